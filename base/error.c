@@ -1,0 +1,87 @@
+/* See error.h. No privilege, no allocation. */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
+{
+	va_list args;
+
+	if (!error)
+		return (int)code;
+	error->code = code;
+	error->reason = reason;
+	error->detail[0] = '\0';
+	va_start(args, format);
+	(void)vsnprintf(error->message, sizeof error->message, format, args);
+	va_end(args);
+	return (int)code;
+}
+
+void error_detail(struct yett_error *error, const char *format, ...)
+{
+	va_list args;
+
+	if (!error)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(error->detail, sizeof error->detail, format, args);
+	va_end(args);
+}
+
+const char *error_code_text(enum yett_code code)
+{
+	switch (code) {
+	case YETT_OK:
+		return "done";
+#define X(name, number, retryable, text) \
+	case YETT_E_##name:              \
+		return text;
+		YETT_CODES(X)
+#undef X
+	}
+	return "unknown error code";
+}
+
+const char *error_reason_text(enum yett_reason reason)
+{
+	switch (reason) {
+	case YETT_R_NONE:
+		return "";
+#define X(name, number, short_name, text) \
+	case YETT_R_##name:               \
+		return text;
+		YETT_REASONS(X)
+#undef X
+	}
+	return "unknown reason";
+}
+
+const char *error_reason_short_name(enum yett_reason reason)
+{
+	switch (reason) {
+	case YETT_R_NONE:
+		return "none";
+#define X(name, number, short_name, text) \
+	case YETT_R_##name:               \
+		return short_name;
+		YETT_REASONS(X)
+#undef X
+	}
+	return "unknown";
+}
+
+bool error_code_retryable(enum yett_code code)
+{
+	switch (code) {
+	case YETT_OK:
+		return false;
+#define X(name, number, retryable, text) \
+	case YETT_E_##name:              \
+		return retryable;
+		YETT_CODES(X)
+#undef X
+	}
+	return false;
+}

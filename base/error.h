@@ -1,0 +1,28 @@
+/*
+ * Filling in and reading struct yett_error.
+ *
+ * The convention of the whole code base: a function returns 0 when done, a negative errno when it could not be
+ * done, and a positive enum yett_code when it was refused; whoever knows the reason fills the struct.
+ */
+#pragma once
+
+#include "base/fd.h"
+#include "protocol/yett_error.h"
+
+/*
+ * Fills `error` (may be NULL) with `code`, `reason` and the formatted message, truncated to fit; returns `code`,
+ * so that a refusal is one statement: `return error_set(e, YETT_E_INVALID_REQUEST, 0, "…")`. The detail is emptied.
+ */
+int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
+	_printf_(4, 5);
+
+/* Sets the detail of an error that error_set() filled. */
+void error_detail(struct yett_error *error, const char *format, ...) _printf_(2, 3);
+
+/* The table's text for a code or reason; "unknown …" for a number that is not in it. Never NULL. */
+const char *error_code_text(enum yett_code code);
+const char *error_reason_text(enum yett_reason reason);
+const char *error_reason_short_name(enum yett_reason reason);
+
+/* Whether the same request can succeed later without a change of it or of the policy. */
+bool error_code_retryable(enum yett_code code);

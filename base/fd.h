@@ -1,0 +1,62 @@
+/*
+ * Descriptors and memory that clean up after themselves.
+ *
+ * Every folder uses this header; it owns nothing and needs no privilege. A variable marked
+ * `_cleanup_(x)` is released when it leaves its scope; steal_fd() and steal_ptr() hand it on.
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+#define _must_check_ __attribute__((warn_unused_result))
+#define _printf_(a, b) __attribute__((format(printf, a, b)))
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Closes `fd` if it is one; returns -1, so that `fd = fd_close(fd)` leaves nothing dangling. errno is kept. */
+static inline int fd_close(int fd)
+{
+	if (fd >= 0) {
+		int saved = errno;
+
+		(void)close(fd);
+		errno = saved;
+	}
+	return -1;
+}
+
+static inline void fd_closep(int *fd)
+{
+	*fd = fd_close(*fd);
+}
+
+/* Takes the descriptor out of `*fd`, which no longer owns it. */
+static inline int steal_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+/* Closes every descriptor from 3 on but the `count` ones of `keep` (unsorted, -1 is passed over). close_range(2). */
+void fd_close_except(const int *keep, size_t count);
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+/* Takes the pointer out of `*p`, which no longer owns it. */
+#define steal_ptr(p)                   \
+	({                             \
+		__typeof__(*(p)) _t = *(p); \
+		*(p) = NULL;           \
+		_t;                    \
+	})
+
+#define _cleanup_fd_ _cleanup_(fd_closep)
+#define _cleanup_free_ _cleanup_(freep)

@@ -1,0 +1,232 @@
+/* See doctor.h: the checks of the machine, which ask the kernel and read files that everybody may read. */
+#include "cli/doctor.h"
+
+#include <linux/landlock.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+
+/* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
+#define IDS_FIRST 1879048192ULL
+#define IDS_END (IDS_FIRST + 4096ULL * 65536)
+
+#define XFS_MAGIC 0x58465342
+#define F2FS_MAGIC 0xF2F52010
+#define EXT_MAGIC EXT4_SUPER_MAGIC
+
+/* The first bytes of a file as text; false when it cannot be read. */
+static bool read_text(const char *path, char *out, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t n;
+
+	if (!file)
+		return false;
+	n = fread(out, 1, size - 1, file);
+	(void)fclose(file);
+	out[n] = '\0';
+	return true;
+}
+
+/* Whether `word` stands in `text`, between spaces, commas, tabs or line ends. */
+static bool has_word(const char *text, const char *word)
+{
+	static const char separators[] = " ,\t\n";
+	size_t length = strlen(word);
+
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		if ((at == text || strchr(separators, at[-1])) && (!at[length] || strchr(separators, at[length])))
+			return true;
+	return false;
+}
+
+bool doctor_kernel_is(const char *release, unsigned major, unsigned minor)
+{
+	unsigned a = 0, b = 0;
+
+	return sscanf(release, "%u.%u", &a, &b) == 2 && (a > major || (a == major && b >= minor));
+}
+
+static void look_kernel(struct doctor_finding *finding)
+{
+	struct utsname name = {0};
+
+	(void)uname(&name);
+	if (!doctor_kernel_is(name.release, 5, 19))
+		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.19",
+			     "Linux %.64s: id-mapped mounts under overlay and cgroup.kill are complete from 5.19 on", name.release);
+	else if (!doctor_kernel_is(name.release, 6, 3))
+		doctor_found(finding, DOCTOR_WEAKER, "install a kernel of at least 6.3",
+			     "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on", name.release);
+	else
+		doctor_found(finding, DOCTOR_OK, NULL, "Linux %.64s", name.release);
+}
+
+static void look_user_namespaces(struct doctor_finding *finding)
+{
+	char text[32];
+
+	if (!read_text("/proc/sys/user/max_user_namespaces", text, sizeof text))
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
+	else if (strtoul(text, NULL, 10) == 0)
+		doctor_found(finding, DOCTOR_MISSING, "sysctl -w user.max_user_namespaces=10000",
+			     "user.max_user_namespaces is 0, which binds root too");
+	else
+		doctor_found(finding, DOCTOR_OK, NULL, "at most %lu", strtoul(text, NULL, 10));
+}
+
+/*
+ * Where a controller sits: 2, 1, or 0 for nowhere. The v2 tree is found by its mount, since hosts have it at
+ * /sys/fs/cgroup or at /sys/fs/cgroup/unified. cgroups(7)
+ */
+static int controller_version(const char *name, const char *v2_controllers)
+{
+	char path[64];
+	struct statfs fs;
+
+	if (has_word(v2_controllers, name))
+		return 2;
+	(void)snprintf(path, sizeof path, "/sys/fs/cgroup/%s", name);
+	return statfs(path, &fs) == 0 && fs.f_type == CGROUP_SUPER_MAGIC ? 1 : 0;
+}
+
+static void look_cgroups(struct doctor_finding *finding)
+{
+	static const char *const trees[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+	static const char *const names[] = {"memory", "cpu", "pids"};
+	char controllers[512] = "", path[64], text[160] = "";
+	bool has_v2 = false, has_all = true;
+	struct statfs fs;
+
+	for (size_t i = 0; i < ARRAY_SIZE(trees) && !has_v2; i++) {
+		has_v2 = statfs(trees[i], &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
+		(void)snprintf(path, sizeof path, "%s/cgroup.controllers", trees[i]);
+		if (has_v2)
+			(void)read_text(path, controllers, sizeof controllers);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int version = controller_version(names[i], controllers);
+		size_t used = strlen(text);
+
+		has_all = has_all && version;
+		(void)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", names[i],
+			       version == 2 ? "on v2" : version == 1 ? "on v1" : "nowhere");
+	}
+	if (!has_v2)
+		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup", "no cgroup v2 tree is mounted");
+	else
+		doctor_found(finding, has_all ? DOCTOR_OK : DOCTOR_WEAKER,
+			     has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
+}
+
+static void look_seccomp(struct doctor_finding *finding)
+{
+	char text[200];
+
+	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
+		doctor_found(finding, DOCTOR_OK, NULL, "filters%s", has_word(text, "log") ? ", with logging" : "");
+	else
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
+}
+
+static void look_landlock(struct doctor_finding *finding)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (abi > 0)
+		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld", abi);
+	else
+		doctor_found(finding, DOCTOR_WEAKER, "add landlock to the lsm= list at boot", "not there: one layer less");
+}
+
+static void look_lsm(struct doctor_finding *finding)
+{
+	char text[8] = "";
+
+	if (read_text("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
+		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor");
+	else if (read_text("/sys/fs/selinux/enforce", text, sizeof text))
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s", text[0] == '1' ? "enforcing" : "permissive");
+	else
+		doctor_found(finding, DOCTOR_WEAKER, "security=apparmor or security=selinux at boot",
+			     "neither AppArmor nor SELinux: one layer less");
+}
+
+static void look_overlay(struct doctor_finding *finding)
+{
+	char text[4096];
+
+	if (read_text("/proc/filesystems", text, sizeof text) && has_word(text, "overlay"))
+		doctor_found(finding, DOCTOR_OK, NULL, "there");
+	else
+		doctor_found(finding, DOCTOR_WEAKER, "modprobe overlay", "not loaded: sockets in read-only shares stay reachable");
+}
+
+/* The first line NAME:FIRST:COUNT of subuid(5) that meets the private ids; false when none does. */
+static bool overlaps(const char *path, char *ret_name, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	char line[256], name[64];
+	unsigned long long first, count;
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof line, file))
+		if (sscanf(line, "%63[^:]:%llu:%llu", name, &first, &count) == 3 && first < IDS_END &&
+		    first + count > IDS_FIRST) {
+			(void)snprintf(ret_name, size, "%s", name);
+			found = true;
+		}
+	if (file)
+		(void)fclose(file);
+	return found;
+}
+
+static void look_ids(struct doctor_finding *finding)
+{
+	char name[64];
+
+	if (overlaps("/etc/subuid", name, sizeof name) || overlaps("/etc/subgid", name, sizeof name))
+		doctor_found(finding, DOCTOR_MISSING, "set ids_first in the helper section of " YETT_POLICY_PATH,
+			     "%llu to %llu are partly given to %s", IDS_FIRST, IDS_END - 1, name);
+	else
+		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid", IDS_FIRST,
+			     IDS_END - 1);
+}
+
+static void look_idmap(struct doctor_finding *finding)
+{
+	/* FS_ALLOW_IDMAP in the kernel's sources, as of 6.12 */
+	static const struct {
+		unsigned long magic;
+		const char *name;
+	} types[] = {{EXT_MAGIC, "ext4"},	 {XFS_MAGIC, "xfs"},	   {BTRFS_SUPER_MAGIC, "btrfs"},
+		     {TMPFS_MAGIC, "tmpfs"},	 {F2FS_MAGIC, "f2fs"},	   {EROFS_SUPER_MAGIC_V1, "erofs"},
+		     {SQUASHFS_MAGIC, "squashfs"}, {MSDOS_SUPER_MAGIC, "vfat"}};
+	struct statfs fs = {0};
+
+	(void)statfs("/", &fs);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if ((unsigned long)fs.f_type == types[i].magic) {
+			doctor_found(finding, DOCTOR_OK, NULL, "%s can be id-mapped", types[i].name);
+			return;
+		}
+	doctor_found(finding, DOCTOR_WEAKER, "keep what you share on ext4, xfs or btrfs",
+		     "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
+}
+
+const struct doctor_check doctor_machine[] = {
+	{"kernel", look_kernel},
+	{"user namespaces", look_user_namespaces},
+	{"cgroups", look_cgroups},
+	{"seccomp", look_seccomp},
+	{"Landlock", look_landlock},
+	{"label", look_lsm},
+	{"overlay", look_overlay},
+	{"private ids", look_ids},
+	{"root file system", look_idmap},
+	{0},
+};

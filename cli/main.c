@@ -1,0 +1,90 @@
+/*
+ * The yett command: a table of subcommands over libyett.
+ *
+ * Runs as the caller, without privilege, and must never be given any: it reads the environment and the terminal.
+ */
+#include <locale.h>
+#include <string.h>
+
+#include "cli/doctor.h"
+#include "cli/keys.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/policy.h"
+#include "cli/run.h"
+#include "libclient/yett.h"
+
+#define EXIT_USAGE 2
+
+static int help_main(const struct subcommand *self, int argc, char **argv);
+
+static const struct subcommand subcommands[] = {
+	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
+	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
+	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
+	 enroll_main},
+	{"policy", "check FILE", "Check a policy as the helper does", NULL, 2, 2, policy_main},
+	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0, doctor_main},
+	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},
+};
+
+static const struct subcommand *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (strcmp(subcommands[i].name, name) == 0)
+			return &subcommands[i];
+	return NULL;
+}
+
+static void print_usage(FILE *to)
+{
+	(void)fputs("Usage: yett SUBCOMMAND [OPTION…] …\n\nRuns untrusted commands in a sandbox.\n\n", to);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		(void)fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+	(void)fputs("\nyett SUBCOMMAND --help lists its options; yett --version shows the version.\n", to);
+}
+
+static int unknown(const char *name)
+{
+	output_note("there is no subcommand %s; yett help lists them", name);
+	return EXIT_USAGE;
+}
+
+static int help_main(const struct subcommand *self, int argc, char **argv)
+{
+	const struct subcommand *about;
+	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	if (first == argc) {
+		print_usage(stdout);
+		return 0;
+	}
+	about = find(argv[first]);
+	if (!about)
+		return unknown(argv[first]);
+	options_print_help(stdout, about);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct subcommand *subcommand;
+
+	(void)setlocale(LC_CTYPE, "");
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		(void)printf("yett %s\n", yett_version());
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return 0;
+	}
+	subcommand = find(argv[1]);
+	return subcommand ? subcommand->run(subcommand, argc - 2, argv + 2) : unknown(argv[1]);
+}

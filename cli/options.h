@@ -1,0 +1,46 @@
+/*
+ * Options as tables, from which parsing and help both derive.
+ *
+ * Runs as the caller, without privilege.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+struct option {
+	char letter;       /* 0: it has only the long name */
+	const char *name;
+	const char *value; /* what help calls its value; NULL: it takes none */
+	const char *help;
+	/* Stores the value (NULL for a flag). 0, or YETT_E_INVALID_REQUEST with what is wrong about it. */
+	int (*set)(void *into, const char *value, struct yett_error *error);
+};
+
+struct subcommand {
+	const char *name;
+	const char *operands;
+	const char *summary;
+	const struct option *options; /* ends with a nameless one; NULL: none */
+	int operands_min, operands_max; /* operands_max -1: no bound */
+	int (*run)(const struct subcommand *self, int argc, char **argv);
+};
+
+/*
+ * Reads the options in argv[0 … argc) into `into`; they end at "--" or at the first word that is none, whose index is
+ * returned. Names may not be shortened. YETT_E_INVALID_REQUEST with the option named; YETT_OK with *ret_help true
+ * when --help was among them (then nothing was checked any further).
+ */
+_must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help,
+			       int *ret_first, struct yett_error *error);
+
+/* Usage, summary and a line for each option. */
+void options_print_help(FILE *to, const struct subcommand *subcommand);
+
+/*
+ * options_parse() with what every subcommand does around it: -1 to go on, else the exit code (help was printed, or the
+ * error, in which case `usage_code`).
+ */
+int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code,
+		  int *ret_first);

@@ -1,0 +1,139 @@
+/* See output.h. */
+#include "cli/output.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/units.h"
+
+/* Reads one character of UTF-8: its length and code point; length 0 where the bytes are none (RFC 3629). */
+static size_t utf8_next(const char *text, uint32_t *ret_point)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *at = (const unsigned char *)text;
+	size_t length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
+	uint32_t point = length == 1 ? *at : *at & (0x7fU >> length);
+
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (at[i] & 0x3f);
+	}
+	if (length == 0 || point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
+		return 0;
+	*ret_point = point;
+	return length;
+}
+
+/* What a terminal would act on, or what would make text read as something else. */
+static bool is_harmful(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x200e && point <= 0x200f) ||
+	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
+}
+
+void output_text(FILE *to, const char *text, bool lines)
+{
+	while (text && *text) {
+		uint32_t point = 0;
+		size_t length = utf8_next(text, &point);
+
+		if (length && (!is_harmful(point) || (lines && point == '\n'))) {
+			(void)fwrite(text, 1, length, to);
+			text += length;
+			continue;
+		}
+		if (length == 0)
+			length = 1;
+		for (; length > 0; length--)
+			(void)fprintf(to, "\\x%02x", (unsigned char)*text++);
+	}
+}
+
+void output_error(const struct yett_error *error)
+{
+	(void)fputs("yett: ", stderr);
+	output_text(stderr, error->message[0] ? error->message : yett_error_code_text(error->code), false);
+	(void)fputc('\n', stderr);
+	if (error->detail[0]) {
+		(void)fputs("  ", stderr);
+		output_text(stderr, error->detail, false);
+		(void)fputc('\n', stderr);
+	}
+	if (yett_error_retryable(error))
+		(void)fputs("  it can work later without a change; try again\n", stderr);
+}
+
+void output_note(const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	(void)fputs("yett: ", stderr);
+	output_text(stderr, text, false);
+	(void)fputc('\n', stderr);
+}
+
+void output_json_string(FILE *to, const char *text)
+{
+	(void)fputc('"', to);
+	while (*text) {
+		uint32_t point = 0;
+		size_t length = utf8_next(text, &point);
+
+		if (length == 0)
+			(void)fputs("\\ufffd", to);
+		else if (point < 0x20 || point == 0x7f)
+			(void)fprintf(to, "\\u%04x", point);
+		else if (point == '"' || point == '\\')
+			(void)fprintf(to, "\\%c", (int)point);
+		else
+			(void)fwrite(text, 1, length, to);
+		text += length ? length : 1;
+	}
+	(void)fputc('"', to);
+}
+
+void output_json_error(FILE *to, const struct yett_error *error)
+{
+	if (!error->code) {
+		(void)fputs("null", to);
+		return;
+	}
+	(void)fprintf(to, "{\"code\":\"%s\",\"reason\":", yett_error_code_name(error->code));
+	if (error->reason)
+		output_json_string(to, yett_error_reason_name(error->reason));
+	else
+		(void)fputs("null", to);
+	(void)fputs(",\"message\":", to);
+	output_json_string(to, error->message);
+	(void)fputs(",\"detail\":", to);
+	output_json_string(to, error->detail);
+	(void)fprintf(to, ",\"retryable\":%s}", yett_error_retryable(error) ? "true" : "false");
+}
+
+void output_size(char *out, size_t size, uint64_t bytes)
+{
+	char text[UNITS_TEXT_SIZE];
+	size_t digits;
+
+	(void)units_format_size(bytes, text);
+	digits = strspn(text, "0123456789");
+	(void)snprintf(out, size, "%.*s %s%s", (int)digits, text, text + digits, text[digits] ? "iB" : "bytes");
+}
+
+void output_duration(char *out, size_t size, uint64_t ms)
+{
+	static const struct {
+		uint64_t ms;
+		const char *unit;
+	} units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+	size_t i = 0;
+
+	while (i + 1 < sizeof units / sizeof units[0] && (ms == 0 || ms % units[i].ms != 0))
+		i++;
+	(void)snprintf(out, size, "%llu%s", (unsigned long long)(ms / units[i].ms), units[i].unit);
+}

@@ -1,0 +1,32 @@
+/*
+ * What the command prints: errors, text of others made harmless, JSON.
+ *
+ * Runs as the caller. Text that came from a peer or from the file system is never printed as it is: what could move a
+ * terminal's cursor or hide text becomes \xNN.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include "libclient/yett.h"
+
+/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`. */
+void output_text(FILE *to, const char *text, bool lines);
+
+/* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr. */
+void output_error(const struct yett_error *error);
+
+/* One line on stderr: "yett: …". */
+void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A JSON string, quotes and all. Broken UTF-8 becomes U+FFFD. RFC 8259 */
+void output_json_string(FILE *to, const char *text);
+
+/* An object {code, reason, message, detail, retryable}; "null" for an error with code 0. */
+void output_json_error(FILE *to, const struct yett_error *error);
+
+/* "64 MiB" */
+void output_size(char *out, size_t size, uint64_t bytes);
+
+/* "300ms", "2s", "5m", "1h" */
+void output_duration(char *out, size_t size, uint64_t ms);

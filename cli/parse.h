@@ -1,0 +1,26 @@
+/*
+ * Values as they are written on the command line. Strict: no sign, no space, no locale; what is left over is an error.
+ *
+ * Pure, but for the paths, which are made absolute without asking the file system.
+ */
+#pragma once
+
+#include "base/error.h"
+
+/* "300ms", "2s", "5m", "1h", at least one millisecond and at most 30 days. -EINVAL, -ERANGE. */
+_must_check_ int parse_duration(const char *text, uint64_t *ret_ms);
+
+/*
+ * `path` below `directory` unless it is absolute, with ".", ".." and repeated slashes taken out of the text. The caller
+ * frees it. -ENOMEM; -EINVAL for the empty path.
+ */
+_must_check_ int parse_path(const char *directory, const char *path, char **ret_path);
+
+/*
+ * PATH[:TARGET]: splits at the last ":/", since a target is absolute. Both are allocated; `ret_target` is `path` made
+ * absolute below `directory` when none was given. -EINVAL for an empty path, -ENOMEM.
+ */
+_must_check_ int parse_share(const char *directory, const char *text, char **ret_path, char **ret_target);
+
+/* TARGET[:SIZE]. The target is allocated; size 0 when none was given. -EINVAL, -ERANGE, -ENOMEM. */
+_must_check_ int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes);

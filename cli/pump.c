@@ -1,0 +1,254 @@
+/* See pump.h. */
+#include "cli/pump.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/error.h"
+
+/* How long a drain waits for a writer that outlived its sandbox. */
+#define DRAIN_TIMEOUT_MS 1000
+
+static const int passed_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+static void open_nothing(struct pump *pump)
+{
+	pump->signals = -1;
+	for (int i = 0; i < 3; i++) {
+		pump->stdio[i] = YETT_STDIO_NULL;
+		pump->made[i] = false;
+	}
+	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
+	pump->in.start = pump->in.end = 0;
+}
+
+/* One pipe between descriptor `i` of ours and the command's. */
+static int open_bridge(struct pump *pump, int i, struct yett_error *error)
+{
+	struct pump_bridge *bridge = i == 0 ? &pump->in : i == 1 ? &pump->out : &pump->err;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+	bridge->from = i == 0 ? STDIN_FILENO : ends[0];
+	bridge->to = i == 0 ? ends[1] : i;
+	/* a command that does not read must not keep us from its output; the pipe's other end is not affected */
+	if (i == 0)
+		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	pump->stdio[i] = ends[i == 0 ? 0 : 1];
+	pump->made[i] = true;
+	return 0;
+}
+
+/* Both outputs on one terminal share a pipe, or their order would be lost. */
+static bool is_same_terminal(int a, int b)
+{
+	struct stat x, y;
+
+	return isatty(a) && isatty(b) && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_rdev == y.st_rdev;
+}
+
+int pump_open(struct pump *pump, struct yett_error *error)
+{
+	int r = 0;
+
+	open_nothing(pump);
+	/* a reader that went away is an error of write(2) here, not the end of this process */
+	(void)signal(SIGPIPE, SIG_IGN);
+	for (int i = 0; r == 0 && i < 3; i++) {
+		if (fcntl(i, F_GETFD) < 0)
+			continue; /* closed: the command gets /dev/null */
+		if (yett_stdio_check(i, NULL) == 0)
+			pump->stdio[i] = i;
+		else if (i == 2 && pump->made[1] && is_same_terminal(1, 2))
+			pump->stdio[2] = pump->stdio[1];
+		else
+			r = open_bridge(pump, i, error);
+	}
+	return r;
+}
+
+int pump_catch_signals(struct pump *pump, struct yett_error *error)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_signals); i++)
+		(void)sigaddset(&set, passed_signals[i]);
+	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (pump->signals < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive signals: %m");
+	return 0;
+}
+
+void pump_close_passed(struct pump *pump)
+{
+	for (int i = 0; i < 3; i++) {
+		if (pump->made[i])
+			fd_close(pump->stdio[i]);
+		pump->made[i] = false;
+	}
+}
+
+static void close_bridge(struct pump_bridge *bridge)
+{
+	if (bridge->from > STDERR_FILENO)
+		fd_close(bridge->from);
+	if (bridge->to > STDERR_FILENO)
+		fd_close(bridge->to);
+	bridge->from = bridge->to = -1;
+}
+
+/* Writes all of it, waiting where the terminal was made non-blocking by someone else. */
+static int write_all(int fd, const char *bytes, size_t length)
+{
+	while (length > 0) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno == EAGAIN)
+			(void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			bytes += n;
+			length -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Some output of the command; a caller that no longer reads is told to it as a broken pipe. */
+static void pump_output(struct pump_bridge *bridge)
+{
+	ssize_t n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0 || write_all(bridge->to, bridge->buffer, (size_t)n) < 0)
+		close_bridge(bridge);
+}
+
+/* Some input for the command, which may take it slowly. */
+static void pump_input(struct pump_bridge *bridge, short from_events, short to_events)
+{
+	ssize_t n;
+
+	if (bridge->start == bridge->end && (to_events & POLLERR)) {
+		close_bridge(bridge); /* nobody reads: leave the rest to whoever reads the terminal next */
+		return;
+	}
+	if (bridge->start == bridge->end && from_events) {
+		n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return;
+		if (n <= 0) {
+			close_bridge(bridge);
+			return;
+		}
+		bridge->start = 0;
+		bridge->end = (size_t)n;
+	}
+	if (bridge->start < bridge->end) {
+		n = write(bridge->to, bridge->buffer + bridge->start, bridge->end - bridge->start);
+		if (n > 0)
+			bridge->start += (size_t)n;
+		else if (n < 0 && errno != EAGAIN && errno != EINTR)
+			close_bridge(bridge);
+	}
+}
+
+static void pass_signals(struct pump *pump, struct yett_command *command)
+{
+	struct signalfd_siginfo info;
+
+	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+		/* one that comes too late has nobody to go to, which is no error */
+		if (yett_command_signal(command, (int)info.ssi_signo, NULL) != 0)
+			break;
+	}
+}
+
+enum { ENTRY_SIGNALS, ENTRY_SANDBOX, ENTRY_IN_FROM, ENTRY_IN_TO, ENTRY_OUT, ENTRY_ERR, ENTRIES };
+
+static int wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, int timeout_ms)
+{
+	bool has_input = pump->in.start < pump->in.end;
+	struct pollfd e[ENTRIES] = {
+		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
+		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
+		[ENTRY_IN_FROM] = {.fd = has_input ? -1 : pump->in.from, .events = POLLIN},
+		[ENTRY_IN_TO] = {.fd = pump->in.to, .events = has_input ? POLLOUT : 0},
+		[ENTRY_OUT] = {.fd = pump->out.from, .events = POLLIN},
+		[ENTRY_ERR] = {.fd = pump->err.from, .events = POLLIN},
+	};
+	int n = poll(e, ENTRIES, timeout_ms);
+
+	if (n <= 0)
+		return n;
+	if (e[ENTRY_SIGNALS].revents)
+		pass_signals(pump, command);
+	if (e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents)
+		pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents);
+	if (e[ENTRY_OUT].revents)
+		pump_output(&pump->out);
+	if (e[ENTRY_ERR].revents)
+		pump_output(&pump->err);
+	return n;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
+	     struct yett_result *ret_result, struct yett_error *error)
+{
+	int64_t end = now_ms() + (int64_t)timeout_ms;
+
+	for (;;) {
+		int64_t left = end - now_ms();
+		int r = yett_command_wait(command, 0, ret_result, error);
+
+		if (r != YETT_E_TIMEOUT || (timeout_ms && left <= 0))
+			return r;
+		/* poll(2) counts in int; a longer time just takes another turn */
+		(void)wait_turn(pump, sandbox, command, !timeout_ms ? -1 : left > 1000000 ? 1000000 : (int)left);
+	}
+}
+
+void pump_drain(struct pump *pump)
+{
+	for (;;) {
+		struct pollfd e[2] = {{.fd = pump->out.from, .events = POLLIN}, {.fd = pump->err.from, .events = POLLIN}};
+		int n;
+
+		if (e[0].fd < 0 && e[1].fd < 0)
+			return;
+		n = poll(e, 2, DRAIN_TIMEOUT_MS);
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return;
+		if (n > 0 && e[0].revents)
+			pump_output(&pump->out);
+		if (n > 0 && e[1].revents)
+			pump_output(&pump->err);
+	}
+}
+
+void pump_close(struct pump *pump)
+{
+	pump_close_passed(pump);
+	close_bridge(&pump->in);
+	close_bridge(&pump->out);
+	close_bridge(&pump->err);
+	pump->signals = fd_close(pump->signals);
+}

@@ -1,0 +1,48 @@
+/*
+ * The caller's three streams while a command runs: passed on as they are where a sandbox may hold them, else bridged.
+ *
+ * Runs as the caller. A terminal is never given to the sandbox: its bytes are pumped through pipes, and no output is
+ * lost. Signals that arrive meanwhile are passed on to the command.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libclient/yett.h"
+
+#define PUMP_BUFFER_SIZE 65536
+
+/* Bytes on their way from one descriptor to another; at most one buffer full. */
+struct pump_bridge {
+	int from, to; /* -1: closed, or no bridge */
+	size_t start, end;
+	char buffer[PUMP_BUFFER_SIZE];
+};
+
+struct pump {
+	int stdio[3];        /* for the command's options; owned where `made` */
+	bool made[3];
+	int signals;         /* signalfd(2); -1 until pump_catch_signals() */
+	struct pump_bridge in, out, err;
+};
+
+/* Decides for each of 0, 1, 2 and makes the pipes it takes. 0, or a code with the reason. */
+int pump_open(struct pump *pump, struct yett_error *error);
+
+/* From now on signals are read by pump_run(), and reach the command instead of this process. */
+int pump_catch_signals(struct pump *pump, struct yett_error *error);
+
+/* Closes the command's ends, which it has by now, so that end of file comes through. */
+void pump_close_passed(struct pump *pump);
+
+/*
+ * Pumps until the command is over, at most `timeout_ms` (0: without bound; then YETT_E_TIMEOUT). As yett_command_wait().
+ */
+int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
+	     struct yett_result *ret_result, struct yett_error *error);
+
+/* Writes out what the pipes still hold, after the sandbox is gone. */
+void pump_drain(struct pump *pump);
+
+void pump_close(struct pump *pump);

@@ -1,0 +1,402 @@
+/* See run.h. */
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/pump.h"
+#include "cli/run_options.h"
+#include "cli/workdir.h"
+
+/* How much later than the command's own time limit we stop believing in init. */
+#define TIMEOUT_GRACE_MS 5000
+#define DIRECTORIES_MAX 3
+
+/* One run from its options to its exit code. */
+struct run {
+	struct run_options options;
+	const char *const *argv;
+	char home[4096]; /* empty: none */
+	char inside[4096];
+	const char *directories[DIRECTORIES_MAX]; /* where the command may start, the best first */
+	size_t directories_count;
+	bool has_default_share; /* the last one, which nobody asked for */
+	FILE *json;
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox;
+	struct yett_command *command;
+	struct yett_sandbox_info info; /* id empty: there was none */
+	struct yett_result result;
+	bool has_result;
+	struct yett_error error;
+	struct pump pump;
+};
+
+int run_exit_code_of_error(const struct yett_error *error)
+{
+	static const char prefix[] = "errno=";
+
+	if (error->code != YETT_E_COMMAND_FAILED || strncmp(error->detail, prefix, sizeof prefix - 1) != 0)
+		return RUN_FAILED;
+	return strtol(error->detail + sizeof prefix - 1, NULL, 10) == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+static void find_home(char *out, size_t size)
+{
+	const struct passwd *entry = getpwuid(geteuid());
+	const char *home = entry ? entry->pw_dir : getenv("HOME");
+	_cleanup_free_ char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
+
+	(void)snprintf(out, size, "%s", real ? real : "");
+}
+
+static int open_json(struct run *run)
+{
+	int fd;
+
+	if (!run->options.json)
+		return 0;
+	fd = strcmp(run->options.json, "-") == 0
+		     ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+		     : open(run->options.json, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	run->json = fd < 0 ? NULL : fdopen(fd, "w");
+	if (run->json)
+		return 0;
+	(void)error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", run->options.json);
+	fd_close(fd);
+	return (int)run->error.code;
+}
+
+static void add_directory(struct run *run, const char *directory)
+{
+	if (run->directories_count < DIRECTORIES_MAX)
+		run->directories[run->directories_count++] = directory;
+}
+
+/* Shares the current directory where that is the default; else says why nothing is shared. */
+static int choose_share(struct run *run)
+{
+	struct run_options *o = &run->options;
+	const char *here = o->current_directory, *home = run->home[0] ? run->home : NULL;
+	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_SYSTEM;
+
+	for (size_t i = 0; here && i < o->tmpfs_count; i++)
+		if (workdir_is_below(here, o->tmpfs[i].target))
+			decision = WORKDIR_IS_SHARED;
+	if (decision != WORKDIR_SHARE) {
+		if (*workdir_why(decision))
+			output_note("%s", workdir_why(decision));
+		return 0;
+	}
+	run->has_default_share = true;
+	return run_options_add_share(o, strdup(here), strdup(here), false, &run->error);
+}
+
+/*
+ * Where the command starts. Without a directory that is certain to be there it is tried in those that are likely to
+ * be, down to "/".
+ */
+static void choose_directories(struct run *run)
+{
+	const struct run_options *o = &run->options;
+	const char *here = o->current_directory;
+
+	if (o->directory) {
+		add_directory(run, o->directory);
+		return;
+	}
+	if (here && workdir_inside(here, o->shares, o->shares_count, run->inside, sizeof run->inside)) {
+		add_directory(run, run->inside);
+		return;
+	}
+	if (here && workdir_in_template(here))
+		add_directory(run, here);
+	if (run->home[0])
+		add_directory(run, run->home);
+	add_directory(run, "/");
+}
+
+static int connect_helper(struct run *run)
+{
+	struct yett_connect_options options = {.socket_path = run->options.socket_path};
+	char path[4096];
+	bool created;
+	int r = yett_key_ensure(NULL, &created, &run->error);
+
+	if (r)
+		return r;
+	if (created && yett_key_path(path, sizeof path, &run->error) == 0)
+		output_note("made the key %s and enrolled it in authorized_keys beside it", path);
+	return yett_connect(&options, &run->connection, &run->error);
+}
+
+static struct yett_sandbox_options sandbox_options(const struct run_options *o)
+{
+	return (struct yett_sandbox_options){
+		.profile = o->profile,
+		.hostname = o->hostname,
+		.shares = o->shares,
+		.shares_count = o->shares_count,
+		.tmpfs = o->tmpfs,
+		.tmpfs_count = o->tmpfs_count,
+		.limits = o->limits,
+	};
+}
+
+static int ask_once(struct run *run, char **ret_plan)
+{
+	struct yett_sandbox_options options = sandbox_options(&run->options);
+
+	if (ret_plan)
+		return yett_sandbox_plan(run->connection, &options, ret_plan, &run->error);
+	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
+}
+
+/*
+ * Asks for the sandbox, or for its plan. A policy that refuses the share that nobody asked for is met by going
+ * without it, and that is said; what was asked for is never dropped.
+ */
+static int ask_sandbox(struct run *run, char **ret_plan)
+{
+	int r = ask_once(run, ret_plan);
+	struct run_options *o = &run->options;
+	struct yett_error first = run->error;
+
+	if (r != YETT_E_PERMISSION_DENIED || !run->has_default_share)
+		return r;
+	o->shares_count--;
+	free((char *)o->shares[o->shares_count].path);
+	free((char *)o->shares[o->shares_count].target);
+	run->has_default_share = false;
+	r = ask_once(run, ret_plan);
+	if (r) {
+		run->error = first;
+		return (int)first.code;
+	}
+	output_note("nothing is shared: %s", first.message);
+	return 0;
+}
+
+static int dry_run(struct run *run)
+{
+	_cleanup_free_ char *plan = NULL;
+	int r = ask_sandbox(run, &plan);
+
+	if (r == 0)
+		output_text(stdout, plan, true);
+	return r;
+}
+
+/* Starts it in the first of the directories that is there. */
+static int run_command(struct run *run)
+{
+	struct yett_command_options options = {
+		.argv = run->argv,
+		.env = run->options.env,
+		.stdio = run->pump.stdio,
+		.timeout_ms = run->options.timeout_ms,
+	};
+	/* what init says when it was not the command that was at fault */
+	static const char no_directory[] = "step=working-directory ";
+	uint64_t bound = options.timeout_ms ? options.timeout_ms + TIMEOUT_GRACE_MS : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < run->directories_count; i++) {
+		options.cwd = run->directories[i];
+		yett_command_free(run->command);
+		run->command = NULL;
+		r = yett_sandbox_exec(run->sandbox, &options, &run->command, &run->error);
+		if (r)
+			return r;
+		/* the last attempt, as a rule the only one: its ends of the pipes are no longer ours */
+		if (i + 1 == run->directories_count)
+			pump_close_passed(&run->pump);
+		r = pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+		if (r != YETT_E_COMMAND_FAILED || strncmp(run->error.detail, no_directory, strlen(no_directory)) != 0)
+			break;
+	}
+	run->has_result = r == 0;
+	if (r == YETT_E_TIMEOUT) {
+		/* init did not keep the time, so the sandbox goes with the command */
+		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
+		run->has_result = true;
+		r = 0;
+	}
+	return r;
+}
+
+static int run_sandbox(struct run *run)
+{
+	struct yett_error unused;
+	int r = ask_sandbox(run, NULL);
+
+	if (r)
+		return r;
+	run->info = *yett_sandbox_get_info(run->sandbox);
+	choose_directories(run);
+	r = pump_open(&run->pump, &run->error);
+	if (r == 0)
+		r = pump_catch_signals(&run->pump, &run->error);
+	if (r == 0)
+		r = run_command(run);
+	pump_close_passed(&run->pump);
+	yett_command_free(run->command);
+	/* what the command left behind is gone after this, so the pipes have an end */
+	if (yett_sandbox_destroy(run->sandbox, &unused))
+		output_note("%s", unused.message);
+	run->sandbox = NULL;
+	pump_drain(&run->pump);
+	pump_close(&run->pump);
+	return r;
+}
+
+static void add_limit(char *line, size_t size, const char *name, const char *value)
+{
+	size_t used = strlen(line);
+
+	(void)snprintf(line + used, size - used, "%s%s limit reached%s%s%s", used ? "; " : "", name, *value ? " (" : "",
+		       value, *value ? ")" : "");
+}
+
+/* The limits that ended the command, or that it ran into, by name, in one line. */
+static void report_limits(const struct run *run)
+{
+	const struct yett_result *result = &run->result;
+	const struct yett_limits *limits = &run->info.limits;
+	char line[256] = "", value[64] = "";
+
+	if (result->out_of_memory) {
+		if (limits->memory_bytes)
+			output_size(value, sizeof value, limits->memory_bytes);
+		add_limit(line, sizeof line, "memory", value);
+	}
+	if (result->limits_hit & YETT_LIMIT_PIDS)
+		add_limit(line, sizeof line, "process", "");
+	if (result->limits_hit & YETT_LIMIT_CPU_TIME)
+		add_limit(line, sizeof line, "processor time", "");
+	if (result->timed_out) {
+		output_duration(value, sizeof value, run->options.timeout_ms);
+		add_limit(line, sizeof line, "time", value);
+	}
+	if (line[0])
+		output_note("%s", line);
+}
+
+static int exit_code(const struct run *run)
+{
+	if (!run->has_result)
+		return run->error.code ? run_exit_code_of_error(&run->error) : 0;
+	if (run->result.timed_out)
+		return RUN_TIMED_OUT;
+	return run->result.signaled ? RUN_SIGNALED + run->result.status : run->result.status;
+}
+
+static void write_limits_hit(FILE *to, uint32_t limits_hit)
+{
+	static const struct {
+		uint32_t bit;
+		const char *name;
+	} names[] = {{YETT_LIMIT_MEMORY, "memory"},
+		     {YETT_LIMIT_PIDS, "pids"},
+		     {YETT_LIMIT_CPU, "cpu"},
+		     {YETT_LIMIT_CPU_TIME, "cpu_time"}};
+	const char *comma = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(limits_hit & names[i].bit))
+			continue;
+		(void)fprintf(to, "%s\"%s\"", comma, names[i].name);
+		comma = ",";
+	}
+}
+
+/* null for what there was not. */
+static void write_json(const struct run *run, int code)
+{
+	const struct yett_result *r = &run->result;
+	const struct yett_limits *l = &run->info.limits;
+	FILE *to = run->json;
+
+	(void)fprintf(to, "{\"exit_code\":%d,\"sandbox\":", code);
+	if (run->info.id[0]) {
+		(void)fputs("{\"id\":", to);
+		output_json_string(to, run->info.id);
+		(void)fputs(",\"profile\":", to);
+		output_json_string(to, run->info.profile);
+		(void)fprintf(to,
+			      ",\"private_uid\":%u,\"limits\":{\"memory_bytes\":%llu,\"cpu_millis\":%llu,"
+			      "\"pids\":%llu,\"files\":%llu}}",
+			      run->info.private_uid, (unsigned long long)l->memory_bytes,
+			      (unsigned long long)l->cpu_millis, (unsigned long long)l->pids, (unsigned long long)l->files);
+	} else {
+		(void)fputs("null", to);
+	}
+	(void)fputs(",\"result\":", to);
+	if (run->has_result) {
+		(void)fprintf(to, "{\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
+			      r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false",
+			      r->out_of_memory ? "true" : "false");
+		write_limits_hit(to, r->limits_hit);
+		(void)fprintf(to, "],\"wall_us\":%llu,\"user_us\":%llu,\"system_us\":%llu,\"memory_peak_bytes\":%llu}",
+			      (unsigned long long)r->wall_us, (unsigned long long)r->user_us,
+			      (unsigned long long)r->system_us, (unsigned long long)r->memory_peak_bytes);
+	} else {
+		(void)fputs("null", to);
+	}
+	(void)fputs(",\"error\":", to);
+	if (run->has_result)
+		(void)fputs("null", to);
+	else
+		output_json_error(to, &run->error);
+	(void)fputs("}\n", to);
+}
+
+static int finish(struct run *run, int r)
+{
+	int code;
+
+	if (r == 0)
+		run->error.code = YETT_OK;
+	code = exit_code(run);
+	if (run->error.code)
+		output_error(&run->error);
+	if (run->has_result)
+		report_limits(run);
+	if (run->json) {
+		write_json(run, code);
+		if (fclose(run->json) != 0) {
+			output_note("cannot write %s: %m", run->options.json);
+			code = RUN_FAILED;
+		}
+	}
+	yett_connection_close(run->connection);
+	run_options_free(&run->options);
+	return code;
+}
+
+int run_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int first, r;
+
+	if (!run)
+		return RUN_FAILED;
+	run_options_init(&run->options);
+	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, &first);
+	if (r >= 0) {
+		run_options_free(&run->options);
+		return r;
+	}
+	run->argv = (const char *const *)argv + first;
+	find_home(run->home, sizeof run->home);
+	r = open_json(run);
+	if (r == 0)
+		r = choose_share(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = run->options.dry_run ? dry_run(run) : run_sandbox(run);
+	return finish(run, r);
+}

@@ -1,0 +1,24 @@
+/*
+ * `yett run`: one command in one sandbox, its streams and signals, its exit code.
+ *
+ * Runs as the caller; everything privileged is behind libyett.
+ */
+#pragma once
+
+#include "cli/options.h"
+
+/* Exit codes besides the command's own, as shells and timeout(1) have them. */
+enum {
+	RUN_TIMED_OUT = 124,
+	RUN_FAILED = 125,
+	RUN_NOT_EXECUTABLE = 126,
+	RUN_NOT_FOUND = 127,
+	RUN_SIGNALED = 128, /* plus the signal */
+};
+
+extern const struct option run_options[];
+
+int run_main(const struct subcommand *self, int argc, char **argv);
+
+/* The exit code for an error: 126 and 127 where the command could not be started, else 125. */
+int run_exit_code_of_error(const struct yett_error *error);

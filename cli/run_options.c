@@ -1,0 +1,191 @@
+/* See run_options.h: the table, and a setter for each kind of value. */
+#include "cli/run_options.h"
+
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/parse.h"
+#include "cli/run.h"
+
+void run_options_init(struct run_options *options)
+{
+	*options = (struct run_options){.current_directory = getcwd(NULL, 0)};
+}
+
+void run_options_free(struct run_options *options)
+{
+	for (size_t i = 0; i < options->shares_count; i++) {
+		free((char *)options->shares[i].path);
+		free((char *)options->shares[i].target);
+	}
+	for (size_t i = 0; i < options->tmpfs_count; i++)
+		free((char *)options->tmpfs[i].target);
+	free(options->current_directory);
+}
+
+int run_options_add_share(struct run_options *options, char *path, char *target, bool writable,
+			  struct yett_error *error)
+{
+	if (options->shares_count == ARRAY_SIZE(options->shares)) {
+		free(path);
+		free(target);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
+	}
+	options->shares[options->shares_count++] =
+		(struct yett_share){.path = path, .target = target, .writable = writable};
+	return 0;
+}
+
+static int invalid(struct yett_error *error, const char *option, const char *value, const char *expected)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
+}
+
+static int add_share(struct run_options *options, const char *value, bool writable, struct yett_error *error)
+{
+	const char *name = writable ? "rw" : "ro";
+	_cleanup_free_ char *path = NULL, *target = NULL;
+	const char *directory = options->current_directory ? options->current_directory : "/";
+	char *real;
+
+	if (parse_share(directory, value, &path, &target) < 0)
+		return invalid(error, name, value, "PATH or PATH:TARGET");
+	/* without symbolic links, so that it can be compared with the current directory */
+	real = realpath(path, NULL);
+	if (!real)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", path);
+	return run_options_add_share(options, real, steal_ptr(&target), writable, error);
+}
+
+static int set_ro(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, value, false, error);
+}
+
+static int set_rw(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, value, true, error);
+}
+
+static int set_tmpfs(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	struct yett_tmpfs *entry = &options->tmpfs[options->tmpfs_count];
+	char *target;
+
+	if (options->tmpfs_count == RUN_TMPFS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d tmpfs", RUN_TMPFS_MAX);
+	if (parse_tmpfs(value, &target, &entry->size_bytes) < 0)
+		return invalid(error, "tmpfs", value, "an absolute path, and a size like :64M or none");
+	entry->target = target;
+	options->tmpfs_count++;
+	return 0;
+}
+
+static int set_env(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	if (!strchr(value, '=') || *value == '=')
+		return invalid(error, "env", value, "NAME=VALUE");
+	if (options->env_count == RUN_ENV_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables", RUN_ENV_MAX);
+	options->env[options->env_count++] = value;
+	return 0;
+}
+
+static int set_directory(void *into, const char *value, struct yett_error *error)
+{
+	if (value[0] != '/')
+		return invalid(error, "directory", value, "an absolute path inside");
+	((struct run_options *)into)->directory = value;
+	return 0;
+}
+
+static int set_memory(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t bytes;
+
+	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
+		return invalid(error, "memory", value, "a size like 64M or 2G");
+	((struct run_options *)into)->limits.memory_bytes = bytes;
+	return 0;
+}
+
+static int set_cpus(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t millis;
+
+	if (units_parse_cpus(value, &millis) < 0 || millis == 0)
+		return invalid(error, "cpus", value, "a number of processors like 2 or 1.5");
+	((struct run_options *)into)->limits.cpu_millis = millis;
+	return 0;
+}
+
+static int set_count(const char *name, const char *value, uint64_t *ret_count, struct yett_error *error)
+{
+	uint64_t count;
+
+	if (units_parse_number(value, &count) < 0 || count == 0)
+		return invalid(error, name, value, "a number from 1 on");
+	*ret_count = count;
+	return 0;
+}
+
+static int set_pids(void *into, const char *value, struct yett_error *error)
+{
+	return set_count("pids", value, &((struct run_options *)into)->limits.pids, error);
+}
+
+static int set_files(void *into, const char *value, struct yett_error *error)
+{
+	return set_count("files", value, &((struct run_options *)into)->limits.files, error);
+}
+
+static int set_timeout(void *into, const char *value, struct yett_error *error)
+{
+	if (parse_duration(value, &((struct run_options *)into)->timeout_ms) < 0)
+		return invalid(error, "timeout", value, "a time like 300ms, 2s, 5m or 1h, of at most 30 days");
+	return 0;
+}
+
+static int set_dry_run(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->dry_run = true;
+	return 0;
+}
+
+#define TEXT_SETTER(member)                                                                   \
+	static int set_##member(void *into, const char *value, struct yett_error *error)      \
+	{                                                                                     \
+		if (!*value)                                                                  \
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,          \
+					 "an option has an empty value");                     \
+		((struct run_options *)into)->member = value;                                 \
+		return 0;                                                                     \
+	}
+TEXT_SETTER(profile)
+TEXT_SETTER(hostname)
+TEXT_SETTER(json)
+TEXT_SETTER(socket_path)
+
+const struct option run_options[] = {
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
+	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},
+	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},
+	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},
+	{'e', "env", "NAME=VALUE", "set an environment variable", set_env},
+	{0, "hostname", "NAME", "the host name inside", set_hostname},
+	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},
+	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},
+	{0, "pids", "N", "limit processes and threads", set_pids},
+	{0, "files", "N", "limit the open files of a process", set_files},
+	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout},
+	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json},
+	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
+	{0},
+};

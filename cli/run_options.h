@@ -1,0 +1,34 @@
+/*
+ * What `yett run` was asked, as its option table reads it.
+ */
+#pragma once
+
+#include "cli/options.h"
+#include "libclient/yett.h"
+
+#define RUN_SHARES_MAX 125
+#define RUN_TMPFS_MAX 32
+#define RUN_ENV_MAX 2048
+
+struct run_options {
+	const char *profile, *hostname, *socket_path, *directory, *json;
+	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
+	size_t shares_count;
+	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
+	size_t tmpfs_count;
+	const char *env[RUN_ENV_MAX + 1];
+	size_t env_count;
+	struct yett_limits limits;
+	uint64_t timeout_ms;
+	bool dry_run;
+	char *current_directory; /* getcwd(3); NULL when it cannot be told */
+};
+
+/* Everything empty, and the current directory. */
+void run_options_init(struct run_options *options);
+
+/* Adds a share of `path` (owned from now on, in any case, like `target`). */
+int run_options_add_share(struct run_options *options, char *path, char *target, bool writable,
+			  struct yett_error *error);
+
+void run_options_free(struct run_options *options);

@@ -1,0 +1,79 @@
+/* See workdir.h. */
+#include "cli/workdir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Never shared by default with anything below them: they are the system's, not the caller's work. */
+static const char *const system_trees[] = {"/bin", "/boot", "/dev",  "/etc",  "/lib",  "/lib32", "/lib64",
+					   "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
+
+/* Never shared by default themselves: what is below them can be anybody's work. */
+static const char *const system_directories[] = {"/", "/home", "/media", "/mnt", "/opt", "/root", "/srv",
+						 "/tmp", "/var", "/var/tmp", "/var/lib", "/var/log"};
+
+bool workdir_is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	if (length == 1)
+		return path[0] == '/';
+	return strncmp(path, directory, length) == 0 && (path[length] == '\0' || path[length] == '/');
+}
+
+enum workdir workdir_decide(const char *directory, const char *home, const struct yett_share *shares, size_t count)
+{
+	/* it is shown already, or something else is to be shown in its place */
+	for (size_t i = 0; i < count; i++)
+		if (workdir_is_below(directory, shares[i].path) || workdir_is_below(directory, shares[i].target))
+			return WORKDIR_IS_SHARED;
+	for (size_t i = 0; i < sizeof system_directories / sizeof system_directories[0]; i++)
+		if (strcmp(directory, system_directories[i]) == 0)
+			return home && strcmp(directory, home) == 0 ? WORKDIR_HOME : WORKDIR_SYSTEM;
+	for (size_t i = 0; i < sizeof system_trees / sizeof system_trees[0]; i++)
+		if (workdir_is_below(directory, system_trees[i]))
+			return WORKDIR_SYSTEM;
+	if (home && workdir_is_below(home, directory))
+		return WORKDIR_HOME;
+	return WORKDIR_SHARE;
+}
+
+bool workdir_inside(const char *directory, const struct yett_share *shares, size_t count, char *out, size_t size)
+{
+	const struct yett_share *best = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		if (workdir_is_below(directory, shares[i].path) &&
+		    (!best || strlen(shares[i].path) > strlen(best->path)))
+			best = &shares[i];
+	for (size_t i = 0; !best && i < count; i++)
+		if (strcmp(directory, shares[i].target) == 0)
+			return (size_t)snprintf(out, size, "%s", directory) < size;
+	/* "/" has no length of its own */
+	return best && (size_t)snprintf(out, size, "%s%s", best->target,
+					directory + (best->path[1] ? strlen(best->path) : 0)) < size;
+}
+
+bool workdir_in_template(const char *path)
+{
+	static const char *const shown[] = {"/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin", "/usr"};
+
+	for (size_t i = 0; i < sizeof shown / sizeof shown[0]; i++)
+		if (workdir_is_below(path, shown[i]))
+			return true;
+	return false;
+}
+
+const char *workdir_why(enum workdir decision)
+{
+	switch (decision) {
+	case WORKDIR_HOME:
+		return "nothing is shared: the current directory is, or holds, your home directory (--ro . shares it)";
+	case WORKDIR_SYSTEM:
+		return "nothing is shared: the current directory belongs to the system (--ro . shares it)";
+	case WORKDIR_SHARE:
+	case WORKDIR_IS_SHARED:
+		break;
+	}
+	return "";
+}

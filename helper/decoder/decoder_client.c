@@ -1,0 +1,266 @@
+/*
+ * See decoder.h. The monitor's side: starts yett-decoder, passes bytes to it, checks the sizes of what comes back.
+ *
+ * Runs as root inside the monitor. Never looks into the bytes it passes on, never follows a number from the decoder
+ * further than its bound, and never waits without a deadline.
+ */
+#include "helper/decoder/decoder.h"
+
+#include "protocol/codec.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define READY_BYTE  'R'
+#define END_WAIT_MS 100
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Spawns with `socket` as descriptor 0 and nothing else, every signal at its default, and an empty environment. */
+static int spawn_with_socket(const char *path, char *const argv[], int socket, pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	char *environment[] = {NULL};
+	sigset_t all, none;
+	int r;
+
+	(void)sigfillset(&all);
+	(void)sigemptyset(&none);
+	r = posix_spawn_file_actions_init(&actions);
+	if (r != 0)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (r == 0) {
+		(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		(void)posix_spawnattr_setsigmask(&attributes, &none);
+		(void)posix_spawnattr_setsigdefault(&attributes, &all);
+		r = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+		if (r == 0)
+			r = posix_spawn_file_actions_addclosefrom_np(&actions, STDIN_FILENO + 1);
+		if (r == 0)
+			r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
+		(void)posix_spawnattr_destroy(&attributes);
+	}
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir, struct decoder *ret_decoder)
+{
+	struct decoder decoder = DECODER_NONE;
+	char uid_text[16], gid_text[16];
+	char *argv[] = {(char *)"yett-decoder", uid_text, gid_text, (char *)empty_dir, NULL};
+	int sockets[2], r;
+
+	*ret_decoder = DECODER_NONE;
+	(void)snprintf(uid_text, sizeof uid_text, "%u", uid);
+	(void)snprintf(gid_text, sizeof gid_text, "%u", gid);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
+		return -errno;
+	decoder.socket = sockets[0];
+	r = spawn_with_socket(path, argv, sockets[1], &decoder.pid);
+	(void)fd_close(sockets[1]);
+	if (r == 0) {
+		/* Still the same process: it cannot be reaped before decoder_free() does it. */
+		decoder.pidfd = pidfd_open(decoder.pid, 0);
+		r = decoder.pidfd < 0 ? -errno : 0;
+	}
+	if (r < 0) {
+		decoder_free(&decoder);
+		return r;
+	}
+	*ret_decoder = decoder;
+	return 0;
+}
+
+void decoder_free(struct decoder *decoder)
+{
+	if (!decoder)
+		return;
+	decoder->socket = fd_close(decoder->socket);
+	if (decoder->pid > 0) {
+		/* Safe because the child is not reaped yet: even its bare pid is still its own. */
+		if (decoder->pidfd < 0 || pidfd_send_signal(decoder->pidfd, SIGKILL, NULL, 0) < 0)
+			(void)kill(decoder->pid, SIGKILL);
+		while (waitpid(decoder->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	decoder->pidfd = fd_close(decoder->pidfd);
+	*decoder = DECODER_NONE;
+}
+
+/* Says in `error` how the decoder ended, if it did; its exit status names the stage that failed. Does not reap it. */
+static void explain_end(const struct decoder *decoder, struct yett_error *error)
+{
+	struct pollfd p = {.fd = decoder->pidfd, .events = POLLIN};
+	siginfo_t info = {0};
+
+	/* Its socket closes a moment before it can be waited for; one that only closed its socket is not waited for. */
+	(void)poll(&p, 1, END_WAIT_MS);
+	(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "yett-decoder ended unexpectedly");
+	if (waitid(P_PID, (id_t)decoder->pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+		return;
+	if (info.si_code != CLD_EXITED) {
+		error_detail(error, "signal %d", info.si_status);
+		return;
+	}
+	switch (info.si_status) {
+#define X(name, number, text)                       \
+	case DECODER_##name:                        \
+		error_detail(error, "failed %s", text); \
+		break;
+		DECODER_STAGES(X)
+#undef X
+	default:
+		error_detail(error, "exit status %d", info.si_status);
+	}
+}
+
+/* Gives up on the decoder: it is not asked again. Returns `r`. */
+static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error)
+{
+	if (r == -EPIPE)
+		explain_end(decoder, error);
+	else
+		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s",
+				r == -ETIMEDOUT ? "yett-decoder did not answer in time"
+						: "yett-decoder gave an answer that cannot be");
+	decoder->socket = fd_close(decoder->socket);
+	return r;
+}
+
+/* Waits until the socket can be read or written, or the deadline is over. */
+static int wait_for(const struct decoder *decoder, short events, int64_t deadline_ms)
+{
+	struct pollfd p = {.fd = decoder->socket, .events = events};
+
+	for (;;) {
+		int64_t left_ms = deadline_ms - now_ms();
+		int n = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
+
+		if (n > 0)
+			return 0;
+		if (n == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Moves exactly `size` bytes, in or out, before the deadline. -EPIPE when the decoder is gone. */
+static int transfer(const struct decoder *decoder, void *bytes, size_t size, short events, int64_t deadline_ms)
+{
+	for (size_t done = 0; done < size;) {
+		uint8_t *at = (uint8_t *)bytes + done;
+		ssize_t n = events == POLLIN ? recv(decoder->socket, at, size - done, MSG_DONTWAIT)
+					     : send(decoder->socket, at, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n > 0) {
+			done += (size_t)n;
+		} else if (n == 0 || errno == EPIPE || errno == ECONNRESET) {
+			return -EPIPE;
+		} else if (errno == EAGAIN) {
+			int r = wait_for(decoder, events, deadline_ms);
+
+			if (r < 0)
+				return r;
+		} else if (errno != EINTR) {
+			return -errno;
+		}
+	}
+	return 0;
+}
+
+int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_error *error)
+{
+	uint8_t byte;
+	int r;
+
+	if (decoder->is_ready)
+		return 0;
+	r = decoder->socket < 0 ? -EPIPE : transfer(decoder, &byte, sizeof byte, POLLIN, now_ms() + timeout_ms);
+	if (r == 0 && byte != READY_BYTE)
+		r = -EPROTO;
+	if (r < 0)
+		return decoder_fail(decoder, r, error);
+	decoder->is_ready = true;
+	return 0;
+}
+
+/* Reads why the decoder refused. Its numbers are checked and its texts ended before anyone uses them. */
+static int read_refusal(const struct decoder *decoder, int64_t deadline_ms, struct yett_error *error)
+{
+	struct yett_error e;
+	int r = transfer(decoder, &e, sizeof e, POLLIN, deadline_ms);
+
+	if (r < 0)
+		return r;
+	if (e.code < 1 || (int)e.code > YETT_CODES_COUNT || (int)e.reason < 0 || (int)e.reason > YETT_REASONS_COUNT)
+		return -EPROTO;
+	e.message[sizeof e.message - 1] = '\0';
+	e.detail[sizeof e.detail - 1] = '\0';
+	(void)error_set(error, e.code, e.reason, "%s", e.message);
+	error_detail(error, "%s", e.detail);
+	return (int)e.code;
+}
+
+static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t deadline_ms, struct message *message,
+		       struct yett_error *error)
+{
+	struct decoder_answer answer;
+	int r = transfer(decoder, &answer, sizeof answer, POLLIN, deadline_ms);
+
+	if (r < 0)
+		return r;
+	if (answer.status == 1 && answer.body_size == sizeof(struct yett_error) && answer.arena_used == 0)
+		return read_refusal(decoder, deadline_ms, error);
+	if (answer.status != 0 || answer.body_size != message_body_size(kind) || answer.arena_used > MESSAGE_ARENA_MAX)
+		return -EPROTO;
+	message->kind = kind;
+	message->arena_used = answer.arena_used;
+	r = transfer(decoder, &message->body, answer.body_size, POLLIN, deadline_ms);
+	if (r == 0)
+		r = transfer(decoder, message->arena, answer.arena_used, POLLIN, deadline_ms);
+	/* No count, text or number of it is handed on that the tables do not allow. */
+	return r < 0 ? r : message_check(message, NULL) == 0 ? 0 : -EPROTO;
+}
+
+int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
+		struct yett_error *error)
+{
+	struct decoder_question question = {.task = task->kind, .length = (uint32_t)task->length};
+	int64_t deadline_ms = now_ms() + task->timeout_ms;
+	uint8_t unasked;
+	int r;
+
+	if (task->length > DECODER_INPUT_MAX)
+		return -EMSGSIZE;
+	r = decoder_wait_ready(decoder, task->timeout_ms, error);
+	if (r < 0)
+		return r;
+	if (decoder->socket < 0)
+		return -EPIPE;
+	/* What it said without being asked would pass for the answer to this question. */
+	if (recv(decoder->socket, &unasked, sizeof unasked, MSG_DONTWAIT | MSG_PEEK) > 0)
+		return decoder_fail(decoder, -EPROTO, error);
+	r = transfer(decoder, &question, sizeof question, POLLOUT, deadline_ms);
+	if (r == 0)
+		r = transfer(decoder, (void *)task->bytes, task->length, POLLOUT, deadline_ms);
+	if (r == 0)
+		r = read_answer(decoder, task->kind, deadline_ms, ret_message, error);
+	return r < 0 ? decoder_fail(decoder, r, error) : r;
+}

@@ -1,0 +1,287 @@
+/*
+ * yett-decoder: turns bytes of a client into fixed-bound structs for the monitor, over the socket on descriptor 0.
+ *
+ * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do harm with, in the
+ * stages of decoder.h, before it reads its first byte; after the last one the kernel lets it read, write and exit,
+ * and kills it for anything else. All memory it works in is static. What it answers is not believed: the monitor
+ * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
+ */
+#include "helper/decoder/decoder.h"
+#include "helper/decoder/keys.h"
+#include "protocol/codec.h"
+
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the architecture's AUDIT_ARCH is not known here"
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ADDRESS_SPACE RLIM_INFINITY /* its shadow alone is terabytes of address space */
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ADDRESS_SPACE RLIM_INFINITY
+#endif
+#endif
+#ifndef ADDRESS_SPACE
+#define ADDRESS_SPACE (64u << 20)
+#endif
+
+/* Before a call that does not return the address sanitizer makes calls of its own, which seccomp would kill. */
+#define MAY_LEAVE __attribute__((no_sanitize("address")))
+
+struct arguments {
+	uid_t uid;
+	gid_t gid;
+	const char *empty_dir;
+};
+
+static uint8_t input[DECODER_INPUT_MAX];
+static struct message message;
+static struct message_token tokens[MESSAGE_TOKENS_MAX];
+static uint8_t output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
+
+/* exit_group(2) is not among the calls that are left after the last stage. */
+static _Noreturn void leave(int status)
+{
+	for (;;)
+		(void)syscall(SYS_exit, status);
+}
+
+static bool parse_id(const char *text, uint32_t *ret_id)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0 || value >= UINT32_MAX)
+		return false;
+	*ret_id = (uint32_t)value;
+	return true;
+}
+
+/* Nothing the monitor forgot to mark close-on-exec stays open. */
+static bool stage_descriptors(void)
+{
+	return syscall(SYS_close_range, 1u, ~0u, 0u) == 0;
+}
+
+static bool stage_arguments(int argc, char **argv, struct arguments *ret)
+{
+	ret->empty_dir = argc == 4 ? argv[3] : NULL;
+	return argc == 4 && parse_id(argv[1], &ret->uid) && parse_id(argv[2], &ret->gid);
+}
+
+/* Only ever lowered. No descriptor can be made any more, no process, no file, no core. */
+static bool stage_limits(void)
+{
+	static const struct {
+		__rlimit_resource_t resource;
+		rlim_t most;
+	} limits[] = {
+		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 0}, {RLIMIT_AS, ADDRESS_SPACE},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct rlimit limit;
+
+		if (getrlimit(limits[i].resource, &limit) < 0)
+			return false;
+		if (limit.rlim_max > limits[i].most)
+			limit.rlim_max = limits[i].most;
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(limits[i].resource, &limit) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing in it. */
+static bool stage_root(const char *empty_dir)
+{
+	return chroot(empty_dir) == 0 && chdir("/") == 0;
+}
+
+/* While CAP_SETPCAP is still there. The kernel answers EINVAL beyond its last capability. */
+static bool stage_bounding_set(void)
+{
+	for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
+			return false;
+	return true;
+}
+
+/* CAP_SETGID, CAP_SETUID; proven afterwards. */
+static bool stage_ids(uid_t uid, gid_t gid)
+{
+	uid_t uids[3];
+	gid_t gids[3];
+
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 &&
+	       getgroups(0, NULL) == 0 && getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
+	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid && uids[1] == uid && uids[2] == uid &&
+	       gids[0] == gid && gids[1] == gid && gids[2] == gid;
+}
+
+static bool stage_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, left[_LINUX_CAPABILITY_U32S_3];
+
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
+	       syscall(SYS_capset, &header, none) == 0 && syscall(SYS_capget, &header, left) == 0 &&
+	       memcmp(none, left, sizeof none) == 0;
+}
+
+/* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a filter. */
+static bool enter_filter(void)
+{
+	const uint32_t kill = SECCOMP_RET_KILL_PROCESS;
+	struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, kill),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 4, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, kill),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = {.len = ARRAY_SIZE(program), .filter = program};
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+}
+
+static bool stage_seccomp(void)
+{
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0, 0, 0) == 0 || (errno == EINVAL && enter_filter());
+}
+
+/*
+ * A connection may stay open for days. What starting up has mapped of this file (all of it: the kernel maps around each
+ * fault) is let go; the few pages of the loop come back by themselves. Failing changes nothing but the memory shown.
+ */
+static void release_start_pages(void)
+{
+	extern const char __executable_start[], __etext[];
+	uintptr_t page = 4096, from = ((uintptr_t)__executable_start + page - 1) & ~(page - 1);
+
+	(void)madvise((void *)from, ((uintptr_t)__etext & ~(page - 1)) - from, MADV_DONTNEED);
+}
+
+static void need(bool done, enum decoder_stage stage)
+{
+	if (!done)
+		leave((int)stage);
+}
+
+static void lock_down(int argc, char **argv)
+{
+	struct arguments arguments;
+	bool is_root = geteuid() == 0;
+
+	need(stage_descriptors(), DECODER_DESCRIPTORS);
+	need(stage_arguments(argc, argv, &arguments), DECODER_ARGUMENTS);
+	need(stage_limits(), DECODER_LIMITS);
+	if (is_root) {
+		need(stage_root(arguments.empty_dir), DECODER_ROOT);
+		need(stage_bounding_set(), DECODER_BOUNDING_SET);
+		need(stage_ids(arguments.uid, arguments.gid), DECODER_IDS);
+	}
+	need(stage_capabilities(), DECODER_CAPABILITIES);
+	need(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, DECODER_UNDUMPABLE);
+	need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, DECODER_NO_NEW_PRIVS);
+	/* After the ids, which clear it. Had the monitor died before, the first read would find the end of file. */
+	need(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, DECODER_DEATH_SIGNAL);
+	release_start_pages();
+	need(stage_seccomp(), DECODER_SECCOMP);
+}
+
+/* Fills buffer[0 … size), or ends the process: the monitor is gone. */
+MAY_LEAVE static void read_all(void *buffer, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(STDIN_FILENO, (uint8_t *)buffer + done, size - done);
+
+		if (n <= 0)
+			leave(0);
+		done += (size_t)n;
+	}
+}
+
+MAY_LEAVE static void write_all(const void *buffer, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(STDIN_FILENO, (const uint8_t *)buffer + done, size - done);
+
+		if (n <= 0)
+			leave(0);
+		done += (size_t)n;
+	}
+}
+
+MAY_LEAVE static int decode(const struct decoder_question *question, struct yett_error *error)
+{
+	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
+
+	switch (question->task) {
+	case MESSAGE_CREATE:
+		return message_decode_with(&scratch, question->task, input, question->length, &message, error);
+	case MESSAGE_KEYS:
+		return keys_parse((const char *)input, question->length, &message, error);
+	default:
+		leave(DECODER_EXIT_CONFUSED);
+	}
+}
+
+static void answer(int refused, const struct yett_error *error)
+{
+	struct decoder_answer head = {.status = 1, .body_size = sizeof *error};
+	const void *body = error;
+	uint8_t *end = output + sizeof head;
+
+	if (!refused) {
+		body = &message.body;
+		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(message.kind),
+					       .arena_used = message.arena_used};
+	}
+	memcpy(output, &head, sizeof head);
+	memcpy(end, body, head.body_size);
+	memcpy(end + head.body_size, message.arena, head.arena_used);
+	write_all(output, sizeof head + head.body_size + head.arena_used);
+}
+
+int main(int argc, char **argv)
+{
+	lock_down(argc, argv);
+	write_all("R", 1);
+	for (;;) {
+		struct decoder_question question;
+		struct yett_error error = {0};
+
+		read_all(&question, sizeof question);
+		if (question.length > sizeof input)
+			leave(DECODER_EXIT_CONFUSED);
+		read_all(input, question.length);
+		answer(decode(&question, &error), &error);
+	}
+}

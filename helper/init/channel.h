@@ -1,0 +1,33 @@
+/*
+ * The exec channel: packets of the client in, results out.
+ *
+ * As init, unprivileged. Everything that arrives is hostile: a packet that is not one is answered with an error and
+ * forgotten, and the sandbox lives on. A client that does not read stops being read from; it loses no result.
+ */
+#pragma once
+
+#include "helper/init/commands.h"
+#include "protocol/frame.h"
+
+struct channel {
+	int socket;
+	uint64_t sequence;  /* of the last packet accepted or refused; the next must be greater */
+	bool blocked;       /* the socket takes nothing more for now */
+	uint64_t error_sequence;
+	struct yett_error error; /* code 0: none waits to be sent */
+	struct frame *frame;     /* working memory, here and below */
+	struct message *message;
+	struct commands *commands;
+};
+
+/* What to poll the socket for. */
+short channel_events(const struct channel *channel);
+
+/*
+ * Reads a bounded number of packets while nothing waits to be sent, and acts on each. 0; -EPIPE at end of file;
+ * -errno when the socket is of no more use.
+ */
+_must_check_ int channel_receive(struct channel *channel);
+
+/* Sends what is due until the socket is full. 0, or -errno when it is of no more use. */
+_must_check_ int channel_send(struct channel *channel);

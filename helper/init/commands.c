@@ -1,0 +1,336 @@
+/* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
+#include "helper/init/commands.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+/* A process that cannot die (waiting for a dead disk, say) delays the result of its command by so much. */
+#define COMMANDS_EMPTYING_US 1000000
+#define COMMANDS_RETRY_US    20000
+
+/* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a short command. */
+#define COMMANDS_LEAVES_KEPT 4
+
+int64_t commands_now_us(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static bool commands_have_leaves(const struct commands *commands)
+{
+	return commands->config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL);
+}
+
+static struct command *commands_free_slot(struct commands *commands)
+{
+	for (size_t i = 0; i < COMMANDS_MAX; i++) {
+		if (commands->table[i].state != COMMAND_FREE)
+			continue;
+		if (i >= commands->end)
+			commands->end = i + 1;
+		return &commands->table[i];
+	}
+	return NULL;
+}
+
+static void commands_release(struct commands *commands, struct command *command)
+{
+	command->state = COMMAND_FREE;
+	while (commands->end > 0 && commands->table[commands->end - 1].state == COMMAND_FREE)
+		commands->end--;
+}
+
+static unsigned commands_leaf(const struct commands *commands, const struct command *command)
+{
+	return (unsigned)(command - commands->table);
+}
+
+/* Everything of a command that has not been reaped yet; its main process first, which might still report an end of its own. */
+static void commands_kill(const struct commands *commands, const struct command *command)
+{
+	(void)kill(command->pid, SIGKILL);
+	if (commands_have_leaves(commands))
+		leaf_kill(commands_leaf(commands, command));
+	else
+		(void)kill(-command->pid, SIGKILL);
+}
+
+static int commands_refuse_start(int r, struct yett_error *error)
+{
+	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox has no room for another command");
+	else
+		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
+	error_detail(error, "step=start errno=%d %s", -r, strerrordesc_np(-r));
+	return (int)error->code;
+}
+
+int commands_start(struct commands *commands, const struct message *message, uint64_t sequence, const int stdio[3],
+		   struct yett_error *error)
+{
+	struct command *command = commands_free_slot(commands);
+	struct launch launch = {.config = commands->config,
+				.message = message,
+				.stdio = {stdio[0], stdio[1], stdio[2]},
+				.leaf = -1,
+				.scratch = commands->scratch};
+	_cleanup_fd_ int leaf = -1;
+	int r;
+
+	if (!command)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d commands are running or not reported yet",
+				 COMMANDS_MAX);
+	*command = (struct command){.sequence = sequence, .pipe = -1, .result_due = true};
+	leaf_read_sandbox(commands->config->fds_present, &command->before);
+	r = commands_have_leaves(commands) ? leaf_open(commands_leaf(commands, command), &leaf) : 0;
+	if (r == 0) {
+		launch.leaf = leaf;
+		command->start_us = commands_now_us();
+		r = launch_start(&launch, &command->pid, &command->pipe);
+	}
+	if (r < 0) {
+		commands_release(commands, command);
+		return commands_refuse_start(r, error);
+	}
+	command->state = COMMAND_STARTING;
+	if (message->body.exec.timeout_ms > 0)
+		command->deadline_us = command->start_us + (int64_t)message->body.exec.timeout_ms * 1000;
+	return 0;
+}
+
+int commands_signal(struct commands *commands, uint64_t sequence, int signal, struct yett_error *error)
+{
+	for (size_t i = 0; i < commands->end; i++) {
+		const struct command *command = &commands->table[i];
+
+		if (command->sequence != sequence ||
+		    (command->state != COMMAND_STARTING && command->state != COMMAND_RUNNING))
+			continue;
+		/* A child without its session yet holds the signal back until it executes the program. */
+		if (kill(-command->pid, signal) < 0 && kill(command->pid, signal) < 0)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent", signal);
+		return 0;
+	}
+	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "no command with that number is running");
+}
+
+size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < commands->end && n < max; i++)
+		if (commands->table[i].state == COMMAND_STARTING)
+			fds[n++] = (struct pollfd){.fd = commands->table[i].pipe, .events = POLLIN};
+	return n;
+}
+
+/* Whether the child has become the command, or failed to. */
+static void commands_read_pipe(struct command *command)
+{
+	ssize_t n = read(command->pipe, &command->failure, sizeof command->failure);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n != sizeof command->failure)
+		command->failure = (struct launch_failure){0};
+	command->pipe = fd_close(command->pipe);
+	command->started_due = command->failure.error == 0;
+	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
+}
+
+static uint64_t commands_cpu_us(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000 + (uint64_t)time->tv_usec;
+}
+
+static bool commands_cpu_time_over(const struct commands *commands, const struct message_exited *exited)
+{
+	const struct init_config *config = commands->config;
+
+	if (!exited->signaled || (exited->status != SIGXCPU && exited->status != SIGKILL))
+		return false;
+	for (uint32_t i = 0; i < config->rlimits_count; i++)
+		if (config->rlimits[i].resource == RLIMIT_CPU)
+			return exited->status == SIGXCPU ||
+			       (exited->user_us + exited->system_us) / 1000000 >= config->rlimits[i].hard;
+	return false;
+}
+
+/* Which limits were met while it ran. Those of the sandbox count for each command that was running. */
+static void commands_read_limits(const struct commands *commands, struct command *command, uint64_t maxrss_bytes)
+{
+	struct message_exited *exited = &command->exited;
+	struct leaf_counters now, before = command->before;
+
+	leaf_read_sandbox(commands->config->fds_present, &now);
+	if (commands_have_leaves(commands) && leaf_read_memory(commands_leaf(commands, command), &now)) {
+		command->leaf_counts = true; /* and is as old as its command */
+		before.oom_kills = 0;
+		before.memory_peak_bytes = 0;
+	}
+	exited->memory_peak_bytes = maxrss_bytes;
+	if (now.memory_peak_bytes > before.memory_peak_bytes && now.memory_peak_bytes > maxrss_bytes)
+		exited->memory_peak_bytes = now.memory_peak_bytes; /* it rose, so it was reached just now */
+	exited->out_of_memory = now.oom_kills > before.oom_kills;
+	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) |
+			     (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
+			     (now.cpu_throttled > before.cpu_throttled ? LIMIT_CPU : 0U) |
+			     (commands_cpu_time_over(commands, exited) ? LIMIT_CPU_TIME : 0U);
+}
+
+/* Whether nothing is left in the command's leaf; then the leaf goes too, unless it is fit to be used again. */
+static bool commands_empty_leaf(const struct commands *commands, const struct command *command)
+{
+	unsigned leaf = commands_leaf(commands, command);
+
+	if (leaf_populated(leaf))
+		return false;
+	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_counts) || leaf_remove(leaf) != -EBUSY;
+}
+
+/* A command ends with its main process: what it left is killed, so that nothing outlives the result. */
+static void commands_clear(const struct commands *commands, struct command *command)
+{
+	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
+		command->state = COMMAND_ENDED;
+		return;
+	}
+	if (command->state != COMMAND_EMPTYING) {
+		command->state = COMMAND_EMPTYING;
+		command->emptying_us = commands_now_us();
+	}
+	leaf_kill(commands_leaf(commands, command));
+}
+
+static void commands_ended(struct commands *commands, struct command *command, int status, const struct rusage *usage)
+{
+	struct message_exited *exited = &command->exited;
+
+	if (command->state == COMMAND_STARTING)
+		commands_read_pipe(command);
+	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
+		command->pipe = fd_close(command->pipe);
+		command->started_due = true;
+	}
+	exited->signaled = WIFSIGNALED(status);
+	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
+	exited->wall_us = (uint64_t)(commands_now_us() - command->start_us);
+	exited->user_us = commands_cpu_us(&usage->ru_utime);
+	exited->system_us = commands_cpu_us(&usage->ru_stime);
+	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
+	commands_clear(commands, command);
+}
+
+static struct command *commands_find_pid(struct commands *commands, pid_t pid)
+{
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].pid == pid && (commands->table[i].state == COMMAND_STARTING ||
+						      commands->table[i].state == COMMAND_RUNNING))
+			return &commands->table[i];
+	return NULL;
+}
+
+/* Commands, and orphans that the kernel gave to PID 1. Looked at first: until it is reaped, the group can be killed. */
+static void commands_reap(struct commands *commands)
+{
+	siginfo_t info = {0};
+
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+		struct command *command = commands_find_pid(commands, info.si_pid);
+		struct rusage usage = {0};
+		int status = 0;
+
+		if (command && !commands_have_leaves(commands))
+			(void)kill(-command->pid, SIGKILL);
+		if (wait4(info.si_pid, &status, WNOHANG, &usage) == info.si_pid && command)
+			commands_ended(commands, command, status, &usage);
+		info.si_pid = 0;
+	}
+}
+
+void commands_advance(struct commands *commands)
+{
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].state == COMMAND_STARTING)
+			commands_read_pipe(&commands->table[i]);
+	commands_reap(commands);
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].state == COMMAND_EMPTYING)
+			commands_clear(commands, &commands->table[i]);
+	for (size_t i = commands->end; i-- > 0;)
+		if (commands->table[i].state == COMMAND_ENDED && !commands->table[i].result_due)
+			commands_release(commands, &commands->table[i]);
+}
+
+int64_t commands_expire(struct commands *commands)
+{
+	int64_t next = 0;
+
+	for (size_t i = 0; i < commands->end; i++) {
+		struct command *command = &commands->table[i];
+		bool alive = command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
+		int64_t at = alive ? command->deadline_us : 0;
+
+		if (at != 0 && !command->exited.timed_out && at <= commands_now_us()) {
+			command->exited.timed_out = true;
+			commands_kill(commands, command);
+		}
+		if (alive && command->exited.timed_out)
+			at = 0;
+		if (command->state == COMMAND_EMPTYING)
+			at = commands_now_us() + COMMANDS_RETRY_US;
+		if (at != 0 && (next == 0 || at < next))
+			next = at;
+	}
+	return next;
+}
+
+static bool commands_result_ready(const struct command *command)
+{
+	return command->result_due && !command->started_due &&
+	       (command->state == COMMAND_ENDED ||
+		(command->state == COMMAND_EMPTYING &&
+		 commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US));
+}
+
+bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,
+		   struct yett_error *error)
+{
+	for (size_t i = 0; i < commands->end; i++) {
+		const struct command *command = &commands->table[i];
+
+		if (command->state == COMMAND_FREE || (!command->started_due && !commands_result_ready(command)))
+			continue;
+		*ret_index = i;
+		error->code = YETT_OK;
+		message->arena_used = 0;
+		if (command->started_due) {
+			message->kind = MESSAGE_STARTED;
+			message->body.started = (struct message_started){(uint32_t)command->pid};
+		} else if (command->failure.error != 0) {
+			launch_describe(&command->failure, error);
+		} else {
+			message->kind = MESSAGE_EXITED;
+			message->body.exited = command->exited;
+		}
+		return true;
+	}
+	return false;
+}
+
+void commands_sent(struct commands *commands, size_t index)
+{
+	struct command *command = &commands->table[index];
+
+	if (command->started_due)
+		command->started_due = false;
+	else
+		command->result_due = false;
+	if (command->state == COMMAND_ENDED && !command->result_due)
+		commands_release(commands, command);
+}

@@ -1,0 +1,60 @@
+/*
+ * What the builder tells init: descriptors at fixed numbers, and one packet on the control socket.
+ *
+ * The packet is made by the supervisor from the plan and read by init (unprivileged) before it reads anything from a
+ * client. It is trusted: init's maker is root. Lengths are checked all the same, so that a bug ends in an error.
+ */
+#pragma once
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Descriptors init starts with; 0, 1 and 2 are the sandbox's /dev/null. Nothing else is open. */
+enum init_fd {
+	INIT_FD_CONTROL = 3,       /* SOCK_SEQPACKET to the supervisor; end of file there ends init */
+	INIT_FD_CHANNEL = 4,       /* SOCK_SEQPACKET to the client: the exec channel; end of file there ends init */
+	INIT_FD_CGROUP = 5,        /* O_DIRECTORY of SANDBOX in the v2 tree; init's id may make leaves in it */
+	INIT_FD_MEMORY_EVENTS = 6, /* a "key value" file with oom_kill: memory.events (v2), memory.oom_control (v1) */
+	INIT_FD_MEMORY_PEAK = 7,   /* one number in bytes: memory.peak (v2, Linux 5.19), memory.max_usage_in_bytes (v1) */
+	INIT_FD_PIDS_EVENTS = 8,   /* "max N": pids.events */
+	INIT_FD_CPU_STAT = 9,      /* cpu.stat with nr_throttled */
+	INIT_FD_END = 10,
+};
+
+#define INIT_GROUPS_MAX 256
+#define INIT_RLIMITS_MAX 16
+#define INIT_ENV_MAX 256
+#define INIT_FILTER_MAX 4096 /* BPF_MAXINSNS */
+#define INIT_DATA_MAX 98304
+
+struct init_rlimit {
+	uint32_t resource; /* RLIMIT_* */
+	uint64_t soft, hard;
+};
+
+struct init_config {
+	uint32_t fds_present; /* bit n: descriptor INIT_FD_CONTROL + n is open */
+	uint32_t uid, gid;    /* of commands, as seen inside */
+	uint32_t groups[INIT_GROUPS_MAX];
+	uint32_t groups_count;
+	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
+	uint32_t umask;
+	int32_t nice;
+	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
+	uint32_t rlimits_count;
+	/*
+	 * data: first init's own filter, then the filter of commands (arrays of struct sock_filter), then the
+	 * environment of the profile as env_count NUL-terminated texts NAME=VALUE.
+	 */
+	uint32_t init_filter_count, command_filter_count; /* instructions; 0: no filter (only tests do that) */
+	uint32_t env_count;
+	uint32_t data_used;
+	uint8_t data[INIT_DATA_MAX] __attribute__((aligned(8)));
+};
+
+/* init → supervisor, one packet: ready, or the step of init that failed and its errno. */
+struct init_report {
+	int32_t error; /* 0: serving the channel; else an errno */
+	char step[60];
+};

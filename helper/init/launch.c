@@ -1,0 +1,275 @@
+/*
+ * See launch.h. In the child each step is a function of one table, which names it in errors. Between clone3 and execve
+ * the child is a copy of init: it must end in execve or _exit and never return into init's loop.
+ */
+#include "helper/init/launch.h"
+
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define LAUNCH_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* A session of its own: no terminal, and one process group to signal. */
+static int launch_session(const struct launch *launch)
+{
+	(void)launch;
+	return setsid() < 0 ? -errno : 0;
+}
+
+/* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten before its turn. */
+static int launch_stdio(const struct launch *launch)
+{
+	for (int i = 0; i < 3; i++)
+		if (launch->stdio[i] >= 0 && dup2(launch->stdio[i], i) < 0)
+			return -errno;
+	/* All are close-on-exec already; this holds even if one day one is not. */
+	return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+}
+
+static int launch_limits(const struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+
+	for (uint32_t i = 0; i < config->rlimits_count; i++) {
+		struct rlimit limit = {config->rlimits[i].soft, config->rlimits[i].hard};
+
+		if (setrlimit(config->rlimits[i].resource, &limit) < 0)
+			return -errno;
+	}
+	(void)umask(config->umask);
+	if (config->nice != 0 && setpriority(PRIO_PROCESS, 0, config->nice) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Groups first, then the ids: after setresuid the capabilities for the others may be gone. */
+static int launch_identity(const struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+
+	if (config->capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (setgroups(config->groups_count, config->groups) < 0 ||
+	    setresgid(config->gid, config->gid, config->gid) < 0 || setresuid(config->uid, config->uid, config->uid) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Whatever of init's capabilities is not the command's goes here, in every set. capabilities(7). */
+static int launch_capabilities(const struct launch *launch)
+{
+	uint64_t keep = launch->config->capabilities;
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
+						 {(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
+
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	for (unsigned cap = 0; keep != 0 && cap < 64; cap++)
+		if (keep & 1ULL << cap && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+static int launch_directory(const struct launch *launch)
+{
+	const char *cwd = message_text(launch->message, launch->message->body.exec.cwd);
+
+	return chdir(cwd && *cwd ? cwd : "/") < 0 ? -errno : 0;
+}
+
+/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
+static int launch_filter(const struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+	const struct sock_filter *filters = (const struct sock_filter *)config->data;
+	struct sock_fprog program = {.len = (unsigned short)config->command_filter_count,
+				     .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+
+	if (program.len == 0)
+		return 0;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
+static bool launch_env_has(char *const *env, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (; *env; env++)
+		if (strncmp(*env, entry, length) == 0 && (*env)[length] == '=')
+			return true;
+	return false;
+}
+
+/* The request's variables, then the profile's that it does not set. */
+static void launch_fill_env(const struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+	const struct message_exec *exec = &launch->message->body.exec;
+	char **env = launch->scratch->env;
+	size_t filters = (size_t)config->init_filter_count + config->command_filter_count;
+	const char *entry = (const char *)config->data + filters * sizeof(struct sock_filter);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < exec->env_count; i++)
+		env[n++] = (char *)message_text(launch->message, exec->env[i]);
+	env[n] = NULL;
+	for (uint32_t i = 0; i < config->env_count; i++, entry += strlen(entry) + 1)
+		if (!launch_env_has(env, entry)) {
+			env[n++] = (char *)entry;
+			env[n] = NULL;
+		}
+}
+
+static const char *launch_search_path(char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return LAUNCH_DEFAULT_PATH;
+}
+
+/* A directory gives EACCES like a file without the x bit; say which. */
+static int launch_execute_file(const char *path, const struct launch_scratch *scratch)
+{
+	struct stat st;
+	int error;
+
+	(void)execve(path, scratch->argv, scratch->env);
+	error = errno;
+	if (error == EACCES && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (error == ENOENT && access(path, F_OK) == 0)
+		error = ELIBACC; /* the file is there: its interpreter is not */
+	return -error;
+}
+
+/* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format. */
+static int launch_execute_search(const char *name, const struct launch_scratch *scratch, char path[PATH_MAX])
+{
+	int r = -ENOENT;
+
+	for (const char *next = launch_search_path(scratch->env); next;) {
+		size_t length = strcspn(next, ":");
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./", name);
+		int one = n < PATH_MAX ? launch_execute_file(path, scratch) : -ENAMETOOLONG;
+
+		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR && one != -ENAMETOOLONG)
+			return one;
+		if (one == -EACCES)
+			r = one; /* what sh says if nothing better follows */
+		next = next[length] ? next + length + 1 : NULL;
+	}
+	return r;
+}
+
+static int launch_execute(const struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+	struct launch_scratch *scratch = launch->scratch;
+	sigset_t none;
+
+	for (uint32_t i = 0; i < exec->argv_count; i++)
+		scratch->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
+	scratch->argv[exec->argv_count] = NULL;
+	launch_fill_env(launch);
+	if (!scratch->argv[0] || !*scratch->argv[0])
+		return -ENOENT;
+	(void)sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return -errno;
+	if (strchr(scratch->argv[0], '/'))
+		return launch_execute_file(scratch->argv[0], scratch);
+	return launch_execute_search(scratch->argv[0], scratch, scratch->path);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct launch *launch);
+} launch_steps[] = {
+	{"session", launch_session},           {"stdio", launch_stdio},
+	{"limits", launch_limits},             {"identity", launch_identity},
+	{"capabilities", launch_capabilities}, {"working-directory", launch_directory},
+	{"system-call-filter", launch_filter}, {"execute", launch_execute}, /* last */
+};
+
+static _Noreturn void launch_child(const struct launch *launch, int pipe_end)
+{
+	struct launch_failure failure = {0};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(launch_steps) && failure.error == 0; i++) {
+		failure.step = i;
+		failure.error = -launch_steps[i].run(launch);
+	}
+	_exit(write(pipe_end, &failure, sizeof failure) < 0 ? 126 : 127);
+}
+
+int launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pipe)
+{
+	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
+	int ends[2];
+	pid_t pid;
+	int r;
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+		return -errno;
+	if (launch->leaf >= 0) {
+		arguments.flags |= CLONE_INTO_CGROUP;
+		arguments.cgroup = (uint64_t)launch->leaf;
+	}
+	pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+	if (pid == 0)
+		launch_child(launch, ends[1]);
+	r = pid < 0 ? -errno : 0;
+	(void)fd_close(ends[1]);
+	if (r < 0) {
+		(void)fd_close(ends[0]);
+		return r;
+	}
+	*ret_pid = pid;
+	*ret_pipe = ends[0];
+	return 0;
+}
+
+static const struct {
+	int error;
+	const char *text;
+} launch_texts[] = {
+	{ENOENT, "the command was not found"},
+	{EACCES, "the command may not be executed: permission denied"},
+	{EISDIR, "the command is a directory"},
+	{ENOEXEC, "the command is not in an executable format"},
+	{ELIBACC, "the interpreter of the command was not found"},
+	{E2BIG, "the arguments and the environment of the command are too long"},
+};
+
+void launch_describe(const struct launch_failure *failure, struct yett_error *error)
+{
+	const char *text = "the command could not be executed";
+	const char *reason = strerrordesc_np(failure->error);
+
+	if (failure->step + 1 < ARRAY_SIZE(launch_steps)) {
+		const char *name = launch_steps[failure->step].name;
+
+		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
+		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason ? reason : "");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(launch_texts); i++)
+		if (launch_texts[i].error == failure->error)
+			text = launch_texts[i].text;
+	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "%s", text);
+	error_detail(error, "errno=%d %s", failure->error, reason ? reason : "");
+}

@@ -1,0 +1,125 @@
+/* See leaf.h. Unprivileged; touches only what lies below INIT_FD_CGROUP, and the counters' descriptors. */
+#include "helper/init/leaf.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define LEAF_PATH_SIZE 64
+
+static void leaf_path(unsigned number, const char *file, char path[LEAF_PATH_SIZE])
+{
+	(void)snprintf(path, LEAF_PATH_SIZE, "c%u%s", number, file);
+}
+
+int leaf_open(unsigned number, int *ret_leaf)
+{
+	char path[LEAF_PATH_SIZE];
+	int fd, r;
+
+	leaf_path(number, "", path);
+	fd = openat(INIT_FD_CGROUP, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdirat(INIT_FD_CGROUP, path, 0755) < 0)
+			return -errno;
+		fd = openat(INIT_FD_CGROUP, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (fd < 0) {
+		r = -errno;
+		(void)unlinkat(INIT_FD_CGROUP, path, AT_REMOVEDIR);
+		return r;
+	}
+	*ret_leaf = fd;
+	return 0;
+}
+
+void leaf_kill(unsigned number)
+{
+	char path[LEAF_PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
+
+	leaf_path(number, "/cgroup.kill", path);
+	fd = openat(INIT_FD_CGROUP, path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "1", 1) < 0)
+		return;
+}
+
+int leaf_remove(unsigned number)
+{
+	char path[LEAF_PATH_SIZE];
+
+	leaf_path(number, "", path);
+	return unlinkat(INIT_FD_CGROUP, path, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* The number after `key` at the start of a line of a "key value" file; without a key, the file's first number. */
+static uint64_t leaf_read_value(int fd, const char *key)
+{
+	char text[2048];
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	size_t length = strlen(key);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	for (char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (length == 0 || (strncmp(line, key, length) == 0 && line[length] == ' '))
+			return strtoull(line + length, NULL, 10);
+	}
+	return 0;
+}
+
+static bool leaf_open_value(unsigned number, const char *file, const char *key, uint64_t *value)
+{
+	char path[LEAF_PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
+
+	leaf_path(number, file, path);
+	fd = openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	*value = leaf_read_value(fd, key);
+	return true;
+}
+
+bool leaf_populated(unsigned number)
+{
+	uint64_t populated = 0;
+
+	return leaf_open_value(number, "/cgroup.events", "populated", &populated) && populated != 0;
+}
+
+void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters)
+{
+	const struct {
+		int fd;
+		const char *key;
+		uint64_t *value;
+	} sources[] = {
+		{INIT_FD_MEMORY_EVENTS, "oom_kill", &ret_counters->oom_kills},
+		{INIT_FD_MEMORY_PEAK, "", &ret_counters->memory_peak_bytes},
+		{INIT_FD_PIDS_EVENTS, "max", &ret_counters->pids_refused},
+		{INIT_FD_CPU_STAT, "nr_throttled", &ret_counters->cpu_throttled},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+		*sources[i].value = fds_present & 1U << (sources[i].fd - INIT_FD_CONTROL)
+					    ? leaf_read_value(sources[i].fd, sources[i].key)
+					    : 0;
+}
+
+bool leaf_read_memory(unsigned number, struct leaf_counters *counters)
+{
+	uint64_t peak = 0, oom_kills = 0;
+
+	if (!leaf_open_value(number, "/memory.events", "oom_kill", &oom_kills))
+		return false;
+	counters->oom_kills = oom_kills;
+	if (leaf_open_value(number, "/memory.peak", "", &peak))
+		counters->memory_peak_bytes = peak;
+	else
+		counters->memory_peak_bytes = 0;
+	return true;
+}

@@ -1,0 +1,403 @@
+/* See listener.h. */
+#include "helper/listener/listener.h"
+#include "helper/log.h"
+#include "helper/monitor/monitor.h"
+#include "helper/privilege.h"
+#include "protocol/frame.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define CONNECTIONS_MAX 2048
+#define CONNECTIONS_PER_UID_MAX 512 /* root is not counted: it can do without us */
+#define MONITORS_READY 2
+#define USERS_MAX 64          /* that supervisors are kept ready for */
+#define USER_IDLE_MS 300000
+#define SPARES_MAX 16
+
+/* A forked monitor: ready, or serving a connection. */
+struct worker {
+	int control; /* a connected socket goes there; wishes come back */
+	uid_t uid;
+	bool is_serving;
+};
+
+/* A user served lately, and supervisors prepared for it. */
+struct user {
+	uid_t uid;
+	gid_t gid;
+	struct supervisor spares[SPARES_MAX];
+	size_t spares_count;
+	bool is_filling; /* from half empty until full: one wait for a grace period then serves several */
+	uint64_t last_used_ms;
+};
+
+struct listener {
+	const struct listener_options *options;
+	struct policy *policy;
+	struct setup_host *host;
+	int signals;
+	struct worker workers[CONNECTIONS_MAX + MONITORS_READY];
+	size_t workers_count, ready_count;
+	struct user users[USERS_MAX];
+	size_t users_count;
+	struct pollfd poll[2 + CONNECTIONS_MAX + MONITORS_READY];
+	uint64_t generation;
+	bool is_over;
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Policy, templates and filters: with privilege, and only from what the administrator wrote. */
+static int load(struct listener *l, struct yett_error *error)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	char init[4096];
+	int r = policy_load(l->options->policy_path, true, 0, &policy, error);
+
+	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
+	if (r == 0) {
+		policy->generation = ++l->generation;
+		r = setup_host_open(policy, init, &host, error);
+	}
+	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++)
+		r = setup_host_profile(host, i, error);
+	if (r != 0)
+		return r;
+	setup_host_close(l->host);
+	policy_free(l->policy);
+	l->host = steal_ptr(&host);
+	l->policy = steal_ptr(&policy);
+	return 0;
+}
+
+static void drop_spares(struct user *user)
+{
+	/* End of file on its socket is how a supervisor learns that nobody wants it. */
+	for (size_t i = 0; i < user->spares_count; i++)
+		fd_close(user->spares[i].socket);
+	user->spares_count = 0;
+}
+
+static void start_sweep(const struct listener *l)
+{
+	if (fork() == 0) {
+		setup_host_keep_only(l->host, NULL, 0);
+		if (privilege_take(PRIVILEGE_BUILD) == 0)
+			setup_sweep(l->host);
+		_exit(0);
+	}
+}
+
+/* The forked monitor: gets ready, waits for a connection, serves it. */
+static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
+{
+	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .listener = control};
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	sigset_t none;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	setup_host_keep_only(l->host, &control, 1);
+	r = frame && privilege_take(PRIVILEGE_MONITOR) == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
+	if (r < 0)
+		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
+	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1)
+		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
+	monitor_free(&monitor);
+	_exit(r < 0);
+}
+
+static int start_worker(struct listener *l)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (l->workers_count == ARRAY_SIZE(l->workers))
+		return -EMFILE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		be_monitor(l, pair[1]);
+	(void)close(pair[1]);
+	if (pid < 0)
+		return fd_close(pair[0]), -EAGAIN;
+	l->workers[l->workers_count++] = (struct worker){.control = pair[0]};
+	l->ready_count++;
+	return 0;
+}
+
+static void remove_worker(struct listener *l, size_t i)
+{
+	if (!l->workers[i].is_serving)
+		l->ready_count--;
+	fd_close(l->workers[i].control);
+	l->workers[i] = l->workers[--l->workers_count];
+}
+
+static size_t count_connections(const struct listener *l, uid_t uid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < l->workers_count; i++)
+		count += l->workers[i].is_serving && l->workers[i].uid == uid;
+	return count;
+}
+
+static void turn_away(int socket, const char *why)
+{
+	struct yett_error error = {0};
+
+	error_set(&error, YETT_E_RESOURCE_LIMIT, 0, "%s", why);
+	(void)!frame_send_error(socket, &error, 0, MSG_DONTWAIT);
+}
+
+/* Gives the connection to a ready monitor. One that died meanwhile is passed over. */
+static int hand_over(struct listener *l, int socket, uid_t uid)
+{
+	for (int attempt = 0; attempt < MONITORS_READY + 1; attempt++) {
+		int r = l->ready_count ? 0 : start_worker(l);
+
+		if (r < 0)
+			return r;
+		for (size_t i = 0; i < l->workers_count; i++) {
+			struct worker *worker = &l->workers[i];
+
+			if (worker->is_serving)
+				continue;
+			if (frame_send(worker->control, "", 1, &socket, 1, MSG_DONTWAIT) < 0) {
+				remove_worker(l, i);
+				break;
+			}
+			worker->is_serving = true;
+			worker->uid = uid;
+			l->ready_count--;
+			return 0;
+		}
+	}
+	return -EAGAIN;
+}
+
+static void handle_connection(struct listener *l)
+{
+	_cleanup_fd_ int socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	if (socket < 0 || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return;
+	if (l->workers_count - l->ready_count >= CONNECTIONS_MAX)
+		turn_away(socket, "the helper serves as many connections as it can");
+	else if (peer.uid != 0 && count_connections(l, peer.uid) >= CONNECTIONS_PER_UID_MAX)
+		turn_away(socket, "this user has as many connections as one may have");
+	else if (hand_over(l, socket, peer.uid) < 0)
+		turn_away(socket, "no process could be started for this connection");
+}
+
+static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 0; i < l->users_count; i++) {
+		if (l->users[i].uid == uid)
+			return &l->users[i];
+		if (l->users[i].last_used_ms < l->users[oldest].last_used_ms)
+			oldest = i;
+	}
+	if (l->users_count < USERS_MAX)
+		oldest = l->users_count++;
+	else
+		drop_spares(&l->users[oldest]);
+	l->users[oldest] = (struct user){.uid = uid, .gid = gid};
+	return &l->users[oldest];
+}
+
+/* A monitor, which is ours, asks for a supervisor. The uid is what it read from the kernel. */
+static void handle_worker(struct listener *l, size_t i)
+{
+	struct monitor_wish wish;
+	struct user *user;
+	int socket = -1;
+	ssize_t n = recv(l->workers[i].control, &wish, sizeof wish, MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n != sizeof wish) {
+		remove_worker(l, i);
+		return;
+	}
+	user = find_user(l, wish.uid, wish.gid);
+	user->last_used_ms = now_ms();
+	if (user->spares_count)
+		socket = user->spares[--user->spares_count].socket;
+	(void)!frame_send(l->workers[i].control, "", 1, &socket, socket >= 0 ? 1 : 0, MSG_DONTWAIT);
+	fd_close(socket);
+}
+
+/* Does one thing of what would be good to have ready. Whether there was any. */
+static bool refill(struct listener *l)
+{
+	uint64_t now = now_ms();
+
+	if (l->ready_count < MONITORS_READY)
+		return start_worker(l) == 0;
+	for (size_t i = 0; i < l->users_count; i++) {
+		struct user *user = &l->users[i];
+		struct idmap_subject subject = {.uid = user->uid, .gid = user->gid};
+
+		if (now - user->last_used_ms > USER_IDLE_MS) {
+			drop_spares(user);
+			*user = l->users[--l->users_count];
+			return true;
+		}
+		if (user->spares_count >= l->policy->spares)
+			user->is_filling = false;
+		else if (user->spares_count * 2 <= l->policy->spares)
+			user->is_filling = true;
+		if (!user->is_filling)
+			continue;
+		if (supervisor_start(l->host, &subject, &user->spares[user->spares_count]) < 0)
+			return false;
+		user->spares_count++;
+		return true;
+	}
+	return false;
+}
+
+static void reload(struct listener *l)
+{
+	struct yett_error error = {0};
+	int r = privilege_raise(); /* mounts and namespaces of the new templates */
+
+	if (r == 0)
+		r = load(l, &error);
+	if (r != 0)
+		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s", error.message[0] ? error.message : strerror(-r));
+	if (privilege_lower() < 0 || r != 0)
+		return;
+	for (size_t i = 0; i < l->users_count; i++)
+		drop_spares(&l->users[i]);
+	for (size_t i = l->workers_count; i > 0; i--)
+		if (!l->workers[i - 1].is_serving)
+			remove_worker(l, i - 1);
+	log_line(LOG_LEVEL_INFO, "policy loaded anew");
+}
+
+/* Children of ours, and orphans of monitors that died: only a supervisor that was killed leaves something behind. */
+static void reap(struct listener *l)
+{
+	bool killed = false;
+	int status;
+
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		killed = killed || WIFSIGNALED(status);
+	if (killed)
+		start_sweep(l);
+}
+
+static void handle_signal(struct listener *l)
+{
+	struct signalfd_siginfo info;
+
+	if (read(l->signals, &info, sizeof info) != sizeof info)
+		return;
+	if (info.ssi_signo == SIGCHLD)
+		reap(l);
+	else if (info.ssi_signo == SIGHUP)
+		reload(l);
+	else
+		l->is_over = true;
+}
+
+static void loop(struct listener *l)
+{
+	bool has_work = true;
+
+	while (!l->is_over) {
+		size_t count = l->workers_count;
+		int r;
+
+		l->poll[0] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
+		l->poll[1] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+		for (size_t i = 0; i < count; i++)
+			l->poll[i + 2] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
+		/* Getting ready is done when nobody waits for anything. */
+		r = poll(l->poll, count + 2, has_work ? 0 : 60000);
+		if (r <= 0) {
+			has_work = refill(l);
+			continue;
+		}
+		has_work = true;
+		for (size_t i = count; i > 0; i--)
+			if (l->poll[i + 1].revents)
+				handle_worker(l, i - 1);
+		if (l->poll[1].revents)
+			handle_signal(l);
+		if (l->poll[0].revents)
+			handle_connection(l);
+	}
+}
+
+static int take_signals(struct listener *l)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+		return -errno;
+	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return l->signals < 0 ? -errno : 0;
+}
+
+int listener_run(const struct listener_options *options, struct yett_error *error)
+{
+	_cleanup_free_ struct listener *l = calloc(1, sizeof *l);
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	l->options = options;
+	/* Monitors that die leave their supervisors to us, so that a killed one is noticed. prctl(2). */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
+		return -errno;
+	r = privilege_take(PRIVILEGE_BUILD);
+	if (r == 0)
+		r = load(l, error);
+	if (r == 0)
+		r = take_signals(l);
+	if (r == 0)
+		r = privilege_take(PRIVILEGE_LISTENER);
+	if (r != 0)
+		return r;
+	start_sweep(l);
+	log_line(LOG_LEVEL_INFO, "ready, %zu profiles", l->policy->profiles_count);
+	loop(l);
+	for (size_t i = 0; i < l->users_count; i++)
+		drop_spares(&l->users[i]);
+	for (size_t i = 0; i < l->workers_count; i++)
+		fd_close(l->workers[i].control);
+	setup_host_close(l->host);
+	policy_free(l->policy);
+	return 0;
+}

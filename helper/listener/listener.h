@@ -1,0 +1,22 @@
+/*
+ * The listener: owns the socket, accepts, and has processes ready. It decides nothing.
+ *
+ * Root with an empty effective set (PRIVILEGE_LISTENER) but while it loads a policy. It reads no byte of a client's. What
+ * is slow or waits for the kernel is done ahead: monitors with a locked-down decoder, and for users served lately
+ * supervisors that already sit with their builders in cgroups of that user.
+ */
+#pragma once
+
+#include "base/error.h"
+
+struct listener_options {
+	const char *policy_path;
+	const char *libexec; /* folder of yett-decoder and yett-init */
+	int socket;          /* listening; borrowed */
+};
+
+/*
+ * Serves until SIGTERM or SIGINT; SIGHUP loads the policy anew (a bad one is logged and the old one stays). Connections and
+ * sandboxes outlive the listener. 0, or a code with the reason why it could not start.
+ */
+_must_check_ int listener_run(const struct listener_options *options, struct yett_error *error);

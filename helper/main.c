@@ -1,0 +1,225 @@
+/*
+ * yett-helper: how it was started, and what that makes of it.
+ *
+ * Started as root by systemd (a listening or a connected socket in LISTEN_FDS) or by libyett in personal mode (a
+ * connected socket on --fd). All ways end in the same monitor. As an ordinary user it can plan but not build.
+ */
+#include "helper/listener/activation.h"
+#include "helper/listener/listener.h"
+#include "helper/log.h"
+#include "helper/monitor/monitor.h"
+#include "helper/privilege.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+struct options {
+	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
+	const char *libexec, *check_policy;
+	int fd;
+	bool personal, quiet, help, version;
+};
+
+enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_FD, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
+
+static const struct {
+	const char *name, *argument, *help;
+	enum option_key key;
+} option_table[] = {
+	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", OPT_POLICY},
+	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", OPT_CHECK},
+	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", OPT_PERSONAL},
+	{"fd", "N", "the connected socket to serve", OPT_FD},
+	{"libexec", "DIR", "folder of yett-decoder and yett-init (default: that of this program)", OPT_LIBEXEC},
+	{"quiet", NULL, "log errors only", OPT_QUIET},
+	{"help", NULL, "print this and exit", OPT_HELP},
+	{"version", NULL, "print the version and exit", OPT_VERSION},
+};
+
+static void print_help(void)
+{
+	(void)printf("Usage: yett-helper [OPTION …]\n"
+		     "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n\n");
+	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+		char left[64];
+
+		(void)snprintf(left, sizeof left, "--%s%s%s", option_table[i].name, option_table[i].argument ? "=" : "",
+			       option_table[i].argument ? option_table[i].argument : "");
+		(void)printf("  %-22s %s\n", left, option_table[i].help);
+	}
+}
+
+static int parse_options(int argc, char **argv, struct options *options)
+{
+	struct option known[ARRAY_SIZE(option_table) + 1] = {0};
+	int key;
+
+	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
+		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL,
+					   (int)option_table[i].key};
+	while ((key = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		char *end;
+
+		switch (key) {
+		case OPT_POLICY:
+			options->policy = optarg;
+			break;
+		case OPT_CHECK:
+			options->check_policy = optarg;
+			break;
+		case OPT_FD:
+			options->fd = (int)strtol(optarg, &end, 10);
+			if (*end || options->fd < 0)
+				return -EINVAL;
+			break;
+		case OPT_PERSONAL:
+			options->personal = true;
+			break;
+		case OPT_LIBEXEC:
+			options->libexec = optarg;
+			break;
+		case OPT_QUIET:
+			options->quiet = true;
+			break;
+		case OPT_HELP:
+			options->help = true;
+			break;
+		case OPT_VERSION:
+			options->version = true;
+			break;
+		default:
+			return -EINVAL;
+		}
+	}
+	return optind == argc ? 0 : -EINVAL;
+}
+
+/* The folder that this program lies in: decoder and init lie beside it, installed or built. */
+static int own_folder(char folder[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return -ENOENT;
+	*slash = '\0';
+	return 0;
+}
+
+static int check_policy(const char *path)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct yett_error error = {0};
+	int r = policy_load(path, false, geteuid(), &policy, &error);
+
+	if (r != 0) {
+		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "", error.detail);
+		return 1;
+	}
+	(void)printf("%s: %zu profiles, %zu grants\n", path, policy->profiles_count, policy->grants_count);
+	return 0;
+}
+
+/* One connection, without a listener: what systemd accepted, or what libyett made. */
+static int serve_one(const struct options *options, const char *libexec, int socket, struct yett_error *error)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	struct monitor monitor = {.decoder = DECODER_NONE, .listener = -1};
+	const char *missing;
+	char init[PATH_MAX + 16];
+	bool root = privilege_can_build(&missing);
+	int r;
+
+	if (options->personal && !options->policy)
+		r = policy_load_builtin(&policy, error);
+	else
+		r = policy_load(options->policy ? options->policy : YETT_POLICY_PATH, true, geteuid(), &policy, error);
+	if (r == 0 && root)
+		r = privilege_take(PRIVILEGE_BUILD);
+	if (r == 0 && root) {
+		(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
+		r = setup_host_open(policy, init, &host, error);
+	}
+	if (r == 0 && root) {
+		setup_sweep(host); /* nobody else does, where there is no listener */
+		r = privilege_take(PRIVILEGE_MONITOR);
+	}
+	monitor.host = host;
+	monitor.policy = policy;
+	if (r == 0)
+		r = monitor_prepare(&monitor, libexec);
+	if (r == 0)
+		r = monitor_serve(&monitor, socket);
+	else
+		fd_close(socket);
+	monitor_free(&monitor);
+	return r;
+}
+
+static int run(const struct options *options, struct yett_error *error)
+{
+	enum activation activation = ACTIVATION_NONE;
+	char folder[PATH_MAX];
+	int socket = options->fd, r = own_folder(folder);
+	const char *libexec = options->libexec ? options->libexec : folder;
+
+	if (r == 0 && sodium_init() < 0)
+		r = -ENOSYS;
+	if (r == 0 && socket < 0)
+		r = activation_receive(&activation, &socket, error);
+	if (r != 0)
+		return r;
+	if (activation == ACTIVATION_LISTENING) {
+		struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, libexec, socket};
+
+		return listener_run(&listener, error);
+	}
+	if (socket < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; yett-helper is started by systemd or libyett");
+	if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	return serve_one(options, libexec, socket, error);
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.fd = -1};
+	struct yett_error error = {0};
+	int r;
+
+	if (parse_options(argc, argv, &options) < 0) {
+		(void)fprintf(stderr, "Try 'yett-helper --help'.\n");
+		return 2;
+	}
+	if (options.help || options.version) {
+		if (options.help)
+			print_help();
+		else
+			(void)printf("yett-helper " YETT_VERSION "\n");
+		return 0;
+	}
+	if (options.check_policy)
+		return check_policy(options.check_policy);
+	if (options.quiet)
+		log_set_level(LOG_LEVEL_ERROR);
+	(void)umask(022);
+	(void)signal(SIGPIPE, SIG_IGN);
+	r = run(&options, &error);
+	if (r == 0)
+		return 0;
+	log_line(LOG_LEVEL_ERROR, "%s%s%s", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "; " : "", error.detail);
+	return 1;
+}

@@ -1,0 +1,54 @@
+/*
+ * The decision: what of a verified request the policy allows.
+ *
+ * Pure: no I/O header is included here or in authorize.c, and no privilege is used. Effective = request ∩ grant ∩
+ * profile; a request beyond its ceiling is refused with the rule (FILE:LINE), the value asked and the value allowed,
+ * never weakened.
+ */
+#pragma once
+
+#include "helper/policy/policy.h"
+#include "protocol/message.h"
+
+/* Who is at the other end, from SO_PEERCRED and SO_PEERGROUPS at accept. Never from a message. */
+struct peer {
+	pid_t pid; /* for display only */
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[PLAN_GROUPS_MAX];
+	size_t groups_count;
+	bool confined; /* in another user, mount, pid or network namespace than the helper (rule 15) */
+	char user_name[MESSAGE_NAME_MAX + 1], group_name[MESSAGE_NAME_MAX + 1]; /* from the host's passwd; may be empty */
+	char home[MESSAGE_PATH_MAX + 1], shell[256];
+};
+
+/* Where the public key that signed was found. */
+enum key_source { KEY_ENROLLED, KEY_OF_USER };
+
+/* A request whose signature holds. Only monitor/verify.c makes one. */
+struct verified {
+	const struct peer *peer;
+	const struct message *request; /* kind MESSAGE_CREATE; its texts were checked by re-encoding */
+	enum key_source key_source;
+	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
+	size_t fd_count;
+};
+
+/* What may be done. Only authorize() makes one. */
+struct decision {
+	const struct verified *verified;
+	const struct policy_profile *profile;
+	const struct policy_grant *grant;
+	struct plan_limits limits;
+};
+
+/*
+ * The first grant that fits the peer, its key and the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,
+ * YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant has user_keys), YETT_E_RESOURCE_LIMIT,
+ * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail.
+ */
+_must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
+			   struct yett_error *error);
+
+/* Whether any grant lets this peer use keys of its own (then the monitor reads ~/.config/yett/authorized_keys). */
+bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

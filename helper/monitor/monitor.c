@@ -1,0 +1,448 @@
+/* See monitor.h. */
+#include "helper/monitor/monitor.h"
+#include "helper/log.h"
+#include "helper/monitor/peer.h"
+#include "helper/monitor/planning.h"
+#include "helper/monitor/verify.h"
+#include "helper/privilege.h"
+#include "protocol/codec.h"
+#include "protocol/frame.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define SANDBOXES_MAX 4096             /* of one connection; a grant's max_sandboxes is the real bound */
+#define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
+#define WISH_DEADLINE_MS 500
+#define REFUSALS_LOGGED_MAX 20         /* of one connection; a client that is refused in a loop fills no log */
+
+/* One sandbox of this connection. */
+struct sandbox {
+	struct supervisor supervisor;
+	uint64_t sequence; /* of the create */
+	bool is_created;
+	char id[PLAN_ID_SIZE];
+	char profile[MESSAGE_NAME_MAX + 1];
+	struct message_limits limits;
+};
+
+struct connection {
+	struct monitor *monitor;
+	int socket;
+	struct peer peer;
+	struct verify_context verify;
+	struct frame *frame;     /* mapped; pages are given back when idle */
+	struct message *message; /* likewise: requests and answers */
+	struct plan *plan;       /* likewise */
+	struct sandbox *sandboxes;
+	struct pollfd *poll;
+	size_t sandboxes_count;
+	unsigned refusals;
+	bool is_over;
+};
+
+int monitor_prepare(struct monitor *monitor, const char *libexec)
+{
+	char path[4096], empty[4096];
+	uint32_t id = monitor->policy->ids_first + IDMAP_ROLE_DECODER;
+	int r;
+
+	(void)snprintf(path, sizeof path, "%s/yett-decoder", libexec);
+	(void)snprintf(empty, sizeof empty, "%s/empty", monitor->policy->runtime_dir);
+	r = decoder_start(path, id, id, empty, &monitor->decoder);
+	return r == 0 ? keys_refresh(&monitor->keys, monitor->policy->keys_dir, &monitor->decoder) : r;
+}
+
+void monitor_free(struct monitor *monitor)
+{
+	decoder_free(&monitor->decoder);
+	keys_free(&monitor->keys);
+	monitor->listener = fd_close(monitor->listener);
+}
+
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Gives the pages of the three large buffers back: an idle sandbox should cost little. */
+static void forget_buffers(const struct connection *c)
+{
+	(void)madvise(c->frame, sizeof *c->frame, MADV_DONTNEED);
+	(void)madvise(c->message, sizeof *c->message, MADV_DONTNEED);
+	(void)madvise(c->plan, sizeof *c->plan, MADV_DONTNEED);
+}
+
+/* An answer that cannot be delivered at once ends the connection: whoever does not read is not waited for. */
+static void answer(struct connection *c, uint64_t sequence, int fd)
+{
+	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+}
+
+static void refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
+{
+	if (c->refusals++ < REFUSALS_LOGGED_MAX)
+		log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)c->peer.uid, c->peer.pid, error->message,
+			 error->detail[0] ? "; " : "", error->detail);
+	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+}
+
+static int hello(struct connection *c)
+{
+	struct message_hello *hello = &c->message->body.hello;
+
+	c->message->kind = MESSAGE_HELLO;
+	c->message->arena_used = 0;
+	hello->version_min = hello->version_max = ENVELOPE_VERSION;
+	randombytes_buf(c->verify.challenge, sizeof c->verify.challenge);
+	memcpy(hello->challenge, c->verify.challenge, sizeof hello->challenge);
+	return frame_send_message(c->socket, c->message, 0, NULL, 0, MSG_DONTWAIT);
+}
+
+/* The plan as text in a sealed memfd: it can be larger than a packet. */
+static int send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t length;
+	int r = plan_print(c->plan, &text, &length);
+
+	if (r < 0 || memfd < 0 || write(memfd, text, length) != (ssize_t)length ||
+	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
+	c->message->kind = MESSAGE_PLAN;
+	c->message->arena_used = 0;
+	memset(&c->message->body, 0, message_body_size(MESSAGE_PLAN));
+	answer(c, sequence, memfd);
+	return 0;
+}
+
+/* Asks the listener for a supervisor that is ready; -ENOENT when it has none. */
+static int wish(const struct connection *c, struct supervisor *ret_supervisor)
+{
+	struct monitor_wish wish = {c->peer.uid, c->peer.gid};
+	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
+	int r;
+
+	if (c->monitor->listener < 0 || send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL) < 0 ||
+	    poll(&wait, 1, WISH_DEADLINE_MS) <= 0)
+		return -ENOENT;
+	r = frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT);
+	if (r <= 0 || c->frame->fd_count != 1) {
+		frame_close_fds(c->frame);
+		return -ENOENT;
+	}
+	*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
+	return 0;
+}
+
+static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
+{
+	struct idmap_subject subject = {.uid = c->peer.uid,
+					.gid = c->peer.gid,
+					.groups = c->peer.groups,
+					.groups_count = c->peer.groups_count,
+					.identity = (enum plan_identity)c->plan->identity};
+	int r = wish(c, ret_supervisor);
+
+	return r == 0 ? 0 : supervisor_start(c->monitor->host, &subject, ret_supervisor);
+}
+
+static int add_sandbox(struct connection *c, const struct decision *decision, uint64_t sequence, const struct supervisor *supervisor)
+{
+	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes), *sandbox;
+	struct pollfd *wait = reallocarray(c->poll, c->sandboxes_count + 2, sizeof *wait);
+
+	if (sandboxes)
+		c->sandboxes = sandboxes;
+	if (wait)
+		c->poll = wait;
+	if (!sandboxes || !wait)
+		return -ENOMEM;
+	sandbox = &c->sandboxes[c->sandboxes_count++];
+	*sandbox = (struct sandbox){.supervisor = *supervisor,
+				    .sequence = sequence,
+				    .limits = {.memory_bytes = decision->limits.memory_bytes,
+					       .cpu_millis = decision->limits.cpu_millis,
+					       .pids = decision->limits.pids,
+					       .files = decision->limits.files}};
+	memcpy(sandbox->id, c->plan->id, sizeof sandbox->id);
+	(void)snprintf(sandbox->profile, sizeof sandbox->profile, "%s", decision->profile->name);
+	return 0;
+}
+
+/* A listener has built all templates; a helper for one connection builds what it needs, when it needs it. */
+static int ready_profile(const struct connection *c, struct yett_error *error)
+{
+	int r, lowered;
+
+	if (c->monitor->host->templates[c->plan->profile].mount_ns >= 0)
+		return 0;
+	r = privilege_raise(); /* mounts, and a namespace for them */
+	if (r == 0)
+		r = setup_host_profile(c->monitor->host, c->plan->profile, error);
+	lowered = privilege_lower();
+	return r == 0 ? lowered : r;
+}
+
+/* Hands the plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. */
+static int begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds, struct yett_error *error)
+{
+	struct supervisor supervisor;
+	int r;
+
+	if (!c->monitor->host) {
+		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "sandboxes are built by root, and the helper runs as this user");
+		error_detail(error, "start the service as root (README, Installation), or run the command as root");
+		return YETT_E_UNSUPPORTED;
+	}
+	if (c->sandboxes_count == SANDBOXES_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
+	r = ready_profile(c, error);
+	if (r == 0)
+		r = find_supervisor(c, &supervisor);
+	if (r != 0)
+		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
+	r = supervisor_order(supervisor.socket, c->plan, fds);
+	if (r == 0)
+		r = add_sandbox(c, decision, sequence, &supervisor);
+	if (r < 0) {
+		fd_close(supervisor.socket);
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the supervisor did not take the plan: %s", strerror(-r));
+	}
+	return 0;
+}
+
+static void make_id(char id[static PLAN_ID_SIZE])
+{
+	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];
+
+	randombytes_buf(bytes, sizeof bytes);
+	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
+}
+
+/* The whole way of a request. */
+static void handle_request(struct connection *c)
+{
+	_cleanup_(frame_close_fdsp) struct frame *frame = c->frame;
+	struct yett_error error = {0};
+	uint64_t sequence = 0;
+	struct verified verified;
+	struct decision decision;
+	char id[PLAN_ID_SIZE];
+	int fds[MESSAGE_FDS_MAX], r;
+
+	/* wish() receives into the same frame: the request's descriptors are kept aside. */
+	r = verify_request(&c->verify, frame->bytes, frame->length, frame->fd_count, c->message, &sequence, &verified, &error);
+	if (r == 0)
+		r = authorize(c->monitor->policy, &verified, &decision, &error);
+	if (r == 0) {
+		make_id(id);
+		r = planning_make(c->monitor->policy, &decision, id, c->plan, &error);
+	}
+	if (r == 0 && c->message->body.create.plan_only)
+		r = send_plan(c, sequence, &error);
+	else if (r == 0) {
+		size_t count = frame->fd_count;
+
+		memcpy(fds, frame->fds, count * sizeof fds[0]);
+		frame->fd_count = 0;
+		r = begin(c, &decision, sequence, fds, &error);
+		for (size_t i = 0; i < count; i++)
+			fd_close(fds[i]);
+	}
+	if (r < 0) {
+		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
+		c->is_over = true;
+	}
+	if (r != 0)
+		refuse(c, sequence, &error);
+}
+
+static void reap(const struct supervisor *supervisor)
+{
+	if (supervisor->pid > 0)
+		(void)waitpid(supervisor->pid, NULL, 0);
+}
+
+/* A child of its own: what is left of a killed supervisor may take a while to go. */
+static void start_sweep(const struct setup_host *host)
+{
+	if (fork() == 0) {
+		setup_host_keep_only(host, NULL, 0);
+		if (privilege_take(PRIVILEGE_BUILD) == 0)
+			setup_sweep(host);
+		_exit(0);
+	}
+}
+
+static void remove_sandbox(struct connection *c, size_t i)
+{
+	fd_close(c->sandboxes[i].supervisor.socket);
+	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
+}
+
+static void report_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created, int channel)
+{
+	struct message_created *body = &c->message->body.created;
+
+	c->message->kind = MESSAGE_CREATED;
+	c->message->arena_used = 0;
+	*body = (struct message_created){.private_uid = created->private_uid, .limits = sandbox->limits};
+	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0)
+		return;
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
+		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
+	sandbox->is_created = true;
+	answer(c, sandbox->sequence, channel);
+}
+
+static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)
+{
+	c->message->kind = MESSAGE_ENDED;
+	c->message->arena_used = 0;
+	c->message->body.ended = (struct message_ended){.reason = reason};
+	answer(c, sandbox->sequence, -1);
+}
+
+/* The supervisor was killed: what it left is swept, and its client told. */
+static void handle_lost(struct connection *c, const struct sandbox *sandbox)
+{
+	struct yett_error error = {0};
+
+	reap(&sandbox->supervisor);
+	start_sweep(c->monitor->host);
+	if (sandbox->is_created) {
+		report_ended(c, sandbox, ENDED_HELPER);
+		return;
+	}
+	error_set(&error, YETT_E_INIT_FAILED, 0, "the supervisor of the sandbox died");
+	refuse(c, sandbox->sequence, &error);
+}
+
+static void handle_supervisor(struct connection *c, size_t i)
+{
+	struct sandbox sandbox = c->sandboxes[i];
+	struct supervisor_created created;
+	int r = frame_receive(sandbox.supervisor.socket, c->frame, MSG_DONTWAIT);
+
+	if (r == -EAGAIN)
+		return;
+	if (r > 0 && !sandbox.is_created && c->frame->length == sizeof created) {
+		memcpy(&created, c->frame->bytes, sizeof created);
+		if (created.code == 0 && c->frame->fd_count == 1) {
+			report_created(c, &c->sandboxes[i], &created, c->frame->fds[0]);
+			frame_close_fds(c->frame);
+			return;
+		}
+		refuse(c, sandbox.sequence, &created.error);
+		reap(&sandbox.supervisor);
+	} else if (r > 0 && c->frame->length == sizeof(struct supervisor_ended)) {
+		struct supervisor_ended ended;
+
+		memcpy(&ended, c->frame->bytes, sizeof ended);
+		report_ended(c, &sandbox, ended.reason);
+		reap(&sandbox.supervisor);
+	} else {
+		handle_lost(c, &sandbox);
+	}
+	frame_close_fds(c->frame);
+	remove_sandbox(c, i);
+}
+
+static void handle_client(struct connection *c)
+{
+	int r = frame_receive(c->socket, c->frame, MSG_DONTWAIT);
+
+	if (r == -EMSGSIZE) {
+		struct yett_error error = {0};
+
+		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s", error_reason_text(YETT_R_SIZE));
+		refuse(c, 0, &error);
+		return;
+	}
+	if (r == -EAGAIN)
+		return;
+	if (r <= 0)
+		c->is_over = true;
+	else
+		handle_request(c);
+}
+
+static void loop(struct connection *c)
+{
+	bool had_request = false;
+
+	while (!c->is_over) {
+		size_t count = c->sandboxes_count;
+		int r;
+
+		c->poll[0] = (struct pollfd){.fd = c->socket, .events = POLLIN};
+		for (size_t i = 0; i < count; i++)
+			c->poll[i + 1] = (struct pollfd){.fd = c->sandboxes[i].supervisor.socket, .events = POLLIN};
+		r = poll(c->poll, count + 1, had_request ? 20 : FIRST_REQUEST_DEADLINE_MS);
+		if (r == 0 && !had_request)
+			return;
+		if (r == 0) {
+			forget_buffers(c);
+			r = poll(c->poll, count + 1, -1);
+		}
+		if (r < 0 && errno != EINTR)
+			return;
+		/* From the end: handling one may take it out of the table. */
+		for (size_t i = count; i > 0; i--)
+			if (c->poll[i].revents)
+				handle_supervisor(c, i - 1);
+		if (c->poll[0].revents) {
+			had_request = true;
+			handle_client(c);
+		}
+	}
+}
+
+int monitor_serve(struct monitor *monitor, int socket)
+{
+	struct connection c = {.monitor = monitor, .socket = socket};
+	struct yett_error error = {0};
+	int r;
+
+	c.frame = map(sizeof *c.frame);
+	c.message = map(sizeof *c.message);
+	c.plan = map(sizeof *c.plan);
+	c.poll = calloc(1, sizeof *c.poll);
+	if (!c.frame || !c.message || !c.plan || !c.poll)
+		return -ENOMEM;
+	c.verify = (struct verify_context){.policy = monitor->policy,
+					   .peer = &c.peer,
+					   .decoder = &monitor->decoder,
+					   .keys = &monitor->keys,
+					   .next_sequence = 1};
+	r = peer_read(socket, &c.peer, &error);
+	if (r > 0)
+		refuse(&c, 0, &error);
+	if (r == 0)
+		r = hello(&c);
+	if (r == 0)
+		loop(&c);
+	/* Each supervisor takes the end of its socket as the end of its sandbox. */
+	(void)close(socket);
+	for (size_t i = 0; i < c.sandboxes_count; i++)
+		fd_close(c.sandboxes[i].supervisor.socket);
+	for (size_t i = 0; i < c.sandboxes_count; i++)
+		reap(&c.sandboxes[i].supervisor);
+	free(c.sandboxes);
+	free(c.poll);
+	return r < 0 ? r : 0;
+}

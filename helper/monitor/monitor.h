@@ -1,0 +1,33 @@
+/*
+ * The monitor: one connection, from hello to end of file.
+ *
+ * Root with an empty effective set (PRIVILEGE_MONITOR); verifies, authorizes and plans, and leaves what takes privilege to
+ * supervisors. Parses nothing of a client's.
+ */
+#pragma once
+
+#include "helper/monitor/keys.h"
+#include "helper/supervisor/supervisor.h"
+
+/* What a monitor can have ready before there is a connection. */
+struct monitor {
+	struct setup_host *host; /* NULL: no privilege to build; only plans are made */
+	const struct policy *policy;
+	struct decoder decoder;
+	struct keys keys;
+	int listener; /* asks for prepared supervisors here; -1: there is no listener */
+};
+
+/* Starts the decoder and reads the keys. `libexec` is the folder of yett-decoder. 0 or -errno. */
+_must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
+
+/* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at all. */
+_must_check_ int monitor_serve(struct monitor *monitor, int socket);
+
+void monitor_free(struct monitor *monitor);
+
+/* Monitor → listener: a prepared supervisor for this user, please. Answered with one byte, and its socket if there is one. */
+struct monitor_wish {
+	uid_t uid;
+	gid_t gid;
+};

@@ -1,0 +1,382 @@
+/*
+ * See planning.h. Runs in the monitor, but uses none of its privilege.
+ *
+ * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a list.
+ */
+#include "helper/monitor/planning.h"
+#include "base/escape.h"
+#include "base/units.h"
+
+#include <string.h>
+
+struct planning {
+	const struct decision *decision;
+	const struct message *request;
+	struct plan *plan;
+	struct yett_error *error;
+	int r;
+	uint32_t mounts; /* index of the first mount among the steps; they end at the last step while they are made */
+};
+
+/*
+ * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that their
+ * mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
+ */
+static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
+static const char *const proc_masked[] = {
+	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/latency_stats",
+	"/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list", NULL,
+};
+
+/* `field` says where in the request or policy `text` stands. */
+static void refuse(struct planning *p, const char *field, const char *text, const char *problem)
+{
+	if (p->r)
+		return;
+	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, 0, "'%s' %s", ESCAPE(text), problem);
+	error_detail(p->error, "%s", field);
+}
+
+static void add_text(struct planning *p, const char *string, struct plan_text *text)
+{
+	if (!p->r && plan_add_text(p->plan, string, text) < 0)
+		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the texts of the request are too long together");
+}
+
+/* Never NULL: after a failure it is a step that nobody sees. */
+static struct plan_step *add_step(struct planning *p, enum plan_step_kind kind, const char *target)
+{
+	struct plan_step *step = p->r ? NULL : plan_add_step(p->plan, kind);
+
+	if (!step) {
+		refuse(p, "the plan", target, "is one part too many");
+		return &p->plan->steps[PLAN_STEPS_MAX - 1];
+	}
+	add_text(p, target, &step->target);
+	return step;
+}
+
+static void add_place(struct planning *p, struct policy_place place, struct plan_text *text)
+{
+	char line[512];
+
+	(void)units_append(line, sizeof line, "%s:%u", place.file, place.line);
+	add_text(p, line, text);
+}
+
+static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target, const char *field)
+{
+	const char *problem = target ? policy_target_problem(p->decision->profile, target) : "is no text";
+
+	for (uint32_t i = p->mounts; !p->r && !problem && i < p->plan->steps_count; i++)
+		if (strcmp(plan_text(p->plan, p->plan->steps[i].target), target) == 0)
+			problem = "is the target of two mounts";
+	if (problem)
+		refuse(p, field, target, problem);
+	return add_step(p, kind, target ? target : "");
+}
+
+static void add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes, const char *field)
+{
+	struct plan_step *step = add_mount(p, PLAN_TMPFS, target, field);
+
+	step->mode = 01777;
+	step->size_bytes = size_bytes ? size_bytes : p->decision->profile->tmp_size_bytes;
+}
+
+static void add_profile_tmpfs(struct planning *p, const struct policy_list *list)
+{
+	for (size_t i = 0; !p->r && i < list->count; i++) {
+		_cleanup_free_ char *target = NULL, *size = NULL;
+		uint64_t size_bytes = 0;
+
+		p->r = policy_split(list->items[i], &target, &size);
+		if (!p->r && size)
+			p->r = units_parse_size(size, &size_bytes);
+		add_tmpfs(p, target, size_bytes, "tmpfs of the profile");
+		if (!p->r)
+			add_place(p, list->places[i], &p->plan->steps[p->plan->steps_count - 1].from);
+	}
+}
+
+static void add_profile_shares(struct planning *p, const struct policy_list *list, bool writable)
+{
+	for (size_t i = 0; !p->r && i < list->count; i++) {
+		_cleanup_free_ char *source = NULL, *target = NULL;
+		struct plan_step *step;
+
+		p->r = policy_split(list->items[i], &source, &target);
+		step = add_mount(p, PLAN_HOST, target ? target : source, "share of the profile");
+		step->writable = writable;
+		add_text(p, source, &step->source);
+		add_place(p, list->places[i], &step->from);
+	}
+}
+
+/* The host directories below which a share must lie, a line each, or "*". */
+static struct plan_text add_rules(struct planning *p, const struct policy_list *first, const struct policy_list *second)
+{
+	const struct policy_list *lists[] = {first, second};
+	struct plan_text rules = {0};
+	char text[8192] = "";
+	size_t used = 0;
+
+	for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
+		for (size_t i = 0; i < lists[l]->count; i++) {
+			const char *item = lists[l]->items[i];
+
+			if (strcmp(item, "*") == 0) {
+				add_text(p, item, &rules);
+				return rules;
+			}
+			if (used + strlen(item) + 2 > sizeof text)
+				refuse(p, "the grant", p->decision->grant->name, "names too many directories");
+			used += units_append(text + used, sizeof text - used, "%s%s", used ? "\n" : "", item);
+		}
+	add_text(p, text, &rules);
+	return rules;
+}
+
+static void add_request_mounts(struct planning *p)
+{
+	const struct message_create *create = &p->request->body.create;
+	const struct policy_grant *grant = p->decision->grant;
+	const struct policy_list none = {0};
+	const struct plan_text rules[] = {
+		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
+		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
+	};
+	bool used[MESSAGE_SHARES_MAX] = {0};
+	char field[48];
+
+	if (create->shares_count != p->decision->verified->fd_count || create->shares_count > MESSAGE_SHARES_MAX)
+		refuse(p, "shares", "the list", "does not have one share for each descriptor");
+	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
+		const struct message_share *share = &create->shares[i];
+		struct plan_step *step;
+
+		(void)units_append(field, sizeof field, "shares[%u]", i);
+		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
+		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
+			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
+			return;
+		}
+		used[share->fd] = true;
+		step->fd = share->fd;
+		step->writable = share->mode == SHARE_RW;
+		step->source = rules[share->mode];
+	}
+	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
+		(void)units_append(field, sizeof field, "tmpfs[%u]", i);
+		add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
+	}
+}
+
+static int depth_of(const char *path)
+{
+	int depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+/* Parents before children; then an order that does not depend on the request's. */
+static int compare_mounts(const void *a, const void *b, void *plan)
+{
+	const struct plan_step *x = a, *y = b;
+	const char *s = plan_text(plan, x->target), *t = plan_text(plan, y->target);
+
+	if (depth_of(s) != depth_of(t))
+		return depth_of(s) - depth_of(t);
+	return x->kind != y->kind ? (x->kind < y->kind ? -1 : 1) : strcmp(s, t);
+}
+
+/*
+ * Inside something writable a program can rename a directory that is no mount point, and put another in its place: then
+ * the protected path names what the program made. So each parent inside must be a mount point of its own.
+ * The mounts [p->mounts, end) are in order of depth, so that the last one found is the innermost.
+ */
+static void check_pinned(struct planning *p, const char *path, uint32_t end, const char *field)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t length = (size_t)(slash - path);
+		bool is_open = false;
+
+		for (uint32_t i = p->mounts; i < end; i++) {
+			const struct plan_step *mount = &p->plan->steps[i];
+			const char *target = plan_text(p->plan, mount->target);
+			size_t n = strlen(target);
+
+			if (n <= length && strncmp(path, target, n) == 0 && path[n] == '/')
+				is_open = n < length && (mount->writable || mount->kind == PLAN_TMPFS);
+		}
+		if (is_open)
+			refuse(p, field, path, "cannot be kept from a program that may rename a directory above it: share that one on its own");
+	}
+}
+
+static void add_mounts(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+	struct plan *plan = p->plan;
+
+	p->mounts = plan->steps_count;
+	add_profile_tmpfs(p, &profile->tmpfs);
+	add_profile_shares(p, &profile->share_ro, false);
+	add_profile_shares(p, &profile->share_rw, true);
+	add_request_mounts(p);
+	if (p->r)
+		return;
+	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
+	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
+		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
+			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
+}
+
+/* Paths of /proc, then the profile's own. `end` is where the mounts end. */
+static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc, const struct policy_list *list,
+			  uint32_t end)
+{
+	for (; *proc; proc++)
+		add_step(p, kind, *proc)->optional = true;
+	for (size_t i = 0; !p->r && i < list->count; i++) {
+		struct plan_step *step = add_step(p, kind, list->items[i]);
+
+		check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+		step->optional = true;
+		add_place(p, list->places[i], &step->from);
+	}
+}
+
+/* A line of passwd(5) is made of these: a colon or a line's end in one would add fields or lines. */
+static const char *passwd_field(const char *text, const char *otherwise)
+{
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f || *at == ':')
+			return otherwise;
+	return *text ? text : otherwise;
+}
+
+static void add_names(struct planning *p)
+{
+	struct plan *plan = p->plan;
+	const struct peer *peer = p->decision->verified->peer;
+	const struct policy_profile *profile = p->decision->profile;
+	bool is_root = profile->identity == PLAN_IDENTITY_ROOT;
+	const char *home = is_root ? "/root" : passwd_field(peer->home, "/");
+
+	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
+	if (!profile->private_home || policy_target_problem(profile, home) || policy_path_is_in(home, "/etc"))
+		home = "/";
+	for (size_t i = 0; i < profile->system.count; i++)
+		home = policy_path_is_in(home, profile->system.items[i]) ? "/" : home;
+	add_text(p, is_root ? "root" : passwd_field(peer->user_name, "user"), &plan->user_name);
+	add_text(p, is_root ? "root" : passwd_field(peer->group_name, "user"), &plan->group_name);
+	add_text(p, home, &plan->home);
+	add_text(p, passwd_field(peer->shell, "/bin/sh"), &plan->shell);
+	add_text(p, profile->name, &plan->profile_name);
+	add_place(p, profile->place, &plan->profile_place);
+	add_text(p, p->decision->grant->name, &plan->grant_name);
+	add_place(p, p->decision->grant->place, &plan->grant_place);
+}
+
+/* NAME=VALUE, unless the profile sets that variable itself. */
+static void add_variable(struct planning *p, const char *name, struct plan_text value)
+{
+	const struct policy_list *profile = &p->decision->profile->environment;
+	char entry[MESSAGE_PATH_MAX + 16];
+	size_t length = strlen(name) + 1;
+
+	(void)units_append(entry, sizeof entry, "%s=%s", name, plan_text(p->plan, value));
+	for (size_t i = 0; i < profile->count; i++)
+		if (strncmp(profile->items[i], entry, length) == 0)
+			return;
+	add_text(p, entry, &p->plan->env[p->plan->env_count++]);
+}
+
+static void add_environment(struct planning *p)
+{
+	const struct policy_list *profile = &p->decision->profile->environment;
+	struct plan *plan = p->plan;
+
+	add_variable(p, "HOME", plan->home);
+	add_variable(p, "USER", plan->user_name);
+	add_variable(p, "LOGNAME", plan->user_name);
+	add_variable(p, "SHELL", plan->shell);
+	for (size_t i = 0; i < profile->count && plan->env_count < PLAN_ENV_MAX; i++)
+		add_text(p, profile->items[i], &plan->env[plan->env_count++]);
+}
+
+/* What is a number: who, with which limits. */
+static void fill_numbers(struct planning *p, const struct policy *policy)
+{
+	struct plan *plan = p->plan;
+	const struct decision *decision = p->decision;
+	const struct peer *peer = decision->verified->peer;
+	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
+
+	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
+		is_valid = peer->groups[i] != (gid_t)-1;
+	if (!is_valid) {
+		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0, "the caller's ids are not valid, or its groups more than %d",
+				 PLAN_GROUPS_MAX);
+		return;
+	}
+	plan->policy_generation = policy->generation;
+	plan->profile = (uint32_t)(decision->profile - policy->profiles);
+	plan->caller_uid = peer->uid;
+	plan->caller_gid = peer->gid;
+	memcpy(plan->groups, peer->groups, peer->groups_count * sizeof plan->groups[0]);
+	plan->groups_count = (uint32_t)peer->groups_count;
+	plan->identity = decision->profile->identity;
+	plan->capabilities = decision->profile->capabilities_mask;
+	plan->sandboxes_max = decision->grant->sandboxes_max;
+	plan->limits = decision->limits;
+	plan->user_limits = decision->grant->user_limits;
+	plan->umask = decision->profile->umask;
+	plan->nice = decision->profile->nice;
+	plan->share_fds = (uint32_t)decision->verified->fd_count;
+}
+
+static void add_hostname(struct planning *p)
+{
+	const char *name = message_text(p->request, p->request->body.create.hostname);
+	const char *problem = name && *name ? policy_hostname_problem(name) : NULL;
+
+	if (problem)
+		refuse(p, "hostname", name, problem);
+	add_text(p, name && *name ? name : p->decision->profile->hostname, &add_step(p, PLAN_HOSTNAME, "")->source);
+}
+
+/* The steps from `first` to `last`, which have no values of their own. */
+static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum plan_step_kind last)
+{
+	for (unsigned kind = first; kind <= last; kind++)
+		(void)add_step(p, kind, "");
+}
+
+int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
+		  struct plan *ret_plan, struct yett_error *error)
+{
+	const struct policy_profile *profile = decision->profile;
+	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	uint32_t mounts_end;
+
+	memset(ret_plan, 0, offsetof(struct plan, arena));
+	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
+	fill_numbers(&p, policy);
+	add_names(&p);
+	add_environment(&p);
+	add_plain_steps(&p, PLAN_SLOT, PLAN_NAMESPACES);
+	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
+	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
+	add_mounts(&p);
+	mounts_end = ret_plan->steps_count;
+	add_protected(&p, PLAN_READ_ONLY, proc_read_only, &profile->read_only, mounts_end);
+	add_protected(&p, PLAN_MASK, proc_masked, &profile->mask, mounts_end);
+	add_plain_steps(&p, PLAN_LOOPBACK, PLAN_LOOPBACK);
+	add_hostname(&p);
+	add_plain_steps(&p, PLAN_IDENTITY, PLAN_INIT);
+	return p.r;
+}

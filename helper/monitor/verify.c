@@ -1,0 +1,117 @@
+/* See verify.h. */
+#include "helper/monitor/verify.h"
+#include "helper/monitor/peer.h"
+#include "protocol/codec.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <string.h>
+
+#define DECODE_TIMEOUT_MS 2000
+#define USER_KEYS_MAX 16384
+
+static int refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason)
+{
+	return error_set(error, code, reason, "%s", error_reason_text(reason));
+}
+
+/* Replayed, reordered and stray requests are told apart before any cryptography; a forger gains nothing from that. */
+static int check_order(struct verify_context *context, const struct envelope *envelope, struct yett_error *error)
+{
+	int r = 0;
+
+	if (sodium_memcmp(envelope->tag, context->challenge, sizeof envelope->tag) != 0)
+		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
+	if (envelope->sequence < context->next_sequence)
+		r = refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
+	else if (envelope->sequence > context->next_sequence)
+		r = refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
+	if (r != 0)
+		error_detail(error, "sequence %" PRIu64 ", expected %" PRIu64, envelope->sequence, context->next_sequence);
+	return r;
+}
+
+static int check_signature(const struct verify_context *context, const struct envelope *envelope, const uint8_t *body,
+			   struct yett_error *error)
+{
+	_cleanup_free_ uint8_t *bytes = malloc(ENVELOPE_SIGNED_MAX);
+	size_t length;
+
+	if (!bytes)
+		return -ENOMEM;
+	length = envelope_signed_bytes(envelope, context->challenge, body, envelope->body_length, bytes);
+	if (crypto_sign_verify_detached(envelope->signature, bytes, length, envelope->key) != 0)
+		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
+	return 0;
+}
+
+/* Names the key; the signature is known to be by it. */
+static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
+		    struct yett_error *error)
+{
+	bool want_keys = authorize_user_keys(context->policy, context->peer), found = false;
+	_cleanup_free_ char *text = malloc(USER_KEYS_MAX);
+	const char *principal;
+	size_t length = 0;
+	int r = text ? keys_refresh(context->keys, context->policy->keys_dir, context->decoder) : -ENOMEM;
+
+	if (r != 0)
+		return r;
+	principal = keys_find(context->keys, key);
+	if (principal) {
+		verified->key_source = KEY_ENROLLED;
+		memcpy(verified->principal, principal, strlen(principal) + 1);
+		want_keys = false;
+		if (context->peer->user_name[0] != '\0')
+			return 0;
+	} else if (!want_keys) {
+		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	}
+	r = peer_read_user(context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
+	if (r < 0)
+		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
+	if (r == 0 && want_keys)
+		r = keys_in_text(context->decoder, text, length, key, &found, error);
+	if (r != 0 || principal)
+		return r;
+	verified->key_source = KEY_OF_USER;
+	return found ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+}
+
+int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,
+		   uint64_t *ret_sequence, struct verified *ret_verified, struct yett_error *error)
+{
+	struct verified verified = {.peer = context->peer, .request = message, .fd_count = fd_count};
+	struct envelope envelope;
+	struct decoder_task task = {.timeout_ms = DECODE_TIMEOUT_MS};
+	const uint8_t *body;
+	int r = envelope_read(packet, length, fd_count, &envelope, error);
+
+	if (r != 0)
+		return r;
+	*ret_sequence = envelope.sequence;
+	if (envelope.kind != MESSAGE_CREATE)
+		return refuse(error, YETT_E_PROTOCOL, YETT_R_KIND);
+	r = check_order(context, &envelope, error);
+	if (r != 0)
+		return r;
+	context->next_sequence++;
+	body = packet + envelope_size(envelope.kind);
+	r = check_signature(context, &envelope, body, error);
+	if (r == 0)
+		r = find_key(context, envelope.key, &verified, error);
+	if (r != 0)
+		return r;
+	/* Only bytes that an enrolled key vouches for reach the decoder at all. */
+	task.kind = envelope.kind;
+	task.bytes = body;
+	task.length = envelope.body_length;
+	r = decoder_run(context->decoder, &task, message, error);
+	if (r != 0)
+		return r;
+	r = message_compare(message, body, envelope.body_length);
+	if (r != 0)
+		return r > 0 ? r : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL, "the decoder's reading is not what was signed");
+	*ret_verified = verified;
+	return 0;
+}

@@ -1,0 +1,228 @@
+/* See plan.h. No privilege; the only output is memory. */
+#include "helper/plan.h"
+#include "base/escape.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const step_names[PLAN_STEP_KINDS] = {
+#define X(name, text) [PLAN_##name] = text,
+	PLAN_STEPS(X)
+#undef X
+};
+
+const char *plan_step_name(enum plan_step_kind kind)
+{
+	return kind < PLAN_STEP_KINDS ? step_names[kind] : "unknown step";
+}
+
+const char *plan_text(const struct plan *plan, struct plan_text text)
+{
+	uint32_t end = plan->arena_used < PLAN_ARENA_MAX ? plan->arena_used : PLAN_ARENA_MAX;
+
+	/* The plan came from another process: a text that does not end inside the arena is none. */
+	if (text.offset >= end || !memchr(plan->arena + text.offset, '\0', end - text.offset))
+		return "";
+	return plan->arena + text.offset;
+}
+
+int plan_add_text(struct plan *plan, const char *string, struct plan_text *ret_text)
+{
+	size_t size = strlen(string) + 1;
+
+	if (plan->arena_used == 0)
+		plan->arena[plan->arena_used++] = '\0';
+	if (size == 1) {
+		ret_text->offset = 0;
+		return 0;
+	}
+	if (plan->arena_used > PLAN_ARENA_MAX || size > PLAN_ARENA_MAX - plan->arena_used)
+		return -ENOSPC;
+	memcpy(plan->arena + plan->arena_used, string, size);
+	ret_text->offset = plan->arena_used;
+	plan->arena_used += (uint32_t)size;
+	return 0;
+}
+
+struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind)
+{
+	struct plan_step *step;
+
+	if (plan->steps_count >= PLAN_STEPS_MAX)
+		return NULL;
+	step = &plan->steps[plan->steps_count++];
+	*step = (struct plan_step){.kind = kind};
+	return step;
+}
+
+static void print_limit(FILE *out, const char *name, uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]))
+{
+	char text[UNITS_TEXT_SIZE];
+
+	fprintf(out, "%s %s", name, value ? format(value, text) : "unlimited");
+}
+
+static void print_cgroup(FILE *out, const struct plan *plan)
+{
+	const struct plan_limits *mine = &plan->limits, *all = &plan->user_limits;
+
+	print_limit(out, "memory", mine->memory_bytes, units_format_size);
+	print_limit(out, ", cpus", mine->cpu_millis, units_format_cpus);
+	print_limit(out, ", weight", mine->cpu_weight, units_format_number);
+	print_limit(out, ", pids", mine->pids, units_format_number);
+	print_limit(out, "; the user's together: memory", all->memory_bytes, units_format_size);
+	print_limit(out, ", cpus", all->cpu_millis, units_format_cpus);
+	print_limit(out, ", pids", all->pids, units_format_number);
+}
+
+static void print_identity(FILE *out, const struct plan *plan)
+{
+	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
+						 "the caller's ids inside and outside"};
+
+	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", ",
+		plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask, plan->nice,
+		plan->capabilities);
+}
+
+/* The limits of each process. */
+static void print_rlimits(FILE *out, const struct plan_limits *limits)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	print_limit(out, "files", limits->files, units_format_number);
+	print_limit(out, ", file-size", limits->file_bytes, units_format_size);
+	print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
+	print_limit(out, ", stack", limits->stack_bytes, units_format_size);
+	fprintf(out, ", core %s", units_format_size(limits->core_bytes, text));
+}
+
+static void print_environment(FILE *out, const struct plan *plan)
+{
+	for (uint32_t i = 0; i < plan->env_count && i < PLAN_ENV_MAX; i++)
+		fprintf(out, "%s%s", i ? " " : "", ESCAPE(plan_text(plan, plan->env[i])));
+}
+
+/* The directories of a SHARE step, which a line's end separates. */
+static void print_rules(FILE *out, const char *rules)
+{
+	if (strcmp(rules, "*") == 0)
+		return;
+	fprintf(out, ", from");
+	for (const char *at = rules; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		char rule[ESCAPE_SIZE];
+
+		(void)snprintf(rule, sizeof rule, "%.*s", (int)strcspn(at, "\n"), at);
+		fprintf(out, " %s", ESCAPE(rule));
+	}
+}
+
+/* The values of one step; each kind shows those it uses. */
+static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
+{
+	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
+	const char *access = step->writable ? "writable" : "read-only";
+	char size[UNITS_TEXT_SIZE];
+
+	(void)units_format_size(step->size_bytes, size);
+	switch ((enum plan_step_kind)step->kind) {
+	case PLAN_SLOT:
+		print_limit(out, "sandboxes of this user at most", plan->sandboxes_max, units_format_number);
+		break;
+	case PLAN_CGROUP:
+		print_cgroup(out, plan);
+		break;
+	case PLAN_TEMPLATE:
+		fprintf(out, "%s", ESCAPE(plan_text(plan, plan->profile_name)));
+		break;
+	case PLAN_NAMESPACES:
+		fprintf(out, "mount pid network ipc uts cgroup");
+		break;
+	case PLAN_ROOT:
+		fprintf(out, "size %s, home %s", size, ESCAPE(plan_text(plan, plan->home)));
+		break;
+	case PLAN_ETC:
+		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),
+			ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
+		break;
+	case PLAN_TMPFS:
+		fprintf(out, "%s, size %s, mode %04o", target, size, step->mode);
+		break;
+	case PLAN_SHARE:
+		fprintf(out, "%s, descriptor %u, %s", target, step->fd, access);
+		print_rules(out, source);
+		break;
+	case PLAN_HOST:
+		fprintf(out, "%s, from %s, %s", target, ESCAPE(source), access);
+		break;
+	case PLAN_READ_ONLY:
+	case PLAN_MASK:
+		fprintf(out, "%s%s", target, step->optional ? ", where it exists" : "");
+		break;
+	case PLAN_HOSTNAME:
+		fprintf(out, "%s", ESCAPE(source));
+		break;
+	case PLAN_IDENTITY:
+		print_identity(out, plan);
+		print_rlimits(out, &plan->limits);
+		break;
+	case PLAN_INIT:
+		print_environment(out, plan);
+		break;
+	case PLAN_IDS:
+	case PLAN_USER_NAMESPACE:
+	case PLAN_PROC:
+	case PLAN_DEVPTS:
+	case PLAN_LOOPBACK:
+	case PLAN_STEP_KINDS:
+		break;
+	}
+}
+
+static void print_all(FILE *out, const struct plan *plan)
+{
+	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id, ESCAPE(plan_text(plan, plan->profile_name)),
+		ESCAPE(plan_text(plan, plan->profile_place)), ESCAPE(plan_text(plan, plan->grant_name)),
+		ESCAPE(plan_text(plan, plan->grant_place)));
+	fprintf(out, "caller uid %u, gid %u, groups", plan->caller_uid, plan->caller_gid);
+	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
+		fprintf(out, " %u", plan->groups[i]);
+	fprintf(out, "\n");
+	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
+		const struct plan_step *step = &plan->steps[i];
+		const char *from = plan_text(plan, step->from);
+		_cleanup_free_ char *values = NULL;
+		size_t length;
+		FILE *line = open_memstream(&values, &length);
+
+		if (!line)
+			continue; /* the stream that follows fails too, and says so */
+		print_values(line, plan, step);
+		if (fclose(line) != 0 || !values)
+			continue;
+		if (*from)
+			fprintf(out, "%3u %-15s%s (%s)\n", i + 1, plan_step_name(step->kind), values, ESCAPE(from));
+		else
+			fprintf(out, *values ? "%3u %-15s%s\n" : "%3u %s%s\n", i + 1, plan_step_name(step->kind), values);
+	}
+}
+
+int plan_print(const struct plan *plan, char **ret_text, size_t *ret_length)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return -ENOMEM;
+	print_all(out, plan);
+	if (ferror(out) || fclose(out) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret_text = text;
+	*ret_length = length;
+	return 0;
+}

@@ -1,0 +1,129 @@
+/*
+ * The plan: everything root will do for one sandbox, fully resolved, printable, and nothing else.
+ *
+ * monitor/planning.c makes it (a pure function of a decision), setup/ carries it out, and it crosses from one to the
+ * other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PLAN_STEPS_MAX 512
+#define PLAN_ARENA_MAX 65536
+#define PLAN_GROUPS_MAX 256
+#define PLAN_ENV_MAX 256
+#define PLAN_ID_SIZE 17 /* 16 hexadecimal digits and a NUL */
+
+/* X(NAME, "name as printed and as errors say it"). In the order in which a plan has them. */
+#define PLAN_STEPS(X)                                                                                      \
+	X(SLOT, "slot")             /* one of the user's sandboxes, as many as the grant allows */         \
+	X(CGROUP, "cgroup")         /* SANDBOX below the user's cgroup, with its limits */                 \
+	X(IDS, "ids")               /* a private range of host ids */                                      \
+	X(USER_NAMESPACE, "user-namespace") /* its map, and no further ones below it */                    \
+	X(TEMPLATE, "template")     /* enter the profile's mount namespace */                              \
+	X(NAMESPACES, "namespaces") /* mount, pid, network, ipc, uts, cgroup, in one clone3 */             \
+	X(ROOT, "root")             /* the sandbox's own tmpfs, and the template's trees on it */          \
+	X(PROC, "proc")                                                                                    \
+	X(DEVPTS, "devpts")                                                                                \
+	X(ETC, "etc")               /* the sandbox's own passwd and group */                               \
+	X(TMPFS, "tmpfs")                                                                                  \
+	X(SHARE, "share")           /* a client's descriptor, cloned, private, id-mapped */                \
+	X(HOST, "host")             /* the same from a path that the policy names */                       \
+	X(READ_ONLY, "read-only")   /* a path inside, made read-only */                                    \
+	X(MASK, "mask")             /* a path inside, hidden */                                            \
+	X(LOOPBACK, "loopback")     /* lo up */                                                            \
+	X(HOSTNAME, "hostname")                                                                            \
+	X(IDENTITY, "identity")     /* user namespace entered, ids taken, capabilities dropped */          \
+	X(INIT, "init")             /* yett-init from its sealed memfd */
+
+enum plan_step_kind {
+#define X(name, text) PLAN_##name,
+	PLAN_STEPS(X)
+#undef X
+	PLAN_STEP_KINDS,
+};
+
+struct plan_text {
+	uint32_t offset; /* into the arena; NUL-terminated there */
+};
+
+/* Only the members that the kind needs are used; the others are 0. */
+struct plan_step {
+	uint32_t kind;           /* enum plan_step_kind */
+	struct plan_text target; /* absolute path inside, normalized */
+	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
+	 * must be or lie below; "*": anything the client could open */
+	struct plan_text source;
+	uint32_t fd;             /* SHARE: index among the client's descriptors */
+	uint32_t mode;           /* TMPFS: permissions of its root */
+	bool writable;           /* SHARE, HOST */
+	bool optional;           /* HOST, READ_ONLY, MASK: skip where the path does not exist */
+	uint64_t size_bytes;     /* TMPFS, ROOT */
+	struct plan_text from;   /* FILE:LINE of the policy that asks for it; empty: the request, or every sandbox */
+};
+
+enum plan_identity {
+	PLAN_IDENTITY_PRIVATE = 0, /* the caller's number inside, a private id outside */
+	PLAN_IDENTITY_ROOT = 1,    /* 0 inside, a private id outside */
+	PLAN_IDENTITY_CALLER = 2,  /* the caller's id inside and outside */
+};
+
+struct plan_limits {
+	uint64_t memory_bytes;      /* 0: unlimited, here and below */
+	uint64_t cpu_millis;
+	uint64_t cpu_weight;        /* cgroup v2 scale, 1 … 10000 */
+	uint64_t pids;
+	uint64_t files;             /* RLIMIT_NOFILE */
+	uint64_t file_bytes;        /* RLIMIT_FSIZE */
+	uint64_t cpu_seconds;       /* RLIMIT_CPU */
+	uint64_t stack_bytes;       /* RLIMIT_STACK */
+	uint64_t core_bytes;        /* RLIMIT_CORE: 0 is 0 here */
+};
+
+struct plan {
+	char id[PLAN_ID_SIZE];
+	uint64_t policy_generation; /* a supervisor of another generation refuses the plan */
+	uint32_t profile;           /* index in the policy's table */
+	uid_t caller_uid;
+	gid_t caller_gid;
+	gid_t groups[PLAN_GROUPS_MAX]; /* the caller's supplementary groups */
+	uint32_t groups_count;
+	uint32_t identity;             /* enum plan_identity */
+	uint64_t capabilities;         /* mask of 1 << CAP_* that commands keep in their own user namespace */
+	uint32_t sandboxes_max;        /* of this caller at once; 0: unlimited */
+	struct plan_limits limits;      /* of this sandbox */
+	struct plan_limits user_limits; /* of all the caller's sandboxes together: memory, cpu, pids */
+	uint32_t umask;
+	int32_t nice;
+	/* For the sandbox's passwd and group. A home other than "/" is an empty directory made on the sandbox's own root. */
+	struct plan_text user_name, group_name, home, shell;
+	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
+	uint32_t env_count;
+	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for plan_print() */
+	uint32_t share_fds;  /* how many descriptors come with the plan */
+	uint32_t steps_count;
+	uint32_t arena_used;
+	struct plan_step steps[PLAN_STEPS_MAX];
+	char arena[PLAN_ARENA_MAX]; /* last, so that only the used part need be sent */
+};
+
+/* The C string of a text of the plan; "" for the zero text (offset 0 always holds ""). */
+const char *plan_text(const struct plan *plan, struct plan_text text);
+
+/* Appends a copy of `string`. -ENOSPC when the arena is full. */
+_must_check_ int plan_add_text(struct plan *plan, const char *string, struct plan_text *ret_text);
+
+/* Appends a step; NULL when there are PLAN_STEPS_MAX. The step is zeroed but for its kind. */
+struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
+
+const char *plan_step_name(enum plan_step_kind kind);
+
+/*
+ * The plan as text for a person, a step a line, with the policy line that each value comes from where there is one.
+ * Allocates `ret_text`, which the caller frees. -ENOMEM.
+ */
+_must_check_ int plan_print(const struct plan *plan, char **ret_text, size_t *ret_length);

@@ -1,0 +1,104 @@
+/*
+ * The rules for paths and names that need nobody else's word. Declared in policy.h.
+ *
+ * Pure; no privilege. The loader applies them to the policy, planning to a request.
+ */
+#include "helper/policy/policy.h"
+
+#include <string.h>
+
+#define PATH_LENGTH_MAX 4095
+#define COMPONENT_MAX 255
+
+/* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its programs about users. */
+static const char *const closed_trees[] = {"/proc", "/sys", "/dev", "/run/yett", "/etc/passwd", "/etc/group"};
+
+/* On these nothing is mounted, because it would hide one of the trees. */
+static const char *const closed_points[] = {"/etc", "/run"};
+
+bool policy_path_is_in(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	if (length == 1)
+		return true; /* "/" */
+	return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+const char *policy_path_problem(const char *path)
+{
+	if (path[0] != '/')
+		return "is not an absolute path";
+	if (strlen(path) > PATH_LENGTH_MAX)
+		return "is too long";
+	if (path[1] == '\0')
+		return "is the root itself";
+	for (const char *at = path; *at;) {
+		size_t length = strcspn(++at, "/");
+
+		if (length == 0)
+			return "has an empty component (// or a / at its end)";
+		if (at[0] == '.' && (length == 1 || (length == 2 && at[1] == '.')))
+			return "has a component . or ..";
+		if (length > COMPONENT_MAX)
+			return "has a component that is too long";
+		at += length;
+	}
+	for (const char *at = path; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return "holds a control character";
+	return NULL;
+}
+
+const char *policy_target_problem(const struct policy_profile *profile, const char *target)
+{
+	const char *problem = policy_path_problem(target);
+
+	if (problem)
+		return problem;
+	for (size_t i = 0; i < ARRAY_SIZE(closed_trees); i++)
+		if (policy_path_is_in(target, closed_trees[i]))
+			return "is a place where nothing is mounted (/proc, /sys, /dev, /run/yett, /etc/passwd, /etc/group)";
+	for (size_t i = 0; i < ARRAY_SIZE(closed_points); i++)
+		if (strcmp(target, closed_points[i]) == 0)
+			return "would hide what every sandbox needs";
+	for (size_t i = 0; profile && i < profile->system.count; i++)
+		if (policy_path_is_in(profile->system.items[i], target))
+			return "would hide a system directory of the profile";
+	return NULL;
+}
+
+const char *policy_hostname_problem(const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	size_t length = strlen(name);
+
+	if (length == 0 || length > POLICY_HOSTNAME_MAX || strspn(name, allowed) != length)
+		return "is not a host name (letters, digits, . and -, at most 64)";
+	if (name[0] == '-' || name[0] == '.')
+		return "is not a host name: it begins with . or -";
+	return NULL;
+}
+
+int policy_split(const char *item, char **ret_head, char **ret_tail)
+{
+	const char *colon = strchr(item, ':');
+	_cleanup_free_ char *head = strndup(item, colon ? (size_t)(colon - item) : strlen(item));
+	char *tail = colon ? strdup(colon + 1) : NULL;
+
+	if (!head || (colon && !tail)) {
+		free(tail);
+		return -ENOMEM;
+	}
+	*ret_head = steal_ptr(&head);
+	*ret_tail = tail;
+	return 0;
+}
+
+const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name)
+{
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		if (strcmp(policy->profiles[i].name, name) == 0)
+			return &policy->profiles[i];
+	return NULL;
+}

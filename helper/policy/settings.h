@@ -1,0 +1,64 @@
+/*
+ * Every key of a policy, declared once, and how its text becomes a field.
+ *
+ * Pure but for memory; no privilege. The option tables of libConfuse, the conversion, the checks of a value by itself
+ * and the freeing all follow these tables. Comparing values with the host is check.c's.
+ */
+#pragma once
+
+#include "helper/policy/policy.h"
+
+#include <confuse.h>
+
+#define SETTINGS_KEYS_MAX 48
+#define SETTINGS_LIST_MAX 256 /* items of one list */
+
+enum settings_kind {
+	SETTINGS_TEXT,    /* char *; checked by `check` if there is one */
+	SETTINGS_LIST,    /* struct policy_list; each item checked so */
+	SETTINGS_BOOL,    /* bool */
+	SETTINGS_SIZE,    /* uint64_t, bytes */
+	SETTINGS_CPUS,    /* uint64_t, thousandths */
+	SETTINGS_NUMBER,  /* uint64_t */
+	SETTINGS_NUMBER4, /* uint32_t */
+	SETTINGS_OCTAL,   /* uint32_t, written as a mode */
+	SETTINGS_SIGNED,  /* int32_t, from -max to max */
+	SETTINGS_CHOICE,  /* uint32_t: the index in `choices` */
+};
+
+struct settings_key {
+	const char *name;
+	enum settings_kind kind;
+	size_t offset;                      /* of the field */
+	uint64_t min, max;                  /* of numbers */
+	bool has_unlimited;                 /* the word "unlimited" is 0 */
+	size_t place;                       /* offset of a struct policy_place; 0: not kept */
+	const char *(*check)(const char *); /* what is wrong with the text, or NULL */
+	const char *const *choices;
+};
+
+struct settings_section {
+	const char *name;
+	cfg_flag_t flags; /* libConfuse's */
+	const struct settings_key *keys;
+	size_t count;
+};
+
+enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT, SETTINGS_SECTIONS };
+extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
+
+/*
+ * Sets the fields of `object` (a struct policy, policy_profile or policy_grant) from the keys that stand in `section`. A list
+ * that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object.
+ * 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what".
+ */
+_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error);
+
+/* Frees the texts and lists of `object`. */
+void settings_clear(enum settings_section_index index, void *object);
+
+/* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */
+int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error);
+
+/* [a-z0-9][a-z0-9._-]*, at most POLICY_NAME_MAX: what is wrong, or NULL. */
+const char *settings_check_name(const char *text);

@@ -1,0 +1,106 @@
+/* See privilege.h. */
+#include "helper/privilege.h"
+
+#include <cap-ng.h>
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not be needed. */
+static const int build[] = {
+	CAP_SYS_ADMIN,    /* mounts, namespaces, sethostname */
+	CAP_SYS_CHROOT,   /* setns of a mount namespace, root, the decoder's file system */
+	CAP_NET_ADMIN,    /* loopback */
+	CAP_MKNOD,        /* the template's /dev */
+	CAP_CHOWN,        /* personal directories, cgroup delegation */
+	CAP_DAC_OVERRIDE, /* mount points below directories of other users */
+	CAP_FOWNER,       /* modes of what was just given away */
+	CAP_SETUID,       /* uid_map; decoder, key reader */
+	CAP_SETGID,       /* gid_map */
+	CAP_SETPCAP,      /* bounding sets */
+	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */
+	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one */
+	CAP_KILL,         /* ending processes of private ids */
+};
+
+static const int supervise[] = {
+	CAP_KILL,         /* ending init */
+	CAP_DAC_OVERRIDE, /* removing command leaves from a group that init's id owns */
+};
+
+static const struct {
+	const int *effective, *permitted;
+	size_t effective_count, permitted_count;
+} roles[] = {
+	[PRIVILEGE_LISTENER] = {NULL, build, 0, ARRAY_SIZE(build)},
+	[PRIVILEGE_MONITOR] = {NULL, build, 0, ARRAY_SIZE(build)},
+	[PRIVILEGE_BUILD] = {build, build, ARRAY_SIZE(build), ARRAY_SIZE(build)},
+	[PRIVILEGE_SUPERVISOR] = {supervise, supervise, ARRAY_SIZE(supervise), ARRAY_SIZE(supervise)},
+};
+
+static int update(unsigned sets, const int *capabilities, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (capng_update(CAPNG_ADD, sets, (unsigned)capabilities[i]) < 0)
+			return -EINVAL;
+	return 0;
+}
+
+int privilege_take(enum privilege_role role)
+{
+	bool can_bound;
+
+	/* The bounding set can only be changed while SETPCAP is effective: raised for that moment if we have it at all. */
+	capng_get_caps_process();
+	can_bound = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);
+	if (can_bound && !capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP)) {
+		if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, CAP_SETPCAP) < 0 || capng_apply(CAPNG_SELECT_CAPS) < 0)
+			return -EPERM;
+	}
+	capng_clear(CAPNG_SELECT_ALL);
+	if (update(CAPNG_EFFECTIVE, roles[role].effective, roles[role].effective_count) < 0 ||
+	    update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, roles[role].permitted, roles[role].permitted_count) < 0)
+		return -EINVAL;
+	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
+		return -EPERM;
+	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
+		return -EPERM;
+	/* Undumpable: a process of the same uid without our capabilities then cannot look into us. prctl(2). */
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+static int set_effective(bool full)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
+		data[i].effective = full ? data[i].permitted : 0;
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+int privilege_raise(void)
+{
+	return set_effective(true);
+}
+
+int privilege_lower(void)
+{
+	return set_effective(false);
+}
+
+bool privilege_can_build(const char **ret_missing)
+{
+	*ret_missing = "root";
+	if (geteuid() != 0)
+		return false;
+	capng_get_caps_process();
+	for (size_t i = 0; i < ARRAY_SIZE(build); i++) {
+		*ret_missing = capng_capability_to_name((unsigned)build[i]);
+		if (!capng_have_capability(CAPNG_PERMITTED, (unsigned)build[i]))
+			return false;
+	}
+	return true;
+}

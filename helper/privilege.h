@@ -1,0 +1,31 @@
+/*
+ * What each role of yett-helper may do, in one table, and how it takes that on.
+ *
+ * Linked into yett-helper, started as root. A role's permitted set bounds what its children can be; its effective set
+ * is what it does itself. tests/system reads /proc and compares with this table. capabilities(7).
+ */
+#pragma once
+
+#include "base/fd.h"
+
+#include <stdbool.h>
+
+enum privilege_role {
+	PRIVILEGE_LISTENER,   /* accepts and forks: nothing effective */
+	PRIVILEGE_MONITOR,    /* decides: nothing effective */
+	PRIVILEGE_BUILD,      /* a supervisor before and while it builds, its builder, the template's child, the sweep */
+	PRIVILEGE_SUPERVISOR, /* afterwards: ends processes of another id and removes cgroups of another owner */
+};
+
+/* Takes on the role's sets, and its bounding set. A role never regains what an earlier one gave up. 0 or -errno. */
+_must_check_ int privilege_take(enum privilege_role role);
+
+/*
+ * Raises the effective set of a listener or monitor to what its permitted set holds, or empties it again: for the few
+ * calls that need it, each of which says why. 0 or -errno.
+ */
+_must_check_ int privilege_raise(void);
+_must_check_ int privilege_lower(void);
+
+/* Whether this process runs as root with the capabilities that building needs; if not, `ret_missing` names the first. */
+bool privilege_can_build(const char **ret_missing);

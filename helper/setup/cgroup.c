@@ -1,0 +1,373 @@
+/* See cgroup.h. What differs between v1 and v2 is in cgroup1.c and cgroup2.c, behind struct cgroup_ops. */
+#include "helper/setup/cgroup_ops.h"
+#include "helper/setup/kernel.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static const struct cgroup_ops *ops_of(const struct cgroup_tree *tree)
+{
+	return tree->version == 2 ? &cgroup2_ops : &cgroup1_ops;
+}
+
+/* Makes each component of `path` below `root` that is not there, and returns a descriptor of the last one. */
+static int make_path(const struct cgroup_tree *tree, int root, const char *path)
+{
+	_cleanup_fd_ int at = dup(root);
+	char component[NAME_MAX + 1];
+
+	while (at >= 0 && *path) {
+		size_t length = strcspn(path, "/");
+		int next;
+
+		if (length == 0) {
+			path++;
+			continue;
+		}
+		if (length > NAME_MAX)
+			return -ENAMETOOLONG;
+		memcpy(component, path, length);
+		component[length] = '\0';
+		path += length;
+		ops_of(tree)->enable_children(at, tree->controllers);
+		if (mkdirat(at, component, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		next = openat(at, component, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		fd_close(at);
+		at = next;
+	}
+	if (at < 0)
+		return -errno;
+	ops_of(tree)->enable_children(at, tree->controllers);
+	return steal_fd(&at);
+}
+
+int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error)
+{
+	_cleanup_(cgroup_host_close) struct cgroup_host host = {0};
+	int r = cgroup2_discover(&host);
+
+	if (r < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "this host has no cgroup v2 tree: %s", strerror(-r));
+	r = cgroup1_discover(&host);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < host.count; i++) {
+		int fd = make_path(&host.trees[i], host.trees[i].parent, parent);
+
+		if (fd < 0) {
+			error_set(error, YETT_E_UNSUPPORTED, 0, "cgroup %s (v%d) cannot be made: %s", parent,
+				  host.trees[i].version, strerror(-fd));
+			return fd;
+		}
+		fd_close(host.trees[i].parent);
+		host.trees[i].parent = fd;
+		host.controllers |= host.trees[i].controllers;
+	}
+	*ret_host = host;
+	host = (struct cgroup_host){0};
+	return 0;
+}
+
+void cgroup_host_close(struct cgroup_host *host)
+{
+	for (size_t i = 0; i < host->count; i++)
+		host->trees[i].parent = fd_close(host->trees[i].parent);
+	host->count = 0;
+}
+
+static void user_name(uid_t uid, char name[static 24])
+{
+	(void)snprintf(name, 24, "user-%" PRIu32, (uint32_t)uid);
+}
+
+static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *cgroup)
+{
+	*cgroup = (struct cgroup){.host = host, .uid = uid, .leaf = -1};
+	(void)snprintf(cgroup->name, sizeof cgroup->name, "%s", name);
+	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
+		cgroup->user[i] = cgroup->sandbox[i] = -1;
+}
+
+/* Another sandbox's end may remove the user's group between our mkdir and open: then we make it again. */
+static int create_in_tree(struct cgroup *cgroup, size_t i)
+{
+	const struct cgroup_tree *tree = &cgroup->host->trees[i];
+	char user[24];
+
+	user_name(cgroup->uid, user);
+	for (int attempt = 0; attempt < 100; attempt++) {
+		cgroup->user[i] = fd_close(cgroup->user[i]);
+		if (mkdirat(tree->parent, user, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		cgroup->user[i] = openat(tree->parent, user, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (cgroup->user[i] < 0 && errno == ENOENT)
+			continue;
+		if (cgroup->user[i] < 0)
+			return -errno;
+		ops_of(tree)->enable_children(cgroup->user[i], tree->controllers);
+		if (mkdirat(cgroup->user[i], cgroup->name, 0755) == 0)
+			break;
+		if (errno != ENOENT && errno != ENODEV)
+			return -errno;
+	}
+	cgroup->sandbox[i] = openat(cgroup->user[i], cgroup->name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return cgroup->sandbox[i] < 0 ? -errno : 0;
+}
+
+int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup)
+{
+	struct cgroup cgroup;
+
+	cgroup_init(host, uid, name, &cgroup);
+	for (size_t i = 0; i < host->count; i++) {
+		int r = create_in_tree(&cgroup, i);
+
+		if (r < 0) {
+			if (r != -EEXIST)
+				(void)cgroup_destroy(&cgroup);
+			cgroup_close(&cgroup);
+			return r;
+		}
+	}
+	*ret_cgroup = cgroup;
+	return 0;
+}
+
+int cgroup_enter(const struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < cgroup->host->count; i++) {
+		int r = kernel_write_file(cgroup->sandbox[i], "cgroup.procs", "0");
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static uint64_t limit_value(const struct plan_limits *limits, enum cgroup_limit limit)
+{
+	switch (limit) {
+	case CGROUP_LIMIT_MEMORY:
+		return limits->memory_bytes;
+	case CGROUP_LIMIT_CPU:
+		return limits->cpu_millis;
+	case CGROUP_LIMIT_WEIGHT:
+		return limits->cpu_weight;
+	case CGROUP_LIMIT_PIDS:
+		return limits->pids;
+	case CGROUP_LIMITS:
+		break;
+	}
+	return 0;
+}
+
+static int limit_directory(const struct cgroup_tree *tree, int directory, const struct plan_limits *limits,
+			   struct yett_error *error)
+{
+	for (int limit = 0; limit < CGROUP_LIMITS; limit++) {
+		uint64_t value = limit_value(limits, limit);
+		int r;
+
+		if (value == 0 || !(tree->controllers & cgroup_limit_controller(limit)))
+			continue;
+		r = ops_of(tree)->set_limit(directory, limit, value);
+		if (r == -EBUSY)
+			return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+					 "the user's sandboxes already use more memory than the policy allows them");
+		if (r < 0) {
+			error_set(error, YETT_E_INIT_FAILED, 0, "the %s limit cannot be set: %s",
+				  cgroup_limit_name(limit), strerror(-r));
+			return r;
+		}
+	}
+	return 0;
+}
+
+int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
+		 struct yett_error *error)
+{
+	for (int limit = 0; limit < CGROUP_LIMITS; limit++)
+		if ((limit_value(limits, limit) || limit_value(user_limits, limit)) &&
+		    !(cgroup->host->controllers & cgroup_limit_controller(limit)))
+			return error_set(error, YETT_E_UNSUPPORTED, 0,
+					 "no cgroup controller of this host enforces the %s limit", cgroup_limit_name(limit));
+	for (size_t i = 0; i < cgroup->host->count; i++) {
+		const struct cgroup_tree *tree = &cgroup->host->trees[i];
+		int r = limit_directory(tree, cgroup->user[i], user_limits, error);
+
+		if (r == 0)
+			r = limit_directory(tree, cgroup->sandbox[i], limits, error);
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+int cgroup_make_leaf(struct cgroup *cgroup)
+{
+	if (mkdirat(cgroup->sandbox[0], "init", 0755) < 0)
+		return -errno;
+	cgroup->leaf = openat(cgroup->sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return cgroup->leaf < 0 ? -errno : 0;
+}
+
+int cgroup_delegate(struct cgroup *cgroup, uid_t owner)
+{
+	/* What a delegatee needs of its root, and no more: limits stay root's. cgroup-v2, "Delegation". */
+	static const char *const files[] = {"cgroup.procs", "cgroup.threads", "cgroup.subtree_control"};
+	int sandbox = cgroup->sandbox[0];
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (fchownat(sandbox, files[i], owner, owner, AT_SYMLINK_NOFOLLOW) < 0)
+			return -errno;
+	return fchown(sandbox, owner, owner) < 0 ? -errno : 0;
+}
+
+void cgroup_enable_leaves(const struct cgroup *cgroup)
+{
+	ops_of(&cgroup->host->trees[0])->enable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
+}
+
+void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4])
+{
+	for (int counter = 0; counter < CGROUP_COUNTERS; counter++) {
+		ret_fds[counter] = -1;
+		for (size_t i = 0; i < cgroup->host->count && ret_fds[counter] < 0; i++) {
+			const struct cgroup_tree *tree = &cgroup->host->trees[i];
+
+			if (tree->controllers & cgroup_counter_controller(counter))
+				ret_fds[counter] = openat(cgroup->sandbox[i], ops_of(tree)->counter_files[counter],
+							  O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		}
+	}
+}
+
+uint64_t cgroup_oom_kills(const struct cgroup *cgroup)
+{
+	char text[512];
+
+	for (size_t i = 0; i < cgroup->host->count; i++) {
+		const struct cgroup_tree *tree = &cgroup->host->trees[i];
+		const char *found;
+
+		if (!(tree->controllers & CGROUP_MEMORY) ||
+		    kernel_read_file(cgroup->sandbox[i], ops_of(tree)->counter_files[CGROUP_MEMORY_EVENTS], text,
+				     sizeof text) < 0)
+			continue;
+		found = strstr(text, "oom_kill ");
+		return found ? strtoull(found + strlen("oom_kill "), NULL, 10) : 0;
+	}
+	return 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Waits for cgroup.events of the v2 group to say that nobody is in it; the file signals changes by POLLPRI. */
+static void wait_empty(int sandbox, uint64_t deadline_ms)
+{
+	_cleanup_fd_ int events = openat(sandbox, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	char text[128];
+
+	while (events >= 0 && now_ms() < deadline_ms) {
+		struct pollfd wait = {.fd = events, .events = POLLPRI};
+		ssize_t n = pread(events, text, sizeof text - 1, 0);
+
+		text[n > 0 ? n : 0] = '\0';
+		if (n <= 0 || strstr(text, "populated 0"))
+			return;
+		(void)poll(&wait, 1, (int)(deadline_ms - now_ms()) + 1);
+	}
+}
+
+/* Removes the groups inside `directory` (only v2 sandboxes have any; they are one level deep). */
+static void remove_children(int directory)
+{
+	int copy = openat(directory, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!entries) {
+		fd_close(copy);
+		return;
+	}
+	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			(void)unlinkat(directory, entry->d_name, AT_REMOVEDIR);
+	(void)closedir(entries);
+}
+
+int cgroup_destroy(struct cgroup *cgroup)
+{
+	uint64_t deadline_ms = now_ms() + 5000;
+	char user[24];
+	int result = 0;
+
+	user_name(cgroup->uid, user);
+	for (size_t i = 0; i < cgroup->host->count; i++) {
+		const struct cgroup_tree *tree = &cgroup->host->trees[i];
+
+		if (cgroup->sandbox[i] < 0 || cgroup->user[i] < 0)
+			continue;
+		if (tree->version == 2 && unlinkat(cgroup->sandbox[i], "init", AT_REMOVEDIR) < 0 && errno == EBUSY) {
+			/* Somebody is still there: only after a crash, and then this is what ends them. */
+			(void)kernel_write_file(cgroup->sandbox[i], "cgroup.kill", "1");
+			wait_empty(cgroup->sandbox[i], deadline_ms);
+		}
+		while (unlinkat(cgroup->user[i], cgroup->name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
+			if (errno != EBUSY || now_ms() > deadline_ms) {
+				result = -errno;
+				break;
+			}
+			if (tree->version == 2) {
+				(void)kernel_write_file(cgroup->sandbox[i], "cgroup.kill", "1");
+				wait_empty(cgroup->sandbox[i], deadline_ms);
+				remove_children(cgroup->sandbox[i]);
+			} else {
+				/* A v1 group has no event for "empty": what is left there is exiting; look again. */
+				(void)poll(NULL, 0, 1);
+			}
+		}
+		(void)unlinkat(tree->parent, user, AT_REMOVEDIR);
+	}
+	return result;
+}
+
+int cgroup_sweep(const struct cgroup_host *host, uid_t uid, const char *name)
+{
+	struct cgroup cgroup;
+	char user[24];
+	int r;
+
+	cgroup_init(host, uid, name, &cgroup);
+	user_name(uid, user);
+	for (size_t i = 0; i < host->count; i++) {
+		const int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+
+		cgroup.user[i] = openat(host->trees[i].parent, user, flags);
+		if (cgroup.user[i] >= 0)
+			cgroup.sandbox[i] = openat(cgroup.user[i], name, flags);
+	}
+	r = cgroup_destroy(&cgroup);
+	cgroup_close(&cgroup);
+	return r;
+}
+
+void cgroup_close(struct cgroup *cgroup)
+{
+	for (size_t i = 0; i < CGROUP_TREES_MAX; i++) {
+		cgroup->user[i] = fd_close(cgroup->user[i]);
+		cgroup->sandbox[i] = fd_close(cgroup->sandbox[i]);
+	}
+	cgroup->leaf = fd_close(cgroup->leaf);
+}

@@ -1,0 +1,81 @@
+/*
+ * Control groups: a user's ceiling and, below it, one sandbox, in every hierarchy that can enforce a limit.
+ *
+ * With full privilege, in the supervisor (and in the sweep). The v2 tree always tracks and kills; a limit is enforced
+ * by v2 where its controller is there and by v1 where it still sits there. The trees are reached through mounts of our
+ * own that no namespace holds, so nothing depends on what is mounted where. cgroups(7), the kernel's cgroup-v2 and
+ * cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below NAME: "init", and "c…" for commands.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "helper/plan.h"
+
+/* One hierarchy. */
+struct cgroup_tree {
+	int version;          /* 1 or 2 */
+	int parent;           /* O_PATH-like descriptor of PARENT in it */
+	unsigned controllers; /* enum cgroup_controller bits that it enforces */
+};
+
+enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_ALL = 7 };
+
+#define CGROUP_TREES_MAX 4
+
+struct cgroup_host {
+	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
+	size_t count;
+	unsigned controllers; /* of all trees together */
+};
+
+/* One sandbox's groups, open. */
+struct cgroup {
+	const struct cgroup_host *host;
+	uid_t uid;
+	char name[24];
+	int user[CGROUP_TREES_MAX], sandbox[CGROUP_TREES_MAX]; /* directories; -1 */
+	int leaf; /* v2: "init" */
+};
+
+/* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
+_must_check_ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error);
+void cgroup_host_close(struct cgroup_host *host);
+
+/* Makes the user's and the sandbox's group in every tree. -EEXIST when the name is taken. */
+_must_check_ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup);
+
+/* Moves the calling process into the sandbox's group of every tree. On v1 this may wait for a grace period. */
+_must_check_ int cgroup_enter(const struct cgroup *cgroup);
+
+/*
+ * Writes the limits of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
+ * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more.
+ */
+_must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits,
+			      const struct plan_limits *user_limits, struct yett_error *error);
+
+/* Makes the v2 leaf "init", which init is born in. */
+_must_check_ int cgroup_make_leaf(struct cgroup *cgroup);
+
+/* Gives host id `owner` what it needs to make leaves for commands, and nothing else. */
+_must_check_ int cgroup_delegate(struct cgroup *cgroup, uid_t owner);
+
+/* Enables the v2 controllers for the leaves: possible once no process is in the sandbox's own group. */
+void cgroup_enable_leaves(const struct cgroup *cgroup);
+
+/* Opens, for reading, the counters that init reports from; -1 where there is none. In the order of enum init_fd. */
+void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4]);
+
+/* How often the kernel killed for want of memory; 0 when it cannot be read. */
+uint64_t cgroup_oom_kills(const struct cgroup *cgroup);
+
+/*
+ * Kills whatever is left, waits until it is gone (at most 5 s) and removes the sandbox's groups, and the user's if they
+ * are empty then. -EBUSY when something outlived that.
+ */
+int cgroup_destroy(struct cgroup *cgroup);
+
+/* The same for a sandbox whose supervisor is gone. */
+int cgroup_sweep(const struct cgroup_host *host, uid_t uid, const char *name);
+
+void cgroup_close(struct cgroup *cgroup);

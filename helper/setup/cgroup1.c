@@ -1,0 +1,113 @@
+/* cgroup v1: a tree for each controller, or for a few mounted together. Kernel document cgroup-v1. */
+#include "helper/setup/cgroup_ops.h"
+#include "helper/setup/kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct {
+	unsigned bit;
+	const char *name;
+} controllers[] = {
+	{CGROUP_MEMORY, "memory"},
+	{CGROUP_CPU, "cpu"},
+	{CGROUP_PIDS, "pids"},
+};
+
+/* Opens the hierarchy that has exactly the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup names them. */
+static int open_hierarchy(char *list)
+{
+	const char *options[2 * 16 + 1] = {0};
+	size_t n = 0;
+
+	for (char *name; (name = strsep(&list, ",")) && n < 2 * 16; n += 2)
+		options[n] = name;
+	return kernel_mount_new("cgroup", options, 0);
+}
+
+static unsigned controllers_of(const char *list)
+{
+	unsigned bits = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
+		size_t length = strlen(controllers[i].name);
+
+		for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+			if (strncmp(at, controllers[i].name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
+				bits |= controllers[i].bit;
+	}
+	return bits;
+}
+
+int cgroup1_discover(struct cgroup_host *host)
+{
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	char line[1024];
+	int r = 0;
+
+	if (!file)
+		return -errno;
+	while (r == 0 && fgets(line, sizeof line, file)) {
+		char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
+		unsigned bits;
+
+		if (!end || end == list + 1)
+			continue; /* the v2 line has no controllers */
+		*end = '\0';
+		bits = controllers_of(list + 1);
+		if (bits == 0 || host->count == CGROUP_TREES_MAX)
+			continue;
+		r = open_hierarchy(list + 1);
+		if (r < 0)
+			break;
+		host->trees[host->count++] = (struct cgroup_tree){.version = 1, .parent = r, .controllers = bits};
+		r = 0;
+	}
+	(void)fclose(file);
+	return r;
+}
+
+static void enable_children(int directory, unsigned wanted)
+{
+	(void)directory, (void)wanted; /* a v1 child has its hierarchy's controllers from the start */
+}
+
+static int set_limit(int directory, enum cgroup_limit limit, uint64_t value)
+{
+	char text[64];
+	int r;
+
+	switch (limit) {
+	case CGROUP_LIMIT_MEMORY:
+		(void)snprintf(text, sizeof text, "%" PRIu64, value);
+		r = kernel_write_file(directory, "memory.limit_in_bytes", text);
+		if (r == -EINVAL) {
+			/* Above the present memory+swap limit, which must then go up first. */
+			r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
+			return r < 0 ? r : kernel_write_file(directory, "memory.limit_in_bytes", text);
+		}
+		if (r < 0)
+			return r;
+		r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
+		return r == -ENOENT ? 0 : r; /* absent where swap accounting is off */
+	case CGROUP_LIMIT_CPU:
+		r = kernel_write_file(directory, "cpu.cfs_period_us", "100000");
+		(void)snprintf(text, sizeof text, "%" PRIu64, value * 100);
+		return r < 0 ? r : kernel_write_file(directory, "cpu.cfs_quota_us", text);
+	case CGROUP_LIMIT_WEIGHT:
+		(void)snprintf(text, sizeof text, "%" PRIu64, value * 1024 / 100 < 2 ? 2 : value * 1024 / 100);
+		return kernel_write_file(directory, "cpu.shares", text);
+	case CGROUP_LIMIT_PIDS:
+		(void)snprintf(text, sizeof text, "%" PRIu64, value);
+		return kernel_write_file(directory, "pids.max", text);
+	case CGROUP_LIMITS:
+		break;
+	}
+	return -EINVAL;
+}
+
+const struct cgroup_ops cgroup1_ops = {
+	.enable_children = enable_children,
+	.set_limit = set_limit,
+	.counter_files = {"memory.oom_control", "memory.max_usage_in_bytes", "pids.events", "cpu.stat"},
+};

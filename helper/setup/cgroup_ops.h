@@ -1,0 +1,42 @@
+/* What cgroup v1 and v2 do differently, for cgroup.c alone. */
+#pragma once
+
+#include "helper/setup/cgroup.h"
+
+enum cgroup_limit { CGROUP_LIMIT_MEMORY, CGROUP_LIMIT_CPU, CGROUP_LIMIT_WEIGHT, CGROUP_LIMIT_PIDS, CGROUP_LIMITS };
+enum cgroup_counter { CGROUP_MEMORY_EVENTS, CGROUP_MEMORY_PEAK, CGROUP_PIDS_EVENTS, CGROUP_CPU_STAT, CGROUP_COUNTERS };
+
+static inline unsigned cgroup_limit_controller(int limit)
+{
+	static const unsigned controllers[CGROUP_LIMITS] = {CGROUP_MEMORY, CGROUP_CPU, CGROUP_CPU, CGROUP_PIDS};
+
+	return controllers[limit];
+}
+
+static inline unsigned cgroup_counter_controller(int counter)
+{
+	static const unsigned controllers[CGROUP_COUNTERS] = {CGROUP_MEMORY, CGROUP_MEMORY, CGROUP_PIDS, CGROUP_CPU};
+
+	return controllers[counter];
+}
+
+static inline const char *cgroup_limit_name(int limit)
+{
+	static const char *const names[CGROUP_LIMITS] = {"memory", "cpu", "cpu weight", "process"};
+
+	return names[limit];
+}
+
+struct cgroup_ops {
+	/* Makes the controllers available below `directory`; what is not possible shows when a limit is set. */
+	void (*enable_children)(int directory, unsigned controllers);
+	/* Writes one limit, in the units of struct plan_limits. 0 or -errno. */
+	int (*set_limit)(int directory, enum cgroup_limit limit, uint64_t value);
+	const char *counter_files[CGROUP_COUNTERS];
+};
+
+extern const struct cgroup_ops cgroup1_ops, cgroup2_ops;
+
+/* Append what the host has to host->trees; the `parent` of each is the root of its hierarchy. 0 or -errno. */
+_must_check_ int cgroup1_discover(struct cgroup_host *host);
+_must_check_ int cgroup2_discover(struct cgroup_host *host);

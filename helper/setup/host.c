@@ -1,0 +1,146 @@
+/* What is prepared once, before any request: see setup.h. With full privilege, from the policy and the installed init only. */
+#include "helper/setup/kernel.h"
+#include "helper/setup/seccomp.h"
+#include "helper/setup/setup.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+
+/*
+ * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
+ * it between one sandbox and the next.
+ */
+static int load_init(const char *path, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_fd_ int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), memfd = -1;
+	struct stat st;
+
+	if (file < 0 || fstat(file, &st) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
+	memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	for (off_t done = 0; memfd >= 0 && done < st.st_size;) {
+		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
+
+		if (n <= 0)
+			return -EIO;
+		done += n;
+	}
+	if (memfd < 0 || fchmod(memfd, 0555) < 0 ||
+	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return -errno;
+	*ret_fd = steal_fd(&memfd);
+	return 0;
+}
+
+static struct seccomp_names names_of(const struct policy_list *list)
+{
+	return (struct seccomp_names){list->items, list->count, list->place.file, list->place.line};
+}
+
+static int compile_filters(const struct policy_profile *profile, struct setup_filters *filters, struct yett_error *error)
+{
+	struct seccomp_spec spec = {
+		.strict = profile->syscalls == POLICY_SYSCALLS_STRICT,
+		.allow = names_of(&profile->syscalls_allow),
+		.deny = names_of(&profile->syscalls_deny),
+		.log = names_of(&profile->syscalls_log),
+	};
+	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &filters->command, &filters->command_count, error);
+
+	return r == 0 ? seccomp_compile(&spec, SECCOMP_INIT, &filters->init, &filters->init_count, error) : r;
+}
+
+int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host, struct yett_error *error)
+{
+	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
+	int r;
+
+	if (!host)
+		return -ENOMEM;
+	host->policy = policy;
+	host->face = policy->ids_first + IDMAP_ROLE_FACE;
+	host->init_program = -1;
+	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1};
+	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
+	host->filters = calloc(policy->profiles_count, sizeof *host->filters);
+	if (!host->templates || !host->filters)
+		return -ENOMEM;
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		host->templates[i].mount_ns = -1;
+	r = load_init(init_path, &host->init_program, error);
+	if (r != 0)
+		return r;
+	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
+	if (r == 0)
+		r = cgroup_host_open(policy->cgroup, &host->cgroups, error);
+	if (r == 0)
+		*ret_host = steal_ptr(&host);
+	return r;
+}
+
+int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error)
+{
+	const struct policy_profile *p = &host->policy->profiles[profile];
+	int r;
+
+	if (host->templates[profile].mount_ns >= 0)
+		return 0;
+	r = compile_filters(p, &host->filters[profile], error);
+	return r == 0 ? template_build(p, host->policy->runtime_dir, host->face, &host->templates[profile], error) : r;
+}
+
+void setup_host_close(struct setup_host *host)
+{
+	if (!host)
+		return;
+	for (size_t i = 0; i < host->policy->profiles_count; i++) {
+		if (host->templates)
+			template_close(&host->templates[i]);
+		if (host->filters) {
+			free(host->filters[i].init);
+			free(host->filters[i].command);
+		}
+	}
+	free(host->templates);
+	free(host->filters);
+	fd_close(host->init_program);
+	reserve_host_close(&host->reserve);
+	cgroup_host_close(&host->cgroups);
+	free(host);
+}
+
+void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
+{
+	size_t profiles = host->policy->profiles_count, n = 0;
+	_cleanup_free_ int *fds = calloc(count + profiles + CGROUP_TREES_MAX + 4, sizeof *fds);
+
+	if (!fds)
+		_exit(1); /* rather no process than one that keeps others alive */
+	for (size_t i = 0; i < count; i++)
+		fds[n++] = keep[i];
+	for (size_t i = 0; i < profiles; i++)
+		fds[n++] = host->templates[i].mount_ns;
+	for (size_t i = 0; i < host->cgroups.count; i++)
+		fds[n++] = host->cgroups.trees[i].parent;
+	fds[n++] = host->init_program;
+	fds[n++] = host->reserve.runtime;
+	fds[n++] = host->reserve.ranges;
+	fds[n++] = host->reserve.slots;
+	fd_close_except(fds, n);
+}
+
+static int sweep_range(void *userdata, uint32_t index, uid_t uid)
+{
+	const struct setup_host *host = userdata;
+	char name[24];
+
+	(void)snprintf(name, sizeof name, "%u", index);
+	return cgroup_sweep(&host->cgroups, uid, name);
+}
+
+void setup_sweep(const struct setup_host *host)
+{
+	(void)reserve_sweep(&host->reserve, sweep_range, (void *)(uintptr_t)host);
+}

@@ -1,0 +1,145 @@
+/*
+ * The last steps inside: from root in the initial user namespace to an id that owns nothing.
+ *
+ * The order matters and is the kernel's: what needs privilege over the host (oom_score_adj) first, then the user
+ * namespace, then ids, then the capability sets (entering a user namespace fills the bounding set anew), then exec.
+ * After identity_take() only CAP_SETUID, CAP_SETGID and CAP_KILL of the payload's own user namespace are left.
+ */
+#include "helper/setup/kernel.h"
+#include "helper/setup/steps.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/keyctl.h>
+#include <linux/securebits.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#define CAP_MASK(cap) (UINT64_C(1) << (cap))
+
+/* init places commands under their ids and signals them; nothing else needs it. */
+#define INIT_CAPABILITIES (CAP_MASK(CAP_SETUID) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_KILL))
+
+int identity_loopback(struct setup *setup, const struct plan_step *step, struct yett_error *error)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	_cleanup_fd_ int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	(void)setup, (void)step, (void)error;
+	return fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0 ? -errno : 0;
+}
+
+int identity_hostname(struct setup *setup, const struct plan_step *step, struct yett_error *error)
+{
+	const char *name = plan_text(setup->plan, step->source);
+
+	(void)error;
+	return sethostname(name, strlen(name)) < 0 ? -errno : 0;
+}
+
+/* Empties the bounding set but for `keep`: the loop ends where the kernel knows no further capability. */
+static int drop_bounding(uint64_t keep)
+{
+	for (unsigned long cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
+		if (!(keep & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+static int set_capabilities(uint64_t permitted, uint64_t inheritable)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)permitted, (uint32_t)permitted, (uint32_t)inheritable},
+		{(uint32_t)(permitted >> 32), (uint32_t)(permitted >> 32), (uint32_t)(inheritable >> 32)},
+	};
+
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+/*
+ * Leaves exactly `keep`, and in the bounding set only `bounding`, across the exec to come: by the ambient set, since
+ * init is a file without capabilities. The inheritable set has to be filled while the bounding set still is.
+ */
+static int keep_only(uint64_t keep, uint64_t bounding)
+{
+	/* Id 0 inside must not give capabilities back on exec, nor a change of id take or give any behind our back. */
+	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
+	int r = set_capabilities(keep | CAP_MASK(CAP_SETPCAP), keep);
+
+	for (unsigned long cap = 0; r == 0 && cap < 64; cap++)
+		if ((keep & CAP_MASK(cap)) && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			r = -errno;
+	if (r == 0)
+		r = drop_bounding(bounding);
+	if (r == 0 && prctl(PR_SET_SECUREBITS, securebits, 0, 0, 0) < 0)
+		r = -errno;
+	return r == 0 ? set_capabilities(keep, keep) : r;
+}
+
+int identity_take(struct setup *setup, const struct plan_step *step, struct yett_error *error)
+{
+	uint32_t id = setup->map.init_inside;
+	int r;
+
+	(void)step, (void)error;
+	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs no capability. */
+	r = kernel_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "300");
+	if (r < 0)
+		return r;
+	/* The helper's keys are not ours to show; the payload gets no key ring call at all. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
+		return -errno;
+	if (setns(setup->user_ns, CLONE_NEWUSER) < 0)
+		return -errno;
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 ||
+	    setresuid(id, id, id) < 0)
+		return -errno;
+	return keep_only(INIT_CAPABILITIES | setup->plan->capabilities, setup->plan->capabilities);
+}
+
+/* Puts each of `fds` (-1: leave out) at first, first + 1, … without one overwriting another. */
+static int place(int *fds, int count, int first)
+{
+	for (int i = 0; i < count; i++) {
+		if (fds[i] < 0)
+			continue;
+		fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, first + count);
+		if (fds[i] < 0)
+			return -errno;
+	}
+	for (int i = 0; i < count; i++)
+		if (fds[i] >= 0 && dup2(fds[i], first + i) < 0)
+			return -errno;
+	return 0;
+}
+
+int identity_become_init(struct setup *setup, const struct plan_step *step, struct yett_error *error)
+{
+	static char *const arguments[] = {"yett-init", NULL}, *const environment[] = {NULL};
+	int fds[INIT_FD_END - INIT_FD_CONTROL] = {setup->control, setup->channel, setup->cgroup.sandbox[0]};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), nulls[3] = {null, null, null};
+	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r;
+
+	(void)step, (void)error;
+	for (int i = 0; i < 4; i++)
+		fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + i] = setup->counters[i];
+	if (null < 0 || program < 0)
+		return -errno;
+	/* place() closes nothing that it still needs: its copies lie above all the final numbers. */
+	r = place(fds, INIT_FD_END - INIT_FD_CONTROL, INIT_FD_CONTROL);
+	if (r == 0)
+		r = place(nulls, 3, 0);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < INIT_FD_END - INIT_FD_CONTROL; i++)
+		if (fds[i] < 0)
+			(void)close(INIT_FD_CONTROL + i);
+	if (syscall(SYS_close_range, INIT_FD_END, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return -errno;
+	(void)syscall(SYS_execveat, program, "", arguments, environment, AT_EMPTY_PATH);
+	return -errno;
+}

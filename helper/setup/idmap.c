@@ -1,0 +1,198 @@
+/* See idmap.h. */
+#include "helper/setup/idmap.h"
+#include "helper/setup/kernel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+/* An id that does not follow the plain range: inside → host. */
+struct special {
+	uint32_t inside, host;
+};
+
+#define SPECIALS_MAX (PLAN_GROUPS_MAX + 4)
+
+struct specials {
+	struct special items[SPECIALS_MAX];
+	size_t count;
+	uint32_t borrowed; /* ids of the top of the range that stand for ids above it */
+};
+
+static void add_special(struct specials *specials, uint32_t inside, uint32_t host)
+{
+	size_t at = 0;
+
+	while (at < specials->count && specials->items[at].inside < inside)
+		at++;
+	if (specials->count == SPECIALS_MAX || (at < specials->count && specials->items[at].inside == inside))
+		return;
+	memmove(&specials->items[at + 1], &specials->items[at], (specials->count - at) * sizeof specials->items[0]);
+	specials->items[at] = (struct special){inside, host};
+	specials->count++;
+}
+
+static void add_caller_id(struct specials *specials, uint32_t id, uint32_t first, enum plan_identity identity)
+{
+	if (identity == PLAN_IDENTITY_CALLER)
+		add_special(specials, id, id);
+	else if (id >= IDMAP_RANGE && identity == PLAN_IDENTITY_PRIVATE)
+		add_special(specials, id, first + IDMAP_RANGE - ++specials->borrowed);
+}
+
+static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uint32_t count)
+{
+	if (half->count == IDMAP_LINES_MAX)
+		return -E2BIG;
+	half->lines[half->count++] = (struct idmap_line){inside, host, count};
+	return 0;
+}
+
+/* The specials, and between them the plain range. */
+static int fill(const struct specials *specials, uint32_t first, struct idmap_half *half)
+{
+	uint32_t next = 0, end = IDMAP_RANGE - specials->borrowed;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < specials->count; i++) {
+		const struct special *s = &specials->items[i];
+		uint32_t until = s->inside < end ? s->inside : end;
+
+		if (next < until)
+			r = add_line(half, next, first + next, until - next);
+		if (r == 0)
+			r = add_line(half, s->inside, s->host, 1);
+		if (s->inside >= next)
+			next = s->inside + 1;
+	}
+	if (r == 0 && next < end)
+		r = add_line(half, next, first + next, end - next);
+	return r;
+}
+
+static bool taken(const struct idmap_subject *subject, uint32_t id)
+{
+	bool found = id == subject->uid || id == subject->gid;
+
+	for (size_t i = 0; i < subject->groups_count; i++)
+		found = found || id == subject->groups[i];
+	return found;
+}
+
+int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t face, struct idmap *ret_map)
+{
+	struct specials uids = {0}, gids = {0};
+	bool root = subject->identity == PLAN_IDENTITY_ROOT;
+	int r;
+
+	if (subject->groups_count > PLAN_GROUPS_MAX)
+		return -E2BIG;
+	*ret_map = (struct idmap){
+		.payload_uid = root ? 0 : subject->uid,
+		.payload_gid = root ? 0 : subject->gid,
+		.shares_need_own_map = root,
+	};
+	add_caller_id(&uids, subject->uid, first, subject->identity);
+	add_caller_id(&gids, subject->gid, first, subject->identity);
+	for (size_t i = 0; i < subject->groups_count; i++)
+		add_caller_id(&gids, subject->groups[i], first, subject->identity);
+	/* A payload that is 0 needs that number for itself: root's files then show as nobody's. */
+	if (!root && subject->uid != 0)
+		add_special(&uids, 0, face);
+	if (!root && subject->gid != 0 && !taken(subject, 0))
+		add_special(&gids, 0, face);
+	r = fill(&uids, first, &ret_map->uids);
+	if (r == 0)
+		r = fill(&gids, first, &ret_map->gids);
+	ret_map->init_inside = IDMAP_RANGE - 3 - (uids.borrowed > gids.borrowed ? uids.borrowed : gids.borrowed);
+	while (taken(subject, ret_map->init_inside))
+		ret_map->init_inside--;
+	return r;
+}
+
+uint32_t idmap_host(const struct idmap_half *half, uint32_t inside)
+{
+	for (size_t i = 0; i < half->count; i++)
+		if (inside - half->lines[i].inside < half->lines[i].count)
+			return half->lines[i].host + (inside - half->lines[i].inside);
+	return UINT32_MAX;
+}
+
+static int write_map(pid_t pid, const char *file, const struct idmap_half *half)
+{
+	char path[64], text[4096]; /* the kernel takes a map in one write of less than a page */
+	size_t used = 0;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	for (size_t i = 0; i < half->count; i++) {
+		int n = snprintf(text + used, sizeof text - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n",
+				 half->lines[i].inside, half->lines[i].host, half->lines[i].count);
+
+		if (n < 0 || (size_t)n >= sizeof text - used)
+			return -E2BIG;
+		used += (size_t)n;
+	}
+	return kernel_write_file(AT_FDCWD, path, text);
+}
+
+/* The child that the namespace is made with: it closes the door behind it, then goes. */
+static void __attribute__((noreturn)) hold_namespace(int go, bool close_door)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
+	if (close_door && kernel_write_file(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0") < 0)
+		_exit(2);
+	_exit(0);
+}
+
+static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, bool close_door)
+{
+	_cleanup_fd_ int read_end = -1, write_end = -1, fd = -1;
+	char path[64];
+	int pipe_fds[2], status = 0, r;
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return -errno;
+	read_end = pipe_fds[0];
+	write_end = pipe_fds[1];
+	pid = kernel_clone(CLONE_NEWUSER, SIGCHLD, -1, NULL);
+	if (pid < 0)
+		return pid;
+	if (pid == 0) {
+		(void)close(write_end); /* else the supervisor's death would leave us reading */
+		hold_namespace(read_end, close_door);
+	}
+	r = write_map(pid, "uid_map", uids);
+	if (r == 0)
+		r = write_map(pid, "gid_map", gids);
+	if (r == 0) {
+		(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		r = fd < 0 ? -errno : 0;
+	}
+	if (r == 0 && write(write_end, "", 1) != 1)
+		r = -EIO;
+	write_end = fd_close(write_end);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (r < 0)
+		return r;
+	return status == 0 ? steal_fd(&fd) : -EPERM;
+}
+
+int idmap_open(const struct idmap *map)
+{
+	return open_with(&map->uids, &map->gids, true);
+}
+
+int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
+{
+	struct idmap_half uids = {.lines = {{disk_uid, host_uid, 1}}, .count = 1};
+	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
+
+	return open_with(&uids, &gids, false);
+}

@@ -1,0 +1,62 @@
+/*
+ * Which host ids a sandbox uses, and the user namespace that says so.
+ *
+ * idmap_make() is pure. The rest runs with full privilege in the supervisor. user_namespaces(7), mount_setattr(2).
+ */
+#pragma once
+
+#include "base/error.h"
+#include "helper/plan.h"
+
+#define IDMAP_RANGE 65536u
+#define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */
+
+/* Ids of the first range, which no sandbox gets. */
+enum idmap_role {
+	IDMAP_ROLE_FACE = 0,    /* what root's files show as, read-only and the same for every sandbox */
+	IDMAP_ROLE_DECODER = 1, /* yett-decoder runs as this id */
+};
+
+struct idmap_line {
+	uint32_t inside, host, count;
+};
+
+struct idmap_half {
+	struct idmap_line lines[IDMAP_LINES_MAX];
+	size_t count;
+};
+
+struct idmap {
+	struct idmap_half uids, gids;
+	uint32_t init_inside;          /* id of init inside, as user and as group; nobody else's */
+	uint32_t payload_uid, payload_gid; /* inside ids of commands */
+	bool shares_need_own_map;      /* the payload is 0 inside: shares map the caller onto it and nobody else */
+};
+
+/* Who the sandbox is for; all of it comes from the kernel (SO_PEERCRED, SO_PEERGROUPS) and the policy. */
+struct idmap_subject {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups;
+	size_t groups_count;
+	enum plan_identity identity;
+};
+
+/*
+ * The map: ids 0 … 65535 onto `first` … first + 65535, but 0 onto `face` (unless a payload is 0 itself), each of the
+ * caller's ids above 65535 onto one of the top of the range, and under PLAN_IDENTITY_CALLER the caller's ids onto themselves.
+ * 0 or -E2BIG when that needs more lines than the kernel takes.
+ */
+_must_check_ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t face, struct idmap *ret_map);
+
+/* The host id of an inside user or group id; UINT32_MAX when it has none. */
+uint32_t idmap_host(const struct idmap_half *half, uint32_t inside);
+
+/*
+ * Makes a user namespace with this map, below which no further one can be made; a descriptor or -errno.
+ * -ENOSPC: this host's user.max_user_namespaces is 0.
+ */
+_must_check_ int idmap_open(const struct idmap *map);
+
+/* A user namespace that maps only on-disk `disk_uid`/`disk_gid` onto the given host ids, for mounts. A fd or -errno. */
+_must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid);

@@ -1,0 +1,54 @@
+/*
+ * System calls that the C library does not wrap, and small idioms around those it does.
+ *
+ * Used by setup/ and by the roles that supervise processes; each function is one system call and acts with the
+ * privilege of its caller.
+ */
+#pragma once
+
+#include "base/fd.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+/* fork(2) with clone3(2) flags; 0 in the child, the pid in the parent, or -errno. */
+static inline pid_t kernel_clone(uint64_t flags, int exit_signal, int cgroup_fd, int *pidfd)
+{
+	struct clone_args args = {
+		.flags = flags,
+		.exit_signal = (uint64_t)exit_signal,
+		.cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
+		.pidfd = (uint64_t)(uintptr_t)pidfd,
+	};
+	long pid = syscall(SYS_clone3, &args, sizeof args);
+
+	return pid < 0 ? -errno : (pid_t)pid;
+}
+
+static inline int kernel_pidfd_open(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static inline int kernel_pidfd_kill(int pidfd, int signal)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
+}
+
+/* A detached mount of a file system of type `type`; options are "key", "value" pairs ended by NULL. A fd or -errno. */
+int kernel_mount_new(const char *type, const char *const *options, unsigned mount_attributes);
+
+/* Writes `text` to `name` below `dir` in one write(2). 0 or -errno. */
+int kernel_write_file(int dir, const char *name, const char *text);
+
+/* Reads at most size - 1 bytes of `name` below `dir` and ends them with NUL. Their number or -errno. */
+_must_check_ ssize_t kernel_read_file(int dir, const char *name, char *buffer, size_t size);

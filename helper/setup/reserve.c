@@ -1,0 +1,204 @@
+/* See reserve.h. */
+#include "helper/setup/reserve.h"
+#include "helper/setup/kernel.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
+{
+	struct stat st;
+	_cleanup_fd_ int fd = -1;
+
+	if (mkdirat(at, name, mode) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(at, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || (st.st_mode & 022))
+		return -EPERM;
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges, struct reserve_host *ret_host,
+		      struct yett_error *error)
+{
+	_cleanup_(reserve_host_close) struct reserve_host host = {
+		.runtime = -1, .ranges = -1, .slots = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
+	_cleanup_fd_ int empty = -1;
+	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.runtime);
+
+	if (r == 0)
+		r = make_directory(host.runtime, "ids", 0700, &host.ranges);
+	if (r == 0)
+		r = make_directory(host.runtime, "users", 0700, &host.slots);
+	if (r == 0)
+		r = make_directory(host.runtime, "empty", 0555, &empty); /* what the decoder has for a file system */
+	if (r < 0) {
+		error_set(error, YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s", runtime_dir, strerror(-r));
+		return r;
+	}
+	*ret_host = host;
+	host = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1};
+	return 0;
+}
+
+void reserve_host_close(struct reserve_host *host)
+{
+	host->runtime = fd_close(host->runtime);
+	host->ranges = fd_close(host->ranges);
+	host->slots = fd_close(host->slots);
+}
+
+static int lock(int fd, short type)
+{
+	struct flock whole = {.l_type = type, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_SETLK, &whole) < 0 ? -errno : 0;
+}
+
+/*
+ * Makes dir/name, locked, with `text`. It is made under a name that the sweep passes over, locked, and only then linked to its
+ * own: nobody ever sees an unlocked file whose owner lives. -EEXIST when it is taken.
+ */
+static int take(int dir, const char *name, const char *text, struct reservation *ret_reservation)
+{
+	_cleanup_fd_ int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char path[64];
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = lock(fd, F_WRLCK);
+	if (r < 0)
+		return r;
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		return errno ? -errno : -EIO;
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	*ret_reservation = (struct reservation){.fd = steal_fd(&fd), .dir = dir};
+	(void)snprintf(ret_reservation->name, sizeof ret_reservation->name, "%s", name);
+	return 0;
+}
+
+/*
+ * Where the search for a range begins: behind the one handed out last. Two processes that read the same number only
+ * meet at the link(2) that decides.
+ */
+static uint32_t next_range(const struct reserve_host *host)
+{
+	char text[32], name[48];
+	uint32_t next = 1;
+	_cleanup_fd_ int fd = -1;
+
+	if (kernel_read_file(host->runtime, "next-range", text, sizeof text) > 0)
+		next = (uint32_t)strtoul(text, NULL, 10);
+	if (next == 0 || next >= host->ids_ranges)
+		next = 1;
+	(void)snprintf(text, sizeof text, "%" PRIu32 "\n", next + 1);
+	(void)snprintf(name, sizeof name, ".next-range.%d", getpid());
+	fd = openat(host->runtime, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
+		(void)renameat(host->runtime, name, host->runtime, "next-range");
+	else
+		(void)unlinkat(host->runtime, name, 0);
+	return next;
+}
+
+int reserve_range(const struct reserve_host *host, uid_t uid, struct reservation *ret_reservation, uint32_t *ret_index,
+		  struct yett_error *error)
+{
+	uint32_t start = next_range(host);
+	char name[16], text[16];
+
+	(void)snprintf(text, sizeof text, "%" PRIu32 "\n", (uint32_t)uid);
+	for (uint32_t i = 0; i + 1 < host->ids_ranges; i++) {
+		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
+		int r;
+
+		(void)snprintf(name, sizeof name, "%" PRIu32, index);
+		r = take(host->ranges, name, text, ret_reservation);
+		if (r == 0)
+			*ret_index = index;
+		if (r != -EEXIST)
+			return r;
+	}
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
+}
+
+int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
+		 struct yett_error *error)
+{
+	char name[40];
+	uint32_t start = max ? (uint32_t)getpid() % max : 0;
+
+	*ret_reservation = (struct reservation){.fd = -1, .dir = -1};
+	if (max == 0)
+		return 0;
+	for (uint32_t i = 0; i < max; i++) {
+		int r;
+
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%" PRIu32, (uint32_t)uid, (start + i) % max);
+		r = take(host->slots, name, "", ret_reservation);
+		if (r != -EEXIST)
+			return r;
+	}
+	error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
+	return YETT_E_RESOURCE_LIMIT;
+}
+
+void reserve_release(struct reservation *reservation)
+{
+	if (reservation->fd < 0)
+		return;
+	(void)unlinkat(reservation->dir, reservation->name, 0);
+	reservation->fd = fd_close(reservation->fd);
+}
+
+/* Opens a reservation whose owner is gone and takes its lock, so that only one sweep sees to it; -1 if there is an owner. */
+static int open_orphan(int dir, const char *name)
+{
+	_cleanup_fd_ int fd = openat(dir, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (fd < 0 || lock(fd, F_WRLCK) < 0)
+		return -1;
+	/* Removed, and the name perhaps taken again, between our open and our lock? Then it is not ours to sweep. */
+	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
+}
+
+static int sweep_directory(int dir, int (*sweep)(void *, uint32_t, uid_t), void *userdata)
+{
+	int copy = openat(dir, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC), removed = 0;
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!entries) {
+		fd_close(copy);
+		return 0;
+	}
+	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries)) {
+		_cleanup_fd_ int fd = isdigit((unsigned char)entry->d_name[0]) ? open_orphan(dir, entry->d_name) : -1;
+		char text[32] = "";
+
+		if (fd < 0)
+			continue;
+		if (sweep && (pread(fd, text, sizeof text - 1, 0) <= 0 ||
+			      sweep(userdata, (uint32_t)strtoul(entry->d_name, NULL, 10), (uid_t)strtoul(text, NULL, 10)) != 0))
+			continue;
+		if (unlinkat(dir, entry->d_name, 0) == 0)
+			removed++;
+	}
+	(void)closedir(entries);
+	return removed;
+}
+
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uint32_t, uid_t), void *userdata)
+{
+	return sweep_directory(host->ranges, sweep, userdata) + sweep_directory(host->slots, NULL, NULL);
+}

@@ -1,0 +1,53 @@
+/*
+ * Reservations below the runtime directory: one file for each private range and each slot of a user.
+ *
+ * With full privilege, in the supervisor. A reservation is an O_EXCL file that its owner keeps locked (fcntl(2) lock:
+ * it goes with the process, whatever kills it), so whoever finds a file without a lock may sweep what it stood for.
+ * No lock is held across steps, and nothing is decided by reading a file's content but where the leftovers are.
+ */
+#pragma once
+
+#include "base/error.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct reserve_host {
+	int runtime;        /* RUNTIME_DIR */
+	int ranges;         /* RUNTIME_DIR/ids */
+	int slots;          /* RUNTIME_DIR/users */
+	uint32_t ids_first; /* of range 0, which is the roles' own */
+	uint32_t ids_ranges;
+};
+
+/* A file that this process made and holds. */
+struct reservation {
+	int fd;       /* locked; -1: none */
+	int dir;      /* borrowed */
+	char name[40];
+};
+
+/* Makes and opens the directories (0700, root's). 0, -errno; the path of RUNTIME_DIR is the administrator's. */
+_must_check_ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges,
+				   struct reserve_host *ret_host, struct yett_error *error);
+void reserve_host_close(struct reserve_host *host);
+
+/*
+ * Takes a range that was not used for as long as there are others: a range is handed out again only after all others
+ * had their turn. Writes `uid` into it for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
+ */
+_must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, struct reservation *ret_reservation,
+			       uint32_t *ret_index, struct yett_error *error);
+
+/* Takes one of `max` slots of `uid` (0: no bound, no file). 0, -errno, or RESOURCE_LIMIT when all are taken. */
+_must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max,
+			      struct reservation *ret_reservation, struct yett_error *error);
+
+/* Removes the file and lets the lock go. Takes one that holds nothing. */
+void reserve_release(struct reservation *reservation);
+
+/*
+ * Looks through the ranges and slots for files whose owner is gone; calls `sweep` for each such range (index, uid) and removes the
+ * file when that returns 0. Returns how many were removed.
+ */
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *userdata, uint32_t index, uid_t uid), void *userdata);

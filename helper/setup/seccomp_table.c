@@ -1,0 +1,175 @@
+/* See seccomp_table.h. No privilege, no code: each entry says for whom it is there. */
+#include "helper/setup/seccomp_table.h"
+
+#include "base/fd.h"
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/personality.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#if defined(__s390x__)
+#error "clone(2) has its flags in another argument there"
+#endif
+
+/*
+ * Not in any group, so ENOSYS: clone3, openat2 and fchmodat2, whose flags or mode lie in memory where a filter cannot
+ * look; keyctl and its kin (key rings are not per sandbox); modify_ldt; what no supported libc calls any more.
+ */
+const struct seccomp_group seccomp_groups[] = {
+	{"files", true,
+	 "access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
+	 "fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchown fchown32 fchownat fcntl fcntl64 fdatasync flock "
+	 "fstat fstat64 fstatat64 fstatfs fstatfs64 fsync ftruncate ftruncate64 futimesat getcwd getdents getdents64 "
+	 "ioctl lchown lchown32 link linkat lseek _llseek lstat lstat64 mkdir mkdirat mknod mknodat newfstatat open "
+	 "openat pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv rename "
+	 "renameat renameat2 rmdir sendfile sendfile64 splice stat stat64 statfs statfs64 statx symlink symlinkat sync "
+	 "sync_file_range sync_file_range2 syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat "
+	 "utimensat_time64 utimes write writev cachestat"},
+	{"extended attributes", true,
+	 "fgetxattr flistxattr fremovexattr fsetxattr getxattr lgetxattr listxattr llistxattr lremovexattr lsetxattr "
+	 "removexattr setxattr getxattrat listxattrat removexattrat setxattrat"},
+	{"memory", true,
+	 "brk madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mmap2 mprotect mremap mseal msync munlock "
+	 "munlockall munmap pkey_alloc pkey_free pkey_mprotect map_shadow_stack"},
+	{"processes and threads", true,
+	 "arch_prctl clone execve execveat exit exit_group fork futex futex_requeue futex_time64 futex_wait futex_waitv "
+	 "futex_wake get_robust_list get_thread_area getpgid getpgrp getpid getppid getsid gettid kill pidfd_open "
+	 "pidfd_send_signal prctl restart_syscall riscv_flush_icache rseq set_robust_list set_thread_area "
+	 "set_tid_address setpgid setsid tgkill tkill unshare vfork wait4 waitid waitpid"},
+	/* Changes fail as the kernel makes them fail for who holds no capability; root_inside needs some to succeed. */
+	{"identity", true,
+	 "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 "
+	 "getresuid getresuid32 getuid getuid32 setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
+	 "setgroups32 setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid setreuid32 setuid setuid32"},
+	{"signals", true,
+	 "pause rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait "
+	 "rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaltstack signalfd signalfd4 sigreturn"},
+	{"time", true,
+	 "alarm clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 "
+	 "getitimer gettimeofday nanosleep setitimer time timer_create timer_delete timer_getoverrun timer_gettime "
+	 "timer_gettime64 timer_settime timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
+	 "timerfd_settime64 times"},
+	{"waiting for descriptors", true,
+	 "_newselect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 pipe pipe2 "
+	 "poll ppoll ppoll_time64 pselect6 pselect6_time64 select"},
+	{"sockets", true,
+	 "accept accept4 bind connect getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmmsg_time64 "
+	 "recvmsg send sendmmsg sendmsg sendto setsockopt shutdown socket socketpair"},
+	{"scheduling and limits", true,
+	 "getcpu getpriority getrlimit getrusage ioprio_get ioprio_set prlimit64 sched_get_priority_max "
+	 "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval "
+	 "sched_rr_get_interval_time64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield "
+	 "setpriority setrlimit ugetrlimit"},
+	{"the machine", true, "getrandom sysinfo uname"},
+	{"further sandboxing", true,
+	 "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
+	/* The kernel refuses to set the clock without CAP_SYS_TIME; reading it is free. */
+	{"clock state", false, "adjtimex clock_adjtime clock_adjtime64"},
+	{"System V and POSIX queues", false,
+	 "ipc mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 "
+	 "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
+	 "shmget"},
+	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
+	{"asynchronous files", false,
+	 "io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit"},
+	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
+	{"debuggers", false,
+	 "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
+	{"memory placement", false,
+	 "get_mempolicy mbind memfd_secret migrate_pages move_pages remap_file_pages set_mempolicy "
+	 "set_mempolicy_home_node vmsplice"},
+	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
+	{"roots", false, "chroot"},
+	{"personality", false, "personality"},
+};
+const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
+
+/* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the strict set. */
+const char seccomp_init_calls[] = "clone3";
+
+const uint32_t seccomp_personalities[] = {PER_LINUX,
+					  PER_LINUX32, /* setarch */
+					  UNAME26,
+					  UNAME26 | PER_LINUX32,
+					  ADDR_NO_RANDOMIZE, /* debuggers, reproducible builds */
+					  0xffffffff};       /* asks, changes nothing */
+const size_t seccomp_personalities_count = ARRAY_SIZE(seccomp_personalities);
+
+#define LOW(argument, number) {(argument), UINT32_MAX, (uint32_t)(number)}
+#define BIT(argument, bit)    {(argument), (uint32_t)(bit), (uint32_t)(bit)}
+#define ABOVE(argument, last) {(argument), 0, (last)}
+
+#define NEW_NAMESPACE(flag) {"clone unshare", EPERM, 1, {BIT(0, flag)}}
+/* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
+#define TERMINAL(request) {"ioctl", EPERM, 1, {LOW(1, request)}}
+/* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be made. */
+#define SET_ID(calls, mode) {calls, EPERM, 1, {BIT(mode, S_ISUID)}}, {calls, EPERM, 1, {BIT(mode, S_ISGID)}}
+#define SET_ID_OPEN(calls, flags, mode)                                                    \
+	{calls, EPERM, 2, {BIT(flags, O_CREAT), BIT(mode, S_ISUID)}},                      \
+	{calls, EPERM, 2, {BIT(flags, O_CREAT), BIT(mode, S_ISGID)}},                      \
+	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISUID)}},     \
+	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISGID)}}
+#define FAMILY(family) {"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, family)}}
+/* Protocols whose module the kernel would load for whoever asks. */
+#define PROTOCOL(protocol) {"socket", EPROTONOSUPPORT, 1, {LOW(2, protocol)}}
+
+const struct seccomp_refusal seccomp_refusals[] = {
+	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its like. */
+	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree", EPERM},
+	{"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register", EPERM},
+	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
+	{"quotactl quotactl_fd open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie", EPERM},
+	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
+	NEW_NAMESPACE(CLONE_NEWNS),
+	NEW_NAMESPACE(CLONE_NEWCGROUP),
+	NEW_NAMESPACE(CLONE_NEWUTS),
+	NEW_NAMESPACE(CLONE_NEWIPC),
+	NEW_NAMESPACE(CLONE_NEWUSER),
+	NEW_NAMESPACE(CLONE_NEWPID),
+	NEW_NAMESPACE(CLONE_NEWNET),
+	{"unshare", EPERM, 1, {BIT(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
+	TERMINAL(TIOCSTI),
+	TERMINAL(TIOCLINUX),
+	TERMINAL(TIOCSETD),
+	SET_ID("chmod fchmod creat mknod", 1),
+	SET_ID("fchmodat mknodat", 2),
+	SET_ID_OPEN("open", 1, 2),
+	SET_ID_OPEN("openat", 2, 3),
+	FAMILY(3),
+	FAMILY(4),
+	FAMILY(5),
+	FAMILY(6),
+	FAMILY(7),
+	FAMILY(8),
+	FAMILY(9),
+	FAMILY(11),
+	FAMILY(12),
+	FAMILY(13),
+	FAMILY(14),
+	FAMILY(15),
+	{"socket socketpair", EAFNOSUPPORT, 1, {ABOVE(0, AF_NETLINK)}},
+	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
+	{"socket socketpair", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
+	{"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, AF_NETLINK)}, SECCOMP_STRICT},
+	PROTOCOL(33),  /* DCCP */
+	PROTOCOL(115), /* L2TP */
+	PROTOCOL(132), /* SCTP */
+	PROTOCOL(256), /* SMC */
+	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_DCCP}}},
+	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_PACKET}}},
+	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET), {1, 0xf, SOCK_SEQPACKET}}},  /* SCTP by default */
+	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET6), {1, 0xf, SOCK_SEQPACKET}}},
+};
+const size_t seccomp_refusals_count = ARRAY_SIZE(seccomp_refusals);
+
+const struct seccomp_newer seccomp_newer[] = {
+	{"cachestat", 451},  {"fchmodat2", 452},   {"map_shadow_stack", 453}, {"futex_wake", 454},
+	{"futex_wait", 455}, {"futex_requeue", 456}, {"statmount", 457},      {"listmount", 458},
+	{"lsm_get_self_attr", 459}, {"lsm_set_self_attr", 460}, {"lsm_list_modules", 461}, {"mseal", 462},
+	{"setxattrat", 463}, {"getxattrat", 464},  {"listxattrat", 465},      {"removexattrat", 466},
+	{"open_tree_attr", 467}, {"file_getattr", 468}, {"file_setattr", 469},
+};
+const size_t seccomp_newer_count = ARRAY_SIZE(seccomp_newer);

@@ -1,0 +1,92 @@
+/*
+ * Carrying out a plan: the only code that makes privileged system calls for a sandbox.
+ *
+ * Three processes take part, each doing its column of the table in steps.h:
+ *   supervisor  reserves ids, makes cgroups and the user namespace, and stays
+ *   builder     a child placed in the sandbox's cgroups beforehand (moving there can wait for a grace period, being
+ *               born there costs nothing); clones the client's mounts in the helper's own mount namespace, enters the
+ *               template and makes the namespaces, and goes
+ *   inside      the builder's child in the new namespaces: mounts, drops everything, and becomes yett-init
+ * A failing step is named in the error; what came before it is undone by setup_end().
+ */
+#pragma once
+
+#include "helper/init/config.h"
+#include "helper/plan.h"
+#include "helper/policy/policy.h"
+#include "helper/setup/cgroup.h"
+#include "helper/setup/idmap.h"
+#include "helper/setup/reserve.h"
+#include "helper/setup/template.h"
+
+#include <linux/filter.h>
+
+/* Compiled system call filters of one profile. */
+struct setup_filters {
+	struct sock_filter *init, *command;
+	size_t init_count, command_count;
+};
+
+/* What does not depend on a request; made once by the listener (or a one-shot helper), inherited by fork. */
+struct setup_host {
+	const struct policy *policy;
+	struct cgroup_host cgroups;
+	struct reserve_host reserve;
+	struct template *templates;    /* one for each profile of the policy */
+	struct setup_filters *filters; /* likewise */
+	int init_program;              /* sealed memfd with yett-init */
+	uint32_t face;
+};
+
+/*
+ * Opens what every profile needs; the policy is borrowed and must outlive the host. `init_path` is the installed yett-init. 0, -errno or a positive code with the reason.
+ */
+_must_check_ int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host,
+				 struct yett_error *error);
+
+/* Builds the template and filters of a profile unless that was done. 0, -errno or a positive code. */
+_must_check_ int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error);
+
+void setup_host_close(struct setup_host *host);
+static inline void setup_host_closep(struct setup_host **host)
+{
+	setup_host_close(*host);
+}
+
+/*
+ * In a child that was just forked: closes every descriptor from 3 on but the host's and the `count` ones of `keep`, so
+ * that no process holds open what another one's life is tied to.
+ */
+void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count);
+
+/* Removes what supervisors that are gone have left: processes, cgroups, reservations. Never called by a supervisor. */
+void setup_sweep(const struct setup_host *host);
+
+struct setup;
+
+/*
+ * What can be done before the request is known but for its user: range, cgroups, a builder waiting in them, and the
+ * user namespace for `subject`, which is only a guess: a plan for other ids gets another. 0, -errno or a code.
+ */
+_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject,
+			       struct setup **ret_setup, struct yett_error *error);
+
+/*
+ * Carries out the plan. `fds` are the client's descriptors (borrowed). On success init is running but has not yet
+ * reported: see setup_control(). `ret_channel` is the client's end of the exec channel. On failure nothing of the
+ * sandbox runs any more; call setup_end().
+ */
+_must_check_ int setup_build(struct setup *setup, const struct plan *plan, const int *fds, int *ret_channel,
+			     struct yett_error *error);
+
+/* The supervisor's end of init's control socket, and a pidfd of init; borrowed. -1 before setup_build(). */
+int setup_control(const struct setup *setup);
+int setup_init_pidfd(const struct setup *setup);
+uint32_t setup_private_uid(const struct setup *setup);
+uint64_t setup_generation(const struct setup *setup); /* of the policy it was prepared under */
+
+/* Why the process inside gave up before it was init; NULL if it did not say. */
+const struct yett_error *setup_inside_error(const struct setup *setup);
+
+/* Ends what runs, and removes cgroups and reservations. Whether the kernel killed for want of memory. Frees `setup`. */
+bool setup_end(struct setup *setup);

@@ -1,0 +1,320 @@
+/* See template.h. */
+#include "helper/setup/template.h"
+#include "helper/setup/idmap.h"
+#include "helper/setup/kernel.h"
+#include "helper/setup/etc.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+struct device {
+	const char *name;
+	unsigned major, minor;
+};
+
+/* The six nodes that programs expect; none of them reaches hardware. */
+static const struct device devices[] = {
+	{"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
+};
+
+static const struct {
+	const char *name, *target;
+} device_links[] = {
+	{"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+	{"stderr", "/proc/self/fd/2"},   {"ptmx", "pts/ptmx"},
+	{"shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
+};
+
+static bool is_below(const char *path, const char *directory)
+{
+	size_t length = strlen(directory);
+
+	return strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+static int add_entry(struct template *template, const char *path)
+{
+	struct template_entry *entry = &template->entries[template->entries_count];
+	char link[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : -errno; /* /lib32 and the like: not on every host */
+	if (S_ISLNK(st.st_mode)) {
+		n = readlink(path, link, sizeof link - 1);
+		if (n < 0)
+			return -errno;
+		link[n] = '\0';
+		entry->link = strdup(link);
+	} else if (!S_ISDIR(st.st_mode)) {
+		return -ENOTDIR;
+	}
+	entry->path = strdup(path);
+	if (!entry->path || (S_ISLNK(st.st_mode) && !entry->link))
+		return -ENOMEM;
+	template->entries_count++;
+	return 0;
+}
+
+/* The policy's system directories that do not lie in another one, then /etc and /dev. */
+static int list_entries(const struct policy_profile *profile, struct template *template, struct yett_error *error)
+{
+	const struct policy_list *system = &profile->system;
+	int r = 0;
+
+	template->entries = calloc(system->count + 2, sizeof *template->entries);
+	if (!template->entries)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < system->count; i++) {
+		bool inside = false;
+
+		for (size_t j = 0; j < system->count; j++)
+			inside = inside || is_below(system->items[i], system->items[j]);
+		if (!inside)
+			r = add_entry(template, system->items[i]);
+		if (r < 0)
+			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i],
+				  profile->name, strerror(-r));
+	}
+	if (r == 0)
+		r = add_entry(template, "/etc");
+	return r == 0 ? add_entry(template, "/dev") : r;
+}
+
+/*
+ * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, showing root's files
+ * as the face id's. A file system that cannot be id-mapped shows them as nobody's instead: they are read-only and
+ * world-readable things either way. A descriptor or -errno.
+ */
+static int clone_system(const char *path, int face_ns)
+{
+	struct mount_attr attributes = {
+		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
+		.propagation = MS_PRIVATE,
+		.userns_fd = (uint64_t)face_ns,
+	};
+	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+
+	if (tree < 0)
+		return -errno;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+		return steal_fd(&tree);
+	attributes.attr_set &= ~(uint64_t)MOUNT_ATTR_IDMAP;
+	attributes.userns_fd = 0;
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0)
+		return -errno;
+	return steal_fd(&tree);
+}
+
+static int make_parents(int root, const char *path)
+{
+	char copy[PATH_MAX];
+
+	(void)snprintf(copy, sizeof copy, "%s", path + 1);
+	for (char *slash = strchr(copy, '/');; slash = strchr(slash + 1, '/')) {
+		if (slash)
+			*slash = '\0';
+		if (mkdirat(root, copy, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		if (!slash)
+			return 0;
+		*slash = '/';
+	}
+}
+
+/* Turns a directory of the root into a read-only mount, which a sandbox can move onto its own root. */
+static int seal_directory(const char *path, uint64_t attributes_set)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | attributes_set,
+					.propagation = MS_PRIVATE};
+	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	    move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+static int make_node(const char *path, dev_t device, uint32_t face)
+{
+	if (mknod(path, S_IFCHR | 0666, device) < 0 || chmod(path, 0666) < 0 || lchown(path, face, face) < 0)
+		return -errno;
+	return 0;
+}
+
+/* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went out of sight. */
+static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_t face)
+{
+	static const char *const directories[] = {"/dev", "/dev/pts", "/dev/mqueue"};
+	char path[PATH_MAX];
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+		if (mkdir(directories[i], 0755) < 0 || lchown(directories[i], face, face) < 0)
+			return -errno;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(devices); i++) {
+		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
+		r = make_node(path, makedev(devices[i].major, devices[i].minor), face);
+	}
+	for (size_t i = 0; r == 0 && i < names->count; i++) {
+		char parent[PATH_MAX];
+
+		(void)snprintf(parent, sizeof parent, "%s", names->items[i]);
+		*strrchr(parent, '/') = '\0';
+		r = make_parents(AT_FDCWD, parent);
+		if (r == 0)
+			r = make_node(names->items[i], extra[i], face);
+	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++) {
+		(void)snprintf(path, sizeof path, "/dev/%s", device_links[i].name);
+		r = symlink(device_links[i].target, path) < 0 ? -errno : 0;
+	}
+	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
+}
+
+/* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs: the grant named them. */
+static int read_devices(const struct policy_list *names, dev_t *numbers, struct yett_error *error)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		struct stat st;
+
+		if (stat(names->items[i], &st) < 0 || !S_ISCHR(st.st_mode) || strncmp(names->items[i], "/dev/", 5) != 0)
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s is not a character device of this host", names->items[i]);
+		numbers[i] = st.st_rdev;
+	}
+	return 0;
+}
+
+/* A private copy of the host's mounts with an empty tmpfs as its root, and the old root out of reach. */
+static int enter_empty_root(const char *runtime_dir, uint32_t face)
+{
+	char id[16];
+	const char *options[] = {"mode", "0755", "size", "64m", "uid", id, "gid", id, NULL, NULL};
+	_cleanup_fd_ int root = -1;
+
+	(void)snprintf(id, sizeof id, "%" PRIu32, face);
+	root = kernel_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID);
+	if (root < 0)
+		return root;
+	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
+		return -errno;
+	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes. */
+	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
+		return -errno;
+	return 0;
+}
+
+static int attach(const struct template_entry *entry, int tree)
+{
+	int r;
+
+	if (entry->link)
+		return symlink(entry->link, entry->path) < 0 ? -errno : 0;
+	r = make_parents(AT_FDCWD, entry->path);
+	if (r < 0)
+		return r;
+	return move_mount(tree, "", AT_FDCWD, entry->path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir,
+		 uint32_t face, struct yett_error *error)
+{
+	size_t system = template->entries_count - 2; /* the last two are /etc and /dev */
+	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
+	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
+	_cleanup_fd_ int face_ns = idmap_open_single(0, face, 0, face);
+	_cleanup_(etc_freep) struct etc *etc = NULL;
+	int r;
+
+	if (!trees || !numbers)
+		return -ENOMEM;
+	if (face_ns < 0)
+		return face_ns;
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -errno;
+	for (size_t i = 0; i < system; i++) {
+		trees[i] = template->entries[i].link ? -1 : clone_system(template->entries[i].path, face_ns);
+		if (!template->entries[i].link && trees[i] < 0)
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s",
+					 template->entries[i].path, profile->name, strerror(-trees[i]));
+	}
+	r = read_devices(&profile->devices, numbers, error);
+	if (r == 0)
+		r = etc_read(&profile->etc, &etc);
+	if (r == 0)
+		r = enter_empty_root(runtime_dir, face);
+	(void)umask(0);
+	for (size_t i = 0; r == 0 && i < system; i++)
+		r = attach(&template->entries[i], trees[i]);
+	if (r == 0)
+		r = etc_write(etc, "/etc", face);
+	if (r == 0)
+		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
+	return r == 0 ? make_dev(&profile->devices, numbers, face) : r;
+}
+
+int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
+		   struct template *ret_template, struct yett_error *error)
+{
+	/* What the child has to say. */
+	struct result {
+		int r;
+		struct yett_error error;
+	} *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_cleanup_(template_close) struct template template = {.mount_ns = -1};
+	int go[2], r = list_entries(profile, &template, error);
+	char path[64], byte;
+	pid_t pid;
+
+	if (result == MAP_FAILED || (r == 0 && pipe2(go, O_CLOEXEC) < 0))
+		return -errno;
+	if (r != 0)
+		return (void)munmap(result, sizeof *result), r;
+	result->r = -ECHILD;
+	pid = fork();
+	if (pid == 0) {
+		result->r = build(profile, &template, runtime_dir, face, &result->error);
+		(void)close(go[0]);
+		(void)!write(go[1], "", 1);
+		(void)pause(); /* until the parent holds the namespace */
+		_exit(0);
+	}
+	(void)close(go[1]);
+	if (pid > 0 && read(go[0], &byte, 1) == 1 && result->r == 0) {
+		(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
+		template.mount_ns = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	(void)close(go[0]);
+	if (pid > 0) {
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, NULL, 0);
+	}
+	r = pid < 0 ? -errno : result->r;
+	if (r > 0 && error)
+		*error = result->error;
+	if (r < 0)
+		error_set(error, YETT_E_INIT_FAILED, 0, "the template of profile %s cannot be built: %s", profile->name, strerror(-r));
+	(void)munmap(result, sizeof *result);
+	if (r == 0) {
+		*ret_template = template;
+		template = (struct template){.mount_ns = -1};
+	}
+	return r;
+}
+
+void template_close(struct template *template)
+{
+	template->mount_ns = fd_close(template->mount_ns);
+	for (size_t i = 0; i < template->entries_count; i++) {
+		free(template->entries[i].path);
+		free(template->entries[i].link);
+	}
+	free(template->entries);
+	*template = (struct template){.mount_ns = -1};
+}

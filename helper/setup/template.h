@@ -1,0 +1,29 @@
+/*
+ * Templates: what all sandboxes of a profile share, mounted once in a mount namespace of its own.
+ *
+ * Built with full privilege by a child that ends at once; what is kept is the descriptor of its mount namespace. Every
+ * file system in it is read-only without exception and shows root's files as owned by the face id. The paths come from
+ * the policy, which only root can write. mount_setattr(2), open_tree(2).
+ */
+#pragma once
+
+#include "base/error.h"
+#include "helper/policy/policy.h"
+
+/* A tree or symbolic link at the same path in the template and in each sandbox. */
+struct template_entry {
+	char *path; /* "/usr" */
+	char *link; /* where it points; NULL for a directory */
+};
+
+struct template {
+	int mount_ns; /* -1: not built */
+	struct template_entry *entries;
+	size_t entries_count;
+};
+
+/* Builds the template of `profile`. `runtime_dir` exists and is root's. 0, -errno or UNSUPPORTED with the path in the detail. */
+_must_check_ int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
+				struct template *ret_template, struct yett_error *error);
+
+void template_close(struct template *template);

@@ -1,0 +1,194 @@
+/* See supervisor.h. */
+#include "helper/supervisor/supervisor.h"
+#include "helper/log.h"
+#include "helper/privilege.h"
+#include "protocol/frame.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* How long init may take from exec to serving; it does nothing that waits. */
+#define INIT_DEADLINE_MS 10000
+
+/* An order: what of the plan is used, with the descriptors. */
+struct order {
+	struct plan plan;
+	int fds[MESSAGE_FDS_MAX];
+	size_t fd_count;
+};
+
+int supervisor_order(int socket, const struct plan *plan, const int *fds)
+{
+	size_t length = offsetof(struct plan, arena) + plan->arena_used;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
+	} control = {0};
+	struct iovec part = {.iov_base = (void *)(uintptr_t)plan, .iov_len = length};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (plan->share_fds > MESSAGE_SHARES_MAX)
+		return -EINVAL;
+	if (plan->share_fds) {
+		message.msg_control = &control;
+		message.msg_controllen = CMSG_SPACE(sizeof(int) * plan->share_fds);
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(int) * plan->share_fds);
+		memcpy(CMSG_DATA(&control.header), fds, sizeof(int) * plan->share_fds);
+	}
+	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length ? 0 : (errno ? -errno : -EIO);
+}
+
+/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
+static int receive_order(int socket, struct order *order)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
+	} control;
+	struct iovec part = {.iov_base = &order->plan, .iov_len = sizeof order->plan};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		order->fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(order->fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	}
+	/* A monitor is trusted; this is against a version of it that is not ours. */
+	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || n < (ssize_t)offsetof(struct plan, arena) ||
+	    (size_t)n != offsetof(struct plan, arena) + order->plan.arena_used || order->plan.share_fds != order->fd_count)
+		return -EPROTO;
+	return 1;
+}
+
+static void close_order(struct order *order)
+{
+	for (size_t i = 0; i < order->fd_count; i++)
+		fd_close(order->fds[i]);
+	(void)munmap(order, sizeof *order);
+}
+
+/* Waits for init's word that it serves the channel. */
+static int await_init(const struct setup *setup, struct yett_error *error)
+{
+	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
+	struct init_report report = {.error = ECHILD};
+	const struct yett_error *inside;
+	int r = poll(wait, ARRAY_SIZE(wait), INIT_DEADLINE_MS);
+
+	if (r == 0)
+		return error_set(error, YETT_E_INIT_FAILED, 0, "init did not begin to serve within %d s", INIT_DEADLINE_MS / 1000);
+	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT) == sizeof report && report.error == 0)
+		return 0;
+	inside = setup_inside_error(setup);
+	if (inside) {
+		*error = *inside;
+		return (int)error->code;
+	}
+	report.step[sizeof report.step - 1] = '\0';
+	return error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report.step[0] ? " at " : "", report.step,
+			 strerror(report.error));
+}
+
+static int create(struct setup *setup, const struct order *order, int *ret_channel, struct yett_error *error)
+{
+	int r;
+
+	if (order->plan.policy_generation != setup_generation(setup))
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
+	r = setup_build(setup, &order->plan, order->fds, ret_channel, error);
+	if (r < 0)
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
+	return r == 0 ? await_init(setup, error) : r;
+}
+
+/* Until the monitor is gone or init is. */
+static enum ended_reason keep(const struct setup *setup, int socket)
+{
+	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
+
+	while (poll(wait, ARRAY_SIZE(wait), -1) < 0 && errno == EINTR)
+		;
+	return wait[1].revents ? ENDED_CLOSED : ENDED_HELPER;
+}
+
+static void __attribute__((noreturn)) run(const struct setup_host *host, const struct idmap_subject *subject, int socket)
+{
+	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct supervisor_created created = {0};
+	struct supervisor_ended ended = {ENDED_HELPER};
+	_cleanup_fd_ int channel = -1;
+	struct setup *setup = NULL;
+	sigset_t no_signals;
+	bool out_of_memory;
+	int prepared, r;
+
+	(void)sigemptyset(&no_signals);
+	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
+	prepared = privilege_take(PRIVILEGE_BUILD);
+	if (prepared == 0)
+		prepared = setup_prepare(host, subject, &setup, &created.error);
+	r = order == MAP_FAILED ? -ENOMEM : receive_order(socket, order);
+	if (r <= 0 || prepared != 0) {
+		created.code = prepared > 0 ? prepared : YETT_E_INIT_FAILED;
+		if (prepared <= 0)
+			error_set(&created.error, YETT_E_INIT_FAILED, 0, "a supervisor could not start: %s", strerror(r < 0 ? -r : -prepared));
+		if (r == 1)
+			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
+		if (setup)
+			(void)setup_end(setup);
+		_exit(r != 0);
+	}
+	created.code = create(setup, order, &channel, &created.error);
+	close_order(order);
+	created.private_uid = setup_private_uid(setup);
+	if (created.code != 0) {
+		(void)setup_end(setup);
+		(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
+		_exit(0);
+	}
+	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
+	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	if (r == 0 && privilege_take(PRIVILEGE_SUPERVISOR) == 0)
+		ended.reason = keep(setup, socket);
+	out_of_memory = setup_end(setup);
+	if (ended.reason == ENDED_CLOSED && out_of_memory)
+		ended.reason = ENDED_OOM;
+	(void)send(socket, &ended, sizeof ended, MSG_NOSIGNAL);
+	_exit(0);
+}
+
+int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject,
+		     struct supervisor *ret_supervisor)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		setup_host_keep_only(host, &pair[1], 1);
+		run(host, subject, pair[1]);
+	}
+	(void)close(pair[1]);
+	if (pid < 0) {
+		int r = -errno;
+
+		(void)close(pair[0]);
+		return r;
+	}
+	*ret_supervisor = (struct supervisor){pid, pair[0]};
+	return 0;
+}

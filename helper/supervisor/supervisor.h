@@ -1,0 +1,34 @@
+/*
+ * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends.
+ *
+ * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards.
+ * It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
+ * client's: a plan, descriptors, and end of file, which ends the sandbox.
+ */
+#pragma once
+
+#include "helper/setup/setup.h"
+
+/* Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0. */
+struct supervisor_created {
+	int32_t code;
+	struct yett_error error;
+	uint32_t private_uid;
+};
+
+/* Supervisor → monitor: the sandbox is gone, and everything of it. */
+struct supervisor_ended {
+	uint32_t reason; /* enum ended_reason */
+};
+
+struct supervisor {
+	pid_t pid;  /* to be reaped by whoever started it; 0: somebody else did */
+	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, a supervisor_ended */
+};
+
+/* Forks a supervisor that prepares itself for a sandbox of `subject` at once. 0 or -errno. */
+_must_check_ int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject,
+				  struct supervisor *ret_supervisor);
+
+/* Sends a plan and its descriptors (borrowed). 0 or -errno. */
+_must_check_ int supervisor_order(int socket, const struct plan *plan, const int *fds);

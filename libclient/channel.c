@@ -1,0 +1,256 @@
+/* See channel.h. */
+#include "libclient/channel.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "protocol/codec.h"
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+deadline_ms channel_deadline(int timeout_ms)
+{
+	return timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+}
+
+int channel_time_left(deadline_ms deadline)
+{
+	int64_t left;
+
+	if (deadline < 0)
+		return -1;
+	left = deadline - now_ms();
+	if (left <= 0)
+		return 0;
+	return left > INT_MAX ? INT_MAX : (int)left;
+}
+
+struct channel *channel_take(int fd)
+{
+	/* calloc maps it: pages that no message reaches are never there */
+	struct channel *channel = calloc(1, sizeof *channel);
+
+	if (!channel) {
+		fd_close(fd);
+		return NULL;
+	}
+	channel->fd = fd;
+	return channel;
+}
+
+void channel_free(struct channel *channel)
+{
+	if (!channel)
+		return;
+	frame_close_fds(&channel->frame);
+	fd_close(channel->fd);
+	free(channel);
+}
+
+struct message *channel_prepare(struct channel *channel, enum message_kind kind)
+{
+	channel->message.kind = (uint32_t)kind;
+	channel->message.arena_used = 0;
+	memset(&channel->message.body, 0, message_body_size((uint32_t)kind));
+	return &channel->message;
+}
+
+int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what,
+		     struct text *ret_text, struct yett_error *error)
+{
+	if (!string)
+		string = "";
+	if (strlen(string) > max)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what, max);
+	if (message_add_text(&channel->message, string, ret_text) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
+	return 0;
+}
+
+int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format,
+		      ...)
+{
+	char text[sizeof channel->failure.message];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	frame_close_fds(&channel->frame);
+	(void)error_set(&channel->failure, YETT_E_PROTOCOL, reason, "%s", text);
+	if (error)
+		*error = channel->failure;
+	return YETT_E_PROTOCOL;
+}
+
+static int gone(struct channel *channel, struct yett_error *error)
+{
+	(void)error_set(&channel->failure, YETT_E_NOT_RUNNING, YETT_R_NONE, "the peer closed the connection");
+	if (error)
+		*error = channel->failure;
+	return YETT_E_NOT_RUNNING;
+}
+
+/* Waits for `events`; 0, or -EAGAIN at the deadline. A hang-up counts: the call that follows tells what it is. */
+static int wait_for(int fd, short events, deadline_ms deadline)
+{
+	struct pollfd entry = {.fd = fd, .events = events};
+
+	for (;;) {
+		int left = channel_time_left(deadline);
+		int n = poll(&entry, 1, left);
+
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n == 0 && left >= 0)
+			return -EAGAIN;
+	}
+}
+
+/* What a failed send means to the caller. */
+static int send_failed(int r, struct yett_error *error)
+{
+	switch (-r) {
+	case EAGAIN:
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the peer does not read");
+	case EPIPE:
+	case ECONNRESET:
+	case ENOTCONN:
+		/* not yet final: what it said before it went can still be received */
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the peer closed the connection");
+	case EMSGSIZE:
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+				 "the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+	default:
+		errno = -r;
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "cannot send: %m");
+	}
+}
+
+int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline,
+		 struct yett_error *error)
+{
+	int r;
+
+	if (channel->failure.code) {
+		if (error)
+			*error = channel->failure;
+		return (int)channel->failure.code;
+	}
+	do
+		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds, fd_count,
+				       MSG_DONTWAIT);
+	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
+	if (r < 0)
+		return send_failed(r, error);
+	channel->sequence++;
+	return 0;
+}
+
+int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds,
+			size_t fd_count, deadline_ms deadline, struct yett_error *error)
+{
+	int r;
+
+	do
+		r = frame_send(channel->fd, packet, length, fds, fd_count, MSG_DONTWAIT);
+	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
+	if (r < 0)
+		return send_failed(r, error);
+	channel->sequence++;
+	return 0;
+}
+
+/* How many descriptors come with a message of this kind, as PROTOCOL.md has it. */
+static size_t fds_expected(uint32_t kind)
+{
+	return kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ? 1 : 0;
+}
+
+static int receive_packet(struct channel *channel, deadline_ms deadline)
+{
+	for (;;) {
+		int r = frame_receive(channel->fd, &channel->frame, deadline < 0 ? 0 : MSG_DONTWAIT);
+
+		/* a peer that closed with packets of ours unread resets once, before the packets it had sent */
+		if (r == -EINTR || r == -ECONNRESET)
+			continue;
+		if (r != -EAGAIN)
+			return r;
+		r = wait_for(channel->fd, POLLIN, deadline);
+		if (r < 0)
+			return r;
+	}
+}
+
+int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_error *error)
+{
+	struct yett_error why = {0};
+	size_t head;
+	int r;
+
+	if (channel->failure.code) {
+		if (error)
+			*error = channel->failure;
+		return (int)channel->failure.code;
+	}
+	frame_close_fds(&channel->frame);
+	r = receive_packet(channel, deadline);
+	if (r == -EAGAIN)
+		return r;
+	if (r == -EMSGSIZE)
+		return channel_violation(channel, YETT_R_SIZE, error, "the peer sent more than a packet may hold");
+	if (r <= 0)
+		return gone(channel, error);
+	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope, &why);
+	if (r == 0) {
+		head = envelope_size(channel->envelope.kind);
+		r = message_decode(channel->envelope.kind, channel->frame.bytes + head, channel->envelope.body_length,
+				   &channel->message, &why);
+	}
+	if (r != 0) {
+		channel_violation(channel, why.reason, error, "the peer sent what is no message: %s", why.message);
+		return YETT_E_PROTOCOL;
+	}
+	if (channel->frame.fd_count != fds_expected(channel->envelope.kind))
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "the peer sent %zu descriptors with a message of kind %u",
+					 channel->frame.fd_count, channel->envelope.kind);
+	return 0;
+}
+
+/* A copy in which nothing can move the cursor of the terminal it is printed on. */
+static void copy_printable(const char *text, char *out, size_t size)
+{
+	size_t i = 0;
+
+	for (; text && text[i] && i + 1 < size; i++)
+		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
+	out[i] = '\0';
+}
+
+void channel_get_error(const struct channel *channel, struct yett_error *ret_error)
+{
+	const struct message_error *e = &channel->message.body.error;
+	bool known = false;
+
+#define X(name, number, retryable, text) known = known || e->code == (number);
+	YETT_CODES(X)
+#undef X
+	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
+	ret_error->reason = (enum yett_reason)e->reason;
+	copy_printable(message_text(&channel->message, e->message), ret_error->message, sizeof ret_error->message);
+	copy_printable(message_text(&channel->message, e->detail), ret_error->detail, sizeof ret_error->detail);
+}

@@ -1,0 +1,276 @@
+/* See connection.h. What the helper sends is checked like any peer's: it may be an impostor's socket. */
+#include "libclient/connection.h"
+
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "libclient/sandbox.h"
+
+#define HELPER_END_TIMEOUT_MS 10000
+
+/* The peer's uid at the time it made or accepted the connection: unix(7), SO_PEERCRED. */
+static int check_peer(int fd, enum yett_start start, struct yett_error *error)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot tell who the helper is: %m");
+	if (peer.uid == 0 || (start == YETT_START_PERSONAL && peer.uid == geteuid()))
+		return 0;
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			 "the process behind the socket belongs to uid %u, not to root", peer.uid);
+}
+
+/* What a failed receive means before the hello is there. */
+static int no_hello(int r, struct yett_error *error)
+{
+	if (r == -EAGAIN)
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
+	if (r == YETT_E_NOT_RUNNING)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+				 "the helper closed the connection before it said hello");
+	return r;
+}
+
+static int receive_hello(struct yett_connection *connection, struct yett_error *error)
+{
+	struct channel *channel = connection->channel;
+	const struct message_hello *hello = &channel->message.body.hello;
+	int r = channel_receive(channel, channel_deadline(connection->timeout_ms), error);
+
+	if (r != 0)
+		return no_hello(r, error);
+	if (channel->message.kind == MESSAGE_ERROR) {
+		channel_get_error(channel, &channel->failure);
+		if (error)
+			*error = channel->failure;
+		return (int)channel->failure.code;
+	}
+	if (channel->message.kind != MESSAGE_HELLO)
+		return channel_violation(channel, YETT_R_KIND, error, "the helper did not begin with hello");
+	if (hello->version_min > ENVELOPE_VERSION || hello->version_max < ENVELOPE_VERSION)
+		return channel_violation(channel, YETT_R_VERSION, error,
+					 "the helper speaks protocol versions %u to %u, this library %d",
+					 hello->version_min, hello->version_max, ENVELOPE_VERSION);
+	memcpy(connection->challenge, hello->challenge, sizeof connection->challenge);
+	return 0;
+}
+
+int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,
+		    struct yett_connection **ret_connection, struct yett_error *error)
+{
+	_cleanup_fd_ int owned = fd;
+	_cleanup_(connection_freep) struct yett_connection *connection = calloc(1, sizeof *connection);
+	int r;
+
+	if (!connection)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
+	(void)pthread_mutex_init(&connection->lock, NULL);
+	connection->helper_pidfd = -1;
+	connection->start = start;
+	connection->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
+	connection->signer = options->signer;
+	connection->channel = channel_take(steal_fd(&owned));
+	if (!connection->channel)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
+	r = check_peer(connection->channel->fd, start, error);
+	if (r == 0)
+		r = receive_hello(connection, error);
+	if (r)
+		return r;
+	*ret_connection = steal_ptr(&connection);
+	return 0;
+}
+
+/* An answer that names no request of ours is a breach; one that nobody waits for any more is late, and dropped. */
+static int find_request(struct yett_connection *connection, struct connection_request **ret_request,
+			struct yett_error *error)
+{
+	uint64_t sequence = connection->channel->envelope.sequence;
+
+	if (sequence == 0 || sequence > connection->channel->sequence)
+		return channel_violation(connection->channel, YETT_R_OUT_OF_ORDER, error,
+					 "the helper answered request %llu, which was not made",
+					 (unsigned long long)sequence);
+	*ret_request = NULL;
+	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
+		if (s->request.sequence == sequence)
+			*ret_request = &s->request;
+	return 0;
+}
+
+static int take_created(struct yett_connection *connection, struct connection_request *request,
+			struct yett_error *error)
+{
+	const struct message *message = &connection->channel->message;
+	const struct message_created *created = &message->body.created;
+	struct yett_sandbox_info *info = &request->info;
+	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
+
+	if (request->plan_only)
+		return channel_violation(connection->channel, YETT_R_KIND, error, "the helper made a sandbox where a plan was asked");
+	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
+	    strlen(profile) >= sizeof info->profile)
+		return channel_violation(connection->channel, YETT_R_RANGE, error, "the helper gave a sandbox no proper name");
+	memcpy(info->id, id, strlen(id) + 1);
+	memcpy(info->profile, profile, strlen(profile) + 1);
+	info->private_uid = created->private_uid;
+	info->limits = (struct yett_limits){
+		.memory_bytes = created->limits.memory_bytes,
+		.cpu_millis = created->limits.cpu_millis,
+		.pids = created->limits.pids,
+		.files = created->limits.files,
+	};
+	request->fd = steal_fd(&connection->channel->frame.fds[0]);
+	request->state = CONNECTION_ANSWERED;
+	return 0;
+}
+
+static enum yett_ended ended_of(uint32_t reason)
+{
+	switch (reason) {
+	case ENDED_CLOSED:
+		return YETT_ENDED_CLOSED;
+	case ENDED_INIT_DIED:
+		return YETT_ENDED_INIT_DIED;
+	case ENDED_OOM:
+		return YETT_ENDED_OUT_OF_MEMORY;
+	default:
+		return YETT_ENDED_HELPER;
+	}
+}
+
+/* One checked message of the helper. `request` is NULL when nobody waits for it. */
+static int route(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
+{
+	struct channel *channel = connection->channel;
+	uint32_t kind = channel->message.kind;
+	bool asked = request && request->state == CONNECTION_ASKED;
+
+	switch (kind) {
+	case MESSAGE_CREATED:
+		return asked ? take_created(connection, request, error) : 0;
+	case MESSAGE_PLAN:
+		if (asked && !request->plan_only)
+			return channel_violation(channel, YETT_R_KIND, error, "the helper sent a plan where a sandbox was asked");
+		if (asked) {
+			request->fd = steal_fd(&channel->frame.fds[0]);
+			request->state = CONNECTION_ANSWERED;
+		}
+		return 0;
+	case MESSAGE_ERROR:
+		if (asked) {
+			channel_get_error(channel, &request->error);
+			request->state = CONNECTION_REFUSED;
+		}
+		return 0;
+	case MESSAGE_ENDED:
+		if (request && request->state != CONNECTION_REFUSED) {
+			request->ended = ended_of(channel->message.body.ended.reason);
+			request->state = CONNECTION_ENDED;
+		}
+		return 0;
+	default:
+		return channel_violation(channel, YETT_R_KIND, error, "the helper sent a message of kind %u", kind);
+	}
+}
+
+/* The connection is over: so is everything that hangs on it. */
+static int over(struct yett_connection *connection, int r, struct yett_error *error)
+{
+	if (r == YETT_E_NOT_RUNNING)
+		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+			      "the helper closed the connection");
+	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next) {
+		if (s->request.state == CONNECTION_ASKED) {
+			s->request.error = connection->channel->failure;
+			s->request.state = CONNECTION_REFUSED;
+		} else if (s->request.state == CONNECTION_ANSWERED) {
+			s->request.ended = YETT_ENDED_HELPER;
+			s->request.state = CONNECTION_ENDED;
+		}
+	}
+	if (error)
+		*error = connection->channel->failure;
+	return r;
+}
+
+int connection_turn(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error)
+{
+	struct channel *channel = connection->channel;
+	struct connection_request *request = NULL;
+	int r = channel_receive(channel, deadline, error);
+
+	if (r == -EAGAIN)
+		return r;
+	if (r == 0 && channel->message.kind == MESSAGE_ERROR && channel->envelope.sequence == 0) {
+		/* about the connection, not about a request */
+		channel_get_error(channel, &channel->failure);
+		r = (int)channel->failure.code;
+	}
+	if (r == 0)
+		r = find_request(connection, &request, error);
+	if (r == 0)
+		r = route(connection, request, error);
+	return r == 0 ? 0 : over(connection, r, error);
+}
+
+enum yett_start yett_connection_start(const struct yett_connection *connection)
+{
+	return connection->start;
+}
+
+int yett_connection_fd(const struct yett_connection *connection)
+{
+	return connection->channel->fd;
+}
+
+int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error)
+{
+	CONNECTION_LOCKED(connection);
+	int r;
+
+	do
+		r = connection_turn(connection, channel_deadline(0), error);
+	while (r == 0);
+	return r == -EAGAIN ? 0 : r;
+}
+
+/* The helper ends when its connection does; it is our child, so it must be reaped. Leaves errno alone. */
+static void wait_for_helper(struct yett_connection *connection)
+{
+	deadline_ms deadline = channel_deadline(HELPER_END_TIMEOUT_MS);
+	struct pollfd entry = {.fd = connection->helper_pidfd, .events = POLLIN};
+	siginfo_t info;
+	int n;
+
+	if (connection->helper_pidfd < 0)
+		return;
+	do
+		n = poll(&entry, 1, channel_time_left(deadline));
+	while (n < 0 && errno == EINTR);
+	(void)waitid(P_PIDFD, (id_t)connection->helper_pidfd, &info, WEXITED | WNOHANG);
+	fd_close(connection->helper_pidfd);
+}
+
+void yett_connection_close(struct yett_connection *connection)
+{
+	if (!connection)
+		return;
+	for (struct yett_sandbox *s = connection->sandboxes, *next; s; s = next) {
+		next = s->next;
+		s->next = NULL;
+		s->connection = NULL;
+		if (s->request.state != CONNECTION_ENDED)
+			s->request.ended = YETT_ENDED_CLOSED;
+		s->request.state = CONNECTION_ENDED;
+	}
+	channel_free(connection->channel);
+	wait_for_helper(connection);
+	yett_signer_free(connection->own_signer);
+	(void)pthread_mutex_destroy(&connection->lock);
+	free(connection);
+}

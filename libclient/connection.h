@@ -1,0 +1,73 @@
+/*
+ * The connection to the helper, and the requests that wait on it.
+ *
+ * Shared by the files of libclient; with the caller's privilege. `lock` guards everything here and the `asked` part
+ * of each sandbox, so that sandboxes of one connection can belong to different threads.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "libclient/channel.h"
+#include "libclient/yett.h"
+
+#define CONNECTION_TIMEOUT_MS 30000
+
+struct yett_connection {
+	pthread_mutex_t lock;
+	struct channel *channel;
+	enum yett_start start;
+	int helper_pidfd; /* personal: of our child; -1: none */
+	int timeout_ms;
+	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
+	const struct yett_signer *signer; /* borrowed, or own_signer */
+	struct yett_signer *own_signer;
+	struct yett_sandbox *sandboxes;
+};
+
+/* Where the answer to a create goes. CONNECTION_ASKED until it is there. */
+enum connection_state { CONNECTION_ASKED, CONNECTION_ANSWERED, CONNECTION_REFUSED, CONNECTION_ENDED };
+
+/* The part of a sandbox that the connection writes, under its lock. */
+struct connection_request {
+	uint64_t sequence;
+	enum connection_state state;
+	bool plan_only;
+	int fd;                        /* CONNECTION_ANSWERED: the exec channel or the plan; owned */
+	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, unless plan_only */
+	struct yett_error error;       /* CONNECTION_REFUSED */
+	enum yett_ended ended;         /* CONNECTION_ENDED */
+};
+
+/*
+ * A connection on `fd`, which it takes in any case: checks the peer's uid (0, or with `start` personal the caller's),
+ * receives the hello and agrees on the version. The signer of the options is borrowed; errors as yett_connect().
+ */
+_must_check_ int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,
+				 struct yett_connection **ret_connection, struct yett_error *error);
+
+/*
+ * Handles one packet of the helper, whichever request it is for. 0; -EAGAIN at the deadline; a positive code when the
+ * connection is over, which every waiting request is told too. Called with the lock held.
+ */
+_must_check_ int connection_turn(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error);
+
+static inline void connection_unlock(struct yett_connection **connection)
+{
+	(void)pthread_mutex_unlock(&(*connection)->lock);
+}
+
+static inline struct yett_connection *connection_lock(struct yett_connection *connection)
+{
+	(void)pthread_mutex_lock(&connection->lock);
+	return connection;
+}
+
+/* Holds the lock of `connection` until the end of the block. */
+#define CONNECTION_LOCKED(connection) \
+	_cleanup_(connection_unlock) __attribute__((unused)) struct yett_connection *locked_ = connection_lock(connection)
+
+static inline void connection_freep(struct yett_connection **connection)
+{
+	yett_connection_close(*connection);
+}

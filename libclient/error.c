@@ -1,0 +1,65 @@
+/* What libyett says about errors and about itself (yett.h). Pure, with the caller's privilege. */
+#include "libclient/yett.h"
+
+#include "base/error.h"
+
+const char *yett_version(void)
+{
+	return YETT_VERSION;
+}
+
+const char *yett_error_code_text(enum yett_code code)
+{
+	return error_code_text(code);
+}
+
+const char *yett_error_reason_name(enum yett_reason reason)
+{
+	return error_reason_short_name(reason);
+}
+
+bool yett_error_retryable(const struct yett_error *error)
+{
+	return error && error_code_retryable(error->code);
+}
+
+const char *yett_error_code_name(enum yett_code code)
+{
+	switch (code) {
+	case YETT_OK:
+		return "ok";
+	case YETT_E_NOT_FOUND:
+		return "not-found";
+	case YETT_E_ALREADY_EXISTS:
+		return "already-exists";
+	case YETT_E_NOT_RUNNING:
+		return "not-running";
+	case YETT_E_INIT_FAILED:
+		return "init-failed";
+	case YETT_E_COMMAND_FAILED:
+		return "command-failed";
+	case YETT_E_RESOURCE_LIMIT:
+		return "resource-limit";
+	case YETT_E_SECURITY_VIOLATION:
+		return "security-violation";
+	case YETT_E_FILE_OPERATION_FAILED:
+		return "file-operation-failed";
+	case YETT_E_NETWORK_DENIED:
+		return "network-denied";
+	case YETT_E_TIMEOUT:
+		return "timeout";
+	case YETT_E_INVALID_REQUEST:
+		return "invalid-request";
+	case YETT_E_PERMISSION_DENIED:
+		return "permission-denied";
+	case YETT_E_BAD_SIGNATURE:
+		return "bad-signature";
+	case YETT_E_UNSUPPORTED:
+		return "unsupported";
+	case YETT_E_HELPER_UNAVAILABLE:
+		return "helper-unavailable";
+	case YETT_E_PROTOCOL:
+		return "protocol";
+	}
+	return "unknown";
+}

@@ -1,0 +1,384 @@
+/* See sandbox.h, and "sandbox" in yett.h: asking for one, and ending it. */
+#include "libclient/sandbox.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "libclient/signer.h"
+#include "protocol/codec.h"
+
+#define PLAN_MAX (1024 * 1024)
+#define WHY_ENDED_TIMEOUT_MS 1000
+
+/* The descriptors of a create, in the order of its shares. */
+struct share_fds {
+	int fds[MESSAGE_SHARES_MAX];
+	bool opened[MESSAGE_SHARES_MAX]; /* by us, so ours to close */
+	size_t count;
+};
+
+static void share_fds_close(struct share_fds *fds)
+{
+	for (size_t i = 0; i < fds->count; i++)
+		if (fds->opened[i])
+			fd_close(fds->fds[i]);
+}
+
+/* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
+static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
+		     struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	const char *target = share->target ? share->target : share->path;
+	const char *name = share->path ? share->path : target ? target : "?";
+	struct message_share *entry = &create->shares[create->shares_count];
+	int fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
+	struct stat st;
+
+	if (fd < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+	fds->opened[fds->count] = share->path != NULL;
+	fds->fds[fds->count++] = fd;
+	if (fstat(fd, &st) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "cannot share %s: it is neither a directory nor a regular file", name);
+	if (!target || target[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "the place of %s inside is not an absolute path", name);
+	entry->fd = create->shares_count++;
+	entry->mode = share->writable ? SHARE_RW : SHARE_RO;
+	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
+}
+
+/* The names of the wire, so that a bad one is told by name and not as a request out of bounds. */
+static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
+{
+	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	const char *profile = options->profile, *hostname = options->hostname;
+
+	if (profile && (!*profile || profile[strspn(profile, small)] || strchr("._-", *profile)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile", profile);
+	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be a host name", hostname);
+	return 0;
+}
+
+static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds,
+		       struct yett_error *error)
+{
+	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
+	int r;
+
+	if (options->shares_count > MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu shares are more than the %d allowed",
+				 options->shares_count, MESSAGE_SHARES_MAX);
+	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu tmpfs are more than the %d allowed",
+				 options->tmpfs_count, MESSAGE_TMPFS_MAX);
+	r = check_names(options, error);
+	if (r)
+		return r;
+	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX,
+			     "the name of the profile", &create->profile, error);
+	if (r == 0)
+		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name",
+				     &create->hostname, error);
+	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
+		r = add_share(channel, &options->shares[i], fds, error);
+	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
+		create->tmpfs[i].size_bytes = options->tmpfs[i].size_bytes;
+		r = channel_put_text(channel, options->tmpfs[i].target, MESSAGE_PATH_MAX, "the target of a tmpfs",
+				     &create->tmpfs[i].target, error);
+		create->tmpfs_count++;
+	}
+	create->limits = (struct message_limits){
+		.memory_bytes = options->limits.memory_bytes,
+		.cpu_millis = options->limits.cpu_millis,
+		.pids = options->limits.pids,
+		.files = options->limits.files,
+	};
+	return r;
+}
+
+static int need_signer(struct yett_connection *connection, struct yett_error *error)
+{
+	int r;
+
+	if (connection->signer)
+		return 0;
+	r = yett_signer_load(NULL, &connection->own_signer, error);
+	if (r == 0)
+		connection->signer = connection->own_signer;
+	else if (r == YETT_E_NOT_FOUND)
+		error_detail(error, "yett_key_ensure() or `yett keygen` makes a key");
+	return r;
+}
+
+/* Signs channel->message over this connection's challenge and sends it with the next sequence number. */
+static int send_signed(struct yett_connection *connection, const struct share_fds *fds, struct yett_error *error)
+{
+	struct channel *channel = connection->channel;
+	struct envelope envelope = {
+		.kind = MESSAGE_CREATE,
+		.fd_count = (uint8_t)fds->count,
+		.sequence = channel->sequence + 1,
+		.is_signed = true,
+	};
+	size_t head = envelope_size(MESSAGE_CREATE), length, signed_length;
+	_cleanup_free_ uint8_t *packet = malloc(MESSAGE_PACKET_MAX), *to_sign = malloc(ENVELOPE_SIGNED_MAX);
+	int r;
+
+	if (!packet || !to_sign)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for the request");
+	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+				 "the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+	envelope.body_length = (uint32_t)length;
+	memcpy(envelope.tag, connection->challenge, sizeof envelope.tag);
+	memcpy(envelope.key, connection->signer->public_key, sizeof envelope.key);
+	signed_length = envelope_signed_bytes(&envelope, connection->challenge, packet + head, length, to_sign);
+	r = signer_sign(connection->signer, to_sign, signed_length, envelope.signature, error);
+	if (r)
+		return r;
+	envelope_write(&envelope, packet);
+	r = channel_send_packet(channel, packet, head + length, fds->fds, fds->count,
+				channel_deadline(connection->timeout_ms), error);
+	if (r != YETT_E_NOT_RUNNING)
+		return r;
+	/* it may have said why before it closed */
+	do
+		r = connection_turn(connection, channel_deadline(0), error);
+	while (r == 0);
+	return r > 0 ? r : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper does not listen");
+}
+
+static void forget(struct yett_sandbox *sandbox)
+{
+	struct yett_sandbox **at = &sandbox->connection->sandboxes;
+
+	while (*at && *at != sandbox)
+		at = &(*at)->next;
+	if (*at)
+		*at = sandbox->next;
+	sandbox->next = NULL;
+}
+
+/* Sends the request and waits for its answer, with the lock held; sandbox->request says what it was. */
+static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
+	       struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	static const struct yett_sandbox_options defaults = {0};
+	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
+	deadline_ms deadline;
+	int r;
+
+	if (connection->channel->failure.code) {
+		if (error)
+			*error = connection->channel->failure;
+		return (int)connection->channel->failure.code;
+	}
+	r = fill_create(connection->channel, options ? options : &defaults, &fds, error);
+	if (r)
+		return r;
+	connection->channel->message.body.create.plan_only = sandbox->request.plan_only;
+	r = need_signer(connection, error);
+	if (r == 0)
+		r = send_signed(connection, &fds, error);
+	if (r)
+		return r;
+	sandbox->request.sequence = connection->channel->sequence;
+	sandbox->connection = connection;
+	sandbox->next = connection->sandboxes;
+	connection->sandboxes = sandbox;
+	deadline = channel_deadline(connection->timeout_ms);
+	while (r == 0 && sandbox->request.state == CONNECTION_ASKED)
+		r = connection_turn(connection, deadline, error);
+	if (sandbox->request.state == CONNECTION_ANSWERED)
+		return 0;
+	forget(sandbox);
+	if (r == -EAGAIN)
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
+	if (r)
+		return r;
+	if (sandbox->request.state == CONNECTION_ENDED)
+		return error_set(error, YETT_E_INIT_FAILED, YETT_R_NONE, "the sandbox ended before it was ready");
+	if (error)
+		*error = sandbox->request.error;
+	return (int)sandbox->request.error.code;
+}
+
+static void sandbox_free(struct yett_sandbox *sandbox)
+{
+	channel_free(sandbox->channel);
+	fd_close(sandbox->request.fd);
+	free(sandbox);
+}
+
+static void sandbox_freep(struct yett_sandbox **sandbox)
+{
+	if (*sandbox)
+		sandbox_free(*sandbox);
+}
+
+/* Whether the descriptor that came is what an exec channel must be: a connected packet socket. unix(7) */
+static bool is_channel(int fd)
+{
+	int domain = 0, type = 0;
+	socklen_t size = sizeof domain;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0)
+		return false;
+	size = sizeof type;
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX && type == SOCK_SEQPACKET;
+}
+
+int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
+			struct yett_sandbox **ret_sandbox, struct yett_error *error)
+{
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
+	CONNECTION_LOCKED(connection);
+	int r;
+
+	if (!sandbox)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+	sandbox->request.fd = -1;
+	r = ask(connection, options, sandbox, error);
+	if (r)
+		return r;
+	if (!is_channel(sandbox->request.fd)) {
+		forget(sandbox);
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
+	}
+	sandbox->info = sandbox->request.info;
+	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd));
+	if (!sandbox->channel) {
+		forget(sandbox);
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+	}
+	*ret_sandbox = steal_ptr(&sandbox);
+	return 0;
+}
+
+/* The text in a memfd that nobody can change any more. memfd_create(2), fcntl(2) F_GET_SEALS */
+static int read_plan(int fd, char **ret_text, struct yett_error *error)
+{
+	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	_cleanup_free_ char *text = NULL;
+	size_t size, used = 0;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > PLAN_MAX)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is no sealed memory of at most 1 MiB");
+	size = (size_t)st.st_size;
+	text = malloc(size + 1);
+	while (text && used < size) {
+		ssize_t n = pread(fd, text + used, size - used, (off_t)used);
+
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	if (!text || used < size || memchr(text, '\0', size))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan cannot be read as text");
+	text[size] = '\0';
+	*ret_text = steal_ptr(&text);
+	return 0;
+}
+
+int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
+		      struct yett_error *error)
+{
+	_cleanup_(sandbox_freep) struct yett_sandbox *asked = calloc(1, sizeof *asked);
+	CONNECTION_LOCKED(connection);
+	int r;
+
+	if (!asked)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a plan");
+	asked->request.fd = -1;
+	asked->request.plan_only = true;
+	r = ask(connection, options, asked, error);
+	if (r)
+		return r;
+	forget(asked);
+	return read_plan(asked->request.fd, ret_text, error);
+}
+
+const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox)
+{
+	return &sandbox->info;
+}
+
+/* Handles what the helper sends until this sandbox has ended or the deadline is there. */
+static int wait_ended(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+{
+	CONNECTION_LOCKED(sandbox->connection);
+	int r = 0;
+
+	while (r == 0 && sandbox->request.state != CONNECTION_ENDED)
+		r = connection_turn(sandbox->connection, deadline, error);
+	return sandbox->request.state == CONNECTION_ENDED ? 0 : r;
+}
+
+enum yett_ended yett_sandbox_ended(struct yett_sandbox *sandbox)
+{
+	if (sandbox->connection)
+		(void)wait_ended(sandbox, channel_deadline(0), NULL);
+	return sandbox->request.ended;
+}
+
+int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	if (sandbox->connection)
+		(void)wait_ended(sandbox, channel_deadline(WHY_ENDED_TIMEOUT_MS), NULL);
+	switch (sandbox->request.ended) {
+	case YETT_ENDED_OUT_OF_MEMORY:
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its memory ran out");
+	case YETT_ENDED_INIT_DIED:
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its init died");
+	case YETT_ENDED_HELPER:
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was ended by the helper");
+	case YETT_ENDED_NOT:
+	case YETT_ENDED_CLOSED:
+		break;
+	}
+	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox has ended");
+}
+
+int yett_sandbox_fd(const struct yett_sandbox *sandbox)
+{
+	return sandbox->channel->fd;
+}
+
+int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	struct yett_error closed;
+	int r = 0;
+
+	if (!sandbox)
+		return 0;
+	(void)error_set(&closed, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was destroyed before the command ended");
+	command_fail_all(sandbox, &closed);
+	for (struct yett_command *c = sandbox->commands, *next; c; c = next) {
+		next = c->next;
+		c->sandbox = NULL;
+		c->next = NULL;
+	}
+	/* end of file on the channel is what ends a sandbox */
+	sandbox->channel->fd = fd_close(sandbox->channel->fd);
+	if (sandbox->connection) {
+		r = wait_ended(sandbox, channel_deadline(sandbox->connection->timeout_ms), error);
+		if (r == -EAGAIN)
+			r = error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper did not say that the sandbox ended");
+		CONNECTION_LOCKED(sandbox->connection);
+		forget(sandbox);
+	}
+	sandbox_free(sandbox);
+	return r;
+}

@@ -1,0 +1,87 @@
+/* See signer.h. */
+#include "libclient/signer.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libclient/keyfile.h"
+
+static int sign_with_secret(void *data, const uint8_t *message, size_t length,
+			    uint8_t ret_signature[YETT_SIGNATURE_SIZE])
+{
+	const struct yett_signer *signer = data;
+
+	return crypto_sign_detached(ret_signature, NULL, message, length, signer->secret) == 0 ? 0 : EIO;
+}
+
+int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length,
+		uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error)
+{
+	void *data = signer->secret ? (void *)signer : signer->data;
+	int r = signer->sign(data, message, length, ret_signature);
+
+	if (r == 0)
+		return 0;
+	errno = r < 0 ? -r : r;
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_NONE, "the signer did not sign the request: %m");
+}
+
+int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer, struct yett_error *error)
+{
+	_cleanup_(signer_freep) struct yett_signer *signer = calloc(1, sizeof *signer);
+
+	if (sodium_init() < 0 || !signer || !(signer->secret = sodium_malloc(crypto_sign_SECRETKEYBYTES)))
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no memory for the key");
+	(void)crypto_sign_seed_keypair(signer->public_key, signer->secret, seed);
+	signer->sign = sign_with_secret;
+	*ret_signer = steal_ptr(&signer);
+	return 0;
+}
+
+int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
+		    struct yett_signer **ret_signer, struct yett_error *error)
+{
+	struct yett_signer *signer = calloc(1, sizeof *signer);
+
+	if (!signer)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no memory for the signer");
+	memcpy(signer->public_key, public_key, YETT_KEY_SIZE);
+	signer->sign = sign;
+	signer->data = data;
+	*ret_signer = signer;
+	return 0;
+}
+
+int yett_signer_load(const char *path, struct yett_signer **ret_signer, struct yett_error *error)
+{
+	char default_path[KEYFILE_PATH_SIZE];
+	uint8_t seed[KEY_SEED_SIZE];
+	int r;
+
+	if (!path) {
+		r = yett_key_path(default_path, sizeof default_path, error);
+		if (r)
+			return r;
+		path = default_path;
+	}
+	r = keyfile_read_seed(path, seed, error);
+	if (r == 0)
+		r = signer_from_seed(seed, ret_signer, error);
+	sodium_memzero(seed, sizeof seed);
+	return r;
+}
+
+const uint8_t *yett_signer_public_key(const struct yett_signer *signer)
+{
+	return signer->public_key;
+}
+
+void yett_signer_free(struct yett_signer *signer)
+{
+	if (!signer)
+		return;
+	sodium_free(signer->secret); /* wipes it */
+	free(signer);
+}

@@ -1,0 +1,235 @@
+/*
+ * Ways to reach a helper: the service's socket, or a helper of the caller's own that is executed here.
+ *
+ * With the caller's privilege. The environment is asked only through secure_getenv(3), so that a privileged program
+ * that links the library is not led to another helper by its caller.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "libclient/connection.h"
+
+#define HELPER_FD 3
+#define HELPER_END_TIMEOUT_MS 1000
+
+static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+
+	if (strlen(path) >= sizeof address.sun_path)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the socket is too long: %s", path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
+	    connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot connect to %s: %m", path);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+/*
+ * One component of the helper's resolved path. Safe to execute only if nobody but root and the caller could have put
+ * something else there; in a sticky directory an entry is safe from all but its owner.
+ */
+static int check_component(const char *path, bool is_file, struct yett_error *error)
+{
+	struct stat st;
+	bool writable_by_others;
+
+	if (lstat(path, &st) < 0)
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "cannot look at %s: %m", path);
+	writable_by_others = (st.st_mode & 022) && !(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
+	if (is_file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file", path);
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !writable_by_others)
+		return 0;
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			"the helper is not executed, because others could have changed %s", path);
+	error_detail(error, "it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else",
+		     st.st_uid, (unsigned)st.st_mode & 07777);
+	return YETT_E_SECURITY_VIOLATION;
+}
+
+static const char *helper_name(const char *helper_path)
+{
+	if (!helper_path)
+		helper_path = secure_getenv("YETT_HELPER");
+	return helper_path ? helper_path : YETT_LIBEXEC_DIR "/yett-helper";
+}
+
+int yett_helper_path(const char *helper_path, char *path, size_t size, struct yett_error *error)
+{
+	char resolved[PATH_MAX];
+	int r;
+
+	helper_path = helper_name(helper_path);
+	if (helper_path[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s", helper_path);
+	if (!realpath(helper_path, resolved))
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no helper at %s: %m", helper_path);
+	r = check_component("/", false, error);
+	for (char *at = resolved + 1; r == 0 && (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		r = check_component(resolved, false, error);
+		*at = '/';
+	}
+	if (r == 0)
+		r = check_component(resolved, true, error);
+	if (r == 0 && (size_t)snprintf(path, size, "%s", resolved) >= size)
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the helper's path is too long");
+	return r;
+}
+
+/*
+ * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a session of its own
+ * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment.
+ */
+static int spawn_helper(const char *path, int fd, pid_t *ret_pid)
+{
+	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
+	char number[] = {'0' + HELPER_FD, '\0'};
+	char *const argv[] = {"yett-helper", "--personal", "--quiet", "--fd", number, NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int r;
+
+	(void)sigemptyset(&none);
+	(void)sigfillset(&all);
+	r = posix_spawn_file_actions_init(&actions);
+	if (r)
+		return -r;
+	r = posix_spawnattr_init(&attributes);
+	if (r) {
+		(void)posix_spawn_file_actions_destroy(&actions);
+		return -r;
+	}
+	(void)posix_spawnattr_setflags(&attributes,
+				       POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	(void)posix_spawnattr_setsigmask(&attributes, &none);
+	(void)posix_spawnattr_setsigdefault(&attributes, &all);
+	/* dup2 of a descriptor onto itself clears close-on-exec, too: posix_spawn(3) */
+	r = posix_spawn_file_actions_adddup2(&actions, fd, HELPER_FD);
+	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	r = r ? r : posix_spawn_file_actions_addclosefrom_np(&actions, HELPER_FD + 1);
+	r = r ? r : posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	(void)posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+/* The ends of a pair may be 0, 1 or 2 in a program without stdio; the helper's end must not be. */
+static int above_stdio(int *fd)
+{
+	int moved;
+
+	if (*fd > STDERR_FILENO)
+		return 0;
+	moved = fcntl(*fd, F_DUPFD_CLOEXEC, HELPER_FD);
+	if (moved < 0)
+		return -errno;
+	*fd = fd_close(*fd);
+	*fd = moved;
+	return 0;
+}
+
+static int start_personal(const char *helper_path, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
+{
+	char path[PATH_MAX];
+	int pair[2], r;
+	_cleanup_fd_ int ours = -1, theirs = -1;
+
+	r = yett_helper_path(helper_path, path, sizeof path, error);
+	if (r)
+		return r;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot make a socket: %m");
+	ours = pair[0];
+	theirs = pair[1];
+	r = above_stdio(&theirs);
+	if (r == 0)
+		r = spawn_helper(path, theirs, ret_pid);
+	if (r < 0) {
+		errno = -r;
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+	}
+	*ret_fd = steal_fd(&ours);
+	return 0;
+}
+
+static int connect_personal(const struct yett_connect_options *options, struct yett_connection **ret_connection,
+			    struct yett_error *error)
+{
+	pid_t pid;
+	int fd = -1, pidfd, r;
+
+	r = start_personal(options->helper_path, &fd, &pid, error);
+	if (r)
+		return r;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	r = connection_take(fd, options, YETT_START_PERSONAL, ret_connection, error);
+	if (r == 0) {
+		(*ret_connection)->helper_pidfd = pidfd;
+		return 0;
+	}
+	/* its socket is closed, so it ends by itself; what said no hello is not waited for without bound */
+	(void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, HELPER_END_TIMEOUT_MS);
+	(void)kill(pid, SIGKILL);
+	(void)waitpid(pid, NULL, WNOHANG);
+	fd_close(pidfd);
+	return r;
+}
+
+int yett_connect(const struct yett_connect_options *options, struct yett_connection **ret_connection,
+		 struct yett_error *error)
+{
+	static const struct yett_connect_options defaults = {0};
+	const char *socket_path, *helper_path;
+	enum yett_start start;
+	struct yett_error why = {0};
+	int fd = -1, r;
+
+	if (!options)
+		options = &defaults;
+	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
+	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
+	start = options->start;
+	if (start == YETT_START_ANY && socket_path)
+		start = YETT_START_SERVICE;
+	else if (start == YETT_START_ANY && helper_path)
+		start = YETT_START_PERSONAL;
+	if (start == YETT_START_PERSONAL)
+		return connect_personal(options, ret_connection, error);
+	r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH,
+			    options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS, &fd, &why);
+	if (r == 0)
+		return connection_take(fd, options, YETT_START_SERVICE, ret_connection, error);
+	if (start == YETT_START_SERVICE) {
+		if (error)
+			*error = why;
+		return r;
+	}
+	r = connect_personal(options, ret_connection, error);
+	if (r == YETT_E_NOT_FOUND) {
+		/* neither way exists: say both, the service first */
+		struct yett_error personal = error ? *error : (struct yett_error){0};
+
+		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s", why.message);
+		error_detail(error, "and %s", personal.message);
+		return YETT_E_HELPER_UNAVAILABLE;
+	}
+	return r;
+}

@@ -1,0 +1,304 @@
+/*
+ * libyett: run commands in a sandbox that a privileged helper makes.
+ *
+ * A connection leads to the helper; a sandbox is asked for on it with a signed request; commands run in the sandbox
+ * through a channel that the helper is not part of. The library needs no privilege, starts no thread, installs no
+ * signal handler, keeps no global state and never raises SIGPIPE. A connection may be shared by threads; a sandbox
+ * and its commands are used by one thread at a time.
+ *
+ * Functions that can fail return 0, or a positive enum yett_code with the reason in `error` (which may be NULL).
+ * An output parameter is written only on success. Option structs: zero every member that is not set.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "yett_error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define YETT_API __attribute__((visibility("default")))
+#define YETT_MUST_CHECK __attribute__((warn_unused_result))
+
+#define YETT_SOCKET_PATH "/run/yett/socket"
+#define YETT_KEY_SIZE 32
+#define YETT_SIGNATURE_SIZE 64
+#define YETT_ID_SIZE 17 /* 16 hexadecimal digits and a NUL */
+#define YETT_NAME_SIZE 65
+
+struct yett_connection;
+struct yett_sandbox;
+struct yett_command;
+struct yett_signer;
+
+/* The version of the library, as "1.2.3". */
+YETT_API const char *yett_version(void);
+
+/* The text of a code, its short name ("permission-denied"), and the short name of a reason ("replayed"). Never NULL. */
+YETT_API const char *yett_error_code_text(enum yett_code code);
+YETT_API const char *yett_error_code_name(enum yett_code code);
+YETT_API const char *yett_error_reason_name(enum yett_reason reason);
+
+/* Whether the same call can succeed later without a change of it or of the policy. NULL is not retryable. */
+YETT_API bool yett_error_retryable(const struct yett_error *error);
+
+/* --- keys --------------------------------------------------------------------------------------------------- */
+
+/* Signs message[0 … length) with Ed25519; 0 or an errno. Called while a sandbox is asked for, in that thread. */
+typedef int (*yett_sign_fn)(void *data, const uint8_t *message, size_t length,
+			    uint8_t ret_signature[YETT_SIGNATURE_SIZE]);
+
+/* A key that lives elsewhere (a key agent, a TPM): `sign` is asked for each signature. Free with yett_signer_free(). */
+YETT_API YETT_MUST_CHECK int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
+					     struct yett_signer **ret_signer, struct yett_error *error);
+
+/*
+ * The key of a file made by yett_key_generate(); `path` NULL: ~/.config/yett/id_ed25519, home as the user database
+ * has it. Refused unless it is a regular file of the caller's that nobody else can read or write. YETT_E_NOT_FOUND
+ * when there is none. The secret is kept in locked memory where the limits allow it, and wiped by yett_signer_free().
+ */
+YETT_API YETT_MUST_CHECK int yett_signer_load(const char *path, struct yett_signer **ret_signer,
+					      struct yett_error *error);
+
+YETT_API const uint8_t *yett_signer_public_key(const struct yett_signer *signer);
+
+/* Takes NULL. */
+YETT_API void yett_signer_free(struct yett_signer *signer);
+
+/*
+ * Makes a key: `path` (0600, secret) and `path`.pub (0644, "ed25519 BASE64 comment"). Nothing is overwritten:
+ * YETT_E_ALREADY_EXISTS when either is there. `path` NULL: as for yett_signer_load(), and its directories are made.
+ */
+YETT_API YETT_MUST_CHECK int yett_key_generate(const char *path, struct yett_error *error);
+
+/*
+ * Sees to it that the caller has a key. Where there is no file id_ed25519 in `directory` (NULL: ~/.config/yett) one is
+ * made and its public half appended to authorized_keys there, which counts where the policy says user_keys;
+ * *ret_created tells. A key that exists is neither changed nor enrolled.
+ */
+YETT_API YETT_MUST_CHECK int yett_key_ensure(const char *directory, bool *ret_created, struct yett_error *error);
+
+/* Where yett_signer_load(NULL) looks, in path[0 … size). */
+YETT_API YETT_MUST_CHECK int yett_key_path(char *path, size_t size, struct yett_error *error);
+
+/*
+ * Reads the one public key "ed25519 BASE64 [comment]" of a file. line[0 … size), at least 128 bytes, gets it as it is
+ * to be written elsewhere: no line end, and a comment of printable ASCII, cut to fit.
+ */
+YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line,
+						  size_t size, struct yett_error *error);
+
+/* --- connection --------------------------------------------------------------------------------------------- */
+
+enum yett_start {
+	YETT_START_ANY = 0,      /* the service if its socket answers, else a helper of the caller's own */
+	YETT_START_SERVICE = 1,  /* the listening socket of the service */
+	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair */
+};
+
+/*
+ * What is not set here is taken from the environment by secure_getenv(3): YETT_SOCKET and YETT_HELPER. With
+ * YETT_START_ANY a socket that was named (here or there) is the only one tried, and so is a helper that was named.
+ */
+struct yett_connect_options {
+	enum yett_start start;
+	const char *socket_path; /* NULL: YETT_SOCKET, else YETT_SOCKET_PATH */
+	const char *helper_path; /* NULL: YETT_HELPER, else the installed one */
+	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when first needed. */
+	const struct yett_signer *signer;
+	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
+};
+
+/*
+ * Connects, checks that the peer is root (or, personal, the caller itself) and agrees on the version. `options` may be
+ * NULL. A helper to be executed, and each directory above it, must belong to root or the caller and be writable by
+ * nobody else. Personal mode makes a child process, which yett_connection_close() waits for.
+ * YETT_E_HELPER_UNAVAILABLE, YETT_E_SECURITY_VIOLATION, YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ */
+YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
+					  struct yett_connection **ret_connection, struct yett_error *error);
+
+/* How it was started; never YETT_START_ANY. */
+YETT_API enum yett_start yett_connection_start(const struct yett_connection *connection);
+
+/* For poll(2): readable when yett_connection_dispatch() has something to do. Owned by the connection. */
+YETT_API int yett_connection_fd(const struct yett_connection *connection);
+
+/* Handles what the helper has sent (the end of a sandbox), without waiting. An error is final for the connection. */
+YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error);
+
+/* Closes it, which ends its sandboxes; their handles stay to be destroyed. Takes NULL. */
+YETT_API void yett_connection_close(struct yett_connection *connection);
+
+/*
+ * The helper that personal mode would execute, checked as yett_connect() checks it, in path[0 … size) with symbolic
+ * links resolved. `helper_path` as in the options. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION.
+ */
+YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size,
+					      struct yett_error *error);
+
+/* --- sandbox ------------------------------------------------------------------------------------------------ */
+
+struct yett_share {
+	const char *path;   /* opened by the library, as the caller; NULL: `fd` is what is shared */
+	int fd;             /* a directory or a regular file, O_PATH or not; borrowed until the sandbox is created */
+	bool writable;
+	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
+};
+
+struct yett_tmpfs {
+	const char *target;
+	uint64_t size_bytes; /* 0: as the profile says */
+};
+
+struct yett_limits {
+	uint64_t memory_bytes; /* asked: 0 is what the profile says; in force: 0 is unlimited */
+	uint64_t cpu_millis;   /* thousandths of a processor */
+	uint64_t pids;
+	uint64_t files;        /* open files of a process */
+};
+
+struct yett_sandbox_options {
+	const char *profile;  /* NULL: "default" */
+	const char *hostname; /* NULL: the profile's */
+	const struct yett_share *shares;
+	size_t shares_count; /* at most 125 */
+	const struct yett_tmpfs *tmpfs;
+	size_t tmpfs_count; /* at most 32 */
+	struct yett_limits limits;
+};
+
+struct yett_sandbox_info {
+	char id[YETT_ID_SIZE];
+	char profile[YETT_NAME_SIZE];
+	uint32_t private_uid; /* the host uid its commands run as */
+	struct yett_limits limits;
+};
+
+enum yett_ended {
+	YETT_ENDED_NOT = 0,    /* it lives */
+	YETT_ENDED_CLOSED = 1, /* because its channel or its connection was closed */
+	YETT_ENDED_INIT_DIED = 2,
+	YETT_ENDED_OUT_OF_MEMORY = 3,
+	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone */
+};
+
+/* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was asked, what is allowed. */
+YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection,
+						 const struct yett_sandbox_options *options,
+						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
+
+/* The steps that creating it would take, as text, and nothing is done. `*ret_text` is freed with free(3). */
+YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
+					       const struct yett_sandbox_options *options, char **ret_text,
+					       struct yett_error *error);
+
+/* Valid as long as the sandbox. */
+YETT_API const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox);
+
+/* Whether and why it ended, as far as the helper has told; looks without waiting. */
+YETT_API enum yett_ended yett_sandbox_ended(struct yett_sandbox *sandbox);
+
+/* For poll(2): readable when yett_sandbox_dispatch() has something to do. Owned by the sandbox. */
+YETT_API int yett_sandbox_fd(const struct yett_sandbox *sandbox);
+
+/* Handles what init has sent and calls the on_exit of commands, without waiting. An error is final for the sandbox. */
+YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error);
+
+/*
+ * Ends the sandbox with everything in it, waits until the helper has taken it down, and frees the handle in any case;
+ * commands not freed yet end with YETT_E_NOT_RUNNING. YETT_E_TIMEOUT when the helper did not confirm. Takes NULL.
+ * Not to be called from an on_exit.
+ */
+YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error);
+
+/* --- commands ----------------------------------------------------------------------------------------------- */
+
+#define YETT_STDIO_NULL (-1)
+
+struct yett_command_options {
+	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
+	const char *const *env;  /* NAME=VALUE, ends with NULL; added to the profile's, and wins over it. NULL: none */
+	const char *cwd;         /* inside; NULL: "/" */
+	const int *stdio;        /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
+	uint64_t timeout_ms;     /* the command and all it started are killed then; 0: never */
+	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
+	void *data;
+};
+
+/* Bits of yett_result.limits_hit: which limit was reached while the command ran. */
+enum yett_limit {
+	YETT_LIMIT_MEMORY = 1,
+	YETT_LIMIT_PIDS = 2,
+	YETT_LIMIT_CPU = 4,
+	YETT_LIMIT_CPU_TIME = 8,
+};
+
+struct yett_result {
+	bool signaled;
+	int status; /* exit status, or the signal's number if signaled */
+	bool timed_out;
+	bool out_of_memory;
+	uint32_t limits_hit; /* enum yett_limit, or-ed */
+	uint64_t wall_us;
+	uint64_t user_us, system_us;
+	uint64_t memory_peak_bytes;
+};
+
+/*
+ * Whether a sandbox may hold this descriptor: pipes, sockets, regular files that are not on a pseudo file system, and
+ * /dev/null. YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH descriptor is a way into the host, a
+ * terminal takes input for the caller's shell. Bridge a terminal with a pipe.
+ */
+YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
+
+/*
+ * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
+ * once. Descriptors must pass yett_stdio_check(). on_exit is called from whatever call learns of the end, and may free the
+ * command unless that call is a yett_command_wait() for it.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+					       struct yett_command **ret_command, struct yett_error *error);
+
+/*
+ * Waits for its end: timeout_ms -1 without bound, 0 just looks. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
+ * it could not be started; the detail begins with "errno=N ". YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
+ * ended first. May be called again, and tells the same.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
+					       struct yett_result *ret_result, struct yett_error *error);
+
+/* Sends a signal (1 … 64) to the command's process group. YETT_E_NOT_RUNNING when it is known to have ended. */
+YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
+						 struct yett_error *error);
+
+/* Its pid inside the sandbox; 0 until it is known to have started. */
+YETT_API uint32_t yett_command_pid(const struct yett_command *command);
+
+/* Frees the handle; the command itself goes on. Takes NULL. */
+YETT_API void yett_command_free(struct yett_command *command);
+
+struct yett_output {
+	struct yett_result result;
+	char *out, *err; /* what it wrote, NUL-terminated besides */
+	size_t out_length, err_length;
+	bool out_truncated, err_truncated;
+};
+
+/*
+ * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
+ * Of options->stdio only the first entry counts; on_exit is not called. Free with yett_output_free().
+ */
+YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
+				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);
+
+/* Frees what is in it, not the struct itself. */
+YETT_API void yett_output_free(struct yett_output *output);
+
+#ifdef __cplusplus
+}
+#endif

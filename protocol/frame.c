@@ -1,0 +1,190 @@
+/* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never blocks for more. */
+#include "protocol/frame.h"
+
+#include "protocol/codec.h"
+#include "protocol/envelope.h"
+#include "protocol/schema.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+/* Bodies up to this size are encoded on the stack: all but a long EXEC. */
+#define FRAME_SMALL_BODY 1536
+
+union frame_control {
+	struct cmsghdr align;
+	uint8_t bytes[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
+};
+
+static void frame_attach_fds(struct msghdr *header, union frame_control *control, const int *fds, size_t fd_count)
+{
+	struct cmsghdr *cmsg;
+
+	header->msg_control = control->bytes;
+	header->msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
+	memset(control->bytes, 0, header->msg_controllen);
+	cmsg = CMSG_FIRSTHDR(header);
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+	memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
+}
+
+static int frame_send_parts(int socket, struct msghdr *header, const int *fds, size_t fd_count, int flags)
+{
+	union frame_control control;
+	ssize_t n;
+
+	if (fd_count > MESSAGE_FDS_MAX)
+		return -EMSGSIZE;
+	if (fd_count > 0)
+		frame_attach_fds(header, &control, fds, fd_count);
+	do {
+		n = sendmsg(socket, header, flags | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0; /* a packet goes whole or not at all */
+}
+
+int frame_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count, int flags)
+{
+	struct iovec part = {.iov_base = (void *)bytes, .iov_len = length};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (length > MESSAGE_PACKET_MAX)
+		return -EMSGSIZE;
+	return frame_send_parts(socket, &header, fds, fd_count, flags);
+}
+
+/* Moves every descriptor that came with the packet into the frame; closes those beyond its room. */
+static int frame_take_fds(struct frame *frame, struct msghdr *header)
+{
+	int r = 0;
+
+	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(header); cmsg; cmsg = CMSG_NXTHDR(header, cmsg)) {
+		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof fd, sizeof fd);
+			if (frame->fd_count < MESSAGE_FDS_MAX) {
+				frame->fds[frame->fd_count++] = fd;
+				continue;
+			}
+			(void)fd_close(fd);
+			r = -EMSGSIZE;
+		}
+	}
+	return r;
+}
+
+int frame_receive(int socket, struct frame *frame, int flags)
+{
+	union frame_control control;
+	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
+	struct msghdr header = {.msg_iov = &part,
+				.msg_iovlen = 1,
+				.msg_control = control.bytes,
+				.msg_controllen = sizeof control.bytes};
+	ssize_t n;
+	int r;
+
+	frame->length = 0;
+	frame->fd_count = 0;
+	do {
+		n = recvmsg(socket, &header, flags | MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	r = frame_take_fds(frame, &header);
+	if (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		r = -EMSGSIZE;
+	if (r != 0 || n == 0) {
+		frame_close_fds(frame);
+		return r;
+	}
+	frame->length = (size_t)n;
+	return 1;
+}
+
+void frame_close_fds(struct frame *frame)
+{
+	if (!frame)
+		return;
+	for (size_t i = 0; i < frame->fd_count; i++)
+		frame->fds[i] = fd_close(frame->fds[i]);
+	frame->fd_count = 0;
+}
+
+static int frame_send_body(int socket, const struct envelope *envelope, const uint8_t *body, const int *fds, int flags)
+{
+	uint8_t head[ENVELOPE_HEADER_SIZE];
+	struct iovec parts[2] = {{.iov_base = head, .iov_len = sizeof head},
+				 {.iov_base = (void *)body, .iov_len = envelope->body_length}};
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+
+	envelope_write(envelope, head);
+	return frame_send_parts(socket, &header, fds, envelope->fd_count, flags);
+}
+
+int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count,
+		       int flags)
+{
+	const size_t body_max = MESSAGE_PACKET_MAX - ENVELOPE_HEADER_SIZE;
+	struct envelope envelope = {.kind = (uint16_t)message->kind, .sequence = sequence};
+	_cleanup_free_ uint8_t *large = NULL;
+	uint8_t small[FRAME_SMALL_BODY];
+	const uint8_t *body = small;
+	size_t length;
+	int r;
+
+	if (message->kind > UINT16_MAX || envelope_kind_is_signed(envelope.kind))
+		return -EINVAL;
+	if (fd_count > MESSAGE_FDS_MAX)
+		return -EMSGSIZE;
+	r = message_encode(message, small, sizeof small, &length);
+	if (r == -EMSGSIZE) {
+		body = large = malloc(body_max);
+		if (!large)
+			return -ENOMEM;
+		r = message_encode(message, large, body_max, &length);
+	}
+	if (r < 0)
+		return r;
+	envelope.fd_count = (uint8_t)fd_count;
+	envelope.body_length = (uint32_t)length;
+	return frame_send_body(socket, &envelope, body, fds, flags);
+}
+
+/* A copy that is fit for the wire: an error's text may have been cut within a character, or quote a peer's bytes. */
+static int frame_add_clean_text(struct message *message, const char *string, size_t size, struct text *ret_text)
+{
+	char clean[sizeof(((struct yett_error *)NULL)->detail)];
+	size_t length = strnlen(string, size - 1);
+
+	memcpy(clean, string, length);
+	clean[length] = '\0';
+	schema_clean_text(clean);
+	return message_add_text(message, clean, ret_text);
+}
+
+int frame_send_error(int socket, const struct yett_error *error, uint64_t sequence, int flags)
+{
+	/* Not zeroed: a message is large, and only the few bytes written here are read again. */
+	_cleanup_free_ struct message *message = malloc(sizeof *message);
+	struct message_error *body;
+	int r;
+
+	if (!message)
+		return -ENOMEM;
+	message->kind = MESSAGE_ERROR;
+	message->arena_used = 0;
+	body = &message->body.error;
+	*body = (struct message_error){
+		.code = error->code, .reason = error->reason, .retryable = error_code_retryable(error->code)};
+	r = frame_add_clean_text(message, error->message, sizeof error->message, &body->message);
+	if (r == 0)
+		r = frame_add_clean_text(message, error->detail, sizeof error->detail, &body->detail);
+	return r != 0 ? r : frame_send_message(socket, message, sequence, NULL, 0, flags);
+}

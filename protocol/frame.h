@@ -1,0 +1,47 @@
+/*
+ * One packet on a SOCK_SEQPACKET socket, with its descriptors.
+ *
+ * With the privilege of the caller; touches nothing but the socket. Descriptors arrive close-on-exec and are owned by
+ * the frame until taken out. unix(7), recvmsg(2).
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "protocol/message.h"
+
+struct frame {
+	size_t length;
+	size_t fd_count;
+	int fds[MESSAGE_FDS_MAX]; /* owned; -1 once taken */
+	uint8_t bytes[MESSAGE_PACKET_MAX];
+};
+
+/*
+ * Sends length bytes and fd_count descriptors (borrowed) as one packet; `flags` for sendmsg(2) besides MSG_NOSIGNAL.
+ * 0 or -errno: -EAGAIN when the peer does not read, -EPIPE when it is gone, -EMSGSIZE.
+ */
+_must_check_ int frame_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count, int flags);
+
+/*
+ * Receives one packet into `frame`, which must hold no descriptor. 1 when there is one; 0 at end of file; -EAGAIN when
+ * MSG_DONTWAIT is given and there is none; -EMSGSIZE when bytes or descriptors were cut off (what arrived is closed);
+ * else -errno. `flags` for recvmsg(2) besides MSG_CMSG_CLOEXEC.
+ */
+_must_check_ int frame_receive(int socket, struct frame *frame, int flags);
+
+/* Closes the descriptors that were not taken. Takes NULL. */
+void frame_close_fds(struct frame *frame);
+static inline void frame_close_fdsp(struct frame **frame)
+{
+	frame_close_fds(*frame);
+}
+
+/*
+ * Encodes `message` behind an unsigned envelope and sends it. frame_send()'s errors and message_encode()'s.
+ */
+_must_check_ int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds,
+				    size_t fd_count, int flags);
+
+/* Sends `error` as a MESSAGE_ERROR that answers `sequence`. frame_send_message()'s errors. */
+_must_check_ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequence, int flags);

@@ -1,0 +1,188 @@
+/*
+ * The messages of Yett as C structs, and the tables that tie them to their msgpack form.
+ *
+ * A struct has no pointers and a fixed bound: texts live in the arena of the `struct message` that holds them and
+ * are named by offset and length, so a message can cross a process boundary as bytes. Every field is always on the
+ * wire, in table order; "not given" is the empty text, the empty list or 0. PROTOCOL.md is normative.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* PROTOCOL.md, "Sizes". A whole packet, header included, never exceeds MESSAGE_PACKET_MAX. */
+#define MESSAGE_PACKET_MAX 65536
+#define MESSAGE_ARENA_MAX (MESSAGE_PACKET_MAX + 8192) /* every text costs a NUL more than on the wire */
+#define MESSAGE_FDS_MAX 128
+#define MESSAGE_SHARES_MAX 125
+#define MESSAGE_TMPFS_MAX 32
+#define MESSAGE_ARGV_MAX 4096
+#define MESSAGE_ENV_MAX 2048
+#define MESSAGE_PATH_MAX 4095
+#define MESSAGE_NAME_MAX 64
+#define MESSAGE_HOSTNAME_MAX 64
+#define MESSAGE_CHALLENGE_SIZE 32
+
+enum message_kind {
+	/* between client and helper */
+	MESSAGE_HELLO = 1,   /* helper → client, once, first */
+	MESSAGE_CREATE = 2,  /* client → helper, signed; one descriptor for each share */
+	MESSAGE_CREATED = 3, /* helper → client; one descriptor: the exec channel */
+	MESSAGE_PLAN = 4,    /* helper → client, answers a create with plan_only; one sealed memfd with text */
+	MESSAGE_ERROR = 5,   /* helper or init → client; the sequence names the message refused */
+	MESSAGE_ENDED = 6,   /* helper → client; the sequence is that of the create */
+	/* between client and init, on the exec channel */
+	MESSAGE_EXEC = 32,    /* client → init; a descriptor for each stdio entry that is not "null" */
+	MESSAGE_STARTED = 33, /* init → client */
+	MESSAGE_EXITED = 34,  /* init → client */
+	MESSAGE_SIGNAL = 35,  /* client → init; not answered unless refused */
+	/* between monitor and decoder only; never on a client's wire */
+	MESSAGE_KEYS = 64, /* the keys of an authorized_keys file */
+};
+
+/* A text in the arena of the message that holds it; arena[offset + length] is NUL. */
+struct text {
+	uint32_t offset;
+	uint32_t length;
+};
+
+struct message_hello {
+	uint32_t version_min, version_max;
+	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
+};
+
+enum share_mode { SHARE_RO = 0, SHARE_RW = 1 };
+
+struct message_share {
+	uint32_t fd;       /* index among the descriptors of the packet */
+	uint32_t mode;     /* enum share_mode */
+	struct text target; /* absolute path inside */
+};
+
+struct message_tmpfs {
+	struct text target;
+	uint64_t size_bytes; /* 0: the profile's default size */
+};
+
+/* 0 means: what the profile says. */
+struct message_limits {
+	uint64_t memory_bytes;
+	uint64_t cpu_millis; /* thousandths of a processor: 1500 is one and a half */
+	uint64_t pids;
+	uint64_t files; /* RLIMIT_NOFILE */
+};
+
+struct message_create {
+	struct text profile;
+	struct text hostname; /* empty: the profile's */
+	struct message_limits limits;
+	struct message_share shares[MESSAGE_SHARES_MAX];
+	uint32_t shares_count;
+	struct message_tmpfs tmpfs[MESSAGE_TMPFS_MAX];
+	uint32_t tmpfs_count;
+	bool plan_only;
+};
+
+struct message_created {
+	struct text id;      /* 16 lower-case hexadecimal digits */
+	struct text profile;
+	uint32_t private_uid; /* the host uid that the sandbox's commands run as */
+	struct message_limits limits; /* in force; 0: unlimited */
+};
+
+struct message_error {
+	uint32_t code;   /* enum yett_code */
+	uint32_t reason; /* enum yett_reason */
+	bool retryable;
+	struct text message;
+	struct text detail;
+};
+
+enum ended_reason { ENDED_CLOSED = 0, ENDED_INIT_DIED = 1, ENDED_OOM = 2, ENDED_HELPER = 3 };
+
+struct message_ended {
+	uint32_t reason; /* enum ended_reason */
+};
+
+enum stdio_kind { STDIO_NULL = 0, STDIO_FD = 1 };
+
+struct message_exec {
+	struct text argv[MESSAGE_ARGV_MAX];
+	uint32_t argv_count; /* at least 1 */
+	struct text env[MESSAGE_ENV_MAX]; /* NAME=VALUE; added to the profile's, and wins over it */
+	uint32_t env_count;
+	struct text cwd;      /* empty: "/" */
+	uint32_t stdio[3];    /* enum stdio_kind; those that are STDIO_FD take the packet's descriptors in order */
+	uint64_t timeout_ms;  /* 0: none; measured from the start of the command */
+};
+
+struct message_started {
+	uint32_t pid; /* inside the sandbox */
+};
+
+/* Bits of message_exited.limits_hit: which kernel limit was reached while the command ran. */
+enum limit_bit {
+	LIMIT_MEMORY = 1,   /* the kernel killed a process of the sandbox for want of memory */
+	LIMIT_PIDS = 2,     /* a fork was refused */
+	LIMIT_CPU = 4,      /* the sandbox was throttled to its share of processors */
+	LIMIT_CPU_TIME = 8, /* RLIMIT_CPU ended it */
+};
+
+struct message_exited {
+	bool signaled;
+	uint32_t status; /* exit status, or the signal's number if signaled */
+	bool timed_out;
+	bool out_of_memory;
+	uint32_t limits_hit; /* enum limit_bit, or-ed */
+	uint64_t wall_us;
+	uint64_t user_us, system_us; /* CPU time of the command and what it waited for */
+	uint64_t memory_peak_bytes;
+};
+
+struct message_signal {
+	uint64_t command; /* the sequence of its EXEC */
+	uint32_t signal;  /* 1 … 64 */
+};
+
+#define MESSAGE_KEYS_MAX 64
+struct message_key {
+	uint8_t key[32];
+};
+struct message_keys {
+	struct message_key keys[MESSAGE_KEYS_MAX];
+	uint32_t keys_count;
+};
+
+union message_body {
+	struct message_hello hello;
+	struct message_create create;
+	struct message_created created;
+	struct message_error error;
+	struct message_ended ended;
+	struct message_exec exec;
+	struct message_started started;
+	struct message_exited exited;
+	struct message_signal signal;
+	struct message_keys keys;
+};
+
+struct message {
+	uint32_t kind; /* enum message_kind */
+	uint32_t arena_used;
+	union message_body body;
+	char arena[MESSAGE_ARENA_MAX];
+};
+
+/*
+ * The C string of a text. A text that does not lie inside the arena and end in NUL there (possible only if another
+ * process made the struct) yields NULL; length 0 yields "".
+ */
+const char *message_text(const struct message *message, struct text text);
+
+/* Appends a NUL-terminated copy of `string` to the arena. -ENOSPC when it does not fit. */
+int message_add_text(struct message *message, const char *string, struct text *ret_text)
+	__attribute__((warn_unused_result));
+
+/* Bytes of `union message_body` that this kind uses; 0 for an unknown kind and for MESSAGE_PLAN, which has no field. */
+size_t message_body_size(uint32_t kind);

@@ -1,0 +1,473 @@
+#!/usr/bin/env python3
+"""Writes the vectors of this folder. What each of them is expected to do is stated here by hand.
+
+Run it in this folder; it overwrites the *.txt files and nothing else. PROTOCOL.md, "Vectors", explains their form.
+"""
+
+import struct
+import textwrap
+
+# --- canonical msgpack, by hand, so that nothing but the specification decides what the bytes are
+
+
+def uint(n):
+    if n < 0x80:
+        return bytes([n])
+    for first, form, bits in ((0xCC, ">B", 8), (0xCD, ">H", 16), (0xCE, ">I", 32), (0xCF, ">Q", 64)):
+        if n < 1 << bits:
+            return bytes([first]) + struct.pack(form, n)
+    raise ValueError(n)
+
+
+def head(n, fix, fix_max, forms):
+    if n <= fix_max:
+        return bytes([fix | n])
+    for first, form, bits in forms:
+        if n < 1 << bits:
+            return bytes([first]) + struct.pack(form, n)
+    raise ValueError(n)
+
+
+def text(value):
+    raw = value if isinstance(value, bytes) else value.encode()
+    return head(len(raw), 0xA0, 31, ((0xD9, ">B", 8), (0xDA, ">H", 16), (0xDB, ">I", 32))) + raw
+
+
+def binary(raw):
+    return head(len(raw), 0, -1, ((0xC4, ">B", 8), (0xC5, ">H", 16))) + raw
+
+
+def array(items):
+    return head(len(items), 0x90, 15, ((0xDC, ">H", 16), (0xDD, ">I", 32))) + b"".join(items)
+
+
+def mapping(pairs):
+    return head(len(pairs), 0x80, 15, ((0xDE, ">H", 16), (0xDF, ">I", 32))) + b"".join(
+        (key if isinstance(key, bytes) else text(key)) + value for key, value in pairs)
+
+
+NIL, FALSE, TRUE = b"\xc0", b"\xc2", b"\xc3"
+ZERO, ONE = uint(0), uint(1)
+
+# --- whole messages; a keyword replaces a field's bytes, None leaves the field out
+
+
+def body(fields, changes):
+    pairs = [(name, changes.pop(name, value)) for name, value in fields]
+    assert not changes, changes
+    return mapping([(name, value) for name, value in pairs if value is not None])
+
+
+def hello(**c):
+    return body([("version_min", ONE), ("version_max", ONE), ("challenge", binary(bytes(range(32))))], c)
+
+
+def limits(**c):
+    return body([("memory_bytes", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO)], c)
+
+
+def share(**c):
+    return body([("fd", ZERO), ("mode", ZERO), ("target", text("/src"))], c)
+
+
+def tmpfs(**c):
+    return body([("target", text("/scratch")), ("size_bytes", ZERO)], c)
+
+
+def create(**c):
+    return body([("profile", text("default")), ("hostname", text("")), ("limits", limits()), ("shares", array([])),
+                 ("tmpfs", array([])), ("plan_only", FALSE)], c)
+
+
+def created(**c):
+    return body([("id", text("0123456789abcdef")), ("profile", text("default")), ("private_uid", uint(1879114752)),
+                 ("limits", limits())], c)
+
+
+def error(**c):
+    return body([("code", uint(12)), ("reason", ZERO), ("retryable", FALSE), ("message", text("not permitted")),
+                 ("detail", text("yett.conf:12"))], c)
+
+
+def ended(**c):
+    return body([("reason", ZERO)], c)
+
+
+def execute(**c):
+    return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
+                 ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO)], c)
+
+
+def started(**c):
+    return body([("pid", uint(2))], c)
+
+
+def exited(**c):
+    return body([("signaled", FALSE), ("status", ZERO), ("timed_out", FALSE), ("out_of_memory", FALSE),
+                 ("limits_hit", ZERO), ("wall_us", uint(1500)), ("user_us", uint(300)), ("system_us", uint(400)),
+                 ("memory_peak_bytes", uint(2097152))], c)
+
+
+def signal(**c):
+    return body([("command", ONE), ("signal", uint(15))], c)
+
+
+KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
+         "exec": 32, "started": 33, "exited": 34, "signal": 35, "keys": 64}
+
+
+def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
+    number = KINDS.get(kind, kind)
+    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number == 2 else b"") if signed is None else signed
+    length = len(content) if length is None else length
+    return magic + struct.pack("<BBHQI", version, fds, number, sequence, length) + signed + content
+
+
+VECTORS = []
+
+
+def accept(name, kind, why, content, fds=None):
+    VECTORS.append((name, kind, "accept", None, why, content, fds))
+
+
+def refuse(name, kind, reason, field, why, content, fds=None):
+    VECTORS.append((name, kind, "refuse " + reason, field, why, content, fds))
+
+
+# --- accepted
+
+accept("hello-version-1", "hello", "the only version there is", hello())
+accept("hello-widest-range", "hello", "both ends of the version range at their bounds", hello(version_max=uint(255)))
+accept("create-least", "create", "everything that may be left to the profile is", create())
+accept("create-full", "create", "every field says something", create(
+    profile=text("build"), hostname=text("Box-1.example"),
+    limits=limits(memory_bytes=uint(64 << 20), cpu_millis=uint(1500), pids=uint(100), files=uint(1024)),
+    shares=array([share(), share(fd=ONE, mode=ONE, target=text("/work"))]),
+    tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE))
+accept("create-limits-at-their-bounds", "create", "the largest values allowed", create(limits=limits(
+    memory_bytes=uint(1 << 50), cpu_millis=uint(1024000), pids=uint(4194304), files=uint(1048576))))
+accept("create-125-shares", "create", "as many shares as there may be", create(
+    shares=array([share(fd=uint(i), target=text("/s/%d" % i)) for i in range(125)])))
+accept("create-32-tmpfs", "create", "as many tmpfs as there may be", create(
+    tmpfs=array([tmpfs(target=text("/t/%d" % i)) for i in range(32)])))
+accept("create-longest-target", "create", "a target of 4095 bytes", create(
+    shares=array([share(target=text("/" + "d" * 4094))])))
+accept("create-longest-name", "create", "a profile's name of 64 bytes", create(profile=text("p" * 64)))
+accept("create-name-with-all-marks", "create", "dot, underscore and hyphen after the first character",
+       create(profile=text("9a.b_c-d")))
+accept("create-target-in-four-scripts", "create", "one to four bytes a character",
+       create(shares=array([share(target=text("/a\u00e9\u20ac\U0001F600"))])))
+accept("create-target-with-control-bytes", "create", "UTF-8 is asked, not print", create(
+    shares=array([share(target=text("/a\n\x7f"))])))
+accept("created-plain", "created", "a sandbox with the limits of its profile", created())
+accept("created-largest-uid", "created", "the largest uid that is one", created(private_uid=uint(4294967294)))
+accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
+accept("error-plain", "error", "a refusal with the rule in its detail", error())
+accept("error-longest-texts", "error", "message and detail at their bounds", error(
+    message=text("m" * 255), detail=text("d" * 511), reason=uint(26), code=ONE, retryable=TRUE))
+accept("ended-each-reason", "ended", "the largest reason", ended(reason=uint(3)))
+accept("exec-least", "exec", "a name and nothing else", execute())
+accept("exec-full", "exec", "arguments, environment, directory, all three descriptors, a deadline", execute(
+    argv=array([text("sh"), text("-c"), text("echo \"$A\""), text("")]),
+    env=array([text("A=1"), text("B="), text("C==")]), cwd=text("/work"), stdio=array([ONE, ONE, ONE]),
+    timeout_ms=uint(2592000000)))
+accept("exec-4096-arguments", "exec", "as many arguments as there may be", execute(argv=array([text("")] * 4096)))
+accept("exec-2048-variables", "exec", "as many variables as there may be", execute(
+    env=array([text("A=")] * 2048)))
+accept("exec-text-forms", "exec", "lengths at each change of the text header: 31, 32, 255, 256", execute(
+    argv=array([text("a" * n) for n in (31, 32, 255, 256, 65536 - 1024)])))
+accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
+accept("exited-plain", "exited", "an ordinary end", exited())
+accept("exited-signaled", "exited", "ended by SIGKILL at its deadline, every limit met", exited(
+    signaled=TRUE, status=uint(9), timed_out=TRUE, out_of_memory=TRUE, limits_hit=uint(15)))
+accept("exited-number-forms", "exited", "integers at each change of their form", exited(
+    status=uint(128), wall_us=uint(65535), user_us=uint(65536), system_us=uint(1 << 32),
+    memory_peak_bytes=uint((1 << 32) - 1)))
+accept("signal-plain", "signal", "SIGTERM to the first command", signal())
+accept("signal-largest", "signal", "the largest sequence and the largest signal",
+       signal(command=uint((1 << 64) - 1), signal=uint(64)))
+accept("packet-hello", "packet", "sequence 0, for it answers nothing", packet("hello", hello(), sequence=0))
+accept("packet-create", "packet", "with the signed part and two descriptors", packet("create", create(
+    shares=array([share(), share(fd=ONE, target=text("/b"))])), fds=2), fds=2)
+accept("packet-exec", "packet", "three descriptors", packet("exec", execute(stdio=array([ONE] * 3)), fds=3,
+                                                          sequence=(1 << 64) - 1), fds=3)
+accept("packet-largest", "packet", "exactly 65536 bytes", packet("exec", execute(
+    argv=array([text("a" * (65536 - 20 - len(execute(argv=array([])))  - 3))]))))
+assert len(VECTORS[-1][5]) == 65536
+
+# --- refused: not msgpack, or not one value
+
+refuse("empty-body", "create", "truncated", None, "no byte at all", b"")
+refuse("cut-after-first-field", "create", "truncated", None, "the map claims six fields and holds one",
+       create()[:17])
+refuse("cut-in-a-text", "create", "truncated", None, "a text claims more bytes than there are",
+       mapping([("profile", b"\xa7defa")])[:-1])
+refuse("last-byte-missing", "create", "truncated", None, "one byte short", create()[:-1])
+refuse("list-of-a-gigabyte", "create", "truncated", None, "a list claims 2^30 items; nothing is allocated for them",
+       create(shares=b"\xdd\x40\x00\x00\x00", tmpfs=None, plan_only=None))
+refuse("map-of-four-billion", "create", "truncated", None, "a map claims 2^32 - 1 pairs",
+       b"\xdf\xff\xff\xff\xff" + text("profile") + text("default"))
+refuse("text-of-a-gigabyte", "create", "truncated", None, "a text claims 2^30 bytes",
+       b"\x86" + text("profile") + b"\xdb\x40\x00\x00\x00default")
+refuse("extension-of-all-bytes", "create", "wrong-type", "profile", "an extension whose length overflows 32 bits",
+       create(profile=b"\xc9\xff\xff\xff\xff"))
+refuse("byte-after-the-end", "create", "trailing-bytes", None, "one byte more", create() + b"\x00")
+refuse("two-bodies", "signal", "trailing-bytes", None, "a second message in the same body", signal() + signal())
+refuse("reserved-byte", "create", "malformed", None, "0xc1 is never used in msgpack", b"\xc1")
+refuse("reserved-byte-inside", "create", "malformed", None, "0xc1 where a value should be", create(plan_only=b"\xc1"))
+refuse("json", "create", "trailing-bytes", None, "a brace is a number to msgpack, and more follows",
+       b'{"profile":"default"}')
+refuse("lists-within-lists", "create", "depth", None, "five lists within each other",
+       create(shares=b"\x91\x91\x91\x91\x91\x00"))
+refuse("a-thousand-lists", "exec", "depth", None, "a thousand lists within each other", b"\x91" * 1000)
+
+# --- refused: not the shape
+
+refuse("list-for-the-body", "create", "wrong-type", None, "a body is a map", array([]))
+refuse("number-for-the-body", "create", "wrong-type", None, "a body is a map", ZERO)
+refuse("nil-for-the-body", "ended", "wrong-type", None, "a body is a map", NIL)
+refuse("number-as-a-key", "ended", "wrong-type", None, "a key is a text", mapping([(b"\x01", ZERO)]))
+refuse("binary-as-a-key", "ended", "wrong-type", None, "a key is a text", mapping([(binary(b"reason"), ZERO)]))
+refuse("empty-map", "ended", "missing-field", "reason", "no field at all", mapping([]))
+refuse("first-field-missing", "create", "missing-field", "profile", "without the first", create(profile=None))
+refuse("middle-field-missing", "create", "missing-field", "limits", "without one in the middle", create(limits=None))
+refuse("last-field-missing", "create", "missing-field", "plan_only", "without the last", create(plan_only=None))
+refuse("nested-field-missing", "create", "missing-field", "shares[1].mode", "in the second share",
+       create(shares=array([share(), share(mode=None)])))
+refuse("unknown-field-last", "ended", "unknown-field", "because", "one field more",
+       mapping([("reason", ZERO), ("because", ZERO)]))
+refuse("unknown-field-first", "ended", "unknown-field", "because", "an unknown field before the known one",
+       mapping([("because", ZERO), ("reason", ZERO)]))
+refuse("unknown-nested-field", "create", "unknown-field", "limits.memory", "a short name of a known field",
+       create(limits=mapping([("memory", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO)])))
+refuse("field-in-capitals", "ended", "unknown-field", "Reason", "names are exact", mapping([("Reason", ZERO)]))
+refuse("field-with-a-nul", "ended", "unknown-field", "reason", "a NUL after the name is part of it",
+       mapping([(text(b"reason\x00"), ZERO)]))
+refuse("field-in-a-plan", "plan", "unknown-field", "text", "a plan's body is empty", mapping([("text", text(""))]))
+refuse("field-twice-in-a-row", "signal", "repeated-field", "command", "the same field again",
+       mapping([("command", ONE), ("command", ONE), ("signal", uint(15))]))
+refuse("field-again-at-the-end", "signal", "repeated-field", "command", "the same field again, with another value",
+       mapping([("command", ONE), ("signal", uint(15)), ("command", uint(2))]))
+refuse("nested-field-twice", "create", "repeated-field", "tmpfs[0].target", "in a tmpfs",
+       create(tmpfs=array([mapping([("target", text("/a")), ("target", text("/b")), ("size_bytes", ZERO)])])))
+refuse("fields-swapped", "signal", "field-order", "signal", "all fields, the wrong way round",
+       mapping([("signal", uint(15)), ("command", ONE)]))
+refuse("last-field-first", "create", "field-order", "plan_only", "the last field stands first",
+       mapping([("plan_only", FALSE), ("profile", text("default")), ("hostname", text("")), ("limits", limits()),
+                ("shares", array([share()])), ("tmpfs", array([]))]))
+
+# --- refused: the wrong type
+
+refuse("number-for-a-text", "create", "wrong-type", "profile", "a name is a text", create(profile=ONE))
+refuse("binary-for-a-text", "create", "wrong-type", "profile", "a name is a text, not bytes",
+       create(profile=binary(b"default")))
+refuse("text-for-a-number", "signal", "wrong-type", "signal", "no digits in quotes", signal(signal=text("15")))
+refuse("float-for-a-number", "signal", "wrong-type", "signal", "15.0 is not 15", signal(signal=b"\xca\x41\x70\x00\x00"))
+refuse("double-for-a-number", "exited", "wrong-type", "wall_us", "no fractions",
+       exited(wall_us=b"\xcb" + struct.pack(">d", 1.0)))
+refuse("bool-for-a-number", "signal", "wrong-type", "signal", "true is not 1", signal(signal=TRUE))
+refuse("number-for-a-bool", "create", "wrong-type", "plan_only", "1 is not true", create(plan_only=ONE))
+refuse("nil-for-a-text", "create", "wrong-type", "hostname", "not given is the empty text", create(hostname=NIL))
+refuse("nil-for-a-list", "create", "wrong-type", "shares", "none is the empty list", create(shares=NIL))
+refuse("map-for-a-list", "create", "wrong-type", "shares", "a list of one is still a list", create(shares=share()))
+refuse("list-for-a-map", "create", "wrong-type", "limits", "values without names",
+       create(limits=array([ZERO, ZERO, ZERO, ZERO])))
+refuse("text-for-binary", "hello", "wrong-type", "challenge", "the challenge is bytes", hello(challenge=text("c" * 32)))
+refuse("extension-for-a-number", "started", "wrong-type", "pid", "no extension types", started(pid=b"\xd4\x01\x02"))
+refuse("text-for-an-argument-list", "exec", "wrong-type", "argv", "a command line is a list", execute(argv=text("ls -l")))
+refuse("number-among-arguments", "exec", "wrong-type", "argv[1]", "the second argument",
+       execute(argv=array([text("ls"), ONE])))
+
+# --- refused: outside the bounds
+
+refuse("negative-number", "exec", "range", "timeout_ms", "-1 is not \"for ever\"", execute(timeout_ms=b"\xff"))
+refuse("most-negative-number", "exec", "range", "timeout_ms", "-2^63", execute(timeout_ms=b"\xd3\x80" + b"\x00" * 7))
+refuse("version-zero", "hello", "range", "version_min", "versions begin with 1", hello(version_min=ZERO))
+refuse("version-too-large", "hello", "range", "version_max", "a version is one byte", hello(version_max=uint(256)))
+refuse("memory-over-a-pebibyte", "create", "range", "limits.memory_bytes", "2^50 + 1",
+       create(limits=limits(memory_bytes=uint((1 << 50) + 1))))
+refuse("memory-of-all-bits", "create", "range", "limits.memory_bytes", "2^64 - 1",
+       create(limits=limits(memory_bytes=uint((1 << 64) - 1))))
+refuse("cpu-over-its-bound", "create", "range", "limits.cpu_millis", "more than 1024 processors",
+       create(limits=limits(cpu_millis=uint(1024001))))
+refuse("pids-over-their-bound", "create", "range", "limits.pids", "more than Linux has",
+       create(limits=limits(pids=uint(4194305))))
+refuse("files-over-their-bound", "create", "range", "limits.files", "more than 2^20",
+       create(limits=limits(files=uint(1048577))))
+refuse("descriptor-over-its-bound", "create", "range", "shares[0].fd", "index 125 of 125",
+       create(shares=array([share(fd=uint(125))])))
+refuse("descriptor-that-wraps", "create", "range", "shares[0].fd", "2^32 is not 0",
+       create(shares=array([share(fd=uint(1 << 32))])))
+refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro nor rw", create(
+    shares=array([share(mode=uint(2))])))
+refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid", created(private_uid=uint((1 << 32) - 1)))
+refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))
+refuse("unknown-error-code", "error", "range", "code", "a code that is not in the table", error(code=uint(17)))
+refuse("unknown-error-reason", "error", "range", "reason", "a reason that is not in the table", error(reason=uint(27)))
+refuse("unknown-end", "ended", "range", "reason", "a reason that is not in the table", ended(reason=uint(4)))
+refuse("unknown-stdio", "exec", "range", "stdio[2]", "neither null nor descriptor",
+       execute(stdio=array([ZERO, ONE, uint(2)])))
+refuse("timeout-over-thirty-days", "exec", "range", "timeout_ms", "30 days and a millisecond",
+       execute(timeout_ms=uint(2592000001)))
+refuse("pid-zero", "started", "range", "pid", "no process has it", started(pid=ZERO))
+refuse("exit-status-256", "exited", "range", "status", "a status is one byte", exited(status=uint(256)))
+refuse("signal-zero", "signal", "range", "signal", "a probe is not a signal", signal(signal=ZERO))
+refuse("signal-65", "signal", "range", "signal", "more than Linux has", signal(signal=uint(65)))
+refuse("command-zero", "signal", "range", "command", "sequences begin with 1", signal(command=ZERO))
+refuse("unknown-limit-bit", "exited", "reserved", "limits_hit", "a bit without a meaning", exited(limits_hit=uint(16)))
+refuse("profile-with-a-slash", "create", "range", "profile", "a name is not a path", create(profile=text("../default")))
+refuse("profile-in-capitals", "create", "range", "profile", "lower case only", create(profile=text("Default")))
+refuse("profile-begins-with-a-dot", "create", "range", "profile", "a letter or digit comes first",
+       create(profile=text(".default")))
+refuse("hostname-with-a-space", "create", "range", "hostname", "letters, digits, dot and hyphen",
+       create(hostname=text("my box")))
+refuse("id-in-capitals", "created", "range", "id", "lower case only", created(id=text("0123456789ABCDEF")))
+refuse("variable-without-equals", "exec", "range", "env[0]", "NAME=VALUE", execute(env=array([text("PATH")])))
+refuse("variable-without-a-name", "exec", "range", "env[1]", "the name is empty",
+       execute(env=array([text("A=1"), text("=1")])))
+
+# --- refused: texts and lists
+
+refuse("empty-profile", "create", "too-short", "profile", "a profile has a name", create(profile=text("")))
+refuse("no-arguments", "exec", "too-short", "argv", "a command has a name", execute(argv=array([])))
+refuse("two-of-stdio", "exec", "too-short", "stdio", "there are three", execute(stdio=array([ZERO, ZERO])))
+refuse("four-of-stdio", "exec", "too-long", "stdio", "there are three", execute(stdio=array([ZERO] * 4)))
+refuse("short-id", "created", "too-short", "id", "15 of 16 digits", created(id=text("0123456789abcde")))
+refuse("short-challenge", "hello", "too-short", "challenge", "31 of 32 bytes", hello(challenge=binary(b"c" * 31)))
+refuse("long-challenge", "hello", "too-long", "challenge", "33 of 32 bytes", hello(challenge=binary(b"c" * 33)))
+refuse("long-profile", "create", "too-long", "profile", "65 bytes", create(profile=text("p" * 65)))
+refuse("long-hostname", "create", "too-long", "hostname", "65 bytes", create(hostname=text("h" * 65)))
+refuse("long-target", "create", "too-long", "shares[0].target", "4096 bytes: with its NUL more than PATH_MAX",
+       create(shares=array([share(target=text("/" + "d" * 4095))])))
+refuse("long-directory", "exec", "too-long", "cwd", "4096 bytes", execute(cwd=text("/" + "d" * 4095)))
+refuse("long-error-message", "error", "too-long", "message", "256 bytes", error(message=text("m" * 256)))
+refuse("126-shares", "create", "too-long", "shares", "one more than there may be",
+       create(shares=array([share()] * 126)))
+refuse("ten-thousand-mounts", "create", "too-long", "shares", "they are counted before they are looked at",
+       create(shares=array([ZERO] * 10000)))
+refuse("33-tmpfs", "create", "too-long", "tmpfs", "one more than there may be", create(tmpfs=array([tmpfs()] * 33)))
+refuse("4097-arguments", "exec", "too-long", "argv", "one more than there may be", execute(argv=array([text("")] * 4097)))
+refuse("sixty-thousand-arguments", "exec", "too-long", "argv", "more values than any message has",
+       execute(argv=array([text("")] * 60000)))
+refuse("2049-variables", "exec", "too-long", "env", "one more than there may be",
+       execute(env=array([text("A=")] * 2049)))
+refuse("nul-in-a-target", "create", "embedded-nul", "shares[0].target", "what follows the NUL would be lost",
+       create(shares=array([share(target=text("/a\x00/../b"))])))
+refuse("nul-at-the-end-of-an-argument", "exec", "embedded-nul", "argv[0]", "the NUL is not part of a text",
+       execute(argv=array([text("true\x00")])))
+refuse("overlong-slash", "create", "not-utf8", "shares[0].target", "a slash in two bytes",
+       create(shares=array([share(target=text(b"/a\xc0\xaf"))])))
+refuse("lone-continuation-byte", "exec", "not-utf8", "argv[0]", "0x80 begins nothing",
+       execute(argv=array([text(b"\x80")])))
+refuse("cut-character", "exec", "not-utf8", "argv[0]", "two bytes of three", execute(argv=array([text(b"\xe2\x82")])))
+refuse("surrogate", "exec", "not-utf8", "cwd", "U+D800 is no character", execute(cwd=text(b"/\xed\xa0\x80")))
+refuse("beyond-unicode", "exec", "not-utf8", "env[0]", "U+110000 is no character",
+       execute(env=array([text(b"A=\xf4\x90\x80\x80")])))
+refuse("latin-1", "error", "not-utf8", "message", "an e acute in one byte", error(message=text(b"caf\xe9")))
+
+# --- refused: another spelling of the same value
+
+refuse("number-in-two-bytes", "ended", "not-canonical", "reason", "0 as uint 8", ended(reason=b"\xcc\x00"))
+refuse("number-in-nine-bytes", "started", "not-canonical", "pid", "2 as uint 64",
+       started(pid=b"\xcf" + struct.pack(">Q", 2)))
+refuse("number-as-signed", "started", "not-canonical", "pid", "2 as int 8", started(pid=b"\xd0\x02"))
+refuse("large-number-as-signed", "exited", "not-canonical", "wall_us", "1500 as int 16", exited(wall_us=b"\xd1\x05\xdc"))
+refuse("text-with-a-wide-header", "create", "not-canonical", "profile", "7 bytes behind a str 8 header",
+       create(profile=b"\xd9\x07default"))
+refuse("empty-text-with-a-wide-header", "create", "not-canonical", "hostname", "no bytes behind a str 32 header",
+       create(hostname=b"\xdb\x00\x00\x00\x00"))
+refuse("key-with-a-wide-header", "ended", "not-canonical", "reason", "a field's name behind a str 8 header",
+       b"\x81\xd9\x06reason\x00")
+refuse("list-with-a-wide-header", "create", "not-canonical", "shares", "no items behind an array 16 header",
+       create(shares=b"\xdc\x00\x00"))
+refuse("body-with-a-wide-header", "ended", "not-canonical", None, "one pair behind a map 16 header",
+       b"\xde\x00\x01" + text("reason") + ZERO)
+refuse("binary-with-a-wide-header", "hello", "not-canonical", "challenge", "32 bytes behind a bin 16 header",
+       hello(challenge=b"\xc5\x00\x20" + b"c" * 32))
+refuse("nested-wide-number", "create", "not-canonical", "shares[1].fd", "in the second share",
+       create(shares=array([share(), share(fd=b"\xcc\x01")])))
+
+# --- refused: packets
+
+refuse("packet-empty", "packet", "truncated", None, "no byte at all", b"")
+refuse("packet-of-three-bytes", "packet", "truncated", None, "not even the magic", b"YET")
+refuse("packet-cut-in-its-header", "packet", "truncated", None, "19 of 20 bytes", packet("ended", ended())[:19])
+refuse("packet-cut-in-its-signature", "packet", "truncated", None, "no body, and half a signature",
+       packet("create", b"", signed=b"\x00" * 50))
+refuse("packet-cut-in-its-body", "packet", "truncated", None, "a byte less than stated", packet("ended", ended())[:-1])
+refuse("packet-with-a-byte-more", "packet", "trailing-bytes", None, "a byte more than stated",
+       packet("ended", ended()) + b"\x00")
+refuse("packet-that-understates", "packet", "trailing-bytes", None, "a length of 0 with a body",
+       packet("ended", ended(), length=0))
+refuse("packet-of-http", "packet", "magic", None, "another protocol", b"GET / HTTP/1.1\r\n\r\n")
+refuse("packet-in-lower-case", "packet", "magic", None, "the magic is exact", packet("ended", ended(), magic=b"yett"))
+refuse("packet-of-version-0", "packet", "version", None, "versions begin with 1", packet("ended", ended(), version=0))
+refuse("packet-of-version-2", "packet", "version", None, "not spoken yet", packet("ended", ended(), version=2))
+refuse("packet-of-kind-0", "packet", "kind", None, "no message has it", packet(0, mapping([])))
+refuse("packet-of-unknown-kind", "packet", "kind", None, "between the kinds in use", packet(7, mapping([])))
+refuse("packet-of-keys", "packet", "kind", None, "a kind that never travels", packet("keys", mapping([("keys", array([]))])))
+refuse("packet-of-swapped-kind", "packet", "kind", None, "big-endian", packet(0x2000, execute()))
+refuse("packet-that-states-too-much", "packet", "size", None, "a length beyond 64 KiB", packet("ended", ended(),
+                                                                                          length=65517))
+refuse("packet-that-states-four-gigabytes", "packet", "size", None, "a length of 2^32 - 1",
+       packet("ended", ended(), length=(1 << 32) - 1))
+refuse("packet-that-states-a-signed-body-too-large", "packet", "size", None, "the signed part counts too",
+       packet("create", create(), length=65536 - 20 - 103))
+refuse("packet-with-a-descriptor-too-many", "packet", "fd-count", None, "one came, none was stated",
+       packet("ended", ended()), fds=1)
+refuse("packet-with-a-descriptor-too-few", "packet", "fd-count", None, "two were stated, one came",
+       packet("create", create(shares=array([share()])), fds=2), fds=1)
+refuse("packet-with-300-descriptors", "packet", "fd-count", None, "300 do not fit the byte that states them",
+       packet("ended", ended(), fds=44), fds=300)
+
+
+def main():
+    names = [v[0] for v in VECTORS]
+    assert len(set(names)) == len(names)
+    for name, kind, expect, field, why, content, fds in VECTORS:
+        with open(("accept-" if expect == "accept" else "refuse-") + name + ".txt", "w") as f:
+            f.write(f"kind: {kind}\nexpect: {expect}\n")
+            if field is not None:
+                f.write(f"field: {field}\n")
+            if fds is not None:
+                f.write(f"fds: {fds}\n")
+            f.write(f"why: {why}\n")
+            # What repeats is written as BYTES*COUNT, so that a vector of 64 KiB can be read.
+            for line in runs(content):
+                f.write(f"hex: {line}\n")
+    print(sum(v[2] == "accept" for v in VECTORS), "accepted,", sum(v[2] != "accept" for v in VECTORS), "refused")
+
+
+def repeats(content, at):
+    """The unit and count of the longest repetition that begins here, if it is worth a line of its own."""
+    best = (1, 1)
+    for unit in range(1, 33):
+        count = 1
+        while content[at + unit * count:at + unit * (count + 1)] == content[at:at + unit] and count < 65536:
+            count += 1
+        if count >= 8 and unit * count >= 96 and unit * count > best[0] * best[1]:
+            best = (unit, count)
+    return best
+
+
+def runs(content):
+    plain, out, at = bytearray(), [], 0
+
+    def flush():
+        out.extend(textwrap.wrap(plain.hex(), 96))
+        plain.clear()
+
+    while at < len(content):
+        unit, count = repeats(content, at)
+        if count > 1:
+            flush()
+            out.append(f"{content[at:at + unit].hex()}*{count}")
+        else:
+            plain.extend(content[at:at + 1])
+        at += unit * count
+    flush()
+    return out
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+/*
+ * Why something was not done: the codes of the whole project.
+ *
+ * Installed with yett.h. A code is a class that a program can act on; a reason, where there is one,
+ * says which rule of that class. Both are numbers on the wire (PROTOCOL.md, "Errors") and never change meaning.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(NAME, number, retryable, "what a person reads") */
+#define YETT_CODES(X)                                                              \
+	X(NOT_FOUND, 1, false, "sandbox not found")                                \
+	X(ALREADY_EXISTS, 2, false, "sandbox already exists")                      \
+	X(NOT_RUNNING, 3, false, "not running")                                    \
+	X(INIT_FAILED, 4, true, "the sandbox could not be set up")                 \
+	X(COMMAND_FAILED, 5, false, "the command could not be started")            \
+	X(RESOURCE_LIMIT, 6, true, "a resource limit is exceeded")                 \
+	X(SECURITY_VIOLATION, 7, false, "security violation")                      \
+	X(FILE_OPERATION_FAILED, 8, false, "the file operation failed")            \
+	X(NETWORK_DENIED, 9, false, "network access denied")                       \
+	X(TIMEOUT, 10, true, "the time allowed is over")                           \
+	X(INVALID_REQUEST, 11, false, "the request is invalid")                    \
+	X(PERMISSION_DENIED, 12, false, "the policy does not permit it")           \
+	X(BAD_SIGNATURE, 13, false, "the signature proves nothing here")           \
+	X(UNSUPPORTED, 14, false, "this host cannot do it")                        \
+	X(HELPER_UNAVAILABLE, 15, true, "the helper cannot be reached")            \
+	X(PROTOCOL, 16, false, "the peer does not keep to the protocol")
+
+enum yett_code {
+	YETT_OK = 0,
+#define X(name, number, retryable, text) YETT_E_##name = (number),
+	YETT_CODES(X)
+#undef X
+};
+
+/* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of protocol/vectors. */
+#define YETT_REASONS(X)                                                                              \
+	X(REPLAYED, 1, "replayed", "this sequence number was used before")                           \
+	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")                \
+	X(OTHER_CONNECTION, 3, "other-connection", "the request was signed for another connection")  \
+	X(UNKNOWN_KEY, 4, "unknown-key", "the key is not enrolled for this user")                    \
+	X(WRONG_SIGNATURE, 5, "wrong-signature", "the signature does not match the request")         \
+	X(TRUNCATED, 6, "truncated", "the message ends before its stated size")                      \
+	X(TRAILING, 7, "trailing-bytes", "bytes follow the end of the message")                      \
+	X(FD_COUNT, 8, "fd-count", "the number of descriptors is not the number stated")             \
+	X(MAGIC, 9, "magic", "the message does not begin with the magic of Yett")                    \
+	X(VERSION, 10, "version", "the protocol version is not supported")                           \
+	X(KIND, 11, "kind", "this kind of message is not accepted here")                             \
+	X(SIZE, 12, "size", "the message is larger than 64 KiB")                                     \
+	X(MALFORMED, 13, "malformed", "the body is not msgpack")                                     \
+	X(DEPTH, 14, "depth", "the body nests too deeply")                                           \
+	X(WRONG_TYPE, 15, "wrong-type", "a value has the wrong type")                                \
+	X(RANGE, 16, "range", "a value is outside its range")                                        \
+	X(UNKNOWN_FIELD, 17, "unknown-field", "a field is not known")                                \
+	X(REPEATED_FIELD, 18, "repeated-field", "a field stands twice")                              \
+	X(MISSING_FIELD, 19, "missing-field", "a field is missing")                                  \
+	X(FIELD_ORDER, 20, "field-order", "the fields are not in order")                             \
+	X(NOT_CANONICAL, 21, "not-canonical", "a value is not in its shortest form")                 \
+	X(EMBEDDED_NUL, 22, "embedded-nul", "a text holds a NUL byte")                               \
+	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                           \
+	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                                  \
+	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                               \
+	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")
+
+enum yett_reason {
+	YETT_R_NONE = 0,
+#define X(name, number, short_name, text) YETT_R_##name = (number),
+	YETT_REASONS(X)
+#undef X
+};
+
+/* How many there are; their numbers have no gaps. */
+#define X(...) +1
+enum { YETT_CODES_COUNT = 0 YETT_CODES(X), YETT_REASONS_COUNT = 0 YETT_REASONS(X) };
+#undef X
+
+struct yett_error {
+	enum yett_code code;
+	enum yett_reason reason; /* YETT_R_NONE where the code says it all */
+	char message[256];       /* one sentence for a person, without a final stop */
+	char detail[512];        /* which rule, which value asked and allowed, which step; may be empty */
+};
+
+#ifdef __cplusplus
+}
+#endif

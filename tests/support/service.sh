@@ -1,0 +1,73 @@
+# A service of our own for tests and measurements: sourced by sh. Nothing it makes outlives service_stop.
+#
+# service_start BUILD   a folder $SERVICE with policy, keys, socket and log; a helper started by systemd-socket-activate
+# service_stop          ends it and removes folder, cgroups and users
+# service_user N        makes the ordinary user $TEST_USER_N with a home (1 or 2)
+# as_user N COMMAND …   runs a command as that user with YETT_SOCKET set
+
+service_id() { echo "$$"; }
+
+# Each service has its own id ranges: 64 of them, in a place that depends on our pid, above those of an installed one.
+service_policy() {
+	cat <<POLICY
+helper {
+  runtime_dir = "$SERVICE/run"
+  keys_dir = "$SERVICE/keys.d"
+  cgroup = "/yett-test-$$"
+  ids_first = $((1073741824 + ($$ % 64) * 65536 * 128))
+  ids_ranges = 128
+  spares = ${SERVICE_SPARES:-4}
+}
+POLICY
+	grep -v '^# *helper {' "$1/dist/yett.conf"
+}
+
+service_start() {
+	SERVICE=$(mktemp -d /tmp/yett-test.XXXXXX)
+	chmod 755 "$SERVICE"
+	mkdir -m 755 "$SERVICE/keys.d"
+	service_policy "$(dirname "$0")/../.." >"$SERVICE/yett.conf"
+	chmod 644 "$SERVICE/yett.conf"
+	YETT_SOCKET=$SERVICE/socket
+	export YETT_SOCKET
+	systemd-socket-activate --seqpacket -l "$YETT_SOCKET" "$1/helper/yett-helper" --policy "$SERVICE/yett.conf" \
+		>"$SERVICE/log" 2>&1 </dev/null &
+	SERVICE_PID=$!
+	while [ ! -S "$YETT_SOCKET" ]; do
+		kill -0 "$SERVICE_PID" || { cat "$SERVICE/log"; return 1; }
+	done
+	chmod 666 "$YETT_SOCKET"
+}
+
+service_user() {
+	name=yett-test-$$-$1
+	useradd --create-home --home-dir "$SERVICE/home$1" --shell /bin/sh --user-group "$name"
+	chmod 755 "$SERVICE/home$1"
+	eval "TEST_USER_$1=$name"
+}
+
+as_user() {
+	user=$1
+	shift
+	eval "name=\$TEST_USER_$user"
+	(cd "$SERVICE/home$user" && exec setpriv --reuid "$name" --regid "$name" --init-groups env HOME="$SERVICE/home$user" USER="$name" "$@")
+}
+
+service_stop() {
+	kill "$SERVICE_PID" 2>/dev/null
+	wait "$SERVICE_PID" 2>/dev/null
+	# The last supervisors are on their way out; their cgroups go first.
+	for group in /sys/fs/cgroup/*/yett-test-$$ /sys/fs/cgroup/yett-test-$$; do
+		[ -d "$group" ] || continue
+		n=0
+		until rmdir "$group" 2>/dev/null || [ $n -ge 100 ]; do
+			n=$((n + 1))
+			timeout 0.1 tail --pid="$SERVICE_PID" -f /dev/null
+		done
+	done
+	for user in 1 2; do
+		eval "name=\${TEST_USER_$user-}"
+		[ -z "$name" ] || userdel "$name" 2>/dev/null
+	done
+	rm -rf "$SERVICE"
+}

@@ -1,0 +1,129 @@
+/*
+ * A policy, a peer and a request for the tests of authorizing and planning.
+ *
+ * The policy is parsed from text by the real loader; nothing here is faked but the peer.
+ */
+#pragma once
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "helper/monitor/planning.h"
+
+#define DECIDE_ID "00112233445566ff"
+
+struct decide {
+	struct policy *policy;
+	struct peer peer;
+	struct message request;
+	struct verified verified;
+	struct decision decision;
+	struct plan plan;
+	struct yett_error error;
+};
+
+/* Replaces the policy. */
+static inline void decide_policy(struct decide *d, const char *text)
+{
+	char directory[] = "/tmp/yett-decide-XXXXXX", path[64];
+	FILE *file;
+	int r;
+
+	policy_free(d->policy);
+	d->policy = NULL;
+	assert_non_null(mkdtemp(directory));
+	(void)snprintf(path, sizeof path, "%s/c", directory);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, 0600), 0);
+	r = policy_load(path, false, getuid(), &d->policy, &d->error);
+	if (r)
+		fail_msg("%s", d->error.message);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static inline struct text decide_text(struct decide *d, const char *string)
+{
+	struct text text;
+
+	assert_int_equal(message_add_text(&d->request, string, &text), 0);
+	return text;
+}
+
+static inline void decide_share(struct decide *d, uint32_t fd, enum share_mode mode, const char *target)
+{
+	struct message_create *create = &d->request.body.create;
+
+	create->shares[create->shares_count++] = (struct message_share){fd, mode, decide_text(d, target)};
+	d->verified.fd_count = create->shares_count;
+}
+
+static inline void decide_tmpfs(struct decide *d, const char *target, uint64_t size_bytes)
+{
+	struct message_create *create = &d->request.body.create;
+
+	create->tmpfs[create->tmpfs_count++] = (struct message_tmpfs){decide_text(d, target), size_bytes};
+}
+
+/* An empty request of alice, uid 1000, in groups 27 and 100, whose key is enrolled as "laptop". */
+static inline void decide_reset(struct decide *d)
+{
+	memset(&d->request, 0, offsetof(struct message, arena));
+	d->request.kind = MESSAGE_CREATE;
+	memset(&d->peer, 0, sizeof d->peer);
+	d->peer.uid = d->peer.gid = 1000;
+	d->peer.groups[0] = 27;
+	d->peer.groups[1] = 100;
+	d->peer.groups_count = 2;
+	strcpy(d->peer.user_name, "alice");
+	strcpy(d->peer.group_name, "staff");
+	strcpy(d->peer.home, "/home/alice");
+	strcpy(d->peer.shell, "/bin/bash");
+	d->verified = (struct verified){.peer = &d->peer, .request = &d->request, .key_source = KEY_ENROLLED, .principal = "laptop"};
+	memset(&d->error, 0, sizeof d->error);
+}
+
+static inline int decide_authorize(struct decide *d)
+{
+	return authorize(d->policy, &d->verified, &d->decision, &d->error);
+}
+
+/* Authorizes, which must succeed, and plans. */
+static inline int decide_plan(struct decide *d)
+{
+	int r = decide_authorize(d);
+
+	if (r)
+		fail_msg("not authorized: %s (%s)", d->error.message, d->error.detail);
+	return planning_make(d->policy, &d->decision, DECIDE_ID, &d->plan, &d->error);
+}
+
+static inline int decide_setup(void **state)
+{
+	struct decide *d = calloc(1, sizeof *d);
+
+	decide_reset(d);
+	*state = d;
+	return 0;
+}
+
+static inline int decide_teardown(void **state)
+{
+	struct decide *d = *state;
+
+	policy_free(d->policy);
+	free(d);
+	return 0;
+}
+
+#define WITH_DECIDE(test) cmocka_unit_test_setup_teardown(test, decide_setup, decide_teardown)

@@ -1,0 +1,221 @@
+/* What of a request the policy allows, and how a refusal reads. */
+#include "tests/unit/decide.h"
+
+#define PROFILES "profile \"default\" { memory = 1G pids = 100 }\nprofile \"big\" { memory = unlimited }\n"
+
+static void refused(struct decide *d, enum yett_code code, const char *message, const char *detail)
+{
+	int r = decide_authorize(d);
+
+	if (r != (int)code || d->error.code != code || !strstr(d->error.message, message) || !strstr(d->error.detail, detail))
+		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
+	memset(&d->error, 0, sizeof d->error);
+}
+
+static void the_first_grant_that_fits_decides(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"other\" { users = {\"1001\"} profiles = {\"*\"} }\n"
+				  "grant \"key\" { users = {\"*\"} keys = {\"desktop\"} profiles = {\"*\"} }\n"
+				  "grant \"profile\" { users = {\"*\"} profiles = {\"big\"} }\n"
+				  "grant \"group\" { groups = {\"100\"} profiles = {\"default\"} }\n"
+				  "grant \"late\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "group");
+	assert_string_equal(d->decision.profile->name, "default");
+	assert_ptr_equal(d->decision.verified, &d->verified);
+	d->peer.groups_count = 1;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "late");
+	d->peer.gid = 100;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "group");
+	d->request.body.create.profile = decide_text(d, "big");
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "profile");
+	strcpy(d->verified.principal, "desktop");
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "key");
+	d->peer.uid = 1001;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_string_equal(d->decision.grant->name, "other");
+}
+
+static void who_has_no_grant_is_refused_with_the_rules(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"1001\"} profiles = {\"default\"} }\n"
+				  "grant \"h\" { users = {\"1001\"} keys = {\"desktop\"} profiles = {\"big\"} }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1000", "");
+	d->peer.uid = 1001;
+	assert_int_equal(decide_authorize(d), 0);
+	d->request.body.create.profile = decide_text(d, "big");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant gives the profile 'big'", ":3), 'h' (");
+	d->request.body.create.profile = decide_text(d, "x\n\x1b[31m");
+	refused(d, YETT_E_PERMISSION_DENIED, "the profile 'x\\x0a\\x1b[31m'", "'g' (");
+}
+
+static void a_profile_that_does_not_exist_is_refused(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	d->request.body.create.profile = decide_text(d, "nothing");
+	refused(d, YETT_E_PERMISSION_DENIED, "the policy has no profile 'nothing'", "");
+}
+
+static void a_key_of_the_user_counts_only_where_the_grant_says_so(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	d->verified.key_source = KEY_OF_USER;
+	d->verified.principal[0] = '\0';
+	assert_false(authorize_user_keys(d->policy, &d->peer));
+	assert_int_equal(decide_authorize(d), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(d->error.reason, YETT_R_UNKNOWN_KEY);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"1001\"} user_keys = true profiles = {\"*\"} }\n");
+	assert_false(authorize_user_keys(d->policy, &d->peer));
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"1000\"} user_keys = true profiles = {\"*\"} }\n");
+	assert_true(authorize_user_keys(d->policy, &d->peer));
+	assert_int_equal(decide_authorize(d), 0);
+	d->verified.key_source = KEY_ENROLLED;
+	strcpy(d->verified.principal, "phone");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant is for the key 'phone'", "'g' (");
+}
+
+static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(void **state)
+{
+	struct decide *d = *state;
+	struct message_limits *limits = &d->request.body.create.limits;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"}\n max_memory = 2G\n max_cpus = 1.5\n max_files = 64 }\n");
+	limits->memory_bytes = 2ull << 30;
+	limits->cpu_millis = 1500;
+	limits->pids = 100;
+	limits->files = 64;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.limits.memory_bytes, 2ull << 30);
+	limits->memory_bytes++;
+	refused(d, YETT_E_RESOURCE_LIMIT, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by grant 'g' (");
+	limits->memory_bytes = 3ull << 30;
+	refused(d, YETT_E_RESOURCE_LIMIT, "memory of 3G is more than the 2G allowed", "/c:4)");
+	limits->memory_bytes = 0;
+	limits->cpu_millis = 2000;
+	refused(d, YETT_E_RESOURCE_LIMIT, "cpus of 2 is more than the 1.5 allowed", "/c:5)");
+	limits->cpu_millis = 0;
+	limits->pids = 101;
+	refused(d, YETT_E_RESOURCE_LIMIT, "pids of 101 is more than the 100 allowed", "by profile 'default' (");
+	limits->pids = 0;
+	limits->files = UINT64_MAX;
+	refused(d, YETT_E_RESOURCE_LIMIT, "files of 18446744073709551615", "allowed 64");
+}
+
+static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} max_memory = 512M max_pids = 200 max_cpus = 3 }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.limits.memory_bytes, 512 << 20);
+	assert_int_equal(d->decision.limits.pids, 100);
+	assert_int_equal(d->decision.limits.cpu_millis, 3000);
+	assert_int_equal(d->decision.limits.files, 0);
+	assert_int_equal(d->decision.limits.cpu_weight, 100);
+	d->request.body.create.limits.files = 1u << 20;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.limits.files, 1u << 20);
+}
+
+static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
+{
+	static const struct {
+		const char *profile, *grant, *message;
+	} cases[] = {
+		{"capabilities = {\"chown\", \"kill\"}", "capabilities = {\"chown\"}", "the capability kill"},
+		{"devices = {\"/dev/kvm\"}", "", "the device /dev/kvm"},
+		{"identity = root", "identity_caller = true", "the identity root"},
+		{"identity = caller", "identity_root = true", "the identity caller"},
+		{"capabilities = {\"chown\"} devices = {\"/dev/kvm\"} identity = root",
+		 "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
+	};
+	struct decide *d = *state;
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n",
+			       cases[i].profile, cases[i].grant);
+		decide_policy(d, text);
+		if (cases[i].message)
+			refused(d, YETT_E_PERMISSION_DENIED, cases[i].message, ":2), profile 'default' (");
+		else
+			assert_int_equal(decide_authorize(d), 0);
+	}
+}
+
+static void a_confined_client_needs_a_grant_that_says_so(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	d->peer.confined = true;
+	refused(d, YETT_E_SECURITY_VIOLATION, "the client is confined", "does not say confined_clients");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} confined_clients = true }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	d->peer.uid = d->policy->ids_first + 70000;
+	refused(d, YETT_E_SECURITY_VIOLATION, "a sandbox cannot ask for a sandbox", "");
+}
+
+static void shares_are_refused_where_profile_or_grant_has_none(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { shares = false }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"*\"} }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	decide_tmpfs(d, "/scratch", 0);
+	refused(d, YETT_E_PERMISSION_DENIED, "allows no shares and tmpfs", "profile 'default' (");
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RO, "/work");
+	refused(d, YETT_E_PERMISSION_DENIED, "allows no shares and tmpfs", "");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow shares", "grant 'g' (");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	decide_share(d, 1, SHARE_RW, "/out");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow writable shares", "");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/usr\"} }\n");
+	assert_int_equal(decide_authorize(d), 0);
+}
+
+static void a_message_that_is_no_request_is_refused(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	d->request.body.create.profile = (struct text){.offset = 70000, .length = 5};
+	refused(d, YETT_E_INVALID_REQUEST, "no request", "");
+	decide_reset(d);
+	d->request.kind = MESSAGE_EXEC;
+	refused(d, YETT_E_INVALID_REQUEST, "no request", "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DECIDE(the_first_grant_that_fits_decides),
+		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),
+		WITH_DECIDE(a_profile_that_does_not_exist_is_refused),
+		WITH_DECIDE(a_key_of_the_user_counts_only_where_the_grant_says_so),
+		WITH_DECIDE(a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed),
+		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
+		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
+		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
+		WITH_DECIDE(shares_are_refused_where_profile_or_grant_has_none),
+		WITH_DECIDE(a_message_that_is_no_request_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* Enrolling a key under a name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "cli/keys.h"
+#include "libclient/yett.h"
+
+static char directory[64], keys_dir[128], private_path[128], public_path[160], enrolled[192];
+
+static int make_key(void **state)
+{
+	struct yett_error error = {0};
+
+	(void)state;
+	(void)strcpy(directory, "/tmp/yett-enroll-XXXXXX");
+	if (!mkdtemp(directory))
+		return -1;
+	(void)snprintf(keys_dir, sizeof keys_dir, "%s/yett/keys.d", directory);
+	(void)snprintf(private_path, sizeof private_path, "%s/id", directory);
+	(void)snprintf(public_path, sizeof public_path, "%s.pub", private_path);
+	(void)snprintf(enrolled, sizeof enrolled, "%s/agent-1.pub", keys_dir);
+	return yett_key_generate(private_path, &error);
+}
+
+static int remove_key(void **state)
+{
+	(void)state;
+	(void)unlink(private_path);
+	(void)unlink(public_path);
+	(void)unlink(enrolled);
+	(void)rmdir(keys_dir);
+	*strrchr(keys_dir, '/') = '\0';
+	(void)rmdir(keys_dir);
+	return rmdir(directory);
+}
+
+static void an_enrolled_key_is_the_key_and_everybody_can_read_it(void **state)
+{
+	struct yett_error error = {0};
+	uint8_t a[YETT_KEY_SIZE], b[YETT_KEY_SIZE];
+	char line[256];
+	struct stat st;
+	mode_t mask = umask(077);
+
+	(void)state;
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
+	(void)umask(mask);
+	assert_int_equal(stat(enrolled, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0644);
+	assert_int_equal(yett_key_read_public(public_path, a, line, sizeof line, &error), 0);
+	assert_int_equal(yett_key_read_public(enrolled, b, line, sizeof line, &error), 0);
+	assert_memory_equal(a, b, sizeof a);
+}
+
+static void a_taken_name_is_refused(void **state)
+{
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), YETT_E_ALREADY_EXISTS);
+}
+
+static void a_secret_key_is_not_enrolled(void **state)
+{
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", private_path, &error), YETT_E_INVALID_REQUEST);
+	assert_int_not_equal(access(enrolled, F_OK), 0);
+}
+
+static void names_that_could_be_paths_are_refused(void **state)
+{
+	static const char *const names[] = {"", ".", "..", "a/b", "../x", "-x", "_x", "A", "a b", "ä", "a\n"};
+	char longest[66];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_false(keys_name_is_valid(names[i]));
+	memset(longest, 'a', 65);
+	longest[65] = '\0';
+	assert_false(keys_name_is_valid(longest));
+	longest[64] = '\0';
+	assert_true(keys_name_is_valid(longest));
+	assert_true(keys_name_is_valid("0.a_b-c"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_key, remove_key)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_enrolled_key_is_the_key_and_everybody_can_read_it),
+		TEST(a_taken_name_is_refused),
+		TEST(a_secret_key_is_not_enrolled),
+		cmocka_unit_test(names_that_could_be_paths_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

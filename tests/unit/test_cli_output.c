@@ -1,0 +1,147 @@
+/* What is printed: harmless text, valid JSON, sizes and times for people. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "cli/output.h"
+
+static char *printed;
+static size_t printed_length;
+
+static FILE *print_to(void)
+{
+	FILE *file;
+
+	free(printed);
+	printed = NULL;
+	file = open_memstream(&printed, &printed_length);
+	assert_non_null(file);
+	return file;
+}
+
+static int free_printed(void **state)
+{
+	(void)state;
+	free(printed);
+	printed = NULL;
+	return 0;
+}
+
+static const char *text(const char *input, bool lines)
+{
+	FILE *file = print_to();
+
+	output_text(file, input, lines);
+	assert_int_equal(fclose(file), 0);
+	return printed;
+}
+
+static const char *json(const char *input)
+{
+	FILE *file = print_to();
+
+	output_json_string(file, input);
+	assert_int_equal(fclose(file), 0);
+	return printed;
+}
+
+static void ordinary_text_is_printed_as_it_is(void **state)
+{
+	(void)state;
+	assert_string_equal(text("/home/jürgen/日本 'x' \\ \"y\" …", false), "/home/jürgen/日本 'x' \\ \"y\" …");
+	assert_string_equal(text("a\nb", true), "a\nb");
+	assert_string_equal(text(NULL, false), "");
+}
+
+static void what_a_terminal_would_act_on_is_not(void **state)
+{
+	(void)state;
+	assert_string_equal(text("\033[2Jx\r\n\a\x7f", false), "\\x1b[2Jx\\x0d\\x0a\\x07\\x7f");
+	assert_string_equal(text("\033\n", true), "\\x1b\n");
+	assert_string_equal(text("\xc2\x9b" "31m", false), "\\xc2\\x9b31m");	       /* CSI as one character */
+	assert_string_equal(text("a\xe2\x80\xae" "b", false), "a\\xe2\\x80\\xaeb");    /* right-to-left override */
+	assert_string_equal(text("\xff\xc3", false), "\\xff\\xc3");		       /* no UTF-8 */
+	assert_string_equal(text("\xc0\xaf\xed\xa0\x80", false), "\\xc0\\xaf\\xed\\xa0\\x80");
+}
+
+static void json_strings_are_escaped(void **state)
+{
+	(void)state;
+	assert_string_equal(json("plain"), "\"plain\"");
+	assert_string_equal(json("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\"");
+	assert_string_equal(json("ä日"), "\"ä日\"");
+	assert_string_equal(json("\xff" "a\xc3"), "\"\\ufffda\\ufffd\"");
+}
+
+static void an_error_becomes_a_json_object(void **state)
+{
+	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
+	FILE *file = print_to();
+
+	(void)state;
+	output_json_error(file, &error);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(printed, "{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
+				     "\"detail\":\"\",\"retryable\":false}");
+	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d"};
+	file = print_to();
+	output_json_error(file, &error);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(printed,
+			    "{\"code\":\"timeout\",\"reason\":null,\"message\":\"m\",\"detail\":\"d\",\"retryable\":true}");
+	error.code = YETT_OK;
+	file = print_to();
+	output_json_error(file, &error);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(printed, "null");
+}
+
+static void sizes_and_times_are_printed_in_their_largest_whole_unit(void **state)
+{
+	char out[64];
+
+	(void)state;
+	output_size(out, sizeof out, 64 << 20);
+	assert_string_equal(out, "64 MiB");
+	output_size(out, sizeof out, 1000);
+	assert_string_equal(out, "1000 bytes");
+	output_duration(out, sizeof out, 300);
+	assert_string_equal(out, "300ms");
+	output_duration(out, sizeof out, 2000);
+	assert_string_equal(out, "2s");
+	output_duration(out, sizeof out, 90000);
+	assert_string_equal(out, "90s");
+	output_duration(out, sizeof out, 7200000);
+	assert_string_equal(out, "2h");
+}
+
+static void every_code_has_a_short_name_of_its_own(void **state)
+{
+	(void)state;
+	for (int i = 0; i <= YETT_CODES_COUNT; i++) {
+		assert_string_not_equal(yett_error_code_name((enum yett_code)i), "unknown");
+		for (int j = 0; j < i; j++)
+			assert_string_not_equal(yett_error_code_name((enum yett_code)i), yett_error_code_name((enum yett_code)j));
+	}
+}
+
+#define TEST(name) cmocka_unit_test_teardown(name, free_printed)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(ordinary_text_is_printed_as_it_is),
+		TEST(what_a_terminal_would_act_on_is_not),
+		TEST(json_strings_are_escaped),
+		TEST(an_error_becomes_a_json_object),
+		TEST(sizes_and_times_are_printed_in_their_largest_whole_unit),
+		TEST(every_code_has_a_short_name_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

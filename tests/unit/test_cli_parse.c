@@ -1,0 +1,108 @@
+/* Times, shares, tmpfs and paths as they are written on the command line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/parse.h"
+
+static void durations_are_read_with_their_unit(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t ms;
+	} rows[] = {{"300ms", 300}, {"2s", 2000}, {"5m", 300000}, {"1h", 3600000}, {"720h", 2592000000}, {"01s", 1000}};
+	uint64_t ms;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(parse_duration(rows[i].text, &ms), 0);
+		assert_int_equal(ms, rows[i].ms);
+	}
+}
+
+static void other_durations_are_refused(void **state)
+{
+	static const char *const texts[] = {"", "1", "s", "-1s", "+1s", " 1s", "1s ", "1S", "1.5s", "1d", "0s", "0ms", "1ss",
+					    "721h", "99999999999999999999s", "18446744073709551615h",
+					    "11111111111111111111111111111111111111111s"};
+	uint64_t ms = 7;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_true(parse_duration(texts[i], &ms) < 0);
+	assert_int_equal(ms, 7);
+}
+
+static void paths_are_made_absolute_and_plain(void **state)
+{
+	static const struct {
+		const char *directory, *path, *result;
+	} rows[] = {{"/a/b", "c", "/a/b/c"},	{"/a/b", ".", "/a/b"},	    {"/a/b", "..", "/a"},   {"/a/b", "../../..", "/"},
+		    {"/a", "/x//y/./z/", "/x/y/z"}, {"/", "x", "/x"},	    {"/", ".", "/"},	    {"/a", "b/../c", "/a/c"},
+		    {"/a", "...", "/a/..."},	{"/a", "/", "/"},	    {"/a", "./.hidden", "/a/.hidden"}};
+	char *path;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(parse_path(rows[i].directory, rows[i].path, &path), 0);
+		assert_string_equal(path, rows[i].result);
+		free(path);
+	}
+	assert_int_equal(parse_path("/a", "", &path), -EINVAL);
+}
+
+static void shares_are_split_before_an_absolute_target(void **state)
+{
+	static const struct {
+		const char *text, *path, *target;
+	} rows[] = {{"src", "src", "/w/src"},	    {"/data:/mnt", "/data", "/mnt"}, {"a:b", "a:b", "/w/a:b"},
+		    {"a:b:/c", "a:b", "/c"},	    {".", ".", "/w"},		     {"../x:/", "../x", "/"},
+		    {"/a:/b:/c", "/a:/b", "/c"},    {"/data://x", "/data", "//x"}};
+	char *path, *target;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(parse_share("/w", rows[i].text, &path, &target), 0);
+		assert_string_equal(path, rows[i].path);
+		assert_string_equal(target, rows[i].target);
+		free(path);
+		free(target);
+	}
+	assert_int_equal(parse_share("/w", "", &path, &target), -EINVAL);
+	assert_int_equal(parse_share("/w", ":/x", &path, &target), -EINVAL);
+}
+
+static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
+{
+	static const char *const refused[] = {"", "x", "x:1M", "/x:", "/x:1X", "/x:0", "/x:1M:", ":1M"};
+	uint64_t bytes;
+	char *target;
+
+	(void)state;
+	assert_int_equal(parse_tmpfs("/scratch", &target, &bytes), 0);
+	assert_string_equal(target, "/scratch");
+	assert_int_equal(bytes, 0);
+	free(target);
+	assert_int_equal(parse_tmpfs("/scratch:64M", &target, &bytes), 0);
+	assert_string_equal(target, "/scratch");
+	assert_int_equal(bytes, 64 << 20);
+	free(target);
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_true(parse_tmpfs(refused[i], &target, &bytes) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(durations_are_read_with_their_unit),
+		cmocka_unit_test(other_durations_are_refused),
+		cmocka_unit_test(paths_are_made_absolute_and_plain),
+		cmocka_unit_test(shares_are_split_before_an_absolute_target),
+		cmocka_unit_test(tmpfs_have_a_target_and_perhaps_a_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

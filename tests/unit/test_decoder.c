@@ -1,0 +1,560 @@
+/*
+ * The real yett-decoder (at $YETT_DECODER), and decoders that lie: this program, executed with a lie for its empty_dir.
+ *
+ * Works as root and as an ordinary user; what only root can see or have is checked as root, and said if it is not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "helper/decoder/decoder.h"
+#include "protocol/codec.h"
+
+#define DECODER_ID 1879048193u
+#define LONG_MS    20000
+#define KEY_OF(c)  c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
+
+static struct message message;
+static char self[4096]; /* this program's path */
+static char empty_dir[] = "/tmp/yett-test-decoder-XXXXXX";
+
+static uid_t expected_id(void)
+{
+	return geteuid() == 0 ? DECODER_ID : geteuid();
+}
+
+static struct decoder start_real(void)
+{
+	struct decoder decoder;
+
+	assert_non_null(getenv("YETT_DECODER"));
+	assert_int_equal(decoder_start(getenv("YETT_DECODER"), DECODER_ID, DECODER_ID, empty_dir, &decoder), 0);
+	return decoder;
+}
+
+static int run(struct decoder *decoder, uint32_t kind, const void *bytes, size_t length, struct yett_error *error)
+{
+	struct decoder_task task = {.kind = kind, .bytes = bytes, .length = length, .timeout_ms = LONG_MS};
+
+	return decoder_run(decoder, &task, &message, error);
+}
+
+static int run_keys(struct decoder *decoder, const char *text, struct yett_error *error)
+{
+	return run(decoder, MESSAGE_KEYS, text, strlen(text), error);
+}
+
+static size_t make_body(uint8_t body[1024])
+{
+	size_t length;
+
+	memset(&message, 0, sizeof message);
+	message.kind = MESSAGE_CREATE;
+	assert_int_equal(message_add_text(&message, "build", &message.body.create.profile), 0);
+	message.body.create.shares_count = 1;
+	assert_int_equal(message_add_text(&message, "/work", &message.body.create.shares[0].target), 0);
+	assert_int_equal(message_encode(&message, body, 1024, &length), 0);
+	memset(&message, 0, sizeof message);
+	return length;
+}
+
+static void a_body_is_decoded_to_what_was_encoded(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	uint8_t body[1024];
+	size_t length = make_body(body);
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
+		assert_int_equal(message_compare(&message, body, length), 0);
+		assert_string_equal(message_text(&message, message.body.create.shares[0].target), "/work");
+	}
+}
+
+static void a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	uint8_t body[1024];
+	size_t length = make_body(body);
+
+	(void)state;
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, "\x80", 1, &error), YETT_E_PROTOCOL);
+	assert_int_equal(error.reason, YETT_R_MISSING_FIELD);
+	assert_string_equal(error.detail, "profile");
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, "", 0, &error), YETT_E_PROTOCOL);
+	assert_int_equal(error.reason, YETT_R_TRUNCATED);
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
+}
+
+static void a_body_of_the_largest_size_is_answered(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_free_ uint8_t *body = malloc(DECODER_INPUT_MAX + 1);
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_non_null(body);
+	memset(body, 0x91, DECODER_INPUT_MAX + 1);
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX, &error), YETT_E_PROTOCOL);
+	assert_int_equal(error.reason, YETT_R_DEPTH);
+	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX + 1, &error), -EMSGSIZE);
+}
+
+static void keys_of_a_file_are_read(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(run_keys(&decoder,
+				  "# my keys\n"
+				  "\n"
+				  "ed25519 " KEY_OF("A") " me@home: the first\n"
+				  "ed25519 " KEY_OF("/") "\n"
+				  "ed25519 AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
+				  &error),
+			 0);
+	assert_int_equal(message.kind, MESSAGE_KEYS);
+	assert_int_equal(message.body.keys.keys_count, 3);
+	for (size_t i = 0; i < 32; i++) {
+		assert_int_equal(message.body.keys.keys[0].key[i], 0);
+		assert_int_equal(message.body.keys.keys[1].key[i], i < 31 ? 0xff : 0xf0);
+		assert_int_equal(message.body.keys.keys[2].key[i], i + 1);
+	}
+	assert_int_equal(run_keys(&decoder, "", &error), 0);
+	assert_int_equal(message.body.keys.keys_count, 0);
+}
+
+static void a_bad_line_of_a_key_file_is_named(void **state)
+{
+	static const char *const lines[] = {
+		"ed25519",
+		"ed25519 ",
+		"ed25519 AAAA",
+		"rsa " KEY_OF("A"),
+		" ed25519 " KEY_OF("A"),
+		"ed25519  " KEY_OF("A"),
+		"ed25519\t" KEY_OF("A"),
+		"ED25519 " KEY_OF("A"),
+		"ed25519 " KEY_OF("A") "=",
+		"ed25519 " KEY_OF("A") "\r",
+		"ed25519 " KEY_OF("A") " a\x1b[2J",
+		"ed25519 " KEY_OF("-"),
+		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", /* a bit beyond the 32 bytes */
+		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* 33 bytes */
+		" # indented",
+	};
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		(void)snprintf(text, sizeof text, "# one\ned25519 " KEY_OF("A") "\n%s\n", lines[i]);
+		assert_int_equal(run_keys(&decoder, text, &error), YETT_E_INVALID_REQUEST);
+		assert_int_equal(error.reason, YETT_R_MALFORMED);
+		assert_true(strncmp(error.message, "line 3: ", 8) == 0);
+	}
+	assert_int_equal(run(&decoder, MESSAGE_KEYS, "\0", 1, &error), YETT_E_INVALID_REQUEST);
+}
+
+static void a_sixty_fifth_key_is_one_too_many(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	char text[8192] = "";
+
+	(void)state;
+	for (unsigned i = 0; i < MESSAGE_KEYS_MAX; i++)
+		(void)strcat(text, "ed25519 " KEY_OF("A") "\n");
+	assert_int_equal(run_keys(&decoder, text, &error), 0);
+	assert_int_equal(message.body.keys.keys_count, MESSAGE_KEYS_MAX);
+	(void)strcat(text, "ed25519 " KEY_OF("A") "\n");
+	assert_int_equal(run_keys(&decoder, text, &error), YETT_E_INVALID_REQUEST);
+	assert_string_equal(error.message, "line 65: more than 64 keys");
+}
+
+static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(kill(decoder.pid, SIGKILL), 0);
+	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+	assert_int_equal(error.code, YETT_E_HELPER_UNAVAILABLE);
+	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+}
+
+static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct decoder_task task = {.kind = MESSAGE_KEYS, .bytes = "", .timeout_ms = 50};
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(kill(decoder.pid, SIGSTOP), 0);
+	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -ETIMEDOUT);
+	assert_int_equal(error.code, YETT_E_HELPER_UNAVAILABLE);
+	task.timeout_ms = LONG_MS;
+	assert_int_equal(decoder_run(&decoder, &task, &message, &error), -EPIPE);
+}
+
+static void a_failed_stage_is_named(void **state)
+{
+	struct decoder decoder;
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(decoder_start(getenv("YETT_DECODER"), 0, DECODER_ID, empty_dir, &decoder), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
+	assert_string_equal(error.detail, "failed reading its arguments");
+	decoder_free(&decoder);
+	if (geteuid() != 0) {
+		print_message("not root: leaving the file system is not tried\n");
+		return;
+	}
+	assert_int_equal(decoder_start(getenv("YETT_DECODER"), DECODER_ID, DECODER_ID, "/does/not/exist", &decoder), 0);
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
+	assert_string_equal(error.detail, "failed leaving the file system");
+	decoder_free(&decoder);
+}
+
+static void a_decoder_that_is_not_there_cannot_be_started(void **state)
+{
+	struct decoder decoder;
+
+	(void)state;
+	assert_int_equal(decoder_start("/does/not/exist", DECODER_ID, DECODER_ID, empty_dir, &decoder), -ENOENT);
+	assert_int_equal(decoder.pidfd, -1);
+	decoder_free(&decoder);
+	decoder_free(NULL);
+}
+
+/* The value of a line of /proc/PID/status, without the white space before it. proc_pid_status(5) */
+static void read_status(pid_t pid, const char *name, char value[128])
+{
+	char path[64], line[256];
+	size_t length = strlen(name);
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	value[0] = '\0';
+	while (fgets(line, sizeof line, file))
+		if (strncmp(line, name, length) == 0 && line[length] == ':')
+			(void)snprintf(value, 128, "%s", line + length + 1 + strspn(line + length + 1, "\t "));
+	(void)fclose(file);
+	value[strcspn(value, "\n")] = '\0';
+}
+
+static void assert_status(pid_t pid, const char *name, const char *expected)
+{
+	char value[128];
+
+	read_status(pid, name, value);
+	if (strcmp(value, expected) != 0)
+		fail_msg("%s is '%s', not '%s'", name, value, expected);
+}
+
+static void a_ready_decoder_has_dropped_everything(void **state)
+{
+	static const char *const none[] = {"CapInh", "CapPrm", "CapEff", "CapAmb"};
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	char ids[128], before[128];
+
+	(void)state;
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	(void)snprintf(ids, sizeof ids, "%u\t%u\t%u\t%u", expected_id(), expected_id(), expected_id(), expected_id());
+	assert_status(decoder.pid, "Uid", ids);
+	assert_status(decoder.pid, "NoNewPrivs", "1");
+	read_status(getpid(), "Seccomp", before); /* strict mode cannot be entered from a filter: then it is one more */
+	assert_status(decoder.pid, "Seccomp", before[0] == '0' ? "1" : "2");
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		assert_status(decoder.pid, none[i], "0000000000000000");
+	if (geteuid() != 0) {
+		print_message("not root: bounding set, groups and gid are not checked\n");
+		return;
+	}
+	assert_status(decoder.pid, "CapBnd", "0000000000000000");
+	assert_status(decoder.pid, "Gid", ids);
+	assert_status(decoder.pid, "Groups", "");
+}
+
+/* In a process that already has a filter, as in a container: 0 if the decoder is locked in by one of its own. */
+static int decode_below_a_filter(void)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = 1, .filter = &allow};
+	struct decoder decoder;
+	struct yett_error error;
+	char mode[128];
+	uint8_t body[1024];
+	size_t length = make_body(body);
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return 1;
+	decoder = start_real();
+	if (run(&decoder, MESSAGE_CREATE, body, length, &error) != 0 || message_compare(&message, body, length) != 0)
+		return 2;
+	read_status(decoder.pid, "Seccomp", mode);
+	decoder_free(&decoder);
+	return strcmp(mode, "2") == 0 ? 0 : 3;
+}
+
+static void a_decoder_below_a_filter_adds_its_own(void **state)
+{
+	pid_t pid = fork();
+	int status;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(decode_below_a_filter());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void read_limit(pid_t pid, const char *name, char value[128])
+{
+	char path[64], line[256];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/limits", pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fgets(line, sizeof line, file))
+		if (strncmp(line, name, strlen(name)) == 0)
+			assert_int_equal(sscanf(line + strlen(name), "%127s", value), 1);
+	(void)fclose(file);
+}
+
+static void a_ready_decoder_can_reach_nothing(void **state)
+{
+	static const char *const zero[] = {"Max open files", "Max processes", "Max file size", "Max core file size"};
+	int leaked = open("/dev/null", O_RDONLY); /* without close-on-exec, as a careless monitor would */
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	char path[64], target[4096] = "";
+	const struct dirent *entry;
+	unsigned fds = 0;
+	DIR *dir;
+
+	(void)state;
+	assert_true(leaked >= 0);
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	(void)close(leaked);
+	if (geteuid() != 0) {
+		print_message("not root: an undumpable process shows its descriptors, limits and root to root alone\n");
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(zero); i++) {
+		read_limit(decoder.pid, zero[i], target);
+		assert_string_equal(target, "0");
+	}
+	(void)snprintf(path, sizeof path, "/proc/%d/root", decoder.pid);
+	assert_true(readlink(path, target, sizeof target - 1) > 0);
+	assert_string_equal(target, empty_dir);
+	(void)snprintf(path, sizeof path, "/proc/%d/fd", decoder.pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while ((entry = readdir(dir)))
+		fds += entry->d_name[0] != '.';
+	(void)closedir(dir);
+	assert_int_equal(fds, 1);
+}
+
+static void a_decoder_ends_with_its_monitor(void **state)
+{
+	struct decoder decoder = start_real();
+	struct yett_error error = {0};
+	siginfo_t info = {0};
+
+	(void)state;
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	decoder.socket = fd_close(decoder.socket); /* all that it sees of the monitor's end */
+	assert_int_equal(waitid(P_PID, (id_t)decoder.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(info.si_code, CLD_EXITED);
+	assert_int_equal(info.si_status, 0);
+	decoder_free(&decoder);
+}
+
+static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(run(&decoder, MESSAGE_EXEC, "\x80", 1, &error), -EPIPE);
+	(void)poll(&(struct pollfd){.fd = decoder.pidfd, .events = POLLIN}, 1, LONG_MS);
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0); /* it was ready */
+	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+}
+
+/* X(name, status, body_size, arena_used, what follows) of an answer to a MESSAGE_KEYS. */
+#define LIES(X)                                                                 \
+	X("status", 7, sizeof(struct message_keys), 0)                          \
+	X("small-body", 0, sizeof(struct message_keys) - 1, 0)                  \
+	X("large-body", 0, UINT32_MAX, 0)                                       \
+	X("body-of-a-create", 0, sizeof(struct message_create), 0)              \
+	X("large-arena", 0, sizeof(struct message_keys), MESSAGE_ARENA_MAX + 1) \
+	X("largest-arena", 0, sizeof(struct message_keys), UINT32_MAX)          \
+	X("error-size", 1, sizeof(struct yett_error) + 1, 0)                    \
+	X("error-arena", 1, sizeof(struct yett_error), 1)                       \
+	X("error-code", 1, sizeof(struct yett_error), 0)                        \
+	X("error-reason", 1, sizeof(struct yett_error), 0)                      \
+	X("error-text", 1, sizeof(struct yett_error), 0)                        \
+	X("too-many-keys", 0, sizeof(struct message_keys), 0)                   \
+	X("half-an-answer", 0, sizeof(struct message_keys), 0)                  \
+	X("unasked", 0, 0, 0)                                                   \
+	X("ready", 0, 0, 0)
+
+static void write_all(const void *bytes, size_t size)
+{
+	if (write(STDIN_FILENO, bytes, size) != (ssize_t)size)
+		_exit(1);
+}
+
+/* What follows the head of the answer. */
+static void write_lie(const char *lie)
+{
+	struct yett_error error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_RANGE};
+
+	memset(error.message, 'm', sizeof error.message);
+	memset(error.detail, 'd', sizeof error.detail);
+	if (strcmp(lie, "error-code") == 0)
+		error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
+	if (strcmp(lie, "error-reason") == 0)
+		error.reason = (enum yett_reason)-1;
+	message.body.keys.keys_count = MESSAGE_KEYS_MAX + 1;
+	if (strcmp(lie, "too-many-keys") == 0)
+		write_all(&message.body, sizeof message.body.keys);
+	else if (strcmp(lie, "half-an-answer") == 0)
+		write_all(&message, 100);
+	else
+		write_all(&error, sizeof error);
+}
+
+/* The body of a lying decoder. */
+static int lie(const char *which)
+{
+	struct decoder_question question;
+
+	write_all(strcmp(which, "ready") == 0 ? "r" : "R", 1);
+	if (strcmp(which, "unasked") == 0)
+		write_all("an answer before the question", 29);
+	while (read(STDIN_FILENO, &question, sizeof question) == sizeof question) {
+#define X(name, status, body_size, arena_used)                                                    \
+	if (strcmp(which, name) == 0)                                                             \
+		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used},    \
+			  sizeof(struct decoder_answer));
+		LIES(X)
+#undef X
+		write_lie(which);
+		if (strcmp(which, "half-an-answer") == 0)
+			return 0;
+	}
+	return 0;
+}
+
+static int run_lie(const char *which, struct yett_error *error)
+{
+	_cleanup_(decoder_free) struct decoder decoder;
+	char canary[64];
+	int r;
+
+	assert_int_equal(decoder_start(self, DECODER_ID, DECODER_ID, which, &decoder), 0);
+	r = decoder_wait_ready(&decoder, LONG_MS, error);
+	if (r == 0 && strcmp(which, "unasked") == 0)
+		(void)poll(&(struct pollfd){.fd = decoder.socket, .events = POLLIN}, 1, LONG_MS);
+	memset(&message, 0x5a, sizeof message);
+	memset(canary, 0x5a, sizeof canary);
+	if (r == 0)
+		r = run_keys(&decoder, "", error);
+	assert_memory_equal((uint8_t *)&message.body + sizeof(struct message_keys), canary, sizeof canary);
+	return r;
+}
+
+static void a_decoder_that_lies_is_found_out(void **state)
+{
+	struct yett_error error;
+
+	(void)state;
+#define X(name, ...)                                                                          \
+	if (strcmp(name, "error-text") != 0 && strcmp(name, "half-an-answer") != 0) {         \
+		int r = run_lie(name, &error);                                                \
+                                                                                              \
+		if (r != -EPROTO || error.code != YETT_E_HELPER_UNAVAILABLE)                  \
+			fail_msg("the lie '%s' gave %d", name, r);                            \
+	}
+	LIES(X)
+#undef X
+	assert_int_equal(run_lie("half-an-answer", &error), -EPIPE);
+}
+
+static void texts_of_a_decoder_that_do_not_end_are_ended(void **state)
+{
+	struct yett_error error;
+
+	(void)state;
+	assert_int_equal(run_lie("error-text", &error), YETT_E_PROTOCOL);
+	assert_int_equal(error.reason, YETT_R_RANGE);
+	assert_int_equal(strlen(error.message), sizeof error.message - 1);
+	assert_int_equal(strlen(error.detail), sizeof error.detail - 1);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_body_is_decoded_to_what_was_encoded),
+		cmocka_unit_test(a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded),
+		cmocka_unit_test(a_body_of_the_largest_size_is_answered),
+		cmocka_unit_test(keys_of_a_file_are_read),
+		cmocka_unit_test(a_bad_line_of_a_key_file_is_named),
+		cmocka_unit_test(a_sixty_fifth_key_is_one_too_many),
+		cmocka_unit_test(a_killed_decoder_is_an_error_and_is_not_asked_again),
+		cmocka_unit_test(a_hung_decoder_is_given_up_on_at_the_deadline),
+		cmocka_unit_test(a_failed_stage_is_named),
+		cmocka_unit_test(a_decoder_that_is_not_there_cannot_be_started),
+		cmocka_unit_test(a_ready_decoder_has_dropped_everything),
+		cmocka_unit_test(a_decoder_below_a_filter_adds_its_own),
+		cmocka_unit_test(a_ready_decoder_can_reach_nothing),
+		cmocka_unit_test(a_decoder_ends_with_its_monitor),
+		cmocka_unit_test(a_task_that_is_not_its_own_ends_the_decoder),
+		cmocka_unit_test(a_decoder_that_lies_is_found_out),
+		cmocka_unit_test(texts_of_a_decoder_that_do_not_end_are_ended),
+	};
+	int r;
+
+	if (argc == 4)
+		return lie(argv[3]);
+	if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+		return 1;
+	if (!mkdtemp(empty_dir) || chmod(empty_dir, 0755) < 0)
+		return 1;
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	(void)rmdir(empty_dir);
+	return r;
+}

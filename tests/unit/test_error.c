@@ -1,0 +1,65 @@
+/* Codes, reasons and their texts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+
+static void every_code_has_its_own_number_and_text(void **state)
+{
+	bool seen[64] = {false};
+
+	(void)state;
+#define X(name, number, retryable, text)                              \
+	assert_true((number) > 0 && (number) < 64);                   \
+	assert_false(seen[number]);                                   \
+	seen[number] = true;                                          \
+	assert_string_equal(error_code_text(YETT_E_##name), text);    \
+	assert_int_equal(error_code_retryable(YETT_E_##name), retryable);
+	YETT_CODES(X)
+#undef X
+}
+
+static void every_reason_has_its_own_number_and_name(void **state)
+{
+	bool seen[128] = {false};
+
+	(void)state;
+#define X(name, number, short_name, text)                                           \
+	assert_true((number) > 0 && (number) < 128);                                \
+	assert_false(seen[number]);                                                 \
+	seen[number] = true;                                                        \
+	assert_string_equal(error_reason_short_name(YETT_R_##name), short_name);    \
+	assert_string_equal(error_reason_text(YETT_R_##name), text);
+	YETT_REASONS(X)
+#undef X
+}
+
+static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
+{
+	struct yett_error e = {0};
+	char long_text[1000];
+
+	(void)state;
+	memset(long_text, 'x', sizeof long_text - 1);
+	long_text[sizeof long_text - 1] = '\0';
+	error_detail(&e, "old");
+	assert_int_equal(error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "%s", long_text), YETT_E_TIMEOUT);
+	assert_int_equal(strlen(e.message), sizeof e.message - 1);
+	assert_string_equal(e.detail, "");
+	assert_int_equal(error_set(NULL, YETT_E_TIMEOUT, YETT_R_NONE, "nobody reads it"), YETT_E_TIMEOUT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_code_has_its_own_number_and_text),
+		cmocka_unit_test(every_reason_has_its_own_number_and_name),
+		cmocka_unit_test(a_long_message_is_cut_and_the_old_detail_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* The configuration packet of init, and how failures to start are worded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helper/init/launch.h"
+#include "helper/init/start.h"
+
+static struct init_config config;
+
+static size_t length(void)
+{
+	return offsetof(struct init_config, data) + config.data_used;
+}
+
+static void add(const void *data, size_t size)
+{
+	memcpy(config.data + config.data_used, data, size);
+	config.data_used += (uint32_t)size;
+}
+
+/* Two instructions for init, one for commands, two variables. */
+static int fill(void **state)
+{
+	static const struct sock_filter filter[3];
+
+	(void)state;
+	memset(&config, 0, sizeof config);
+	add(filter, sizeof filter);
+	add("A=1\0B=2", 8);
+	config.init_filter_count = 2;
+	config.command_filter_count = 1;
+	config.env_count = 2;
+	return 0;
+}
+
+static void a_complete_configuration_is_taken(void **state)
+{
+	(void)state;
+	assert_int_equal(start_check_config(&config, length()), 0);
+	memset(&config, 0, sizeof config);
+	assert_int_equal(start_check_config(&config, length()), 0); /* no filter, no environment */
+}
+
+static void a_cut_or_extended_configuration_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(start_check_config(&config, 0), -EBADMSG);
+	assert_int_equal(start_check_config(&config, offsetof(struct init_config, data) - 1), -EBADMSG);
+	assert_int_equal(start_check_config(&config, length() - 1), -EBADMSG);
+	assert_int_equal(start_check_config(&config, length() + 1), -EBADMSG);
+	config.data_used = INIT_DATA_MAX + 1;
+	assert_int_equal(start_check_config(&config, length()), -EBADMSG);
+}
+
+static void every_count_is_bounded(void **state)
+{
+	uint32_t *const counts[] = {&config.groups_count,      &config.rlimits_count,        &config.env_count,
+				    &config.init_filter_count, &config.command_filter_count, &config.fds_present};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		(void)fill(NULL);
+		*counts[i] = UINT32_MAX;
+		assert_int_equal(start_check_config(&config, length()), -EBADMSG);
+	}
+}
+
+static void counts_that_do_not_match_the_data_are_refused(void **state)
+{
+	uint32_t *const counts[] = {&config.env_count, &config.init_filter_count, &config.command_filter_count};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+		for (int change = -1; change <= 1; change += 2) {
+			(void)fill(NULL);
+			*counts[i] += (uint32_t)change;
+			assert_int_equal(start_check_config(&config, length()), -EBADMSG);
+		}
+}
+
+static void a_variable_without_its_end_is_refused(void **state)
+{
+	(void)state;
+	config.data[config.data_used - 1] = 'x';
+	assert_int_equal(start_check_config(&config, length()), -EBADMSG);
+}
+
+static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
+{
+	struct yett_error error;
+
+	(void)state;
+	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT}, &error);
+	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
+	assert_string_equal(error.message, "the command was not found");
+	assert_string_equal(error.detail, "errno=2 No such file or directory");
+	launch_describe(&(struct launch_failure){.step = 7, .error = EISDIR}, &error);
+	assert_string_equal(error.message, "the command is a directory");
+	launch_describe(&(struct launch_failure){.step = 7, .error = EIO}, &error);
+	assert_string_equal(error.message, "the command could not be executed");
+}
+
+static void a_failure_before_that_names_the_step(void **state)
+{
+	struct yett_error error;
+
+	(void)state;
+	launch_describe(&(struct launch_failure){.step = 5, .error = ENOENT}, &error);
+	assert_string_equal(error.message, "the working-directory of the command could not be set");
+	assert_string_equal(error.detail, "step=working-directory errno=2 No such file or directory");
+}
+
+/* The child writes the record, and the child is not trusted to be well: a killed one may have written rubbish. */
+static void a_record_of_rubbish_is_worded_all_the_same(void **state)
+{
+	struct yett_error error;
+
+	(void)state;
+	launch_describe(&(struct launch_failure){.step = UINT32_MAX, .error = INT32_MAX}, &error);
+	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
+	launch_describe(&(struct launch_failure){.step = 0, .error = INT32_MIN}, &error);
+	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_complete_configuration_is_taken, fill),
+		cmocka_unit_test_setup(a_cut_or_extended_configuration_is_refused, fill),
+		cmocka_unit_test(every_count_is_bounded),
+		cmocka_unit_test(counts_that_do_not_match_the_data_are_refused),
+		cmocka_unit_test_setup(a_variable_without_its_end_is_refused, fill),
+		cmocka_unit_test(a_failure_to_execute_can_be_mapped_by_a_shell),
+		cmocka_unit_test(a_failure_before_that_names_the_step),
+		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
+	};
+
+	return cmocka_run_group_tests_name("init: start", tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* The plan as a container, and as the text that a person reads. */
+#include "tests/unit/decide.h"
+
+static void a_text_outside_the_arena_is_the_empty_one(void **state)
+{
+	struct plan *plan = calloc(1, sizeof *plan);
+	struct plan_text text = {0};
+
+	(void)state;
+	assert_string_equal(plan_text(plan, text), "");
+	assert_int_equal(plan_add_text(plan, "abc", &text), 0);
+	assert_int_equal(text.offset, 1);
+	assert_string_equal(plan_text(plan, text), "abc");
+	assert_string_equal(plan_text(plan, (struct plan_text){0}), "");
+	assert_string_equal(plan_text(plan, (struct plan_text){5}), "");
+	assert_string_equal(plan_text(plan, (struct plan_text){UINT32_MAX}), "");
+	/* As another process could have made it: used beyond its size, and without an end. */
+	memset(plan->arena, 'x', sizeof plan->arena);
+	plan->arena_used = UINT32_MAX;
+	assert_string_equal(plan_text(plan, (struct plan_text){PLAN_ARENA_MAX - 1}), "");
+	assert_int_equal(plan_add_text(plan, "abc", &text), -ENOSPC);
+	free(plan);
+}
+
+static void a_full_plan_takes_no_more(void **state)
+{
+	struct plan *plan = calloc(1, sizeof *plan);
+	struct plan_text text = {0};
+	char half[PLAN_ARENA_MAX / 2];
+
+	(void)state;
+	memset(half, 'y', sizeof half);
+	half[sizeof half - 1] = '\0';
+	assert_int_equal(plan_add_text(plan, half, &text), 0);
+	assert_int_equal(plan_add_text(plan, half, &text), -ENOSPC);
+	assert_int_equal(plan_add_text(plan, half + 1, &text), 0);
+	assert_int_equal(plan->arena_used, PLAN_ARENA_MAX);
+	assert_int_equal(plan_add_text(plan, "", &text), 0);
+	assert_int_equal(plan_add_text(plan, "z", &text), -ENOSPC);
+	for (int i = 0; i < PLAN_STEPS_MAX; i++)
+		assert_non_null(plan_add_step(plan, PLAN_MASK));
+	assert_null(plan_add_step(plan, PLAN_MASK));
+	free(plan);
+}
+
+static void every_step_has_a_name(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < PLAN_STEP_KINDS; kind++)
+		assert_true(strlen(plan_step_name(kind)) > 1);
+	assert_string_equal(plan_step_name(PLAN_READ_ONLY), "read-only");
+	assert_string_equal(plan_step_name(PLAN_STEP_KINDS), "unknown step");
+}
+
+static const char expected[] =
+	"sandbox 00112233445566ff: profile default (built-in:1), grant users (built-in:9)\n"
+	"caller uid 1000, gid 1000, groups 27\n"
+	"  1 slot           sandboxes of this user at most 3\n"
+	"  2 cgroup         memory 512M, cpus 1.5, weight 100, pids unlimited; the user's together: memory 2G, cpus unlimited, pids 9\n"
+	"  3 ids\n"
+	"  4 template       default\n"
+	"  5 root           size 64M, home /home/alice\n"
+	"  6 etc            user alice, group staff, shell /bin/sh\n"
+	"  7 tmpfs          /scratch, size 1M, mode 1777\n"
+	"  8 share          /w\\x0aork\\xc3\\xa9, descriptor 2, writable, from /srv /home\n"
+	"  9 share          /all, descriptor 0, read-only\n"
+	" 10 host           /data, from /usr/share, read-only (built-in:4)\n"
+	" 11 mask           /proc/keys, where it exists\n"
+	" 12 hostname       box\n"
+	" 13 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
+	"unlimited, cpu-time 10, stack 8M, core 0\n"
+	" 14 init           HOME=/home/alice LANG=C.UTF-8\n";
+
+static struct plan_text add(struct plan *plan, const char *string)
+{
+	struct plan_text text;
+
+	assert_int_equal(plan_add_text(plan, string, &text), 0);
+	return text;
+}
+
+static struct plan *example(void)
+{
+	static const uint32_t plain[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_IDS, PLAN_TEMPLATE, PLAN_ROOT, PLAN_ETC};
+	struct plan *plan = calloc(1, sizeof *plan);
+	struct plan_step *step = NULL;
+
+	strcpy(plan->id, "00112233445566ff");
+	plan->caller_uid = plan->caller_gid = 1000;
+	plan->groups[0] = 27;
+	plan->groups_count = 1;
+	plan->capabilities = 0x21;
+	plan->sandboxes_max = 3;
+	plan->limits = (struct plan_limits){.memory_bytes = 512 << 20, .cpu_millis = 1500, .cpu_weight = 100, .files = 64,
+					    .cpu_seconds = 10, .stack_bytes = 8 << 20};
+	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
+	plan->umask = 022;
+	plan->nice = -1;
+	plan->user_name = add(plan, "alice");
+	plan->group_name = add(plan, "staff");
+	plan->home = add(plan, "/home/alice");
+	plan->shell = add(plan, "/bin/sh");
+	plan->env[plan->env_count++] = add(plan, "HOME=/home/alice");
+	plan->env[plan->env_count++] = add(plan, "LANG=C.UTF-8");
+	plan->profile_name = add(plan, "default");
+	plan->profile_place = add(plan, "built-in:1");
+	plan->grant_name = add(plan, "users");
+	plan->grant_place = add(plan, "built-in:9");
+	for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+		step = plan_add_step(plan, plain[i]);
+	plan->steps[4].size_bytes = 64 << 20;
+	step = plan_add_step(plan, PLAN_TMPFS);
+	step->target = add(plan, "/scratch");
+	step->size_bytes = 1 << 20;
+	step->mode = 01777;
+	step = plan_add_step(plan, PLAN_SHARE);
+	step->target = add(plan, "/w\nork\303\251");
+	step->source = add(plan, "/srv\n/home");
+	step->writable = true;
+	step->fd = 2;
+	step = plan_add_step(plan, PLAN_SHARE);
+	step->target = add(plan, "/all");
+	step->source = add(plan, "*");
+	step = plan_add_step(plan, PLAN_HOST);
+	step->target = add(plan, "/data");
+	step->source = add(plan, "/usr/share");
+	step->from = add(plan, "built-in:4");
+	step = plan_add_step(plan, PLAN_MASK);
+	step->target = add(plan, "/proc/keys");
+	step->optional = true;
+	plan_add_step(plan, PLAN_HOSTNAME)->source = add(plan, "box");
+	(void)plan_add_step(plan, PLAN_IDENTITY);
+	(void)plan_add_step(plan, PLAN_INIT);
+	return plan;
+}
+
+static void a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys(void **state)
+{
+	struct plan *plan = example();
+	char *text = NULL;
+	size_t length = 0;
+
+	(void)state;
+	assert_int_equal(plan_print(plan, &text, &length), 0);
+	assert_string_equal(text, expected);
+	assert_int_equal(length, sizeof expected - 1);
+	free(text);
+	free(plan);
+}
+
+static void a_plan_with_numbers_out_of_range_still_prints(void **state)
+{
+	struct plan *plan = calloc(1, sizeof *plan);
+	char *text = NULL;
+	size_t length = 0;
+
+	(void)state;
+	memset(plan, 0xff, sizeof *plan);
+	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++)
+		plan->steps[i].writable = plan->steps[i].optional = false; /* no other byte is a bool */
+	plan->id[0] = '\0';
+	plan->steps_count = UINT32_MAX;
+	assert_int_equal(plan_print(plan, &text, &length), 0);
+	assert_non_null(strstr(text, "512 unknown step"));
+	free(text);
+	free(plan);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_text_outside_the_arena_is_the_empty_one),
+		cmocka_unit_test(a_full_plan_takes_no_more),
+		cmocka_unit_test(every_step_has_a_name),
+		cmocka_unit_test(a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys),
+		cmocka_unit_test(a_plan_with_numbers_out_of_range_still_prints),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+/* The plan of a decision: its order, its values, and what is refused. */
+#include "tests/unit/decide.h"
+
+#define GRANT "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} share_rw = {\"/srv\"} max_sandboxes = 3 user_pids = 9 }\n"
+#define PLAIN "profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M }\n" GRANT
+
+static const char *text(const struct decide *d, struct plan_text t)
+{
+	return plan_text(&d->plan, t);
+}
+
+static const struct plan_step *find(const struct decide *d, const char *target)
+{
+	for (uint32_t i = 0; i < d->plan.steps_count; i++)
+		if (strcmp(text(d, d->plan.steps[i].target), target) == 0)
+			return &d->plan.steps[i];
+	fail_msg("no step for %s", target);
+	return NULL;
+}
+
+static void refused(struct decide *d, const char *message, const char *detail)
+{
+	int r = decide_plan(d);
+
+	if (r != YETT_E_INVALID_REQUEST || !strstr(d->error.message, message) || !strstr(d->error.detail, detail))
+		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
+}
+
+static void the_steps_stand_in_their_order(void **state)
+{
+	struct decide *d = *state;
+	uint32_t last = 0;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_RO, "/work/a");
+	decide_tmpfs(d, "/work", 1u << 20);
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(d->plan.id, DECIDE_ID);
+	for (uint32_t i = 0; i < d->plan.steps_count; i++) {
+		assert_true(d->plan.steps[i].kind >= last);
+		last = d->plan.steps[i].kind;
+	}
+	assert_int_equal(d->plan.steps[0].kind, PLAN_SLOT);
+	assert_int_equal(last, PLAN_INIT);
+}
+
+static void parents_are_mounted_before_children_whatever_the_order_asked(void **state)
+{
+	static const char *const expected[] = {"/a", "/b", "/a/x", "/b/x", "/a/x/y"};
+	struct decide *d = *state;
+	size_t n = 0;
+
+	decide_policy(d, "profile \"default\" { share_ro = {\"/usr/share:/b/x\"} tmpfs = {\"/a:2M\"} }\n" GRANT);
+	decide_share(d, 1, SHARE_RW, "/a/x/y");
+	decide_share(d, 0, SHARE_RW, "/a/x");
+	decide_tmpfs(d, "/b", 0);
+	assert_int_equal(decide_plan(d), 0);
+	for (uint32_t i = 0; i < d->plan.steps_count; i++) {
+		const struct plan_step *step = &d->plan.steps[i];
+
+		if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
+			assert_string_equal(text(d, step->target), expected[n++]);
+	}
+	assert_int_equal(n, ARRAY_SIZE(expected));
+	assert_int_equal(find(d, "/a")->size_bytes, 2 << 20);
+	assert_int_equal(find(d, "/a")->mode, 01777);
+	assert_int_equal(find(d, "/b")->size_bytes, 256 << 20);
+	assert_int_equal(find(d, "/a/x/y")->fd, 1);
+	assert_true(find(d, "/a/x/y")->writable);
+	assert_string_equal(text(d, find(d, "/b/x")->source), "/usr/share");
+	assert_non_null(strstr(text(d, find(d, "/b/x")->from), "/c:1"));
+	assert_string_equal(text(d, find(d, "/b")->from), "");
+}
+
+static void a_share_carries_the_directories_it_must_lie_below(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_RO, "/r");
+	decide_share(d, 1, SHARE_RW, "/w");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, find(d, "/r")->source), "/usr\n/srv");
+	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
+	assert_int_equal(d->plan.share_fds, 2);
+	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\", \"*\"} share_rw = {\"/srv\"} }");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, find(d, "/r")->source), "*");
+	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
+}
+
+static void a_target_that_is_none_is_refused(void **state)
+{
+	static const struct {
+		const char *target, *message;
+	} cases[] = {
+		{"", "is not an absolute path"}, {"work", "is not an absolute path"}, {"/", "the root itself"},
+		{"//", "empty component"}, {"/a//b", "empty component"}, {"/a/", "empty component"},
+		{"/../x", "component . or .."}, {"/a/./b", "component . or .."}, {"/a/..", "component . or .."},
+		{"/proc", "nothing is mounted"}, {"/proc/self", "nothing is mounted"}, {"/sys/fs", "nothing is mounted"},
+		{"/dev/shm", "nothing is mounted"}, {"/dev", "nothing is mounted"}, {"/etc/passwd", "nothing is mounted"},
+		{"/etc/group", "nothing is mounted"}, {"/run/yett/x", "nothing is mounted"}, {"/etc", "would hide"},
+		{"/run", "would hide"}, {"/usr", "would hide a system directory"}, {"/opt", "would hide a system directory"},
+		{"/opt/tools", "would hide a system directory"}, {"/opt/tools/bin", "would hide a system directory"},
+		{"/a\nb", "control character"},
+		{"/tmp", NULL}, {"/tmp/x", NULL}, {"/usr/src", NULL}, {"/opt/other", NULL}, {"/procs", NULL}, {"/home/alice", NULL},
+		{"/etc/myconf", NULL}, {"/run/user", NULL}, {"/...", NULL},
+	};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int as_tmpfs = 0; as_tmpfs < 2; as_tmpfs++) {
+			decide_reset(d);
+			if (as_tmpfs)
+				decide_tmpfs(d, cases[i].target, 0);
+			else
+				decide_share(d, 0, SHARE_RO, cases[i].target);
+			if (cases[i].message)
+				refused(d, cases[i].message, as_tmpfs ? "tmpfs[0]" : "shares[0]");
+			else
+				assert_int_equal(decide_plan(d), 0);
+		}
+}
+
+static void a_long_target_is_refused(void **state)
+{
+	struct decide *d = *state;
+	char target[5000];
+
+	decide_policy(d, PLAIN);
+	memset(target, 'x', sizeof target);
+	target[0] = '/';
+	target[300] = '\0';
+	decide_share(d, 0, SHARE_RO, target);
+	refused(d, "component that is too long", "shares[0]");
+	assert_non_null(strstr(d->error.message, "xxx...'"));
+	for (size_t i = 0; i < sizeof target; i += 100)
+		target[i] = '/';
+	target[4500] = '\0';
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RO, target);
+	refused(d, "is too long", "shares[0]");
+}
+
+static void two_mounts_on_one_target_are_refused(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { share_ro = {\"/usr/share:/data\"} }\n" GRANT);
+	decide_share(d, 0, SHARE_RO, "/work");
+	decide_tmpfs(d, "/work", 0);
+	refused(d, "'/work' is the target of two mounts", "tmpfs[0]");
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RO, "/data");
+	refused(d, "'/data' is the target of two mounts", "shares[0]");
+}
+
+static void every_descriptor_is_one_share(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_RO, "/a");
+	decide_share(d, 0, SHARE_RO, "/b");
+	refused(d, "'/b' names a descriptor", "shares[1]");
+	decide_reset(d);
+	decide_share(d, 1, SHARE_RO, "/a");
+	refused(d, "'/a' names a descriptor", "shares[0]");
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RO, "/a");
+	d->verified.fd_count = 2;
+	refused(d, "one share for each descriptor", "shares");
+	decide_reset(d);
+	d->verified.fd_count = 1;
+	refused(d, "one share for each descriptor", "shares");
+}
+
+static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { mask = {\"/work/a/secret\"} read_only = {\"/work/.git\"} }\n" GRANT);
+	decide_share(d, 0, SHARE_RW, "/work");
+	refused(d, "'/work/a/secret' cannot be kept from a program", "mask of the profile");
+	/* Pinned by a mount of its own, or not writable at all: fine. */
+	decide_share(d, 1, SHARE_RW, "/work/a");
+	assert_int_equal(decide_plan(d), 0);
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RO, "/work");
+	assert_int_equal(decide_plan(d), 0);
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, "/work/a");
+	assert_int_equal(decide_plan(d), 0);
+	/* A read-only share is protected in the same way. */
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, "/src");
+	decide_share(d, 1, SHARE_RO, "/src/vendor/lib");
+	refused(d, "'/src/vendor/lib' cannot be kept", "read-only share");
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, "/src");
+	decide_share(d, 1, SHARE_RO, "/src/vendor");
+	decide_share(d, 2, SHARE_RO, "/src/vendor/x/y");
+	assert_int_equal(decide_plan(d), 0);
+	decide_reset(d);
+	decide_tmpfs(d, "/t", 0);
+	decide_share(d, 0, SHARE_RO, "/t/a/b");
+	refused(d, "'/t/a/b' cannot be kept", "read-only share");
+}
+
+static void proc_is_masked_before_what_the_profile_masks(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { mask = {\"/srv/x\"} read_only = {\"/opt/y\"} }\n" GRANT);
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(find(d, "/proc/kcore")->kind, PLAN_MASK);
+	assert_int_equal(find(d, "/proc/sysrq-trigger")->kind, PLAN_MASK);
+	assert_int_equal(find(d, "/proc/sys")->kind, PLAN_READ_ONLY);
+	assert_true(find(d, "/proc/sys")->optional);
+	assert_true(find(d, "/srv/x") > find(d, "/proc/timer_list"));
+	assert_int_equal(find(d, "/srv/x")->kind, PLAN_MASK);
+	assert_true(find(d, "/opt/y") > find(d, "/proc/sys"));
+	assert_true(find(d, "/opt/y") < find(d, "/proc/acpi"));
+}
+
+static bool has_env(const struct decide *d, const char *entry)
+{
+	for (uint32_t i = 0; i < d->plan.env_count; i++)
+		if (strcmp(text(d, d->plan.env[i]), entry) == 0)
+			return true;
+	return false;
+}
+
+static void names_and_environment_are_the_callers(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { environment = {\"PATH=/bin\", \"USER=me\"} umask = 077 nice = 3 }\n" GRANT);
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, d->plan.user_name), "alice");
+	assert_string_equal(text(d, d->plan.group_name), "staff");
+	assert_string_equal(text(d, d->plan.home), "/home/alice");
+	assert_string_equal(text(d, d->plan.shell), "/bin/bash");
+	assert_int_equal(d->plan.env_count, 5);
+	assert_true(has_env(d, "HOME=/home/alice") && has_env(d, "LOGNAME=alice") && has_env(d, "SHELL=/bin/bash"));
+	assert_true(has_env(d, "USER=me") && has_env(d, "PATH=/bin"));
+	assert_int_equal(d->plan.umask, 077);
+	assert_int_equal(d->plan.nice, 3);
+	assert_int_equal(d->plan.sandboxes_max, 3);
+	assert_int_equal(d->plan.user_limits.pids, 9);
+	assert_int_equal(d->plan.groups_count, 2);
+	assert_int_equal(d->plan.groups[1], 100);
+	assert_int_equal(d->plan.policy_generation, d->policy->generation);
+}
+
+static void names_that_would_break_passwd_are_replaced(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	strcpy(d->peer.user_name, "x:0:0::/:/bin/sh\nroot");
+	d->peer.group_name[0] = d->peer.shell[0] = '\0';
+	strcpy(d->peer.home, "/home/a:b");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, d->plan.user_name), "user");
+	assert_string_equal(text(d, d->plan.group_name), "user");
+	assert_string_equal(text(d, d->plan.home), "/");
+	assert_string_equal(text(d, d->plan.shell), "/bin/sh");
+}
+
+static void a_home_is_made_only_where_it_can_be_private(void **state)
+{
+	static const struct {
+		const char *home, *expected;
+	} cases[] = {
+		{"/root", "/root"}, {"/var/lib/svc", "/var/lib/svc"}, {"/usr/sbin", "/"}, {"/proc/1", "/"}, {"/", "/"}, {"", "/"},
+		{"relative", "/"}, {"/a/../b", "/"}, {"/etc/skel", "/"}, {"/dev", "/"},
+	};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		strcpy(d->peer.home, cases[i].home);
+		assert_int_equal(decide_plan(d), 0);
+		assert_string_equal(text(d, d->plan.home), cases[i].expected);
+	}
+	strcpy(d->peer.home, "/home/alice");
+	decide_policy(d, "profile \"default\" { private_home = false }\n" GRANT);
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, d->plan.home), "/");
+	decide_policy(d, "profile \"default\" { identity = root }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_root = true }\n");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, d->plan.home), "/root");
+	assert_string_equal(text(d, d->plan.user_name), "root");
+	assert_int_equal(d->plan.identity, PLAN_IDENTITY_ROOT);
+}
+
+static void a_host_name_of_the_request_is_checked(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	assert_int_equal(decide_plan(d), 0);
+	d->request.body.create.hostname = decide_text(d, "box-1.local");
+	assert_int_equal(decide_plan(d), 0);
+	d->request.body.create.hostname = decide_text(d, "a b");
+	refused(d, "'a b' is not a host name", "hostname");
+	d->request.body.create.hostname = decide_text(d, "-x");
+	refused(d, "begins with", "hostname");
+}
+
+static void ids_and_groups_out_of_range_are_unsupported(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	d->peer.groups_count = PLAN_GROUPS_MAX;
+	assert_int_equal(decide_plan(d), 0);
+	d->peer.groups_count = PLAN_GROUPS_MAX + 1;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(planning_make(d->policy, &d->decision, DECIDE_ID, &d->plan, &d->error), YETT_E_UNSUPPORTED);
+	d->peer.groups_count = 2;
+	d->peer.groups[1] = (gid_t)-1;
+	assert_int_equal(decide_plan(d), YETT_E_UNSUPPORTED);
+	d->peer.groups_count = 0;
+	d->peer.gid = (gid_t)-1;
+	assert_int_equal(decide_plan(d), YETT_E_UNSUPPORTED);
+	decide_reset(d);
+	d->peer.uid = (uid_t)-1;
+	assert_int_equal(decide_plan(d), YETT_E_UNSUPPORTED);
+}
+
+static void the_largest_request_fits_or_is_refused(void **state)
+{
+	struct decide *d = *state;
+	char target[600];
+
+	decide_policy(d, PLAIN);
+	for (uint32_t i = 0; i < MESSAGE_SHARES_MAX; i++) {
+		(void)snprintf(target, sizeof target, "/s/%u", i);
+		decide_share(d, i, SHARE_RO, target);
+	}
+	for (uint32_t i = 0; i < MESSAGE_TMPFS_MAX; i++) {
+		(void)snprintf(target, sizeof target, "/t/%u", i);
+		decide_tmpfs(d, target, 0);
+	}
+	assert_int_equal(decide_plan(d), 0);
+	decide_reset(d);
+	for (uint32_t i = 0; i < MESSAGE_SHARES_MAX; i++) {
+		(void)snprintf(target, sizeof target, "/%u/%0250u/%0250u/%050u", i, 1, 1, 1);
+		decide_share(d, i, SHARE_RO, target);
+	}
+	assert_int_equal(decide_plan(d), YETT_E_INVALID_REQUEST);
+	assert_int_equal(d->error.reason, YETT_R_TOO_LONG);
+}
+
+static void the_same_decision_gives_the_same_plan(void **state)
+{
+	struct decide *d = *state;
+	_cleanup_free_ struct plan *first = malloc(sizeof *first);
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 1, SHARE_RO, "/b");
+	decide_share(d, 0, SHARE_RW, "/a");
+	assert_int_equal(decide_plan(d), 0);
+	memcpy(first, &d->plan, sizeof *first);
+	memset(&d->plan, 0xaa, sizeof d->plan);
+	assert_int_equal(decide_plan(d), 0);
+	assert_memory_equal(first, &d->plan, offsetof(struct plan, arena) + d->plan.arena_used);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DECIDE(the_steps_stand_in_their_order),
+		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
+		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
+		WITH_DECIDE(a_target_that_is_none_is_refused),
+		WITH_DECIDE(a_long_target_is_refused),
+		WITH_DECIDE(two_mounts_on_one_target_are_refused),
+		WITH_DECIDE(every_descriptor_is_one_share),
+		WITH_DECIDE(what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed),
+		WITH_DECIDE(proc_is_masked_before_what_the_profile_masks),
+		WITH_DECIDE(names_and_environment_are_the_callers),
+		WITH_DECIDE(names_that_would_break_passwd_are_replaced),
+		WITH_DECIDE(a_home_is_made_only_where_it_can_be_private),
+		WITH_DECIDE(a_host_name_of_the_request_is_checked),
+		WITH_DECIDE(ids_and_groups_out_of_range_are_unsupported),
+		WITH_DECIDE(the_largest_request_fits_or_is_refused),
+		WITH_DECIDE(the_same_decision_gives_the_same_plan),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

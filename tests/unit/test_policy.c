@@ -1,0 +1,433 @@
+/* The policy's files: what is read, and that every mistake is found with file and line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/units.h"
+#include "helper/policy/check.h"
+
+/* A directory of this test's own, with yett.conf and conf.d in it. */
+struct place {
+	char directory[64], file[96];
+};
+
+static int make_place(void **state)
+{
+	struct place *place = calloc(1, sizeof *place);
+
+	strcpy(place->directory, "/tmp/yett-policy-XXXXXX");
+	assert_non_null(mkdtemp(place->directory));
+	(void)snprintf(place->file, sizeof place->file, "%s/yett.conf", place->directory);
+	*state = place;
+	return 0;
+}
+
+static int remove_place(void **state)
+{
+	struct place *place = *state;
+	char command[128];
+
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", place->directory);
+	assert_int_equal(system(command), 0);
+	free(place);
+	return 0;
+}
+
+static void write_file(const struct place *place, const char *name, const char *text)
+{
+	char path[160];
+	FILE *file;
+
+	(void)snprintf(path, sizeof path, "%s/%s", place->directory, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, 0600), 0);
+}
+
+static int load(const struct place *place, struct policy **ret_policy, struct yett_error *error)
+{
+	return policy_load(place->file, true, getuid(), ret_policy, error);
+}
+
+#define GRANT "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n"
+
+static void a_profile_inherits_what_it_does_not_set(void **state)
+{
+	struct place *place = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct yett_error error;
+	const struct policy_profile *child;
+
+	write_file(place, "yett.conf",
+		   "profile \"base\" {\n  memory = 1G\n  cpus = 1.5\n  umask = 027\n  nice = -5\n  mask = {\"/srv\"}\n"
+		   "  environment = {\"A=1\",\n    \"B=2\"}\n  syscalls = strict\n  etc = {\"ssl/certs\"}\n}\n"
+		   "profile \"child\" {\n  extends = \"middle\"\n  memory = 2G\n  environment += {\"C=3\"}\n  mask = {}\n}\n"
+		   "profile \"middle\" { extends = \"base\" pids = 7 stack = unlimited private_home = no }\n" GRANT);
+	assert_int_equal(load(place, &policy, &error), 0);
+	child = policy_find_profile(policy, "child");
+	assert_non_null(child);
+	assert_int_equal(child->place.line, 12);
+	assert_string_equal(child->place.file, place->file);
+	assert_int_equal(child->limits.memory_bytes, 2ull << 30);
+	assert_int_equal(child->limits.cpu_millis, 1500);
+	assert_int_equal(child->limits.pids, 7);
+	assert_int_equal(child->limits.cpu_weight, 100);
+	assert_int_equal(child->umask, 027);
+	assert_int_equal(child->nice, -5);
+	assert_int_equal(child->syscalls, POLICY_SYSCALLS_STRICT);
+	assert_false(child->private_home);
+	assert_true(child->shares);
+	assert_int_equal(child->mask.count, 0);
+	assert_int_equal(child->environment.count, 3);
+	assert_string_equal(child->environment.items[0], "A=1");
+	assert_int_equal(child->environment.places[1].line, 8);
+	assert_string_equal(child->environment.items[2], "C=3");
+	assert_int_equal(child->environment.places[2].line, 15);
+	assert_string_equal(child->hostname, "sandbox");
+	assert_null(policy_find_profile(policy, "other"));
+}
+
+static void a_grant_knows_whom_it_is_for(void **state)
+{
+	struct place *place = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct yett_error error;
+	const struct policy_grant *grant;
+
+	write_file(place, "yett.conf",
+		   "profile \"p\" { }\n"
+		   "grant \"g\" {\n  users = {\"root\", \"4711\"}\n  groups = {\"daemon\"}\n  profiles = {\"p\"}\n"
+		   "  max_memory = 64M\n  max_sandboxes = 3\n  capabilities = {\"chown\", \"kill\"}\n  share_ro = {\"/usr/share\", \"*\"}\n}\n");
+	assert_int_equal(load(place, &policy, &error), 0);
+	grant = &policy->grants[0];
+	assert_int_equal(grant->uids_count, 2);
+	assert_int_equal(grant->uids[0], 0);
+	assert_int_equal(grant->uids[1], 4711);
+	assert_int_equal(grant->gids_count, 1);
+	assert_int_equal(grant->gids[0], 1);
+	assert_false(grant->everyone);
+	assert_int_equal(grant->ceilings.memory_bytes, 64 << 20);
+	assert_int_equal(grant->ceilings_place[POLICY_LIMIT_MEMORY].line, 6);
+	assert_null(grant->ceilings_place[POLICY_LIMIT_PIDS].file);
+	assert_int_equal(grant->sandboxes_max, 3);
+	assert_int_equal(grant->sandboxes_place.line, 7);
+	assert_int_equal(grant->capabilities_mask, 1u << 0 | 1u << 5);
+}
+
+static void fragments_are_read_in_the_order_of_their_names(void **state)
+{
+	struct place *place = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL, *other = NULL;
+	struct yett_error error;
+	char path[160];
+
+	(void)snprintf(path, sizeof path, "%s/conf.d", place->directory);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_file(place, "yett.conf", "profile \"p\" { memory = 1G }\n");
+	write_file(place, "conf.d/20-b.conf", "grant \"b\" { users = {\"*\"} profiles = {\"q\"} }\n");
+	write_file(place, "conf.d/10-a.conf", "\nprofile \"q\" { extends = \"p\" }\n" GRANT);
+	write_file(place, "conf.d/30-c.conf.bak", "nonsense");
+	write_file(place, "conf.d/.hidden.conf", "nonsense");
+	assert_int_equal(load(place, &policy, &error), 0);
+	assert_int_equal(policy->grants_count, 2);
+	assert_string_equal(policy->grants[0].name, "g");
+	assert_string_equal(policy->grants[1].name, "b");
+	assert_non_null(strstr(policy->profiles[1].place.file, "conf.d/10-a.conf"));
+	assert_int_equal(policy->profiles[1].place.line, 2);
+	assert_int_equal(policy->profiles[1].limits.memory_bytes, 1 << 30);
+	write_file(place, "conf.d/20-b.conf", "grant \"b\" { users = {\"*\"} profiles = {\"p\"} }\n");
+	assert_int_equal(load(place, &other, &error), 0);
+	assert_int_not_equal(policy->generation, other->generation);
+	write_file(place, "conf.d/20-b.conf", "grant \"g\" { users = {\"*\"} profiles = {\"p\"} }\n");
+	policy_free(other);
+	other = NULL;
+	assert_int_equal(load(place, &other, &error), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(error.message, "20-b.conf:1: found duplicate title"));
+	assert_int_equal(policy_load(place->file, false, getuid(), &other, &error), 0);
+}
+
+/* Each is refused, with the line and the words. */
+static const struct {
+	const char *text;
+	unsigned line;
+	const char *words;
+} mistakes[] = {
+	{"\n\nprofile \"p\" {\n  memroy = 2G\n}\n", 4, "no such option `memroy`"},
+	{"# one\n# two\nprofiles \"p\" { }\n", 3, "no such option `profiles`"},
+	{"profile \"p\" {\n# a {\n  memory = 2X\n}\n", 3, "is not a size"},
+	{"profile \"p\" { memory = 4 }", 1, "is too small"},
+	{"profile \"p\" { memory = 99999999999G }", 1, "is not a size"},
+	{"profile \"p\" { memory = -1 }", 1, "is not a size"},
+	{"profile \"p\" { memory = \"\" }", 1, "is not a size"},
+	{"profile \"p\" { cpus = 1.2345 }", 1, "is not a number"},
+	{"profile \"p\" { cpus = 1. }", 1, "is not a number"},
+	{"profile \"p\" { pids = 1 }", 1, "is too small"},
+	{"profile \"p\" { pids = 10M }", 1, "is not a whole number"},
+	{"profile \"p\" { core = unlimited }", 1, "is not a size"},
+	{"profile \"p\" { nice = -21 }", 1, "is too large"},
+	{"profile \"p\" { umask = 088 }", 1, "is not an octal number"},
+	{"profile \"p\" { umask = 7777 }", 1, "is too large"},
+	{"profile \"p\" { shares = perhaps }", 1, "is not true or false"},
+	{"profile \"p\" { identity = me }", 1, "is not a word"},
+	{"profile \"p\" { hostname = \"a_b\" }", 1, "is not a host name"},
+	{"profile \"p\" {\n mask = {\"/a\",\n \"b\"} }", 3, "'b' is not an absolute path"},
+	{"profile \"p\" { mask = {\"/a//b\"} }", 1, "empty component"},
+	{"profile \"p\" { mask = {\"/a/\"} }", 1, "empty component"},
+	{"profile \"p\" { mask = {\"/a/../b\"} }", 1, "component . or .."},
+	{"profile \"p\" { mask = {\"/\"} }", 1, "the root itself"},
+	{"profile \"p\" { tmpfs = {\"/proc/x\"} }", 1, "nothing is mounted"},
+	{"profile \"p\" { tmpfs = {\"/run/yett\"} }", 1, "nothing is mounted"},
+	{"profile \"p\" { tmpfs = {\"/run\"} }", 1, "would hide"},
+	{"profile \"p\" { tmpfs = {\"/x:12Q\"} }", 1, "size such as"},
+	{"profile \"p\" { tmpfs = {\"/x:0\"} }", 1, "size such as"},
+	{"profile \"p\" { share_ro = {\"/usr/share:/etc\"} }", 1, "would hide"},
+	{"profile \"p\" { share_ro = {\"/usr/share:rel\"} }", 1, "is not an absolute path"},
+	{"profile \"p\" { share_ro = {\"/no/such/path\"} }", 1, "does not exist"},
+	{"profile \"p\" { share_rw = {\"/tmp/x\"} }", 1, ""},
+	{"profile \"p\" { system = {\"/usr/lib\"} share_ro = {\"/usr/share:/usr\"} }", 1, "hide a system directory"},
+	{"profile \"p\" { etc = {\"../root\"} }", 1, "below /etc"},
+	{"profile \"p\" { etc = {\"/etc/ssl\"} }", 1, "below /etc"},
+	{"profile \"p\" { devices = {\"/etc/kvm\"} }", 1, "below /dev"},
+	{"profile \"p\" { environment = {\"=x\"} }", 1, "NAME=VALUE"},
+	{"profile \"p\" { capabilities = {\"fly\"} }", 1, "is not a capability"},
+	{"profile \"p\" { syscalls_allow = {\"Open\"} }", 1, "system call"},
+	{"profile \"p\" { extends = \"q\" }", 1, "'q' is not a profile"},
+	{"profile \"p\" { extends = \"q\" }\nprofile \"q\" {\n extends = \"p\" }", 3, "extends itself"},
+	{"profile \"p\" { extends = \"p\" }", 1, "extends itself"},
+	{"profile \"p\" { }\nprofile \"p\" { }", 2, "found duplicate title `p`"},
+	{"profile \"P p\" { }", 1, "is not a name"},
+	{"profile { }", 1, "missing title"},
+	{"profile \"p\" {\n memory = 2G\n memory = 3G\n}", 2, "memory is set here and again later"},
+	{"profile \"p\" {\n mask = {\"/a\"}\n mask = {} }", 2, "mask is set here and again later"},
+	{"profile \"p\" {\n mask = {}\n mask = {\"/a\"} }", 2, "mask is set here and again later"},
+	{"profile \"p\" {\n mask = { # none\n }\n mask = {} }", 2, "mask is set here and again later"},
+	{"profile \"p\" { mask = {{}} }", 1, "unexpected token"},
+	{"profile \"p\" { memory = {} }", 1, "is a list where"},
+	{"profile \"p\" { description = {} }", 1, "is a list where"},
+	{"helper { spares = 1 }\nhelper { spares = 2 }", 1, "spares is set here and again later"},
+	{"profile \"p\" {\n memory = 2G\n", 1, "not closed"},
+	{"profile \"p\" { }\n}", 2, "closes nothing"},
+	{"profile \"p\" { description = \"a\nb\" }", 1, "ends on its line"},
+	{"profile \"p\" { description = \"a", 1, "does not end"},
+	{"profile \"p\" { description = \"a\\x41\" }", 1, "backslash"},
+	{"profile \"p\" { description = \"${HOME}\" }", 1, "is not replaced"},
+	{"profile \"p\" { memory = ${HOME} }", 1, "needs quotes"},
+	{"profile \"p\" { memory = *2G }", 1, "needs quotes"},
+	{"profile \"p\" { description = 'a' }", 1, "needs quotes"},
+	{"profile \"p\" { \"memory\" = 2G }", 1, "without quotes"},
+	{"\"helper|cgroup\" = \"/x\"", 1, "without quotes"},
+	{"profile \"p\" { memory + 2G }", 1, "not expected"},
+	{"profile \"p\" { memory += 2G }", 1, "append to non-list"},
+	{"profile \"p\" { memory 2G }", 1, "missing equal sign"},
+	{"include(\"/etc/passwd\")", 1, "needs quotes"},
+	{"include \"/etc/passwd\"", 1, "no such option"},
+	{"helper { ids_first = 131073 }", 0, "multiple of 65536"},
+	{"helper { ids_first = 2147418112 }", 0, "beyond id"},
+	{"helper { ids_first = 65536 }", 1, "is too small"},
+	{"helper { cgroup = \"yett\" }", 1, "absolute path"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} }", 2, "names no profiles"},
+	{"profile \"p\" { }\ngrant \"g\" { profiles = {\"p\"} }", 2, "neither users nor groups"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\",\n\"q\"} }", 3, "'q' is not a profile"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"no-such-user-here\"} profiles = {\"p\"} }", 2, "is not a user"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"4294967295\"} profiles = {\"p\"} }", 2, "is not a user"},
+	{"profile \"p\" { }\ngrant \"g\" { groups = {\"*\"} profiles = {\"p\"} }", 2, "is not a group"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/tmp/below\"} }", 2, ""},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/etc/passwd\"} }", 2, "is not a directory"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/no/such\"} }", 2, "does not exist"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/bin/x\"} }", 2, "symbolic link"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} max_memory = unlimited }", 2, "is not a size"},
+};
+
+static void every_mistake_is_found_with_its_line(void **state)
+{
+	struct place *place = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
+		struct policy *policy = NULL;
+		struct yett_error error = {0};
+		char start[128];
+		int r;
+
+		write_file(place, "yett.conf", mistakes[i].text);
+		r = load(place, &policy, &error);
+		if (mistakes[i].line)
+			(void)snprintf(start, sizeof start, "%s:%u: ", place->file, mistakes[i].line);
+		else
+			(void)snprintf(start, sizeof start, "%s: ", place->file);
+		if (r != YETT_E_INVALID_REQUEST || strncmp(error.message, start, strlen(start)) != 0 ||
+		    !strstr(error.message, mistakes[i].words))
+			fail_msg("%s\ngave %d: %s", mistakes[i].text, r, error.message);
+		assert_null(policy);
+	}
+}
+
+static void a_rule_for_what_others_can_rename_is_refused(void **state)
+{
+	struct place *place = *state;
+	struct policy *policy = NULL;
+	struct yett_error error;
+	char text[512], path[160];
+
+	/* /tmp, which everyone can write, is a parent of it. */
+	(void)snprintf(path, sizeof path, "%s/inside", place->directory);
+	assert_int_equal(mkdir(path, 0700), 0);
+	(void)snprintf(text, sizeof text, "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"%s\"} }", path);
+	write_file(place, "yett.conf", text);
+	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(error.message, "others can write"));
+}
+
+static void binary_and_huge_files_are_refused(void **state)
+{
+	struct place *place = *state;
+	struct policy *policy = NULL;
+	struct yett_error error;
+	FILE *file;
+
+	write_file(place, "yett.conf", "");
+	file = fopen(place->file, "w");
+	assert_int_equal(fwrite("profile \"p\" { }\0memory", 1, 22, file), 22);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(error.message, ":1: "));
+	assert_int_equal(truncate(place->file, 2 << 20), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(error.message, "larger than 1 MiB"));
+}
+
+static void a_file_that_others_could_have_written_is_refused(void **state)
+{
+	struct place *place = *state;
+	struct policy *policy = NULL;
+	struct yett_error error;
+	char path[160];
+
+	write_file(place, "yett.conf", "profile \"p\" { }\n" GRANT);
+	assert_int_equal(chmod(place->file, 0620), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_non_null(strstr(error.message, "can be written by others (mode 0620)"));
+	assert_int_equal(chmod(place->file, 0600), 0);
+	assert_int_equal(policy_load(place->file, true, getuid() + 1, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_non_null(strstr(error.message, "belongs to uid"));
+	assert_int_equal(chmod(place->directory, 0702), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(chmod(place->directory, 0700), 0);
+	(void)snprintf(path, sizeof path, "%s/conf.d", place->directory);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(chmod(path, 0770), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(chmod(path, 0700), 0);
+	assert_int_equal(load(place, &policy, &error), 0);
+	policy_free(policy);
+}
+
+static void only_a_regular_file_is_read(void **state)
+{
+	struct place *place = *state;
+	struct policy *policy = NULL;
+	struct yett_error error;
+
+	assert_int_equal(load(place, &policy, &error), -ENOENT);
+	assert_non_null(strstr(error.message, "cannot be read: No such file"));
+	assert_int_equal(symlink("/dev/null", place->file), 0);
+	assert_int_equal(load(place, &policy, &error), -ELOOP);
+	assert_int_equal(unlink(place->file), 0);
+	assert_int_equal(mkfifo(place->file, 0600), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
+	assert_int_equal(unlink(place->file), 0);
+	assert_int_equal(mkdir(place->file, 0700), 0);
+	assert_int_equal(load(place, &policy, &error), YETT_E_SECURITY_VIOLATION);
+}
+
+static void the_builtin_policy_has_the_shipped_profiles(void **state)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct yett_error error = {0};
+	const struct policy_profile *strict;
+
+	(void)state;
+	assert_int_equal(policy_load_builtin(&policy, &error), 0);
+	assert_non_null(policy_find_profile(policy, "default"));
+	assert_true(policy_find_profile(policy, "build")->limits.pids > policy_find_profile(policy, "default")->limits.pids);
+	strict = policy_find_profile(policy, "strict");
+	assert_false(strict->shares);
+	assert_int_equal(strict->syscalls, POLICY_SYSCALLS_STRICT);
+	assert_string_equal(strict->system.items[0], "/usr");
+	assert_string_equal(strict->place.file, "built-in");
+	assert_int_equal(policy->grants_count, 1);
+	assert_true(policy->grants[0].everyone);
+	assert_true(policy->grants[0].user_keys);
+	assert_string_equal(policy->grants[0].share_rw.items[0], "*");
+}
+
+static void private_ids_do_not_overlap_subordinate_ids(void **state)
+{
+	(void)state;
+	assert_int_equal(check_subid_line("alice:100000:65536", 165536, 200000), 0);
+	assert_int_equal(check_subid_line("alice:100000:65536", 165535, 200000), 1);
+	assert_int_equal(check_subid_line("1000:100000:65536", 65536, 100000), 0);
+	assert_int_equal(check_subid_line("1000:100000:65536", 65536, 100001), 1);
+	assert_int_equal(check_subid_line("alice:100000:0", 65536, 200000), 0);
+	assert_int_equal(check_subid_line("", 0, 1), 0);
+	assert_int_equal(check_subid_line("# alice:0:1", 0, 1), 0);
+	assert_int_equal(check_subid_line("alice:100000", 0, 1), -EINVAL);
+	assert_int_equal(check_subid_line("alice:-1:5", 0, 1), -EINVAL);
+	assert_int_equal(check_subid_line("alice:1:5:6", 0, 1), -EINVAL);
+	assert_int_equal(check_subid_line(":1:5", 0, 1), -EINVAL);
+	assert_int_equal(check_subid_line("alice:1:99999999999", 0, 1), -EINVAL);
+}
+
+static void sizes_are_read_and_written_exactly(void **state)
+{
+	char text[UNITS_TEXT_SIZE];
+	uint64_t n = 0;
+
+	(void)state;
+	assert_int_equal(units_parse_size("2G", &n), 0);
+	assert_int_equal(n, 2ull << 30);
+	assert_int_equal(units_parse_size("16777215T", &n), 0);
+	assert_int_equal(units_parse_size("16777216T", &n), -ERANGE);
+	assert_int_equal(units_parse_size("18446744073709551616", &n), -ERANGE);
+	assert_int_equal(units_parse_size("2g", &n), -EINVAL);
+	assert_int_equal(units_parse_size("2GB", &n), -EINVAL);
+	assert_int_equal(units_parse_size(" 2", &n), -EINVAL);
+	assert_int_equal(units_parse_cpus("0.125", &n), 0);
+	assert_int_equal(n, 125);
+	assert_int_equal(units_parse_cpus("99999999999999999", &n), -ERANGE);
+	assert_string_equal(units_format_size(1536ull << 20, text), "1536M");
+	assert_string_equal(units_format_size(0, text), "0");
+	assert_string_equal(units_format_size(1001, text), "1001");
+	assert_string_equal(units_format_cpus(1500, text), "1.5");
+	assert_string_equal(units_format_cpus(2000, text), "2");
+	assert_string_equal(units_format_cpus(10000, text), "10");
+}
+
+#define WITH_PLACE(test) cmocka_unit_test_setup_teardown(test, make_place, remove_place)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_PLACE(a_profile_inherits_what_it_does_not_set),
+		WITH_PLACE(a_grant_knows_whom_it_is_for),
+		WITH_PLACE(fragments_are_read_in_the_order_of_their_names),
+		WITH_PLACE(every_mistake_is_found_with_its_line),
+		WITH_PLACE(a_rule_for_what_others_can_rename_is_refused),
+		WITH_PLACE(binary_and_huge_files_are_refused),
+		WITH_PLACE(a_file_that_others_could_have_written_is_refused),
+		WITH_PLACE(only_a_regular_file_is_read),
+		cmocka_unit_test(the_builtin_policy_has_the_shipped_profiles),
+		cmocka_unit_test(private_ids_do_not_overlap_subordinate_ids),
+		cmocka_unit_test(sizes_are_read_and_written_exactly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,610 @@
+/* The filters: what they say to each call, by interpreting them, and what a process under one really sees. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helper/setup/seccomp.h"
+#include "helper/setup/seccomp_table.h"
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <sched.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+#define ALLOWED   SECCOMP_RET_ALLOW
+#define ERROR(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+#define HIGH      0x100000000ULL /* a bit that the kernel ignores in an int argument */
+
+struct program {
+	struct sock_filter *code;
+	size_t count;
+};
+
+/* What a command is under: the program of init, and that of commands on top. */
+struct filter {
+	struct program init, command;
+};
+
+static struct filter compile(const struct seccomp_spec *spec)
+{
+	struct yett_error error = {0};
+	struct filter filter = {0};
+
+	if (seccomp_compile(spec, SECCOMP_INIT, &filter.init.code, &filter.init.count, &error) != 0 ||
+	    seccomp_compile(spec, SECCOMP_COMMAND, &filter.command.code, &filter.command.count, &error) != 0)
+		fail_msg("%s", error.message);
+	return filter;
+}
+
+static void filter_free(struct filter *filter)
+{
+	free(filter->init.code);
+	free(filter->command.code);
+}
+
+static bool jump_taken(const struct sock_filter *insn, uint32_t value)
+{
+	switch (BPF_OP(insn->code)) {
+	case BPF_JEQ:
+		return value == insn->k;
+	case BPF_JGT:
+		return value > insn->k;
+	case BPF_JGE:
+		return value >= insn->k;
+	case BPF_JSET:
+		return value & insn->k;
+	default:
+		fail_msg("jump %#x", insn->code);
+		return false;
+	}
+}
+
+/* The part of classic BPF that libseccomp emits. */
+static uint32_t interpret(const struct program *filter, const struct seccomp_data *data)
+{
+	uint32_t value = 0;
+
+	for (size_t pc = 0; pc < filter->count; pc++) {
+		const struct sock_filter *insn = &filter->code[pc];
+
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_LD:
+			assert_true(insn->k + 4 <= sizeof *data);
+			memcpy(&value, (const uint8_t *)data + insn->k, 4);
+			break;
+		case BPF_ALU:
+			assert_int_equal(BPF_OP(insn->code), BPF_AND);
+			value &= insn->k;
+			break;
+		case BPF_JMP:
+			if (BPF_OP(insn->code) == BPF_JA)
+				pc += insn->k;
+			else
+				pc += jump_taken(insn, value) ? insn->jt : insn->jf;
+			break;
+		case BPF_RET:
+			return insn->k;
+		default:
+			fail_msg("instruction %#x", insn->code);
+		}
+	}
+	fail_msg("the program runs off its end");
+	return 0;
+}
+
+/* Of several filters the stricter answer counts: the lower one, since no filter here kills. seccomp(2). */
+static uint32_t stacked(const struct filter *filter, const struct seccomp_data *data)
+{
+	uint32_t init = interpret(&filter->init, data), command = interpret(&filter->command, data);
+
+	return (command & SECCOMP_RET_ACTION_FULL) <= (init & SECCOMP_RET_ACTION_FULL) ? command : init;
+}
+
+static uint32_t answer(const struct filter *filter, long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	struct seccomp_data data = {.nr = (int)number, .arch = NATIVE_ARCH, .args = {a, b, c, d}};
+
+	return stacked(filter, &data);
+}
+
+static uint32_t answer_name(const struct filter *filter, const char *name)
+{
+	return answer(filter, seccomp_syscall_resolve_name(name), 0, 0, 0, 0);
+}
+
+static struct seccomp_names names(const char *const *list, size_t count)
+{
+	return (struct seccomp_names){(char *const *)(uintptr_t)list, count, "yett.conf", 12};
+}
+
+/* --- the tables --- */
+
+static bool known(const char *name)
+{
+	for (size_t i = 0; i < seccomp_newer_count; i++)
+		if (strcmp(seccomp_newer[i].name, name) == 0)
+			return true;
+	return seccomp_syscall_resolve_name(name) != __NR_SCMP_ERROR;
+}
+
+static size_t check_list(const char *list)
+{
+	char copy[4096], *rest = copy;
+	size_t count = 0;
+
+	assert_true(strlen(list) < sizeof copy);
+	strcpy(copy, list);
+	for (char *name; (name = strsep(&rest, " ")); count++)
+		if (!known(name))
+			fail_msg("\"%s\" is not a system call", name);
+	return count;
+}
+
+static bool in_list(const char *list, const char *name)
+{
+	const char *found = strstr(list, name);
+	size_t length = strlen(name);
+
+	while (found && ((found != list && found[-1] != ' ') || (found[length] != ' ' && found[length] != '\0')))
+		found = strstr(found + 1, name);
+	return found;
+}
+
+static void every_name_of_the_tables_is_a_system_call(void **state)
+{
+	size_t count = 0;
+
+	(void)state;
+	for (size_t i = 0; i < seccomp_groups_count; i++)
+		count += check_list(seccomp_groups[i].calls);
+	for (size_t i = 0; i < seccomp_refusals_count; i++)
+		count += check_list(seccomp_refusals[i].calls);
+	assert_true(count > 300);
+	check_list(seccomp_init_calls);
+}
+
+static void numbers_of_newer_calls_agree_with_the_library(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < seccomp_newer_count; i++) {
+		int number = seccomp_syscall_resolve_name(seccomp_newer[i].name);
+
+		if (number != __NR_SCMP_ERROR)
+			assert_int_equal(number, seccomp_newer[i].number);
+	}
+}
+
+static void every_filter_fits_into_the_kernel(void **state)
+{
+	(void)state;
+	for (int strict = 0; strict < 2; strict++) {
+		struct filter filter = compile(&(struct seccomp_spec){.strict = strict});
+
+		print_message("%s: %zu instructions for init, %zu more for commands\n", strict ? "strict" : "default",
+			      filter.init.count, filter.command.count);
+		assert_true(filter.init.count < 2048 && filter.command.count < 32);
+		filter_free(&filter);
+	}
+}
+
+/* --- what the filters say --- */
+
+static void unknown_calls_do_not_exist(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+	static const char *const missing[] = {"clone3", "openat2", "fchmodat2", "keyctl", "add_key", "request_key",
+					      "modify_ldt", "uselib", "_sysctl", "nfsservctl"};
+
+	(void)state;
+	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
+	for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
+		if (seccomp_syscall_resolve_name(missing[i]) >= 0)
+			assert_int_equal(answer_name(&filter, missing[i]), ERROR(ENOSYS));
+	filter_free(&filter);
+}
+
+static void other_calling_conventions_do_not_exist(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+	struct seccomp_data i386 = {.nr = 4, .arch = AUDIT_ARCH_I386};
+
+	(void)state;
+	assert_int_equal(stacked(&filter, &i386), ERROR(ENOSYS));
+#if defined(__x86_64__)
+	assert_int_equal(answer(&filter, 0x40000000 | SYS_write, 0, 0, 0, 0), ERROR(ENOSYS)); /* x32 */
+#endif
+	filter_free(&filter);
+}
+
+static void ordinary_programs_find_what_they_need(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+	static const char *const needed[] = {
+		"read", "write", "execve", "execveat", "fork", "vfork", "clone", "wait4", "waitid", "futex", "mmap", "statx",
+		"chown", "setgroups", "setuid", "setresuid", "mknod", "chmod", "memfd_create", "pidfd_open", "copy_file_range",
+		"shmget", "semop", "msgsnd", "mq_open", "bind", "listen", "accept4", "rseq", "membarrier", "landlock_create_ruleset",
+		"sched_setaffinity", "ptrace", "seccomp", "prctl", "getrandom", "inotify_init1", "io_setup", "epoll_pwait2",
+		"timer_create", "close_range", "set_robust_list", "prlimit64", "utimensat", "chroot", "capset", "futex_waitv"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (answer_name(&filter, needed[i]) != ALLOWED)
+			fail_msg("%s", needed[i]);
+	assert_int_equal(answer(&filter, 451, 0, 0, 0, 0), ALLOWED); /* cachestat, by number */
+	filter_free(&filter);
+}
+
+static void privileged_calls_answer_as_to_any_user(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+	static const char *const refused[] = {
+		"mount", "umount2", "pivot_root", "setns", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup",
+		"io_uring_enter", "kexec_load", "init_module", "finit_module", "reboot", "swapon", "quotactl", "acct",
+		"open_by_handle_at", "name_to_handle_at", "fanotify_init", "clock_settime", "settimeofday", "open_tree",
+		"move_mount", "fsopen", "mount_setattr", "syslog"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_int_equal(answer_name(&filter, refused[i]), ERROR(EPERM));
+	filter_free(&filter);
+}
+
+static void no_flag_makes_a_namespace(void **state)
+{
+	static const uint64_t flags[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+					 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET};
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+		for (uint64_t more = 0; more <= CLONE_VM; more += CLONE_VM) {
+			assert_int_equal(answer(&filter, SYS_clone, flags[i] | more | SIGCHLD, 0, 0, 0), ERROR(EPERM));
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | more, 0, 0, 0), ERROR(EPERM));
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | HIGH, 0, 0, 0), ERROR(EPERM));
+		}
+	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWTIME, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_unshare, CLONE_FILES | CLONE_FS, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_clone, 0x3d0f00, 0, 0, 0), ALLOWED); /* pthread_create(3) */
+	filter_free(&filter);
+}
+
+static void set_id_bits_are_seen_in_every_visible_mode(void **state)
+{
+	static const mode_t bad[] = {04755, 02755, 06777, 04000};
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i], 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i] | HIGH, 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_fchmodat, 0, 0, bad[i], 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFREG | bad[i], 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]), ERROR(EPERM));
+#if defined(__x86_64__)
+		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_creat, 0, bad[i], 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_chmod, 0, bad[i], 0, 0), ERROR(EPERM));
+#endif
+	}
+	filter_free(&filter);
+}
+
+static void a_mode_that_is_not_used_does_not_matter(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_RDONLY, 07777), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_DIRECTORY, 06000), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 01777), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_mkdirat, 0, 0, 02775, 0), ALLOWED); /* the kernel drops it */
+	assert_int_equal(answer(&filter, SYS_fchmod, 0, 01777, 0, 0), ALLOWED);
+	filter_free(&filter);
+}
+
+static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
+{
+	static const unsigned bad[] = {TIOCSTI, TIOCLINUX, TIOCSETD};
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i], 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i] | HIGH, 0, 0), ERROR(EPERM));
+	}
+	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_ioctl, 0, TIOCGWINSZ, 0, 0), ALLOWED);
+	filter_free(&filter);
+}
+
+static void only_local_and_internet_sockets_are_made(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	for (uint64_t family = 1; family < 300; family++) {
+		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
+
+		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0), good ? ALLOWED : ERROR(EAFNOSUPPORT));
+		assert_int_equal(answer(&filter, SYS_socketpair, family, SOCK_STREAM, 0, 0),
+				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
+		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), ERROR(EAFNOSUPPORT));
+	}
+	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0), ERROR(EPROTONOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 6, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 132, 0), ERROR(EPROTONOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ERROR(ESOCKTNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0), ERROR(ESOCKTNOSUPPORT));
+	filter_free(&filter);
+}
+
+static void only_common_personalities_are_taken(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_personality, 0xffffffff, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_personality, ADDR_NO_RANDOMIZE, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(ENOSYS));
+	filter_free(&filter);
+}
+
+static void the_strict_set_is_narrower(void **state)
+{
+	static const char *const gone[] = {"ptrace", "process_vm_readv", "shmget", "mq_open", "inotify_init1", "io_setup",
+					   "personality", "mbind", "vmsplice", "chroot", "adjtimex"};
+	struct filter filter = compile(&(struct seccomp_spec){.strict = true});
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
+		assert_int_equal(answer_name(&filter, gone[i]), ERROR(ENOSYS));
+	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 0, 0), ERROR(EAFNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ALLOWED);
+	assert_int_equal(answer_name(&filter, "execve"), ALLOWED);
+	filter_free(&filter);
+}
+
+static void the_lists_of_a_profile_change_the_set(void **state)
+{
+	static const char *const allow[] = {"keyctl", "unshare", "mount", "personality", "clone3"};
+	static const char *const deny[] = {"ptrace", "socket", "ioctl", "mount"};
+	static const char *const log[] = {"openat", "bpf", "getpid"};
+	struct seccomp_spec spec = {.allow = names(allow, ARRAY_SIZE(allow)), .deny = names(deny, ARRAY_SIZE(deny)),
+				    .log = names(log, ARRAY_SIZE(log))};
+	struct filter filter = compile(&spec);
+
+	(void)state;
+	assert_int_equal(answer_name(&filter, "keyctl"), ALLOWED);
+	assert_int_equal(answer_name(&filter, "clone3"), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ALLOWED);
+	assert_int_equal(answer_name(&filter, "ptrace"), ERROR(EPERM));
+	assert_int_equal(answer_name(&filter, "mount"), ERROR(EPERM)); /* deny wins */
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer_name(&filter, "getpid"), SECCOMP_RET_LOG);
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 0644), SECCOMP_RET_LOG);
+	filter_free(&filter);
+}
+
+static void logging_a_call_takes_no_refusal_away(void **state)
+{
+	static const char *const log[] = {"openat", "bpf", "personality", "clone", "clone3"};
+	struct seccomp_spec spec = {.log = names(log, ARRAY_SIZE(log))};
+	struct filter filter = compile(&spec);
+
+	(void)state;
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 04755), ERROR(EPERM));
+	assert_int_equal(answer_name(&filter, "bpf"), ERROR(EPERM));
+	assert_int_equal(answer_name(&filter, "clone3"), ERROR(ENOSYS));
+	assert_int_equal(answer(&filter, SYS_clone, CLONE_NEWUSER, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(ENOSYS));
+	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), SECCOMP_RET_LOG);
+	filter_free(&filter);
+}
+
+static void init_may_make_the_calls_that_it_needs_itself(void **state)
+{
+	static const char *const deny[] = {"setgroups", "capset", "unlinkat"};
+	struct filter filter = compile(&(struct seccomp_spec){.strict = true, .deny = names(deny, ARRAY_SIZE(deny))});
+	struct seccomp_data data = {.arch = NATIVE_ARCH};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(deny); i++) {
+		data.nr = seccomp_syscall_resolve_name(deny[i]);
+		assert_int_equal(interpret(&filter.init, &data), ALLOWED);
+		assert_int_equal(stacked(&filter, &data), ERROR(EPERM));
+	}
+	data.nr = SYS_clone3;
+	assert_int_equal(interpret(&filter.init, &data), ALLOWED);
+	data.nr = SYS_bpf;
+	assert_int_equal(interpret(&filter.init, &data), ERROR(EPERM));
+	filter_free(&filter);
+}
+
+static void a_misspelt_name_is_refused_with_its_place(void **state)
+{
+	static const char *const wrong[] = {"openatt"}, *const needed[] = {"execve"};
+	struct seccomp_spec spec = {.allow = names(wrong, 1)};
+	struct yett_error error = {0};
+	struct program program = {0};
+
+	(void)state;
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_string_equal(error.message, "yett.conf:12: no system call is called \"openatt\"");
+	spec = (struct seccomp_spec){.deny = names(needed, 1)};
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_null(program.code);
+}
+
+static bool fits(const struct seccomp_argument *argument, const uint64_t arguments[4])
+{
+	uint64_t value = arguments[argument->index];
+
+	return argument->mask ? (value & argument->mask) == argument->value : value > argument->value;
+}
+
+/* Whether the table, read row by row, refuses the call, and whether the filter's answer is one that a row gives. */
+static void compare_with_table(const struct filter *filter, const char *name, bool strict, const uint64_t arguments[4])
+{
+	uint32_t got = answer(filter, seccomp_syscall_resolve_name(name), arguments[0], arguments[1], arguments[2],
+			      arguments[3]);
+	bool refused = false, explained = false;
+
+	for (size_t i = 0; i < seccomp_refusals_count; i++) {
+		const struct seccomp_refusal *row = &seccomp_refusals[i];
+		bool all = row->set != (strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) && in_list(row->calls, name);
+
+		for (unsigned j = 0; j < row->arguments_count; j++)
+			all = all && fits(&row->arguments[j], arguments);
+		refused = refused || all;
+		explained = explained || (all && got == ERROR(row->error));
+	}
+	if (refused ? !explained : got != ALLOWED)
+		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x", name, arguments[0], arguments[1], arguments[2], arguments[3], got);
+}
+
+static void the_compiled_refusals_are_those_of_the_table(void **state)
+{
+	static const char *const calls[] = {"clone", "unshare", "ioctl", "open", "openat", "chmod", "fchmod", "fchmodat",
+					    "creat", "mknod", "mknodat", "socket", "socketpair"};
+	static const uint64_t values[] = {0, 1, 2, 3, 5, 6, 10, 15, 16, 17, 33, 40, 115, 132, 256, 0644, 02000, 04000, 04755,
+					  O_CREAT, O_CREAT | O_EXCL, O_TMPFILE | O_RDWR, O_DIRECTORY, TIOCSTI, TIOCSETD, TCGETS,
+					  SOCK_SEQPACKET | SOCK_CLOEXEC, CLONE_NEWUSER, CLONE_NEWTIME, CLONE_VM, HIGH | 10,
+					  HIGH | TIOCSTI, HIGH | 04755, UINT64_MAX};
+	const size_t n = ARRAY_SIZE(values);
+
+	(void)state;
+	for (int strict = 0; strict < 2; strict++) {
+		struct filter filter = compile(&(struct seccomp_spec){.strict = strict});
+
+		for (size_t i = 0; i < ARRAY_SIZE(calls) * n * n * n * n / 31; i++) {
+			size_t k = i * 31 / ARRAY_SIZE(calls); /* a sample of the combinations */
+			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n], values[k / n / n / n]};
+
+			if (seccomp_syscall_resolve_name(calls[i % ARRAY_SIZE(calls)]) >= 0)
+				compare_with_table(&filter, calls[i % ARRAY_SIZE(calls)], strict, arguments);
+		}
+		filter_free(&filter);
+	}
+}
+
+/* --- a process under the filter --- */
+
+/* Numbers of the attempts that did not end as they should; the child has no other way to tell. */
+static void try_calls(unsigned *attempts, unsigned *failed)
+{
+	char path[] = "/tmp/yett-seccomp-XXXXXX";
+	int made = mkstemp(path), pair[2], p[2];
+
+#define EXPECT(call, wanted)                                         \
+	do {                                                         \
+		long got_ = (errno = 0, (long)(call));               \
+		*attempts += 1;                                      \
+		if ((got_ < 0 ? errno : 0) != (wanted)) {            \
+			*failed += 1;                                \
+			fprintf(stderr, "%s: errno %d\n", #call, errno); \
+		}                                                    \
+	} while (0)
+	EXPECT(unshare(CLONE_NEWUSER), EPERM);
+	EXPECT(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM);
+	EXPECT(syscall(SYS_clone3, NULL, 0), ENOSYS);
+	EXPECT(syscall(SYS_mount, 0, 0, 0, 0, 0), EPERM);
+	EXPECT(fchmod(made, 04755), EPERM);
+	EXPECT(fchmod(made, 0755), 0);
+	EXPECT(openat(AT_FDCWD, "/tmp", O_TMPFILE | O_WRONLY, 04755), EPERM);
+	EXPECT(openat(AT_FDCWD, path, O_RDONLY, 04755), 0);
+	EXPECT(syscall(SYS_openat2, AT_FDCWD, path, 0, 0), ENOSYS);
+	EXPECT(ioctl(made, TIOCSTI, ""), EPERM);
+	EXPECT(syscall(SYS_ioctl, made, HIGH | TIOCSTI, ""), EPERM);
+	EXPECT(ioctl(made, TCGETS, p), ENOTTY);
+	EXPECT(socket(40, SOCK_STREAM, 0), EAFNOSUPPORT); /* AF_VSOCK */
+	EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	EXPECT(syscall(1023), ENOSYS);
+	EXPECT(syscall(SYS_keyctl, 0, 0), ENOSYS);
+	EXPECT(pipe(p), 0);
+	EXPECT(unlink(path), 0);
+#undef EXPECT
+}
+
+static void a_process_under_the_filter_meets_the_refusals(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+	struct sock_fprog programs[] = {{(unsigned short)filter.init.count, filter.init.code},
+					{(unsigned short)filter.command.count, filter.command.code}};
+	unsigned *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_true(shared != MAP_FAILED);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[0]) < 0 ||
+		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[1]) < 0)
+			_exit(1);
+		try_calls(&shared[0], &shared[1]);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(shared[0], 18);
+	assert_int_equal(shared[1], 0);
+	munmap(shared, 4096);
+	filter_free(&filter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_name_of_the_tables_is_a_system_call),
+		cmocka_unit_test(numbers_of_newer_calls_agree_with_the_library),
+		cmocka_unit_test(every_filter_fits_into_the_kernel),
+		cmocka_unit_test(unknown_calls_do_not_exist),
+		cmocka_unit_test(other_calling_conventions_do_not_exist),
+		cmocka_unit_test(ordinary_programs_find_what_they_need),
+		cmocka_unit_test(privileged_calls_answer_as_to_any_user),
+		cmocka_unit_test(no_flag_makes_a_namespace),
+		cmocka_unit_test(set_id_bits_are_seen_in_every_visible_mode),
+		cmocka_unit_test(a_mode_that_is_not_used_does_not_matter),
+		cmocka_unit_test(terminal_injection_is_refused_whatever_the_high_bits),
+		cmocka_unit_test(only_local_and_internet_sockets_are_made),
+		cmocka_unit_test(only_common_personalities_are_taken),
+		cmocka_unit_test(the_strict_set_is_narrower),
+		cmocka_unit_test(the_lists_of_a_profile_change_the_set),
+		cmocka_unit_test(logging_a_call_takes_no_refusal_away),
+		cmocka_unit_test(init_may_make_the_calls_that_it_needs_itself),
+		cmocka_unit_test(a_misspelt_name_is_refused_with_its_place),
+		cmocka_unit_test(the_compiled_refusals_are_those_of_the_table),
+		cmocka_unit_test(a_process_under_the_filter_meets_the_refusals),
+	};
+
+	return cmocka_run_group_tests_name("seccomp", tests, NULL, NULL);
+}
