@@ -10,7 +10,8 @@
 
 #define ESCAPE_SIZE 192
 
-/* Writes the escaped `text` (NULL: nothing) into out[0 … size), size ≥ 8; a text that was cut ends in "...". Returns `out`. */
+/* Writes the escaped `text` (NULL: nothing) into out[0 … size), size ≥ 8; a text that was cut ends in "...". Returns
+ * `out`. */
 char *escape_text(const char *text, char *out, size_t size);
 
 /* The same in a buffer that lives as long as the enclosing block: for the arguments of a message. */

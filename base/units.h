@@ -25,5 +25,6 @@ char *units_format_size(uint64_t bytes, char out[UNITS_TEXT_SIZE]);
 char *units_format_cpus(uint64_t millis, char out[UNITS_TEXT_SIZE]);
 char *units_format_number(uint64_t number, char out[UNITS_TEXT_SIZE]);
 
-/* Writes formatted text into out[0 … size), cut to fit; returns how many bytes it now holds, so that a loop can go on. */
+/* Writes formatted text into out[0 … size), cut to fit; returns how many bytes it now holds, so that a loop can go on.
+ */
 size_t units_append(char *out, size_t size, const char *format, ...) _printf_(3, 4);

@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
-#define EXIT_USAGE 2
+#define EXIT_USAGE	   2
 #define CONNECT_TIMEOUT_MS 10000
 
 struct doctor_run_options {
@@ -41,7 +41,8 @@ void doctor_found(struct doctor_finding *finding, enum doctor_state state, const
 
 static void print_finding(const char *name, const struct doctor_finding *finding)
 {
-	static const char *const words[] = {[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
+	static const char *const words[] = {
+		[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
 
 	(void)printf("%-8s %-16s ", words[finding->state], name);
 	output_text(stdout, finding->found, false);
@@ -69,9 +70,10 @@ static void look_start(const char *socket_path, struct yett_connection **ret_con
 	if (yett_connection_start(*ret_connection) == YETT_START_SERVICE)
 		doctor_found(finding, DOCTOR_OK, NULL, "the service answers");
 	else if (yett_helper_path(NULL, path, sizeof path, &error) == 0)
-		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
+		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
 			     geteuid() == 0 ? NULL : "sudo systemctl enable --now yett.socket", "personal, %s: %s",
-			     geteuid() == 0 ? "as root" : "without private ids and limits", path);
+			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
+			     path);
 }
 
 /* Whether there is a key; that there is none yet is no fault, the first run makes it. */
@@ -103,12 +105,13 @@ static void look_policy(struct doctor_finding *finding)
 
 	if (stat(YETT_POLICY_PATH, &st) == 0)
 		doctor_found(finding, st.st_uid == 0 && !(st.st_mode & 022) ? DOCTOR_OK : DOCTOR_MISSING,
-			     st.st_uid == 0 && !(st.st_mode & 022)
-				     ? NULL
-				     : "chown root: " YETT_POLICY_PATH " && chmod go-w " YETT_POLICY_PATH,
+			     st.st_uid == 0 && !(st.st_mode & 022) ? NULL
+								   : "chown root: " YETT_POLICY_PATH
+								     " && chmod go-w " YETT_POLICY_PATH,
 			     "%s", YETT_POLICY_PATH);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
+		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode",
+			     YETT_POLICY_PATH);
 }
 
 /* What decides: a sandbox, and true(1) in it. */

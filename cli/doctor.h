@@ -9,7 +9,7 @@
 
 enum doctor_state {
 	DOCTOR_OK,
-	DOCTOR_WEAKER,  /* it works without, with less protection or comfort */
+	DOCTOR_WEAKER,	/* it works without, with less protection or comfort */
 	DOCTOR_MISSING, /* `yett run` cannot work */
 };
 

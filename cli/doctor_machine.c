@@ -12,11 +12,11 @@
 
 /* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
 #define IDS_FIRST 1879048192ULL
-#define IDS_END (IDS_FIRST + 4096ULL * 65536)
+#define IDS_END	  (IDS_FIRST + 4096ULL * 65536)
 
-#define XFS_MAGIC 0x58465342
+#define XFS_MAGIC  0x58465342
 #define F2FS_MAGIC 0xF2F52010
-#define EXT_MAGIC EXT4_SUPER_MAGIC
+#define EXT_MAGIC  EXT4_SUPER_MAGIC
 
 /* The first bytes of a file as text; false when it cannot be read. */
 static bool read_text(const char *path, char *out, size_t size)
@@ -58,7 +58,8 @@ static void look_kernel(struct doctor_finding *finding)
 	(void)uname(&name);
 	if (!doctor_kernel_is(name.release, 5, 19))
 		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.19",
-			     "Linux %.64s: id-mapped mounts under overlay and cgroup.kill are complete from 5.19 on", name.release);
+			     "Linux %.64s: id-mapped mounts under overlay and cgroup.kill are complete from 5.19 on",
+			     name.release);
 	else if (!doctor_kernel_is(name.release, 6, 3))
 		doctor_found(finding, DOCTOR_WEAKER, "install a kernel of at least 6.3",
 			     "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on", name.release);
@@ -114,10 +115,13 @@ static void look_cgroups(struct doctor_finding *finding)
 
 		has_all = has_all && version;
 		(void)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", names[i],
-			       version == 2 ? "on v2" : version == 1 ? "on v1" : "nowhere");
+			       version == 2   ? "on v2"
+			       : version == 1 ? "on v1"
+					      : "nowhere");
 	}
 	if (!has_v2)
-		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup", "no cgroup v2 tree is mounted");
+		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup",
+			     "no cgroup v2 tree is mounted");
 	else
 		doctor_found(finding, has_all ? DOCTOR_OK : DOCTOR_WEAKER,
 			     has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
@@ -130,7 +134,8 @@ static void look_seccomp(struct doctor_finding *finding)
 	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
 		doctor_found(finding, DOCTOR_OK, NULL, "filters%s", has_word(text, "log") ? ", with logging" : "");
 	else
-		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER",
+			     "the kernel has no filters");
 }
 
 static void look_landlock(struct doctor_finding *finding)
@@ -140,7 +145,8 @@ static void look_landlock(struct doctor_finding *finding)
 	if (abi > 0)
 		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld", abi);
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "add landlock to the lsm= list at boot", "not there: one layer less");
+		doctor_found(finding, DOCTOR_WEAKER, "add landlock to the lsm= list at boot",
+			     "not there: one layer less");
 }
 
 static void look_lsm(struct doctor_finding *finding)
@@ -163,7 +169,8 @@ static void look_overlay(struct doctor_finding *finding)
 	if (read_text("/proc/filesystems", text, sizeof text) && has_word(text, "overlay"))
 		doctor_found(finding, DOCTOR_OK, NULL, "there");
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "modprobe overlay", "not loaded: sockets in read-only shares stay reachable");
+		doctor_found(finding, DOCTOR_WEAKER, "modprobe overlay",
+			     "not loaded: sockets in read-only shares stay reachable");
 }
 
 /* The first line NAME:FIRST:COUNT of subuid(5) that meets the private ids; false when none does. */
@@ -193,8 +200,8 @@ static void look_ids(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_MISSING, "set ids_first in the helper section of " YETT_POLICY_PATH,
 			     "%llu to %llu are partly given to %s", IDS_FIRST, IDS_END - 1, name);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid", IDS_FIRST,
-			     IDS_END - 1);
+		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid",
+			     IDS_FIRST, IDS_END - 1);
 }
 
 static void look_idmap(struct doctor_finding *finding)
@@ -203,8 +210,8 @@ static void look_idmap(struct doctor_finding *finding)
 	static const struct {
 		unsigned long magic;
 		const char *name;
-	} types[] = {{EXT_MAGIC, "ext4"},	 {XFS_MAGIC, "xfs"},	   {BTRFS_SUPER_MAGIC, "btrfs"},
-		     {TMPFS_MAGIC, "tmpfs"},	 {F2FS_MAGIC, "f2fs"},	   {EROFS_SUPER_MAGIC_V1, "erofs"},
+	} types[] = {{EXT_MAGIC, "ext4"},	   {XFS_MAGIC, "xfs"},	       {BTRFS_SUPER_MAGIC, "btrfs"},
+		     {TMPFS_MAGIC, "tmpfs"},	   {F2FS_MAGIC, "f2fs"},       {EROFS_SUPER_MAGIC_V1, "erofs"},
 		     {SQUASHFS_MAGIC, "squashfs"}, {MSDOS_SUPER_MAGIC, "vfat"}};
 	struct statfs fs = {0};
 
@@ -219,14 +226,9 @@ static void look_idmap(struct doctor_finding *finding)
 }
 
 const struct doctor_check doctor_machine[] = {
-	{"kernel", look_kernel},
-	{"user namespaces", look_user_namespaces},
-	{"cgroups", look_cgroups},
-	{"seccomp", look_seccomp},
-	{"Landlock", look_landlock},
-	{"label", look_lsm},
-	{"overlay", look_overlay},
-	{"private ids", look_ids},
-	{"root file system", look_idmap},
-	{0},
+	{"kernel", look_kernel},	  {"user namespaces", look_user_namespaces},
+	{"cgroups", look_cgroups},	  {"seccomp", look_seccomp},
+	{"Landlock", look_landlock},	  {"label", look_lsm},
+	{"overlay", look_overlay},	  {"private ids", look_ids},
+	{"root file system", look_idmap}, {0},
 };

@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
-#define KEYS_DIR "/etc/yett/keys.d"
+#define KEYS_DIR   "/etc/yett/keys.d"
 #define EXIT_USAGE 2
 
 struct enroll_options {
@@ -19,7 +19,8 @@ struct enroll_options {
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keys-dir %s: expected an absolute path", value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keys-dir %s: expected an absolute path",
+				 value);
 	((struct enroll_options *)into)->directory = value;
 	return 0;
 }
@@ -82,7 +83,8 @@ static int write_key(const char *path, const char *line, struct yett_error *erro
 	size_t length = strlen(line);
 
 	if (fd < 0 && errno == EEXIST)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken", path);
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken",
+				 path);
 	if (fd < 0) {
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
 		if (errno == EACCES || errno == EROFS)
@@ -105,7 +107,8 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 
 	if (!keys_name_is_valid(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "the name %s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64",
+				 "the name %s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and "
+				 "have at most 64",
 				 name);
 	r = yett_key_read_public(public_path, key, line, sizeof line - 1, error);
 	if (r)

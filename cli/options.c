@@ -26,7 +26,8 @@ static int parse_one(const struct subcommand *subcommand, int argc, char **argv,
 	const struct option *option = find(subcommand, word[1], is_long ? word + 2 : NULL, length);
 
 	if (!option)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s", subcommand->name, word);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s", subcommand->name,
+				 word);
 	if (is_long && word[2 + length] == '=')
 		value = word + 2 + length + 1;
 	else if (!is_long && word[2])
@@ -35,7 +36,8 @@ static int parse_one(const struct subcommand *subcommand, int argc, char **argv,
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value", option->name);
 	if (!value && option->value) {
 		if (*at >= argc)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name, option->value);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name,
+					 option->value);
 		value = argv[(*at)++];
 	}
 	return option->set(into, value, error);

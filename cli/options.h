@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 struct option {
-	char letter;       /* 0: it has only the long name */
+	char letter; /* 0: it has only the long name */
 	const char *name;
 	const char *value; /* what help calls its value; NULL: it takes none */
 	const char *help;
@@ -22,7 +22,7 @@ struct subcommand {
 	const char *name;
 	const char *operands;
 	const char *summary;
-	const struct option *options; /* ends with a nameless one; NULL: none */
+	const struct option *options;	/* ends with a nameless one; NULL: none */
 	int operands_min, operands_max; /* operands_max -1: no bound */
 	int (*run)(const struct subcommand *self, int argc, char **argv);
 };

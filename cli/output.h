@@ -10,7 +10,8 @@
 
 #include "libclient/yett.h"
 
-/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`. */
+/* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`.
+ */
 void output_text(FILE *to, const char *text, bool lines);
 
 /* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr. */

@@ -229,7 +229,8 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 void pump_drain(struct pump *pump)
 {
 	for (;;) {
-		struct pollfd e[2] = {{.fd = pump->out.from, .events = POLLIN}, {.fd = pump->err.from, .events = POLLIN}};
+		struct pollfd e[2] = {{.fd = pump->out.from, .events = POLLIN},
+				      {.fd = pump->err.from, .events = POLLIN}};
 		int n;
 
 		if (e[0].fd < 0 && e[1].fd < 0)

@@ -21,9 +21,9 @@ struct pump_bridge {
 };
 
 struct pump {
-	int stdio[3];        /* for the command's options; owned where `made` */
+	int stdio[3]; /* for the command's options; owned where `made` */
 	bool made[3];
-	int signals;         /* signalfd(2); -1 until pump_catch_signals() */
+	int signals; /* signalfd(2); -1 until pump_catch_signals() */
 	struct pump_bridge in, out, err;
 };
 
@@ -37,7 +37,8 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error);
 void pump_close_passed(struct pump *pump);
 
 /*
- * Pumps until the command is over, at most `timeout_ms` (0: without bound; then YETT_E_TIMEOUT). As yett_command_wait().
+ * Pumps until the command is over, at most `timeout_ms` (0: without bound; then YETT_E_TIMEOUT). As
+ * yett_command_wait().
  */
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
 	     struct yett_result *ret_result, struct yett_error *error);

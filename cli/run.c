@@ -12,7 +12,7 @@
 
 /* How much later than the command's own time limit we stop believing in init. */
 #define TIMEOUT_GRACE_MS 5000
-#define DIRECTORIES_MAX 3
+#define DIRECTORIES_MAX	 3
 
 /* One run from its options to its exit code. */
 struct run {
@@ -64,7 +64,8 @@ static int open_json(struct run *run)
 	run->json = fd < 0 ? NULL : fdopen(fd, "w");
 	if (run->json)
 		return 0;
-	(void)error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", run->options.json);
+	(void)error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m",
+			run->options.json);
 	fd_close(fd);
 	return (int)run->error.code;
 }
@@ -329,13 +330,15 @@ static void write_json(const struct run *run, int code)
 			      ",\"private_uid\":%u,\"limits\":{\"memory_bytes\":%llu,\"cpu_millis\":%llu,"
 			      "\"pids\":%llu,\"files\":%llu}}",
 			      run->info.private_uid, (unsigned long long)l->memory_bytes,
-			      (unsigned long long)l->cpu_millis, (unsigned long long)l->pids, (unsigned long long)l->files);
+			      (unsigned long long)l->cpu_millis, (unsigned long long)l->pids,
+			      (unsigned long long)l->files);
 	} else {
 		(void)fputs("null", to);
 	}
 	(void)fputs(",\"result\":", to);
 	if (run->has_result) {
-		(void)fprintf(to, "{\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
+		(void)fprintf(to,
+			      "{\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
 			      r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false",
 			      r->out_of_memory ? "true" : "false");
 		write_limits_hit(to, r->limits_hit);

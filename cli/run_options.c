@@ -89,7 +89,8 @@ static int set_env(void *into, const char *value, struct yett_error *error)
 	if (!strchr(value, '=') || *value == '=')
 		return invalid(error, "env", value, "NAME=VALUE");
 	if (options->env_count == RUN_ENV_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables", RUN_ENV_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables",
+				 RUN_ENV_MAX);
 	options->env[options->env_count++] = value;
 	return 0;
 }
@@ -157,14 +158,13 @@ static int set_dry_run(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-#define TEXT_SETTER(member)                                                                   \
-	static int set_##member(void *into, const char *value, struct yett_error *error)      \
-	{                                                                                     \
-		if (!*value)                                                                  \
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,          \
-					 "an option has an empty value");                     \
-		((struct run_options *)into)->member = value;                                 \
-		return 0;                                                                     \
+#define TEXT_SETTER(member)                                                                                            \
+	static int set_##member(void *into, const char *value, struct yett_error *error)                               \
+	{                                                                                                              \
+		if (!*value)                                                                                           \
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an option has an empty value");  \
+		((struct run_options *)into)->member = value;                                                          \
+		return 0;                                                                                              \
 	}
 TEXT_SETTER(profile)
 TEXT_SETTER(hostname)

@@ -7,8 +7,8 @@
 #include "libclient/yett.h"
 
 #define RUN_SHARES_MAX 125
-#define RUN_TMPFS_MAX 32
-#define RUN_ENV_MAX 2048
+#define RUN_TMPFS_MAX  32
+#define RUN_ENV_MAX    2048
 
 struct run_options {
 	const char *profile, *hostname, *socket_path, *directory, *json;

@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* Never shared by default with anything below them: they are the system's, not the caller's work. */
-static const char *const system_trees[] = {"/bin", "/boot", "/dev",  "/etc",  "/lib",  "/lib32", "/lib64",
+static const char *const system_trees[] = {"/bin",    "/boot", "/dev", "/etc",	"/lib", "/lib32", "/lib64",
 					   "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
 
 /* Never shared by default themselves: what is below them can be anybody's work. */
-static const char *const system_directories[] = {"/", "/home", "/media", "/mnt", "/opt", "/root", "/srv",
-						 "/tmp", "/var", "/var/tmp", "/var/lib", "/var/log"};
+static const char *const system_directories[] = {"/",	 "/home", "/media", "/mnt",	"/opt",	    "/root",
+						 "/srv", "/tmp",  "/var",   "/var/tmp", "/var/lib", "/var/log"};
 
 bool workdir_is_below(const char *path, const char *directory)
 {

@@ -9,7 +9,7 @@
 
 static const char *const step_names[PLAN_STEP_KINDS] = {
 #define X(name, text) [PLAN_##name] = text,
-	PLAN_STEPS(X)
+    PLAN_STEPS(X)
 #undef X
 };
 
@@ -79,12 +79,13 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 
 static void print_identity(FILE *out, const struct plan *plan)
 {
-	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
-						 "the caller's ids inside and outside"};
+	static const char *const identities[] = {"the caller's ids inside, private ones outside",
+	                                         "0 inside, a private id outside",
+	                                         "the caller's ids inside and outside"};
 
 	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", ",
-		plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask, plan->nice,
-		plan->capabilities);
+	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask,
+	        plan->nice, plan->capabilities);
 }
 
 /* The limits of each process. */
@@ -145,7 +146,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		break;
 	case PLAN_ETC:
 		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),
-			ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
+		        ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
 		break;
 	case PLAN_TMPFS:
 		fprintf(out, "%s, size %s, mode %04o", target, size, step->mode);
@@ -183,9 +184,9 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 
 static void print_all(FILE *out, const struct plan *plan)
 {
-	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id, ESCAPE(plan_text(plan, plan->profile_name)),
-		ESCAPE(plan_text(plan, plan->profile_place)), ESCAPE(plan_text(plan, plan->grant_name)),
-		ESCAPE(plan_text(plan, plan->grant_place)));
+	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id,
+	        ESCAPE(plan_text(plan, plan->profile_name)), ESCAPE(plan_text(plan, plan->profile_place)),
+	        ESCAPE(plan_text(plan, plan->grant_name)), ESCAPE(plan_text(plan, plan->grant_place)));
 	fprintf(out, "caller uid %u, gid %u, groups", plan->caller_uid, plan->caller_gid);
 	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
 		fprintf(out, " %u", plan->groups[i]);
@@ -205,7 +206,8 @@ static void print_all(FILE *out, const struct plan *plan)
 		if (*from)
 			fprintf(out, "%3u %-15s%s (%s)\n", i + 1, plan_step_name(step->kind), values, ESCAPE(from));
 		else
-			fprintf(out, *values ? "%3u %-15s%s\n" : "%3u %s%s\n", i + 1, plan_step_name(step->kind), values);
+			fprintf(out, *values ? "%3u %-15s%s\n" : "%3u %s%s\n", i + 1, plan_step_name(step->kind),
+			        values);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <cap-ng.h>
 #include <linux/capability.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -69,26 +70,35 @@ int privilege_take(enum privilege_role role)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-static int set_effective(bool full)
+static int set_effective(uint64_t mask)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
 
 	if (syscall(SYS_capget, &header, data) < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(data); i++)
-		data[i].effective = full ? data[i].permitted : 0;
+	data[0].effective = data[0].permitted & (uint32_t)mask;
+	data[1].effective = data[1].permitted & (uint32_t)(mask >> 32);
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
 int privilege_raise(void)
 {
-	return set_effective(true);
+	return set_effective(UINT64_MAX);
 }
 
 int privilege_lower(void)
 {
-	return set_effective(false);
+	return set_effective(0);
+}
+
+int privilege_narrow(void)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(supervise); i++)
+		mask |= UINT64_C(1) << supervise[i];
+	return set_effective(mask);
 }
 
 bool privilege_can_build(const char **ret_missing)

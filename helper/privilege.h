@@ -17,6 +17,9 @@ enum privilege_role {
 	PRIVILEGE_SUPERVISOR, /* afterwards: ends processes of another id and removes cgroups of another owner */
 };
 
+/* The effective set of PRIVILEGE_SUPERVISOR, while the permitted set stays: for one that will build again. 0 or -errno. */
+_must_check_ int privilege_narrow(void);
+
 /* Takes on the role's sets, and its bounding set. A role never regains what an earlier one gave up. 0 or -errno. */
 _must_check_ int privilege_take(enum privilege_role role);
 

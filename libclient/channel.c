@@ -66,13 +66,14 @@ struct message *channel_prepare(struct channel *channel, enum message_kind kind)
 	return &channel->message;
 }
 
-int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what,
-		     struct text *ret_text, struct yett_error *error)
+int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what, struct text *ret_text,
+		     struct yett_error *error)
 {
 	if (!string)
 		string = "";
 	if (strlen(string) > max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what, max);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what,
+				 max);
 	if (message_add_text(&channel->message, string, ret_text) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
 	return 0;
@@ -132,8 +133,9 @@ static int send_failed(int r, struct yett_error *error)
 		/* not yet final: what it said before it went can still be received */
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the peer closed the connection");
 	case EMSGSIZE:
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
-				 "the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+			"the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
 	default:
 		errno = -r;
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "cannot send: %m");
@@ -160,8 +162,8 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 	return 0;
 }
 
-int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds,
-			size_t fd_count, deadline_ms deadline, struct yett_error *error)
+int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds, size_t fd_count,
+			deadline_ms deadline, struct yett_error *error)
 {
 	int r;
 
@@ -188,7 +190,7 @@ static int receive_packet(struct channel *channel, deadline_ms deadline)
 		/* a peer that closed with packets of ours unread resets once, before the packets it had sent */
 		if (r == -EINTR || r == -ECONNRESET)
 			continue;
-		if (r != -EAGAIN)
+		if (r != -EAGAIN || channel_time_left(deadline) == 0)
 			return r;
 		r = wait_for(channel->fd, POLLIN, deadline);
 		if (r < 0)
@@ -215,7 +217,8 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 		return channel_violation(channel, YETT_R_SIZE, error, "the peer sent more than a packet may hold");
 	if (r <= 0)
 		return gone(channel, error);
-	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope, &why);
+	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope,
+			  &why);
 	if (r == 0) {
 		head = envelope_size(channel->envelope.kind);
 		r = message_decode(channel->envelope.kind, channel->frame.bytes + head, channel->envelope.body_length,
@@ -226,7 +229,8 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 		return YETT_E_PROTOCOL;
 	}
 	if (channel->frame.fd_count != fds_expected(channel->envelope.kind))
-		return channel_violation(channel, YETT_R_FD_COUNT, error, "the peer sent %zu descriptors with a message of kind %u",
+		return channel_violation(channel, YETT_R_FD_COUNT, error,
+					 "the peer sent %zu descriptors with a message of kind %u",
 					 channel->frame.fd_count, channel->envelope.kind);
 	return 0;
 }

@@ -16,12 +16,12 @@
 typedef int64_t deadline_ms;
 
 struct channel {
-	int fd;                    /* owned; -1 when closed */
-	uint64_t sequence;         /* of the last packet sent */
+	int fd;			   /* owned; -1 when closed */
+	uint64_t sequence;	   /* of the last packet sent */
 	struct yett_error failure; /* code not 0: nothing more comes; why */
 	struct envelope envelope;  /* of the packet received last */
-	struct frame frame;        /* its descriptors; those not taken are closed before the next one */
-	struct message message;    /* its body; also where messages to be sent are put together */
+	struct frame frame;	   /* its descriptors; those not taken are closed before the next one */
+	struct message message;	   /* its body; also where messages to be sent are put together */
 };
 
 deadline_ms channel_deadline(int timeout_ms);
@@ -51,8 +51,8 @@ _must_check_ int channel_send_packet(struct channel *channel, const uint8_t *pac
 				     size_t fd_count, deadline_ms deadline, struct yett_error *error);
 
 /*
- * Receives one message into envelope, frame and message. 0; -EAGAIN at the deadline; a positive code when the peer broke
- * the protocol (YETT_E_PROTOCOL) or is gone (YETT_E_NOT_RUNNING), which channel->failure keeps.
+ * Receives one message into envelope, frame and message. 0; -EAGAIN at the deadline; a positive code when the peer
+ * broke the protocol (YETT_E_PROTOCOL) or is gone (YETT_E_NOT_RUNNING), which channel->failure keeps.
  */
 _must_check_ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_error *error);
 

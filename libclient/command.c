@@ -69,7 +69,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
-		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init answered request %llu, which was not made",
+		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
+					 "init answered request %llu, which was not made",
 					 (unsigned long long)sequence);
 	while (command && command->sequence != sequence)
 		command = command->next;
@@ -83,7 +84,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		command->state = COMMAND_FAILED;
 	} else {
 		if (command->state != COMMAND_STARTED)
-			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init ended a command that had not started");
+			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
+						 "init ended a command that had not started");
 		take_result(command, &channel->message.body.exited);
 	}
 	return 0;
@@ -129,7 +131,8 @@ static int put_list(struct channel *channel, const char *const *list, size_t max
 
 	for (; list && list[count]; count++) {
 		if (count == max)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %zu %ss", max, what);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %zu %ss", max,
+					 what);
 		r = channel_put_text(channel, list[count], MESSAGE_PACKET_MAX, what, &ret_texts[count], error);
 		if (r)
 			return r;
@@ -154,7 +157,8 @@ static int fill_exec(struct channel *channel, const struct yett_command_options 
 					 "an environment variable is not NAME=VALUE: %s", *e);
 	r = put_list(channel, options->argv, MESSAGE_ARGV_MAX, "argument", exec->argv, &exec->argv_count, error);
 	if (r == 0)
-		r = put_list(channel, options->env, MESSAGE_ENV_MAX, "environment variable", exec->env, &exec->env_count, error);
+		r = put_list(channel, options->env, MESSAGE_ENV_MAX, "environment variable", exec->env,
+			     &exec->env_count, error);
 	if (r == 0)
 		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
 	for (int i = 0; r == 0 && i < 3; i++) {

@@ -111,10 +111,12 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
 
 	if (request->plan_only)
-		return channel_violation(connection->channel, YETT_R_KIND, error, "the helper made a sandbox where a plan was asked");
-	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
-	    strlen(profile) >= sizeof info->profile)
-		return channel_violation(connection->channel, YETT_R_RANGE, error, "the helper gave a sandbox no proper name");
+		return channel_violation(connection->channel, YETT_R_KIND, error,
+					 "the helper made a sandbox where a plan was asked");
+	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 ||
+	    !profile || strlen(profile) >= sizeof info->profile)
+		return channel_violation(connection->channel, YETT_R_RANGE, error,
+					 "the helper gave a sandbox no proper name");
 	memcpy(info->id, id, strlen(id) + 1);
 	memcpy(info->profile, profile, strlen(profile) + 1);
 	info->private_uid = created->private_uid;
@@ -155,7 +157,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 		return asked ? take_created(connection, request, error) : 0;
 	case MESSAGE_PLAN:
 		if (asked && !request->plan_only)
-			return channel_violation(channel, YETT_R_KIND, error, "the helper sent a plan where a sandbox was asked");
+			return channel_violation(channel, YETT_R_KIND, error,
+						 "the helper sent a plan where a sandbox was asked");
 		if (asked) {
 			request->fd = steal_fd(&channel->frame.fds[0]);
 			request->state = CONNECTION_ANSWERED;

@@ -33,10 +33,10 @@ struct connection_request {
 	uint64_t sequence;
 	enum connection_state state;
 	bool plan_only;
-	int fd;                        /* CONNECTION_ANSWERED: the exec channel or the plan; owned */
+	int fd;			       /* CONNECTION_ANSWERED: the exec channel or the plan; owned */
 	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, unless plan_only */
 	struct yett_error error;       /* CONNECTION_REFUSED */
-	enum yett_ended ended;         /* CONNECTION_ENDED */
+	enum yett_ended ended;	       /* CONNECTION_ENDED */
 };
 
 /*
@@ -64,8 +64,9 @@ static inline struct yett_connection *connection_lock(struct yett_connection *co
 }
 
 /* Holds the lock of `connection` until the end of the block. */
-#define CONNECTION_LOCKED(connection) \
-	_cleanup_(connection_unlock) __attribute__((unused)) struct yett_connection *locked_ = connection_lock(connection)
+#define CONNECTION_LOCKED(connection)                                                                                  \
+	_cleanup_(connection_unlock) __attribute__((unused)) struct yett_connection *locked_ =                         \
+		connection_lock(connection)
 
 static inline void connection_freep(struct yett_connection **connection)
 {

@@ -9,9 +9,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define KEYFILE_MAX 4096
+#define KEYFILE_MAX	 4096
 #define KEYFILE_LINE_MAX 512
-#define BASE64_SIZE 45 /* 32 bytes, and a NUL */
+#define BASE64_SIZE	 45 /* 32 bytes, and a NUL */
 
 /* The name of a file that is made; `made` until it is complete, so that a failure half-way removes it. */
 struct unfinished {
@@ -27,7 +27,7 @@ static void unfinished_remove(struct unfinished *file)
 
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
-	enum yett_code code = errno == ENOENT  ? YETT_E_NOT_FOUND
+	enum yett_code code = errno == ENOENT	? YETT_E_NOT_FOUND
 			      : errno == EEXIST ? YETT_E_ALREADY_EXISTS
 						: YETT_E_FILE_OPERATION_FAILED;
 
@@ -51,7 +51,8 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 	if (private && st.st_uid != geteuid())
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s belongs to another user", path);
 	if (private && (st.st_mode & 077)) {
-		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s can be read or written by others", path);
+		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s can be read or written by others",
+				path);
 		error_detail(error, "its mode is %03o; chmod 600 %s", (unsigned)st.st_mode & 0777, path);
 		return YETT_E_SECURITY_VIOLATION;
 	}
@@ -127,9 +128,11 @@ static int home_directory(char *out, size_t size, struct yett_error *error)
 	if (!home || home[0] != '/')
 		home = secure_getenv("HOME");
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "this user has no home directory to keep a key in");
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+				 "this user has no home directory to keep a key in");
 	if ((size_t)snprintf(out, size, "%s", home) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the home directory is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "the path of the home directory is too long");
 	return 0;
 }
 

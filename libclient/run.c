@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-#define READ_SIZE 65536
+#define READ_SIZE	 65536
 #define DRAIN_TIMEOUT_MS 1000
 
 struct capture {
@@ -89,7 +89,8 @@ static int collect(struct yett_sandbox *sandbox, struct yett_command *command, s
 			return 0;
 		for (int i = 0; n > 0 && i < 2; i++)
 			if (entries[i].revents && read_some(&captures[i], max) < 0)
-				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for the output");
+				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+						 "no memory for the output");
 	}
 }
 

@@ -10,7 +10,7 @@
 #include "libclient/signer.h"
 #include "protocol/codec.h"
 
-#define PLAN_MAX (1024 * 1024)
+#define PLAN_MAX	     (1024 * 1024)
 #define WHY_ENDED_TIMEOUT_MS 1000
 
 /* The descriptors of a create, in the order of its shares. */
@@ -63,7 +63,8 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 	const char *profile = options->profile, *hostname = options->hostname;
 
 	if (profile && (!*profile || profile[strspn(profile, small)] || strchr("._-", *profile)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile", profile);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile",
+				 profile);
 	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be a host name", hostname);
 	return 0;
@@ -76,11 +77,11 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	int r;
 
 	if (options->shares_count > MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu shares are more than the %d allowed",
-				 options->shares_count, MESSAGE_SHARES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "%zu shares are more than the %d allowed", options->shares_count, MESSAGE_SHARES_MAX);
 	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu tmpfs are more than the %d allowed",
-				 options->tmpfs_count, MESSAGE_TMPFS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "%zu tmpfs are more than the %d allowed", options->tmpfs_count, MESSAGE_TMPFS_MAX);
 	r = check_names(options, error);
 	if (r)
 		return r;
@@ -131,14 +132,16 @@ static int send_signed(struct yett_connection *connection, const struct share_fd
 		.is_signed = true,
 	};
 	size_t head = envelope_size(MESSAGE_CREATE), length, signed_length;
-	_cleanup_free_ uint8_t *packet = malloc(MESSAGE_PACKET_MAX), *to_sign = malloc(ENVELOPE_SIGNED_MAX);
+	uint8_t *packet = channel->frame.bytes; /* nothing is being received */
+	_cleanup_free_ uint8_t *to_sign = malloc(ENVELOPE_SIGNED_MAX);
 	int r;
 
-	if (!packet || !to_sign)
+	if (!to_sign)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for the request");
 	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
-				 "the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
+			"the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
 	envelope.body_length = (uint32_t)length;
 	memcpy(envelope.tag, connection->challenge, sizeof envelope.tag);
 	memcpy(envelope.key, connection->signer->public_key, sizeof envelope.key);
@@ -274,8 +277,10 @@ static int read_plan(int fd, char **ret_text, struct yett_error *error)
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > PLAN_MAX)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is no sealed memory of at most 1 MiB");
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size > PLAN_MAX)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
+				 "the helper's plan is no sealed memory of at most 1 MiB");
 	size = (size_t)st.st_size;
 	text = malloc(size + 1);
 	while (text && used < size) {
@@ -339,7 +344,8 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 		(void)wait_ended(sandbox, channel_deadline(WHY_ENDED_TIMEOUT_MS), NULL);
 	switch (sandbox->request.ended) {
 	case YETT_ENDED_OUT_OF_MEMORY:
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its memory ran out");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				 "the sandbox ended because its memory ran out");
 	case YETT_ENDED_INIT_DIED:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its init died");
 	case YETT_ENDED_HELPER:
@@ -375,7 +381,8 @@ int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (sandbox->connection) {
 		r = wait_ended(sandbox, channel_deadline(sandbox->connection->timeout_ms), error);
 		if (r == -EAGAIN)
-			r = error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper did not say that the sandbox ended");
+			r = error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
+				      "the helper did not say that the sandbox ended");
 		CONNECTION_LOCKED(sandbox->connection);
 		forget(sandbox);
 	}

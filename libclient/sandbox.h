@@ -8,10 +8,10 @@
 #include "libclient/connection.h"
 
 struct yett_sandbox {
-	struct yett_connection *connection;  /* NULL once that was closed */
-	struct yett_sandbox *next;           /* in the connection's list, under its lock */
-	struct connection_request request;   /* under the connection's lock */
-	struct channel *channel;             /* to init */
+	struct yett_connection *connection; /* NULL once that was closed */
+	struct yett_sandbox *next;	    /* in the connection's list, under its lock */
+	struct connection_request request;  /* under the connection's lock */
+	struct channel *channel;	    /* to init */
 	struct yett_sandbox_info info;
 	struct yett_command *commands;
 };

@@ -10,8 +10,8 @@
 #include "libclient/yett.h"
 
 #define KEY_PRIVATE_PREFIX "yett-ed25519-private-v1 "
-#define KEY_PUBLIC_PREFIX "ed25519 "
-#define KEY_SEED_SIZE 32
+#define KEY_PUBLIC_PREFIX  "ed25519 "
+#define KEY_SEED_SIZE	   32
 
 struct yett_signer {
 	uint8_t public_key[YETT_KEY_SIZE];

@@ -19,7 +19,7 @@
 
 #include "libclient/connection.h"
 
-#define HELPER_FD 3
+#define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000
 
 static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct yett_error *error)
@@ -29,7 +29,8 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
 
 	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the socket is too long: %s", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "the path of the socket is too long: %s", path);
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
@@ -52,13 +53,16 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "cannot look at %s: %m", path);
 	writable_by_others = (st.st_mode & 022) && !(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
 	if (is_file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file",
+				 path);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !writable_by_others)
 		return 0;
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 			"the helper is not executed, because others could have changed %s", path);
-	error_detail(error, "it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else",
-		     st.st_uid, (unsigned)st.st_mode & 07777);
+	error_detail(
+		error,
+		"it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else",
+		st.st_uid, (unsigned)st.st_mode & 07777);
 	return YETT_E_SECURITY_VIOLATION;
 }
 
@@ -76,7 +80,8 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 
 	helper_path = helper_name(helper_path);
 	if (helper_path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s", helper_path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s",
+				 helper_path);
 	if (!realpath(helper_path, resolved))
 		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no helper at %s: %m", helper_path);
 	r = check_component("/", false, error);

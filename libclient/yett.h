@@ -21,14 +21,14 @@
 extern "C" {
 #endif
 
-#define YETT_API __attribute__((visibility("default")))
+#define YETT_API	__attribute__((visibility("default")))
 #define YETT_MUST_CHECK __attribute__((warn_unused_result))
 
-#define YETT_SOCKET_PATH "/run/yett/socket"
-#define YETT_KEY_SIZE 32
+#define YETT_SOCKET_PATH    "/run/yett/socket"
+#define YETT_KEY_SIZE	    32
 #define YETT_SIGNATURE_SIZE 64
-#define YETT_ID_SIZE 17 /* 16 hexadecimal digits and a NUL */
-#define YETT_NAME_SIZE 65
+#define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
+#define YETT_NAME_SIZE	    65
 
 struct yett_connection;
 struct yett_sandbox;
@@ -95,8 +95,8 @@ YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_
 /* --- connection --------------------------------------------------------------------------------------------- */
 
 enum yett_start {
-	YETT_START_ANY = 0,      /* the service if its socket answers, else a helper of the caller's own */
-	YETT_START_SERVICE = 1,  /* the listening socket of the service */
+	YETT_START_ANY = 0,	 /* the service if its socket answers, else a helper of the caller's own */
+	YETT_START_SERVICE = 1,	 /* the listening socket of the service */
 	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair */
 };
 
@@ -144,8 +144,8 @@ YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *pat
 /* --- sandbox ------------------------------------------------------------------------------------------------ */
 
 struct yett_share {
-	const char *path;   /* opened by the library, as the caller; NULL: `fd` is what is shared */
-	int fd;             /* a directory or a regular file, O_PATH or not; borrowed until the sandbox is created */
+	const char *path; /* opened by the library, as the caller; NULL: `fd` is what is shared */
+	int fd;		  /* a directory or a regular file, O_PATH or not; borrowed until the sandbox is created */
 	bool writable;
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
 };
@@ -159,7 +159,7 @@ struct yett_limits {
 	uint64_t memory_bytes; /* asked: 0 is what the profile says; in force: 0 is unlimited */
 	uint64_t cpu_millis;   /* thousandths of a processor */
 	uint64_t pids;
-	uint64_t files;        /* open files of a process */
+	uint64_t files; /* open files of a process */
 };
 
 struct yett_sandbox_options {
@@ -187,7 +187,8 @@ enum yett_ended {
 	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone */
 };
 
-/* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was asked, what is allowed. */
+/* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was asked, what is
+ * allowed. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection,
 						 const struct yett_sandbox_options *options,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
@@ -222,10 +223,10 @@ YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_erro
 
 struct yett_command_options {
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
-	const char *const *env;  /* NAME=VALUE, ends with NULL; added to the profile's, and wins over it. NULL: none */
-	const char *cwd;         /* inside; NULL: "/" */
-	const int *stdio;        /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
-	uint64_t timeout_ms;     /* the command and all it started are killed then; 0: never */
+	const char *const *env;	 /* NAME=VALUE, ends with NULL; added to the profile's, and wins over it. NULL: none */
+	const char *cwd;	 /* inside; NULL: "/" */
+	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
+	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
 	void *data;
 };
@@ -258,8 +259,8 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
- * once. Descriptors must pass yett_stdio_check(). on_exit is called from whatever call learns of the end, and may free the
- * command unless that call is a yett_command_wait() for it.
+ * once. Descriptors must pass yett_stdio_check(). on_exit is called from whatever call learns of the end, and may free
+ * the command unless that call is a yett_command_wait() for it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 					       struct yett_command **ret_command, struct yett_error *error);

@@ -32,12 +32,13 @@ static int channel_take_stdio(const struct frame *frame, const struct message_ex
 		if (exec->stdio[i] != STDIO_FD)
 			continue;
 		if (used == frame->fd_count)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor", names[i]);
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor",
+					 names[i]);
 		stdio[i] = frame->fds[used++];
 		r = descriptor_check(stdio[i], names[i], error);
 		if (r < 0)
-			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s", names[i],
-					 strerror(-r));
+			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s",
+					 names[i], strerror(-r));
 		if (r > 0)
 			return r;
 	}
@@ -81,7 +82,8 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 				 "the sequence number is not above the last one");
 	channel->sequence = envelope.sequence;
 	if (envelope.kind != MESSAGE_EXEC && envelope.kind != MESSAGE_SIGNAL)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND, "the exec channel takes no such message");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
+				 "the exec channel takes no such message");
 	r = message_decode(envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
 			   channel->message, &channel->error);
 	if (r == -ENOMEM)

@@ -11,11 +11,11 @@
 
 struct channel {
 	int socket;
-	uint64_t sequence;  /* of the last packet accepted or refused; the next must be greater */
-	bool blocked;       /* the socket takes nothing more for now */
+	uint64_t sequence; /* of the last packet accepted or refused; the next must be greater */
+	bool blocked;	   /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
-	struct frame *frame;     /* working memory, here and below */
+	struct frame *frame;	 /* working memory, here and below */
 	struct message *message;
 	struct commands *commands;
 };

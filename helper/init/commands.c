@@ -50,12 +50,19 @@ static unsigned commands_leaf(const struct commands *commands, const struct comm
 	return (unsigned)(command - commands->table);
 }
 
-/* Everything of a command that has not been reaped yet; its main process first, which might still report an end of its own. */
-static void commands_kill(const struct commands *commands, const struct command *command)
+/* A leaf in which cgroup.kill was once used is spent: from Linux 6.14 on, who is born into it is killed as well. */
+static void commands_kill_leaf(const struct commands *commands, struct command *command)
+{
+	leaf_kill(commands_leaf(commands, command));
+	command->leaf_spent = true;
+}
+
+/* Everything of a command that is not reaped yet; the main process first, or it might outlive its children and exit. */
+static void commands_kill(const struct commands *commands, struct command *command)
 {
 	(void)kill(command->pid, SIGKILL);
 	if (commands_have_leaves(commands))
-		leaf_kill(commands_leaf(commands, command));
+		commands_kill_leaf(commands, command);
 	else
 		(void)kill(-command->pid, SIGKILL);
 }
@@ -63,7 +70,8 @@ static void commands_kill(const struct commands *commands, const struct command 
 static int commands_refuse_start(int r, struct yett_error *error)
 {
 	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox has no room for another command");
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				"the sandbox has no room for another command");
 	else
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
 	error_detail(error, "step=start errno=%d %s", -r, strerrordesc_np(-r));
@@ -83,8 +91,8 @@ int commands_start(struct commands *commands, const struct message *message, uin
 	int r;
 
 	if (!command)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d commands are running or not reported yet",
-				 COMMANDS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				 "%d commands are running or not reported yet", COMMANDS_MAX);
 	*command = (struct command){.sequence = sequence, .pipe = -1, .result_due = true};
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	r = commands_have_leaves(commands) ? leaf_open(commands_leaf(commands, command), &leaf) : 0;
@@ -113,7 +121,8 @@ int commands_signal(struct commands *commands, uint64_t sequence, int signal, st
 			continue;
 		/* A child without its session yet holds the signal back until it executes the program. */
 		if (kill(-command->pid, signal) < 0 && kill(command->pid, signal) < 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent", signal);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent",
+					 signal);
 		return 0;
 	}
 	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "no command with that number is running");
@@ -169,7 +178,7 @@ static void commands_read_limits(const struct commands *commands, struct command
 
 	leaf_read_sandbox(commands->config->fds_present, &now);
 	if (commands_have_leaves(commands) && leaf_read_memory(commands_leaf(commands, command), &now)) {
-		command->leaf_counts = true; /* and is as old as its command */
+		command->leaf_spent = true; /* and is as old as its command */
 		before.oom_kills = 0;
 		before.memory_peak_bytes = 0;
 	}
@@ -190,7 +199,7 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
 
 	if (leaf_populated(leaf))
 		return false;
-	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_counts) || leaf_remove(leaf) != -EBUSY;
+	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_spent) || leaf_remove(leaf) != -EBUSY;
 }
 
 /* A command ends with its main process: what it left is killed, so that nothing outlives the result. */
@@ -204,7 +213,7 @@ static void commands_clear(const struct commands *commands, struct command *comm
 		command->state = COMMAND_EMPTYING;
 		command->emptying_us = commands_now_us();
 	}
-	leaf_kill(commands_leaf(commands, command));
+	commands_kill_leaf(commands, command);
 }
 
 static void commands_ended(struct commands *commands, struct command *command, int status, const struct rusage *usage)
@@ -229,8 +238,8 @@ static void commands_ended(struct commands *commands, struct command *command, i
 static struct command *commands_find_pid(struct commands *commands, pid_t pid)
 {
 	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].pid == pid && (commands->table[i].state == COMMAND_STARTING ||
-						      commands->table[i].state == COMMAND_RUNNING))
+		if (commands->table[i].pid == pid &&
+		    (commands->table[i].state == COMMAND_STARTING || commands->table[i].state == COMMAND_RUNNING))
 			return &commands->table[i];
 	return NULL;
 }
@@ -293,9 +302,8 @@ int64_t commands_expire(struct commands *commands)
 static bool commands_result_ready(const struct command *command)
 {
 	return command->result_due && !command->started_due &&
-	       (command->state == COMMAND_ENDED ||
-		(command->state == COMMAND_EMPTYING &&
-		 commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US));
+	       (command->state == COMMAND_ENDED || (command->state == COMMAND_EMPTYING &&
+						    commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US));
 }
 
 bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,

@@ -20,7 +20,7 @@ enum command_state {
 	COMMAND_STARTING, /* the child has not executed the program yet */
 	COMMAND_RUNNING,
 	COMMAND_EMPTYING, /* ended; what it left in its leaf was killed and is not gone yet */
-	COMMAND_ENDED,    /* ended, and nothing of it is left */
+	COMMAND_ENDED,	  /* ended, and nothing of it is left */
 };
 
 struct command {
@@ -29,11 +29,11 @@ struct command {
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
 	uint64_t sequence;
 	pid_t pid;
-	int pipe;             /* while starting; owned */
-	int64_t start_us;     /* CLOCK_MONOTONIC, here and below */
-	int64_t deadline_us;  /* 0: none */
-	int64_t emptying_us;  /* since when */
-	bool leaf_counts;     /* its leaf has counters of its own, so it serves one command only */
+	int pipe;	     /* while starting; owned */
+	int64_t start_us;    /* CLOCK_MONOTONIC, here and below */
+	int64_t deadline_us; /* 0: none */
+	int64_t emptying_us; /* since when */
+	bool leaf_spent;     /* its leaf cannot serve another command: it counted for this one, or it was killed */
 	struct leaf_counters before;
 	struct launch_failure failure; /* error != 0: it never ran */
 	struct message_exited exited;
@@ -68,8 +68,8 @@ void commands_advance(struct commands *commands);
 int64_t commands_expire(struct commands *commands);
 
 /*
- * The next message for the client, into `message` (a result), or into `error`, which then has a code. False when none is
- * due. It stays due until commands_sent().
+ * The next message for the client, into `message` (a result), or into `error`, which then has a code. False when none
+ * is due. It stays due until commands_sent().
  */
 bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,
 		   struct yett_error *error);

@@ -62,7 +62,8 @@ static int launch_identity(const struct launch *launch)
 	if (config->capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return -errno;
 	if (setgroups(config->groups_count, config->groups) < 0 ||
-	    setresgid(config->gid, config->gid, config->gid) < 0 || setresuid(config->uid, config->uid, config->uid) < 0)
+	    setresgid(config->gid, config->gid, config->gid) < 0 ||
+	    setresuid(config->uid, config->uid, config->uid) < 0)
 		return -errno;
 	return 0;
 }
@@ -72,8 +73,9 @@ static int launch_capabilities(const struct launch *launch)
 {
 	uint64_t keep = launch->config->capabilities;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
-						 {(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
+		{(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
 
 	if (syscall(SYS_capset, &header, data) < 0)
 		return -errno;
@@ -199,10 +201,14 @@ static const struct {
 	const char *name;
 	int (*run)(const struct launch *launch);
 } launch_steps[] = {
-	{"session", launch_session},           {"stdio", launch_stdio},
-	{"limits", launch_limits},             {"identity", launch_identity},
-	{"capabilities", launch_capabilities}, {"working-directory", launch_directory},
-	{"system-call-filter", launch_filter}, {"execute", launch_execute}, /* last */
+	{"session", launch_session},
+	{"stdio", launch_stdio},
+	{"limits", launch_limits},
+	{"identity", launch_identity},
+	{"capabilities", launch_capabilities},
+	{"working-directory", launch_directory},
+	{"system-call-filter", launch_filter},
+	{"execute", launch_execute}, /* last */
 };
 
 static _Noreturn void launch_child(const struct launch *launch, int pipe_end)
@@ -260,10 +266,11 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 	const char *text = "the command could not be executed";
 	const char *reason = strerrordesc_np(failure->error);
 
-	if (failure->step + 1 < ARRAY_SIZE(launch_steps)) {
+	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;
 
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
+		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set",
+				name);
 		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason ? reason : "");
 		return;
 	}

@@ -25,8 +25,8 @@ struct launch_scratch {
 struct launch {
 	const struct init_config *config;
 	const struct message *message; /* kind EXEC, decoded by init itself */
-	int stdio[3];                  /* -1: keep init's /dev/null; never below 3 otherwise */
-	int leaf;                      /* of the command's cgroup, or -1 */
+	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
+	int leaf;		       /* of the command's cgroup, or -1 */
 	struct launch_scratch *scratch;
 };
 

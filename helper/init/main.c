@@ -6,20 +6,22 @@
  * and the pipes of children that have not executed their program yet. Nothing in the loop waits for anything else.
  *
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
- * It must never open a path, and never run code of a command: each command is a child that has dropped all of it.
+ * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
  */
 #include "helper/init/channel.h"
 #include "helper/init/start.h"
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 
-/* Without a command for this long, working memory goes back to the kernel: an idle sandbox costs little. */
+/* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
+
+/* From the linker (ld(1)): the program's code, which is never written and comes back from the memfd when it is run. */
+extern const uint8_t __executable_start[], etext[];
 
 enum main_poll { MAIN_CONTROL, MAIN_CHANNEL, MAIN_CHILDREN, MAIN_PIPES };
 
@@ -59,7 +61,8 @@ static int main_open_children(void)
 static bool main_wait(struct init *init, int children, int64_t until_us)
 {
 	int64_t left = until_us - commands_now_us();
-	struct timespec timeout = {.tv_sec = left > 0 ? left / 1000000 : 0, .tv_nsec = left > 0 ? left % 1000000 * 1000 : 0};
+	struct timespec timeout = {.tv_sec = left > 0 ? left / 1000000 : 0,
+				   .tv_nsec = left > 0 ? left % 1000000 * 1000 : 0};
 	size_t pipes = commands_poll(&init->commands, init->polled + MAIN_PIPES, COMMANDS_MAX);
 	int n;
 
@@ -94,6 +97,14 @@ static bool main_turn(struct init *init, int children)
 	return !(init->polled[MAIN_CHANNEL].revents & POLLIN) || channel_receive(&init->channel) == 0;
 }
 
+static void main_rest(struct init *init)
+{
+	uintptr_t code = (uintptr_t)__executable_start & ~(uintptr_t)4095;
+
+	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
+	(void)madvise((void *)code, ((uintptr_t)etext & ~(uintptr_t)4095) - code, MADV_DONTNEED);
+}
+
 static void main_serve(struct init *init, int children)
 {
 	bool resting = false; /* nothing to do, and working memory given back */
@@ -105,7 +116,7 @@ static void main_serve(struct init *init, int children)
 		if (idle && !resting)
 			next = commands_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
-			(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
+			main_rest(init);
 			resting = true;
 			continue;
 		}

@@ -56,7 +56,8 @@ static int start_read_config(struct init_config *config)
 static int start_descriptors(struct init_config *config)
 {
 	for (int fd = 0; fd < INIT_FD_END; fd++)
-		if ((fd < INIT_FD_CONTROL || config->fds_present & 1U << (fd - INIT_FD_CONTROL)) && fcntl(fd, F_GETFD) < 0)
+		if ((fd < INIT_FD_CONTROL || config->fds_present & 1U << (fd - INIT_FD_CONTROL)) &&
+		    fcntl(fd, F_GETFD) < 0)
 			return -errno;
 	return close_range(INIT_FD_CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
@@ -100,8 +101,9 @@ static int start_capabilities(struct init_config *config)
 	uint64_t keep = config->capabilities;
 	uint64_t own = keep | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {{(uint32_t)own, (uint32_t)own, (uint32_t)keep},
-						 {(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(keep >> 32)}};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)own, (uint32_t)own, (uint32_t)keep},
+		{(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(keep >> 32)}};
 
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;
@@ -125,7 +127,8 @@ static int start_limits(struct init_config *config)
 	return 0;
 }
 
-/* Ignored signals would stay ignored in commands; blocked ones are taken from a descriptor, and restored in the child. */
+/* Ignored signals would stay ignored in commands; blocked ones are taken from a descriptor, and restored in the child.
+ */
 static int start_signals(struct init_config *config)
 {
 	struct sigaction initial = {.sa_handler = SIG_DFL};

@@ -23,6 +23,9 @@
 #define USER_IDLE_MS 300000
 #define SPARES_MAX 16
 
+/* What is polled besides workers. */
+enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
+
 /* A forked monitor: ready, or serving a connection. */
 struct worker {
 	int control; /* a connected socket goes there; wishes come back */
@@ -49,7 +52,8 @@ struct listener {
 	size_t workers_count, ready_count;
 	struct user users[USERS_MAX];
 	size_t users_count;
-	struct pollfd poll[2 + CONNECTIONS_MAX + MONITORS_READY];
+	int pool[2]; /* supervisors that are ready again announce themselves on the second one */
+	struct pollfd poll[POLL_FIXED + CONNECTIONS_MAX + MONITORS_READY];
 	uint64_t generation;
 	bool is_over;
 };
@@ -251,6 +255,27 @@ static void handle_worker(struct listener *l, size_t i)
 	fd_close(socket);
 }
 
+/* A supervisor has finished with a sandbox and would take another; if we have enough of them, or others by now, it ends. */
+static void handle_ready(struct listener *l)
+{
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct supervisor_ready ready;
+
+	if (!frame || frame_receive(l->pool[0], frame, MSG_DONTWAIT) <= 0)
+		return;
+	if (frame->length == sizeof ready && frame->fd_count == 1) {
+		memcpy(&ready, frame->bytes, sizeof ready);
+		for (size_t i = 0; i < l->users_count; i++) {
+			struct user *user = &l->users[i];
+
+			if (user->uid == ready.uid && ready.generation == l->policy->generation &&
+			    user->spares_count < l->policy->spares)
+				user->spares[user->spares_count++] = (struct supervisor){0, steal_fd(&frame->fds[0])};
+		}
+	}
+	frame_close_fds(frame);
+}
+
 /* Does one thing of what would be good to have ready. Whether there was any. */
 static bool refill(struct listener *l)
 {
@@ -273,7 +298,7 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &subject, &user->spares[user->spares_count]) < 0)
+		if (supervisor_start(l->host, &subject, l->pool[1], &user->spares[user->spares_count]) < 0)
 			return false;
 		user->spares_count++;
 		return true;
@@ -334,23 +359,26 @@ static void loop(struct listener *l)
 		size_t count = l->workers_count;
 		int r;
 
-		l->poll[0] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
-		l->poll[1] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
+		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
-			l->poll[i + 2] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
+			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
 		/* Getting ready is done when nobody waits for anything. */
-		r = poll(l->poll, count + 2, has_work ? 0 : 60000);
+		r = poll(l->poll, count + POLL_FIXED, has_work ? 0 : 60000);
 		if (r <= 0) {
 			has_work = refill(l);
 			continue;
 		}
 		has_work = true;
 		for (size_t i = count; i > 0; i--)
-			if (l->poll[i + 1].revents)
+			if (l->poll[i - 1 + POLL_FIXED].revents)
 				handle_worker(l, i - 1);
-		if (l->poll[1].revents)
+		if (l->poll[POLL_POOL].revents)
+			handle_ready(l);
+		if (l->poll[POLL_SIGNALS].revents)
 			handle_signal(l);
-		if (l->poll[0].revents)
+		if (l->poll[POLL_SOCKET].revents)
 			handle_connection(l);
 	}
 }
@@ -381,7 +409,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	/* Monitors that die leave their supervisors to us, so that a killed one is noticed. prctl(2). */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
-	r = privilege_take(PRIVILEGE_BUILD);
+	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0)
 		r = load(l, error);
 	if (r == 0)

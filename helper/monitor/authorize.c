@@ -74,7 +74,8 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 }
 
 /* Says which rules were looked at and why none fitted. */
-static int refuse_grant(const struct policy *policy, const struct verified *verified, const char *profile, struct yett_error *error)
+static int refuse_grant(const struct policy *policy, const struct verified *verified, const char *profile,
+			struct yett_error *error)
 {
 	bool has_peer = false, has_key = false;
 	char rules[384] = "";

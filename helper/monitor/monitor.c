@@ -156,7 +156,7 @@ static int find_supervisor(const struct connection *c, struct supervisor *ret_su
 					.identity = (enum plan_identity)c->plan->identity};
 	int r = wish(c, ret_supervisor);
 
-	return r == 0 ? 0 : supervisor_start(c->monitor->host, &subject, ret_supervisor);
+	return r == 0 ? 0 : supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
 }
 
 static int add_sandbox(struct connection *c, const struct decision *decision, uint64_t sequence, const struct supervisor *supervisor)

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#define NAMES_BYTES_MAX (4 << 20) /* a larger passwd file is left to the name service */
 #define USER_DEADLINE_MS 3000 /* a home may be on a network file system */
 
 #ifndef SO_PEERPIDFD
@@ -93,10 +94,25 @@ static void take_names(struct peer *peer, const struct passwd *user, const struc
 		copy(peer->group_name, sizeof peer->group_name, group->gr_name);
 }
 
+/* The file as a stream in memory: fgetpwent(3) seeks at each line, which on a descriptor is two system calls. */
+static FILE *open_in_memory(const char *path, char **ret_content)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size > NAMES_BYTES_MAX)
+		return NULL;
+	*ret_content = malloc((size_t)st.st_size + 1);
+	n = *ret_content ? read(fd, *ret_content, (size_t)st.st_size) : -1;
+	return n > 0 ? fmemopen(*ret_content, (size_t)n, "r") : NULL;
+}
+
 /* Straight from the files: name services are other people's code, and run only as the peer (peer_read_user()). */
 static void read_names(struct peer *peer)
 {
-	FILE *users = fopen("/etc/passwd", "re"), *groups = fopen("/etc/group", "re");
+	_cleanup_free_ char *user_text = NULL, *group_text = NULL;
+	FILE *users = open_in_memory("/etc/passwd", &user_text), *groups = open_in_memory("/etc/group", &group_text);
 	struct passwd *user = NULL;
 	struct group *group = NULL;
 

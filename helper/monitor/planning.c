@@ -1,7 +1,8 @@
 /*
  * See planning.h. Runs in the monitor, but uses none of its privilege.
  *
- * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a list.
+ * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a
+ * list.
  */
 #include "helper/monitor/planning.h"
 #include "base/escape.h"
@@ -19,13 +20,14 @@ struct planning {
 };
 
 /*
- * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that their
- * mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
+ * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that
+ * their mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
  */
 static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
 static const char *const proc_masked[] = {
-	"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/key-users", "/proc/keys", "/proc/latency_stats",
-	"/proc/sched_debug", "/proc/scsi", "/proc/sysrq-trigger", "/proc/timer_list", NULL,
+    "/proc/acpi",      "/proc/asound",        "/proc/interrupts",    "/proc/kcore",
+    "/proc/key-users", "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug",
+    "/proc/scsi",      "/proc/sysrq-trigger", "/proc/timer_list",    NULL,
 };
 
 /* `field` says where in the request or policy `text` stands. */
@@ -40,7 +42,8 @@ static void refuse(struct planning *p, const char *field, const char *text, cons
 static void add_text(struct planning *p, const char *string, struct plan_text *text)
 {
 	if (!p->r && plan_add_text(p->plan, string, text) < 0)
-		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the texts of the request are too long together");
+		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the texts of the request are too long together");
 }
 
 /* Never NULL: after a failure it is a step that nobody sees. */
@@ -143,8 +146,8 @@ static void add_request_mounts(struct planning *p)
 	const struct policy_grant *grant = p->decision->grant;
 	const struct policy_list none = {0};
 	const struct plan_text rules[] = {
-		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
-		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
+	    [SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
+	    [SHARE_RW] = add_rules(p, &grant->share_rw, &none),
 	};
 	bool used[MESSAGE_SHARES_MAX] = {0};
 	char field[48];
@@ -158,7 +161,8 @@ static void add_request_mounts(struct planning *p)
 		(void)units_append(field, sizeof field, "shares[%u]", i);
 		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
 		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
-			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
+			refuse(p, field, plan_text(p->plan, step->target),
+			       "names a descriptor that did not come or is used twice");
 			return;
 		}
 		used[share->fd] = true;
@@ -212,7 +216,9 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 				is_open = n < length && (mount->writable || mount->kind == PLAN_TMPFS);
 		}
 		if (is_open)
-			refuse(p, field, path, "cannot be kept from a program that may rename a directory above it: share that one on its own");
+			refuse(p, field, path,
+			       "cannot be kept from a program that may rename a directory above it: share that one on "
+			       "its own");
 	}
 }
 
@@ -231,19 +237,21 @@ static void add_mounts(struct planning *p)
 	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
 	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
 		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
-			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
+			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count,
+			             "a read-only share in a writable one");
 }
 
 /* Paths of /proc, then the profile's own. `end` is where the mounts end. */
-static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc, const struct policy_list *list,
-			  uint32_t end)
+static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc,
+                          const struct policy_list *list, uint32_t end)
 {
 	for (; *proc; proc++)
 		add_step(p, kind, *proc)->optional = true;
 	for (size_t i = 0; !p->r && i < list->count; i++) {
 		struct plan_step *step = add_step(p, kind, list->items[i]);
 
-		check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+		check_pinned(p, list->items[i], end,
+		             kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
 		step->optional = true;
 		add_place(p, list->places[i], &step->from);
 	}
@@ -319,8 +327,8 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
 		is_valid = peer->groups[i] != (gid_t)-1;
 	if (!is_valid) {
-		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0, "the caller's ids are not valid, or its groups more than %d",
-				 PLAN_GROUPS_MAX);
+		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0,
+		                 "the caller's ids are not valid, or its groups more than %d", PLAN_GROUPS_MAX);
 		return;
 	}
 	plan->policy_generation = policy->generation;
@@ -357,10 +365,11 @@ static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum 
 }
 
 int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
-		  struct plan *ret_plan, struct yett_error *error)
+                  struct plan *ret_plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
-	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	struct planning p = {
+	    .decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
 	uint32_t mounts_end;
 
 	memset(ret_plan, 0, offsetof(struct plan, arena));

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define IDS_STEP 65536
+#define IDS_STEP    65536
 #define IDS_END_MAX ((uint64_t)1 << 31) /* ids beyond are negative to programs that keep them in an int */
-#define MOUNTS_MAX 256                  /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+#define MOUNTS_MAX  256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
 
 /* An account's id by number or name; numbers need no account. False when there is none. */
 static bool find_id(const char *text, bool is_group, uint32_t *ret_id)
@@ -39,7 +39,7 @@ static bool find_id(const char *text, bool is_group, uint32_t *ret_id)
 }
 
 static int resolve(const struct policy_list *list, bool is_group, bool *everyone, uint32_t **ret_ids, size_t *ret_count,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
 	size_t count = 0;
@@ -51,7 +51,8 @@ static int resolve(const struct policy_list *list, bool is_group, bool *everyone
 			*everyone = true;
 		else if (!find_id(list->items[i], is_group, &ids[count++]))
 			return policy_refuse(list->places[i], list->items[i],
-					   is_group ? "is not a group of this host" : "is not a user of this host", error);
+			                     is_group ? "is not a group of this host" : "is not a user of this host",
+			                     error);
 	}
 	*ret_ids = steal_ptr(&ids);
 	*ret_count = count;
@@ -107,8 +108,8 @@ static int check_rules(const struct policy_list *rules, uid_t owner, struct yett
 }
 
 /* HEAD[:TAIL] lists: the source must be out of others' reach, the target must be one of the profile. */
-static int check_mounts(const struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, uid_t owner,
-			struct yett_error *error)
+static int check_mounts(const struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
+                        uid_t owner, struct yett_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		_cleanup_free_ char *head = NULL, *tail = NULL;
@@ -129,7 +130,7 @@ static int check_mounts(const struct policy_profile *profile, const struct polic
 static int check_profile(struct policy_profile *profile, uid_t owner, struct yett_error *error)
 {
 	size_t mounts = profile->share_ro.count + profile->share_rw.count + profile->tmpfs.count +
-			profile->read_only.count + profile->mask.count;
+	                profile->read_only.count + profile->mask.count;
 	int r = check_mounts(profile, &profile->share_ro, false, owner, error);
 
 	if (r == 0)
@@ -139,8 +140,8 @@ static int check_profile(struct policy_profile *profile, uid_t owner, struct yet
 	if (r)
 		return r;
 	if (mounts > MOUNTS_MAX)
-		return policy_refuse(profile->place, profile->name, "has more than 256 shares, tmpfs, masks and read-only paths",
-				   error);
+		return policy_refuse(profile->place, profile->name,
+		                     "has more than 256 shares, tmpfs, masks and read-only paths", error);
 	if (profile->environment.count + 4 > PLAN_ENV_MAX)
 		return policy_refuse(profile->environment.place, profile->name, "has too long an environment", error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
@@ -164,8 +165,10 @@ static int check_grant(const struct policy *policy, struct policy_grant *grant, 
 	if (grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);
 	for (size_t i = 0; i < grant->profiles.count; i++)
-		if (strcmp(grant->profiles.items[i], "*") != 0 && !policy_find_profile(policy, grant->profiles.items[i]))
-			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
+		if (strcmp(grant->profiles.items[i], "*") != 0 &&
+		    !policy_find_profile(policy, grant->profiles.items[i]))
+			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile",
+			                     error);
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
 	return 0;
 }
@@ -204,11 +207,13 @@ static int check_subids(const char *file, uint64_t first, uint64_t end, struct y
 		number++;
 		r = check_subid_line(line, first, end);
 		if (r < 0)
-			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT", file, number);
+			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT",
+			              file, number);
 		else if (r > 0)
-			r = error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-				      "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file,
-				      number);
+			r = error_set(
+			    error, YETT_E_SECURITY_VIOLATION, 0,
+			    "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file,
+			    number);
 	}
 	(void)fclose(stream);
 	return r;
@@ -218,16 +223,18 @@ static int check_subids(const char *file, uint64_t first, uint64_t end, struct y
 static int check_ids(const struct policy *policy, struct yett_error *error)
 {
 	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * IDS_STEP;
-	const char *file = policy->files_count ? policy->files[0] : "policy";
+	struct policy_place at = policy->ids_place.file ? policy->ids_place : (struct policy_place){policy->files[0], 1};
 	int r;
 
 	if (first % IDS_STEP)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s: ids_first is not a multiple of 65536", file);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file,
+		                 at.line);
 	if (end > IDS_END_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s: ids_first and ids_ranges reach beyond id 2147483647",
-				 file);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file, at.line);
 	if (getpwuid((uid_t)first))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "%s: ids_first is the id of an account of this host", file);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s:%u: ids_first is the id of an account of this host", at.file, at.line);
 	r = check_subids("/etc/subuid", first, end, error);
 	return r ? r : check_subids("/etc/subgid", first, end, error);
 }

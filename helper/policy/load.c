@@ -2,7 +2,8 @@
  * Reading the policy's files, and building one policy from their sections. Declared in policy.h.
  *
  * Runs with the privilege of its caller (root), before any client is served. It opens only files that `owner` alone
- * can have written, never by a link in the last component, and reads what it opened. It must not read anything of a client.
+ * can have written, never by a link in the last component, and reads what it opened. It must not read anything of a
+ * client.
  */
 #include "helper/policy/policy.h"
 #include "base/escape.h"
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 
 #define FILE_SIZE_MAX (1u << 20)
-#define FILES_MAX 256
+#define FILES_MAX     256
 
 /* dist/yett.conf, embedded by the build. */
 extern const char policy_builtin_text[];
@@ -112,13 +113,13 @@ static int check_owner(const struct loading *loading, int fd, mode_t type, const
 		return -errno;
 	if ((st.st_mode & S_IFMT) != type)
 		return error_set(loading->error, YETT_E_SECURITY_VIOLATION, 0, "%s is not a %s", ESCAPE(name),
-				 type == S_IFDIR ? "directory" : "regular file");
+		                 type == S_IFDIR ? "directory" : "regular file");
 	if (st.st_uid != loading->owner)
 		return error_set(loading->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u",
-				 ESCAPE(name), st.st_uid, loading->owner);
+		                 ESCAPE(name), st.st_uid, loading->owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(loading->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)",
-				 ESCAPE(name), st.st_mode & 07777);
+		return error_set(loading->error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s can be written by others (mode %04o)", ESCAPE(name), st.st_mode & 07777);
 	return 0;
 }
 
@@ -232,8 +233,8 @@ static int fill_profile(struct loading *loading, cfg_opt_t *sections, size_t ind
 		cfg_t *base = cfg_opt_gettsec(sections, extends->text);
 
 		if (!base || length == policy->profiles_count)
-			return policy_refuse(extends->place, extends->text, base ? "extends itself in the end" : "is not a profile",
-					     loading->error);
+			return policy_refuse(extends->place, extends->text,
+			                     base ? "extends itself in the end" : "is not a profile", loading->error);
 		line[length] = base;
 	}
 	while (r == 0 && length > 0)
@@ -283,7 +284,8 @@ static int load_grants(struct loading *loading, cfg_opt_t *sections)
 		policy->grants[i].place = parse_place(cfg_opt_getnsec(sections, i));
 		r = take_name(loading, cfg_opt_getnsec(sections, i), &policy->grants[i].name);
 		if (r == 0)
-			r = settings_fill(SETTINGS_GRANT, cfg_opt_getnsec(sections, i), &policy->grants[i], loading->error);
+			r = settings_fill(SETTINGS_GRANT, cfg_opt_getnsec(sections, i), &policy->grants[i],
+			                  loading->error);
 	}
 	return r;
 }
@@ -304,7 +306,8 @@ static int load_build(struct loading *loading, struct policy **ret_policy)
 	return r;
 }
 
-int policy_load(const char *path, bool with_fragments, uid_t owner, struct policy **ret_policy, struct yett_error *error)
+int policy_load(const char *path, bool with_fragments, uid_t owner, struct policy **ret_policy,
+                struct yett_error *error)
 {
 	_cleanup_(loading_clear) struct loading loading = {.owner = owner, .error = error};
 	int r = loading_start(&loading);

@@ -24,8 +24,8 @@ struct parse_value {
 cfg_t *parse_new(void);
 
 /*
- * Adds the sections of text[0 … length), which is changed, to `root`. Places keep `file` as it is: it must outlive them.
- * 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `root` is only good for cfg_free().
+ * Adds the sections of text[0 … length), which is changed, to `root`. Places keep `file` as it is: it must outlive
+ * them. 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what"; then `root` is only good for cfg_free().
  */
 _must_check_ int parse_text(cfg_t *root, const char *file, char *text, size_t length, struct yett_error *error);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define PATH_LENGTH_MAX 4095
-#define COMPONENT_MAX 255
+#define COMPONENT_MAX   255
 
 /* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its programs about users. */
 static const char *const closed_trees[] = {"/proc", "/sys", "/dev", "/run/yett", "/etc/passwd", "/etc/group"};
@@ -58,7 +58,8 @@ const char *policy_target_problem(const struct policy_profile *profile, const ch
 		return problem;
 	for (size_t i = 0; i < ARRAY_SIZE(closed_trees); i++)
 		if (policy_path_is_in(target, closed_trees[i]))
-			return "is a place where nothing is mounted (/proc, /sys, /dev, /run/yett, /etc/passwd, /etc/group)";
+			return "is a place where nothing is mounted (/proc, /sys, /dev, /run/yett, /etc/passwd, "
+			       "/etc/group)";
 	for (size_t i = 0; i < ARRAY_SIZE(closed_points); i++)
 		if (strcmp(target, closed_points[i]) == 0)
 			return "would hide what every sandbox needs";

@@ -1,9 +1,9 @@
 /*
  * The administrator's policy as data: profiles, grants, and where each value was written.
  *
- * load.c reads it as root from files that only root can write, through libConfuse (parse.c) and the tables of settings.c;
- * check.c compares it with the host; after that a policy is immutable and needs no I/O. Nothing here comes from a client.
- * dist/yett.conf shows every key, and is also what is compiled in as the built-in policy.
+ * load.c reads it as root from files that only root can write, through libConfuse (parse.c) and the tables of
+ * settings.c; check.c compares it with the host; after that a policy is immutable and needs no I/O. Nothing here comes
+ * from a client. dist/yett.conf shows every key, and is also what is compiled in as the built-in policy.
  */
 #pragma once
 
@@ -98,6 +98,7 @@ struct policy {
 	char *cgroup;           /* "/yett": below the root of each hierarchy */
 	uint32_t ids_first;     /* first host id of the private ranges; a multiple of 65536 */
 	uint32_t ids_ranges;    /* how many ranges of 65536; the first one is the roles' own */
+	struct policy_place ids_place; /* file NULL: not written */
 	unsigned spares;        /* prepared supervisors a recently served user has; 0 … 16 */
 	struct policy_profile *profiles;
 	size_t profiles_count;

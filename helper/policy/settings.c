@@ -17,7 +17,7 @@ static bool consists_of(const char *text, const char *characters)
 
 const char *settings_check_name(const char *text)
 {
-	if (strlen(text) > POLICY_NAME_MAX || !consists_of(text, LOWER DIGITS "._-") || !consists_of((char[]){*text, 0}, LOWER DIGITS))
+	if (strlen(text) > POLICY_NAME_MAX || !consists_of(text, LOWER DIGITS "._-") || strchr("._-", *text))
 		return "is not a name (lower-case letters, digits, then also . _ -)";
 	return NULL;
 }
@@ -173,8 +173,8 @@ static const struct settings_key helper_keys[] = {
 	{"runtime_dir", SETTINGS_TEXT, H(runtime_dir), .check = policy_path_problem},
 	{"keys_dir", SETTINGS_TEXT, H(keys_dir), .check = policy_path_problem},
 	{"cgroup", SETTINGS_TEXT, H(cgroup), .check = policy_path_problem},
-	{"ids_first", SETTINGS_NUMBER4, H(ids_first), 131072, UINT32_MAX},
-	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, 32768},
+	{"ids_first", SETTINGS_NUMBER4, H(ids_first), 131072, UINT32_MAX, .place = H(ids_place)},
+	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, 32768, .place = H(ids_place)},
 	{"spares", SETTINGS_NUMBER4, H(spares), 0, 16},
 };
 #undef H
@@ -185,7 +185,8 @@ const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
 	[SETTINGS_GRANT] = {"grant", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, ARRAY_SIZE(grant_keys)},
 };
 
-_Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX && ARRAY_SIZE(grant_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
+_Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
+_Static_assert(ARRAY_SIZE(grant_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
 
 int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error)
 {

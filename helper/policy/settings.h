@@ -48,11 +48,12 @@ enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT,
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*
- * Sets the fields of `object` (a struct policy, policy_profile or policy_grant) from the keys that stand in `section`. A list
- * that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object.
- * 0, -ENOMEM, or YETT_E_INVALID_REQUEST with "FILE:LINE: what".
+ * Sets the fields of `object` (a struct policy, policy_profile or policy_grant) from the keys that stand in `section`.
+ * A list that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object. 0, -ENOMEM, or
+ * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
-_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error);
+_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
+                               struct yett_error *error);
 
 /* Frees the texts and lists of `object`. */
 void settings_clear(enum settings_section_index index, void *object);

@@ -155,7 +155,9 @@ static int make_namespaces(struct setup *setup, const struct plan_step *step, st
 {
 	const uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
 			       CLONE_PARENT | CLONE_INTO_CGROUP;
-	pid_t pid = kernel_clone(flags, 0, setup->cgroup.leaf, NULL);
+	/* The supervisor makes a new one for each sandbox; the namespace is rooted above it, where the builder is. */
+	_cleanup_fd_ int leaf = openat(setup->cgroup.sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	pid_t pid = leaf < 0 ? -errno : kernel_clone(flags, 0, leaf, NULL);
 
 	(void)step, (void)error;
 	if (pid < 0)
@@ -166,7 +168,13 @@ static int make_namespaces(struct setup *setup, const struct plan_step *step, st
 	return 0;
 }
 
-/* Takes the descriptors that come with the word to go. */
+/* Whether the builder stays for the next sandbox: on v1, where only a fork gets into a group without waiting. */
+static bool setup_keeps_builder(const struct setup *setup)
+{
+	return setup->host->cgroups.has_v1;
+}
+
+/* Takes the descriptors that come with the word to go. -EPIPE: there will be none any more. */
 static int receive_go(struct setup *setup)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
@@ -203,30 +211,56 @@ static int resolve_ids(struct setup *setup)
 	return setup->share_ns < 0 ? setup->share_ns : 0;
 }
 
-static void __attribute__((noreturn)) builder(struct setup *setup)
+/* One sandbox, from the word to go until init's process exists. */
+static int build_one(struct setup *setup)
 {
-	char byte = 0;
-	int r;
+	int r = resolve_ids(setup);
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	setup_step_reached("builder", "enter");
-	r = cgroup_enter(&setup->cgroup);
-	/* The supervisor waits for this byte before it hands the builder a plan or calls itself prepared. */
-	if (r < 0 || write(setup->go, &byte, 1) != 1)
-		_exit(2);
-	r = receive_go(setup);
 	if (r == 0)
-		r = resolve_ids(setup);
-	if (r == 0) {
 		r = run_steps(setup, STAGE_CLONE, &setup->shared->error);
-		if (r == 0)
-			r = run_steps(setup, STAGE_BUILDER, &setup->shared->error);
-	} else {
+	if (r == 0)
+		r = run_steps(setup, STAGE_BUILDER, &setup->shared->error);
+	if (r < 0) {
 		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "the builder could not begin: %s", strerror(-r));
 		r = YETT_E_INIT_FAILED;
 	}
-	if (r != 0)
-		setup->shared->result = r;
+	return r;
+}
+
+/* Gives up what the last sandbox needed, and returns to the helper's own mount namespace. */
+static int forget_one(struct setup *setup, int mount_ns)
+{
+	const int keep[] = {setup->go, mount_ns, setup->cgroup.sandbox[0], setup->counters[0], setup->counters[1],
+			    setup->counters[2], setup->counters[3]};
+
+	setup_host_keep_only(setup->host, keep, ARRAY_SIZE(keep));
+	setup->share_ns = setup->root = -1;
+	for (size_t i = 0; i < ARRAY_SIZE(setup->trees); i++)
+		setup->trees[i] = -1;
+	return setns(mount_ns, CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+static void __attribute__((noreturn)) builder(struct setup *setup)
+{
+	int mount_ns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC), r;
+	char byte = 0;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	setup_step_reached("builder", "enter");
+	r = mount_ns < 0 ? -errno : cgroup_enter(&setup->cgroup);
+	/* The supervisor waits for this byte before it hands the builder a plan or calls itself prepared. */
+	if (r < 0 || write(setup->go, &byte, 1) != 1)
+		_exit(2);
+	do {
+		r = receive_go(setup);
+		if (r < 0)
+			_exit(r != -EPIPE);
+		r = build_one(setup);
+		if (r != 0)
+			setup->shared->result = r;
+		if (write(setup->go, &byte, 1) != 1)
+			_exit(2);
+	} while (setup_keeps_builder(setup) && forget_one(setup, mount_ns) == 0);
 	_exit(r != 0);
 }
 
@@ -244,22 +278,17 @@ static void setup_init(const struct setup_host *host, struct setup *setup)
 				.init_pidfd = -1,
 				.share_ns = -1,
 				.root = -1};
-	setup->cgroup.leaf = -1;
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
 		setup->cgroup.user[i] = setup->cgroup.sandbox[i] = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(setup->trees); i++)
 		setup->trees[i] = -1;
 }
 
-static int prepare_cgroup(struct setup *setup, uid_t uid, uint32_t index)
+static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 {
-	char name[24];
-	int r;
-
-	(void)snprintf(name, sizeof name, "%u", index);
-	r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
+	int r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
 	if (r == -EEXIST) {
-		/* Left by a crash whose reservation is already gone; the range is ours now, so is the name. */
+		/* Left by a crash whose reservation is already gone; it had our pid, and is no more. */
 		r = cgroup_sweep(&setup->host->cgroups, uid, name);
 		if (r == 0)
 			r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
@@ -292,11 +321,26 @@ static int start_builder(struct setup *setup)
 	return read(setup->go, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
+/* Range and user namespace for the next sandbox. */
+static int prepare_ids(struct setup *setup, const struct idmap_subject *subject, struct yett_error *error)
+{
+	uint32_t index = 0;
+	int r = reserve_range(&setup->host->reserve, subject->uid, setup->name, &setup->range, &index, error);
+
+	if (r != 0)
+		return r;
+	setup->first = setup->host->reserve.ids_first + index * IDMAP_RANGE;
+	r = idmap_make(subject, setup->first, setup->host->face, &setup->map);
+	if (r < 0)
+		return r;
+	setup->user_ns = idmap_open(&setup->map);
+	return setup->user_ns < 0 ? setup->user_ns : 0;
+}
+
 int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, struct setup **ret_setup,
 		  struct yett_error *error)
 {
 	struct setup *setup = calloc(1, sizeof *setup);
-	uint32_t index = 0;
 	int r;
 
 	if (!setup)
@@ -310,50 +354,59 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	setup->plan = &setup->shared->plan;
 	setup->shared->result = -EINPROGRESS;
 	setup_step_reached("supervisor", "prepare");
-	r = reserve_range(&host->reserve, subject->uid, &setup->range, &index, error);
-	if (r == 0) {
-		setup->first = host->reserve.ids_first + index * IDMAP_RANGE;
-		r = prepare_cgroup(setup, subject->uid, index);
-	}
+	(void)snprintf(setup->name, sizeof setup->name, "s%d", getpid());
+	r = prepare_ids(setup, subject, error);
+	if (r == 0)
+		r = prepare_cgroup(setup, subject->uid, setup->name);
 	if (r == 0)
 		r = start_builder(setup);
-	if (r == 0)
-		r = idmap_make(subject, setup->first, host->face, &setup->map);
-	if (r == 0)
-		setup->user_ns = idmap_open(&setup->map);
 	if (r != 0) {
 		if (r < 0)
 			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-r));
-		(void)setup_end(setup);
+		setup_end(setup);
 		return r < 0 ? YETT_E_INIT_FAILED : r;
 	}
 	*ret_setup = setup;
 	return 0;
 }
 
-/* Hands the builder what it needs, and waits until it is gone. */
+/* Ends a child of ours whether or not it sends a signal when it ends (init does not: CLONE_PARENT asks for that). */
+static void end_child(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	(void)kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+static void end_builder(struct setup *setup)
+{
+	end_child(setup->builder);
+	setup->builder = -1;
+	setup->go = fd_close(setup->go);
+}
+
+/* Hands the builder what it needs, and waits until it has done its part. */
 static int run_builder(struct setup *setup, int control, int channel, const int *fds)
 {
 	int all[GO_FDS + MESSAGE_SHARES_MAX] = {control, channel, setup->user_ns};
-	struct pollfd wait = {.fd = -1, .events = POLLIN};
-	int status, r;
+	struct pollfd wait = {.fd = setup->go, .events = POLLIN};
+	char byte;
+	int r;
 
 	memcpy(all + GO_FDS, fds, setup->plan->share_fds * sizeof fds[0]);
 	r = frame_send(setup->go, &setup->map, sizeof setup->map, all, GO_FDS + setup->plan->share_fds, 0);
 	if (r < 0)
 		return r;
-	wait.fd = kernel_pidfd_open(setup->builder);
-	if (wait.fd < 0)
-		return wait.fd;
-	r = poll(&wait, 1, BUILD_DEADLINE_MS);
-	(void)close(wait.fd);
-	if (r <= 0)
-		return -ETIMEDOUT;
-	(void)waitpid(setup->builder, &status, 0);
-	setup->builder = -1;
-	if (setup->shared->result > 0)
-		return setup->shared->result;
-	return status == 0 && setup->shared->init_pid > 0 ? 0 : -ECHILD;
+	r = poll(&wait, 1, BUILD_DEADLINE_MS) <= 0 ? -ETIMEDOUT : 0;
+	if (r == 0 && read(setup->go, &byte, 1) != 1)
+		r = -ECHILD;
+	if (r < 0 || !setup_keeps_builder(setup))
+		end_builder(setup);
+	if (r == 0 && setup->shared->result > 0)
+		r = setup->shared->result;
+	return r == 0 && setup->shared->init_pid <= 0 ? -ECHILD : r;
 }
 
 int setup_build(struct setup *setup, const struct plan *plan, const int *fds, int *ret_channel, struct yett_error *error)
@@ -408,38 +461,58 @@ const struct yett_error *setup_inside_error(const struct setup *setup)
 	return setup->shared->result > 0 ? &setup->shared->error : NULL;
 }
 
-/* Ends a child of ours whether or not it sends a signal when it ends (init does not: CLONE_PARENT asks for that). */
-static void end_child(pid_t pid)
+/* What every sandbox has for itself, gone: its processes, its reservations, its user namespace. */
+static bool end_sandbox(struct setup *setup)
 {
-	if (pid <= 0)
-		return;
-	(void)kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+	uint64_t oom_kills = setup->cgroup.host ? cgroup_oom_kills(&setup->cgroup) : 0;
+	bool out_of_memory = oom_kills > setup->oom_kills;
+
+	setup->oom_kills = oom_kills;
+	end_child(setup->shared->init_pid);
+	setup->shared->init_pid = 0;
+	reserve_release(&setup->slot);
+	setup->user_ns = fd_close(setup->user_ns);
+	setup->control = fd_close(setup->control);
+	setup->init_pidfd = fd_close(setup->init_pidfd);
+	return out_of_memory;
 }
 
-bool setup_end(struct setup *setup)
+bool setup_finish(struct setup *setup)
 {
-	bool out_of_memory;
-
 	setup_step_reached("supervisor", "end");
-	end_child(setup->builder);
-	end_child(setup->shared->init_pid);
-	out_of_memory = setup->cgroup.host && cgroup_oom_kills(&setup->cgroup) > 0;
+	return end_sandbox(setup);
+}
+
+int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
+{
+	struct yett_error error;
+	int r = setup->builder > 0 || !setup_keeps_builder(setup) ? cgroup_empty(&setup->cgroup) : -ECHILD;
+
+	setup_step_reached("supervisor", "recycle");
+	if (r < 0)
+		return r;
+	/* Only now is it sure that nothing runs under these ids any more. */
+	reserve_release(&setup->range);
+	setup->shared->result = -EINPROGRESS;
+	setup->shared->error = (struct yett_error){0};
+	r = prepare_ids(setup, subject, &error);
+	if (r == 0 && setup->builder <= 0)
+		r = start_builder(setup);
+	return r > 0 ? -ENOSPC : r;
+}
+
+void setup_end(struct setup *setup)
+{
+	end_builder(setup);
+	(void)end_sandbox(setup);
 	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
-	reserve_release(&setup->slot);
 	cgroup_close(&setup->cgroup);
 	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
 		fd_close(setup->counters[i]);
-	fd_close(setup->user_ns);
-	fd_close(setup->go);
-	fd_close(setup->control);
-	fd_close(setup->init_pidfd);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
 	free(setup);
-	return out_of_memory;
 }
 
 uint64_t setup_generation(const struct setup *setup)

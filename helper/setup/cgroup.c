@@ -47,6 +47,43 @@ static int make_path(const struct cgroup_tree *tree, int root, const char *path)
 	return steal_fd(&at);
 }
 
+int cgroup_find_mount(const char *type, const char *controller)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	char line[4096];
+	int fd = -ENOENT;
+
+	if (!file)
+		return -errno;
+	/* proc_pid_mountinfo(5): id parent major:minor root mountpoint options … - type source super-options */
+	while (fd == -ENOENT && fgets(line, sizeof line, file)) {
+		char *tail = strstr(line, " - "), *root, *path, *rest = line, *options;
+
+		if (!tail)
+			continue;
+		*tail = '\0';
+		tail += 3;
+		for (int i = 0; i < 3; i++)
+			(void)strsep(&rest, " ");
+		root = strsep(&rest, " ");
+		path = strsep(&rest, " ");
+		if (!path || strcmp(root, "/") != 0 || strcmp(strsep(&tail, " "), type) != 0)
+			continue;
+		(void)strsep(&tail, " ");
+		options = tail ? tail : (char[]){""};
+		for (char *option; controller && (option = strsep(&options, ",\n"));)
+			if (strcmp(option, controller) == 0)
+				controller = NULL;
+		if (controller)
+			continue;
+		fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	(void)fclose(file);
+	return fd;
+}
+
 int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error)
 {
 	_cleanup_(cgroup_host_close) struct cgroup_host host = {0};
@@ -68,6 +105,7 @@ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct ye
 		fd_close(host.trees[i].parent);
 		host.trees[i].parent = fd;
 		host.controllers |= host.trees[i].controllers;
+		host.has_v1 = host.has_v1 || host.trees[i].version == 1;
 	}
 	*ret_host = host;
 	host = (struct cgroup_host){0};
@@ -88,7 +126,7 @@ static void user_name(uid_t uid, char name[static 24])
 
 static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *cgroup)
 {
-	*cgroup = (struct cgroup){.host = host, .uid = uid, .leaf = -1};
+	*cgroup = (struct cgroup){.host = host, .uid = uid};
 	(void)snprintf(cgroup->name, sizeof cgroup->name, "%s", name);
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
 		cgroup->user[i] = cgroup->sandbox[i] = -1;
@@ -174,7 +212,7 @@ static int limit_directory(const struct cgroup_tree *tree, int directory, const 
 		uint64_t value = limit_value(limits, limit);
 		int r;
 
-		if (value == 0 || !(tree->controllers & cgroup_limit_controller(limit)))
+		if (!(tree->controllers & cgroup_limit_controller(limit)))
 			continue;
 		r = ops_of(tree)->set_limit(directory, limit, value);
 		if (r == -EBUSY)
@@ -189,7 +227,7 @@ static int limit_directory(const struct cgroup_tree *tree, int directory, const 
 	return 0;
 }
 
-int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
+int cgroup_limit(const struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
 		 struct yett_error *error)
 {
 	for (int limit = 0; limit < CGROUP_LIMITS; limit++)
@@ -209,15 +247,12 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const 
 	return 0;
 }
 
-int cgroup_make_leaf(struct cgroup *cgroup)
+int cgroup_make_leaf(const struct cgroup *cgroup)
 {
-	if (mkdirat(cgroup->sandbox[0], "init", 0755) < 0)
-		return -errno;
-	cgroup->leaf = openat(cgroup->sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return cgroup->leaf < 0 ? -errno : 0;
+	return mkdirat(cgroup->sandbox[0], "init", 0755) < 0 ? -errno : 0;
 }
 
-int cgroup_delegate(struct cgroup *cgroup, uid_t owner)
+int cgroup_delegate(const struct cgroup *cgroup, uid_t owner)
 {
 	/* What a delegatee needs of its root, and no more: limits stay root's. cgroup-v2, "Delegation". */
 	static const char *const files[] = {"cgroup.procs", "cgroup.threads", "cgroup.subtree_control"};
@@ -291,8 +326,23 @@ static void wait_empty(int sandbox, uint64_t deadline_ms)
 	}
 }
 
+/* Kills who is left in one group and removes it. */
+static void remove_group(int parent, const char *name, uint64_t deadline_ms)
+{
+	_cleanup_fd_ int group = -1;
+
+	if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+		return;
+	group = openat(parent, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (group < 0)
+		return;
+	(void)kernel_write_file(group, "cgroup.kill", "1");
+	wait_empty(group, deadline_ms);
+	(void)unlinkat(parent, name, AT_REMOVEDIR);
+}
+
 /* Removes the groups inside `directory` (only v2 sandboxes have any; they are one level deep). */
-static void remove_children(int directory)
+static void remove_children(int directory, uint64_t deadline_ms)
 {
 	int copy = openat(directory, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
@@ -303,8 +353,22 @@ static void remove_children(int directory)
 	}
 	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			(void)unlinkat(directory, entry->d_name, AT_REMOVEDIR);
+			remove_group(directory, entry->d_name, deadline_ms);
 	(void)closedir(entries);
+}
+
+int cgroup_empty(const struct cgroup *cgroup)
+{
+	uint64_t deadline_ms = now_ms() + 5000;
+	int r;
+
+	for (size_t i = 0; i < cgroup->host->count; i++)
+		ops_of(&cgroup->host->trees[i])->forget_peak(cgroup->sandbox[i]);
+	do {
+		remove_children(cgroup->sandbox[0], deadline_ms);
+		r = cgroup_make_leaf(cgroup);
+	} while (r == -EEXIST && now_ms() < deadline_ms);
+	return r == -EEXIST ? -EBUSY : r;
 }
 
 int cgroup_destroy(struct cgroup *cgroup)
@@ -319,20 +383,18 @@ int cgroup_destroy(struct cgroup *cgroup)
 
 		if (cgroup->sandbox[i] < 0 || cgroup->user[i] < 0)
 			continue;
-		if (tree->version == 2 && unlinkat(cgroup->sandbox[i], "init", AT_REMOVEDIR) < 0 && errno == EBUSY) {
-			/* Somebody is still there: only after a crash, and then this is what ends them. */
-			(void)kernel_write_file(cgroup->sandbox[i], "cgroup.kill", "1");
-			wait_empty(cgroup->sandbox[i], deadline_ms);
-		}
+		if (tree->version == 2)
+			remove_children(cgroup->sandbox[i], deadline_ms);
 		while (unlinkat(cgroup->user[i], cgroup->name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
 			if (errno != EBUSY || now_ms() > deadline_ms) {
 				result = -errno;
 				break;
 			}
 			if (tree->version == 2) {
+				/* Only after a crash is somebody still there, and then this is what ends them. */
 				(void)kernel_write_file(cgroup->sandbox[i], "cgroup.kill", "1");
 				wait_empty(cgroup->sandbox[i], deadline_ms);
-				remove_children(cgroup->sandbox[i]);
+				remove_children(cgroup->sandbox[i], deadline_ms);
 			} else {
 				/* A v1 group has no event for "empty": what is left there is exiting; look again. */
 				(void)poll(NULL, 0, 1);
@@ -369,5 +431,4 @@ void cgroup_close(struct cgroup *cgroup)
 		cgroup->user[i] = fd_close(cgroup->user[i]);
 		cgroup->sandbox[i] = fd_close(cgroup->sandbox[i]);
 	}
-	cgroup->leaf = fd_close(cgroup->leaf);
 }

@@ -2,9 +2,9 @@
  * Control groups: a user's ceiling and, below it, one sandbox, in every hierarchy that can enforce a limit.
  *
  * With full privilege, in the supervisor (and in the sweep). The v2 tree always tracks and kills; a limit is enforced
- * by v2 where its controller is there and by v1 where it still sits there. The trees are reached through mounts of our
- * own that no namespace holds, so nothing depends on what is mounted where. cgroups(7), the kernel's cgroup-v2 and
- * cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below NAME: "init", and "c…" for commands.
+ * by v2 where its controller is there and by v1 where it still sits there. A tree that the host has mounted is used as
+ * it is (mounting v2 once more would reset its options for the whole host); one that it has not is mounted by us, in
+ * no namespace. cgroups(7), the kernel's cgroup-v2 and cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below NAME: "init", and "c…" for commands.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct cgroup_host {
 	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
 	size_t count;
 	unsigned controllers; /* of all trees together */
+	bool has_v1;          /* then entering a group waits for a grace period, and only a fork gets there at no cost */
 };
 
 /* One sandbox's groups, open. */
@@ -34,7 +35,6 @@ struct cgroup {
 	uid_t uid;
 	char name[24];
 	int user[CGROUP_TREES_MAX], sandbox[CGROUP_TREES_MAX]; /* directories; -1 */
-	int leaf; /* v2: "init" */
 };
 
 /* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
@@ -48,23 +48,29 @@ _must_check_ int cgroup_create(const struct cgroup_host *host, uid_t uid, const 
 _must_check_ int cgroup_enter(const struct cgroup *cgroup);
 
 /*
- * Writes the limits of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
+ * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
  * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more.
  */
-_must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits,
+_must_check_ int cgroup_limit(const struct cgroup *cgroup, const struct plan_limits *limits,
 			      const struct plan_limits *user_limits, struct yett_error *error);
 
 /* Makes the v2 leaf "init", which init is born in. */
-_must_check_ int cgroup_make_leaf(struct cgroup *cgroup);
+_must_check_ int cgroup_make_leaf(const struct cgroup *cgroup);
 
 /* Gives host id `owner` what it needs to make leaves for commands, and nothing else. */
-_must_check_ int cgroup_delegate(struct cgroup *cgroup, uid_t owner);
+_must_check_ int cgroup_delegate(const struct cgroup *cgroup, uid_t owner);
 
 /* Enables the v2 controllers for the leaves: possible once no process is in the sandbox's own group. */
 void cgroup_enable_leaves(const struct cgroup *cgroup);
 
 /* Opens, for reading, the counters that init reports from; -1 where there is none. In the order of enum init_fd. */
 void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4]);
+
+/*
+ * Kills and removes what is in the sandbox's group but the group itself and the processes directly in it, for the next
+ * sandbox of the same user; forgets the peak that memory had. -EBUSY when something outlived 5 s.
+ */
+_must_check_ int cgroup_empty(const struct cgroup *cgroup);
 
 /* How often the kernel killed for want of memory; 0 when it cannot be read. */
 uint64_t cgroup_oom_kills(const struct cgroup *cgroup);

@@ -14,15 +14,17 @@ static const struct {
 	{CGROUP_PIDS, "pids"},
 };
 
-/* Opens the hierarchy that has exactly the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup names them. */
+/* Opens the hierarchy that has the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup names them. */
 static int open_hierarchy(char *list)
 {
 	const char *options[2 * 16 + 1] = {0};
 	size_t n = 0;
+	int fd;
 
 	for (char *name; (name = strsep(&list, ",")) && n < 2 * 16; n += 2)
 		options[n] = name;
-	return kernel_mount_new("cgroup", options, 0);
+	fd = cgroup_find_mount("cgroup", options[0]);
+	return fd == -ENOENT ? kernel_mount_new("cgroup", options, 0) : fd;
 }
 
 static unsigned controllers_of(const char *list)
@@ -72,41 +74,57 @@ static void enable_children(int directory, unsigned wanted)
 	(void)directory, (void)wanted; /* a v1 child has its hierarchy's controllers from the start */
 }
 
+/* The memory limit may never be above that of memory and swap together, so their order depends on the direction. */
+static int set_memory(int directory, uint64_t value)
+{
+	char text[32] = "-1";
+	int r;
+
+	if (value)
+		(void)snprintf(text, sizeof text, "%" PRIu64, value);
+	r = kernel_write_file(directory, "memory.limit_in_bytes", text);
+	if (r == -EINVAL) {
+		r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
+		return r < 0 ? r : kernel_write_file(directory, "memory.limit_in_bytes", text);
+	}
+	if (r < 0)
+		return r;
+	r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
+	return r == -ENOENT ? 0 : r; /* absent where swap accounting is off */
+}
+
 static int set_limit(int directory, enum cgroup_limit limit, uint64_t value)
 {
-	char text[64];
-	int r;
+	char text[32] = "-1";
+	uint64_t shares = value ? value * 1024 / 100 : 1024;
 
 	switch (limit) {
 	case CGROUP_LIMIT_MEMORY:
-		(void)snprintf(text, sizeof text, "%" PRIu64, value);
-		r = kernel_write_file(directory, "memory.limit_in_bytes", text);
-		if (r == -EINVAL) {
-			/* Above the present memory+swap limit, which must then go up first. */
-			r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
-			return r < 0 ? r : kernel_write_file(directory, "memory.limit_in_bytes", text);
-		}
-		if (r < 0)
-			return r;
-		r = kernel_write_file(directory, "memory.memsw.limit_in_bytes", text);
-		return r == -ENOENT ? 0 : r; /* absent where swap accounting is off */
+		return set_memory(directory, value);
 	case CGROUP_LIMIT_CPU:
-		r = kernel_write_file(directory, "cpu.cfs_period_us", "100000");
-		(void)snprintf(text, sizeof text, "%" PRIu64, value * 100);
-		return r < 0 ? r : kernel_write_file(directory, "cpu.cfs_quota_us", text);
+		if (value)
+			(void)snprintf(text, sizeof text, "%" PRIu64, value * 100); /* of a period of 100 ms, the default */
+		return kernel_write_file(directory, "cpu.cfs_quota_us", text);
 	case CGROUP_LIMIT_WEIGHT:
-		(void)snprintf(text, sizeof text, "%" PRIu64, value * 1024 / 100 < 2 ? 2 : value * 1024 / 100);
+		(void)snprintf(text, sizeof text, "%" PRIu64, shares < 2 ? 2 : shares);
 		return kernel_write_file(directory, "cpu.shares", text);
 	case CGROUP_LIMIT_PIDS:
-		(void)snprintf(text, sizeof text, "%" PRIu64, value);
-		return kernel_write_file(directory, "pids.max", text);
+		/* One more: the builder, which stays in the group for the next sandbox. */
+		(void)snprintf(text, sizeof text, "%" PRIu64, value + 1);
+		return kernel_write_file(directory, "pids.max", value ? text : "max");
 	case CGROUP_LIMITS:
 		break;
 	}
 	return -EINVAL;
 }
 
+static void forget_peak(int directory)
+{
+	(void)kernel_write_file(directory, "memory.max_usage_in_bytes", "0");
+}
+
 const struct cgroup_ops cgroup1_ops = {
+	.forget_peak = forget_peak,
 	.enable_children = enable_children,
 	.set_limit = set_limit,
 	.counter_files = {"memory.oom_control", "memory.max_usage_in_bytes", "pids.events", "cpu.stat"},

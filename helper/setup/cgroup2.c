@@ -16,10 +16,12 @@ static const struct {
 
 int cgroup2_discover(struct cgroup_host *host)
 {
-	int root = kernel_mount_new("cgroup2", NULL, 0);
+	int root = cgroup_find_mount("cgroup2", NULL);
 	char text[512];
 	struct cgroup_tree *tree = &host->trees[host->count];
 
+	if (root == -ENOENT)
+		root = kernel_mount_new("cgroup2", NULL, 0);
 	if (root < 0)
 		return root;
 	*tree = (struct cgroup_tree){.version = 2, .parent = root};
@@ -46,25 +48,23 @@ static void enable_children(int directory, unsigned wanted)
 
 static int set_limit(int directory, enum cgroup_limit limit, uint64_t value)
 {
-	char text[64];
+	char text[64] = "max";
 	int r;
 
+	if (value)
+		(void)snprintf(text, sizeof text, "%" PRIu64, value);
 	switch (limit) {
 	case CGROUP_LIMIT_MEMORY:
 		/* Without this, what does not fit would go to the host's swap. Absent where swap accounting is off. */
-		r = kernel_write_file(directory, "memory.swap.max", "0");
-		if (r < 0 && r != -ENOENT)
-			return r;
-		(void)snprintf(text, sizeof text, "%" PRIu64, value);
-		return kernel_write_file(directory, "memory.max", text);
+		r = kernel_write_file(directory, "memory.swap.max", value ? "0" : "max");
+		return r < 0 && r != -ENOENT ? r : kernel_write_file(directory, "memory.max", text);
 	case CGROUP_LIMIT_CPU:
-		(void)snprintf(text, sizeof text, "%" PRIu64 " 100000", value * 100);
+		if (value)
+			(void)snprintf(text, sizeof text, "%" PRIu64 " 100000", value * 100);
 		return kernel_write_file(directory, "cpu.max", text);
 	case CGROUP_LIMIT_WEIGHT:
-		(void)snprintf(text, sizeof text, "%" PRIu64, value);
-		return kernel_write_file(directory, "cpu.weight", text);
+		return kernel_write_file(directory, "cpu.weight", value ? text : "100");
 	case CGROUP_LIMIT_PIDS:
-		(void)snprintf(text, sizeof text, "%" PRIu64, value);
 		return kernel_write_file(directory, "pids.max", text);
 	case CGROUP_LIMITS:
 		break;
@@ -72,7 +72,14 @@ static int set_limit(int directory, enum cgroup_limit limit, uint64_t value)
 	return -EINVAL;
 }
 
+/* Written to through another descriptor than a reader's, memory.peak stays what it is (Linux 6.12); the group's lifetime is what counts. */
+static void forget_peak(int directory)
+{
+	(void)directory;
+}
+
 const struct cgroup_ops cgroup2_ops = {
+	.forget_peak = forget_peak,
 	.enable_children = enable_children,
 	.set_limit = set_limit,
 	.counter_files = {"memory.events", "memory.peak", "pids.events", "cpu.stat"},

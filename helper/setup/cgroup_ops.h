@@ -30,12 +30,20 @@ static inline const char *cgroup_limit_name(int limit)
 struct cgroup_ops {
 	/* Makes the controllers available below `directory`; what is not possible shows when a limit is set. */
 	void (*enable_children)(int directory, unsigned controllers);
-	/* Writes one limit, in the units of struct plan_limits. 0 or -errno. */
+	/* Writes one limit, in the units of struct plan_limits; 0 lifts it (a group is used again). 0 or -errno. */
 	int (*set_limit)(int directory, enum cgroup_limit limit, uint64_t value);
+	/* Starts the measurement of the memory peak anew where that can be done. */
+	void (*forget_peak)(int directory);
 	const char *counter_files[CGROUP_COUNTERS];
 };
 
 extern const struct cgroup_ops cgroup1_ops, cgroup2_ops;
+
+/*
+ * Opens where the host has mounted the tree of `type`, for v1 the one with `controller` among its options (NULL: any).
+ * A descriptor, -ENOENT when it is not mounted as a whole, or -errno.
+ */
+_must_check_ int cgroup_find_mount(const char *type, const char *controller);
 
 /* Append what the host has to host->trees; the `parent` of each is the root of its hierarchy. 0 or -errno. */
 _must_check_ int cgroup1_discover(struct cgroup_host *host);

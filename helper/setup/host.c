@@ -131,16 +131,14 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 	fd_close_except(fds, n);
 }
 
-static int sweep_range(void *userdata, uint32_t index, uid_t uid)
+static int sweep_cgroup(void *userdata, uid_t uid, const char *name)
 {
 	const struct setup_host *host = userdata;
-	char name[24];
 
-	(void)snprintf(name, sizeof name, "%u", index);
 	return cgroup_sweep(&host->cgroups, uid, name);
 }
 
 void setup_sweep(const struct setup_host *host)
 {
-	(void)reserve_sweep(&host->reserve, sweep_range, (void *)(uintptr_t)host);
+	(void)reserve_sweep(&host->reserve, sweep_cgroup, (void *)(uintptr_t)host);
 }

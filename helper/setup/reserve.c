@@ -111,13 +111,13 @@ static uint32_t next_range(const struct reserve_host *host)
 	return next;
 }
 
-int reserve_range(const struct reserve_host *host, uid_t uid, struct reservation *ret_reservation, uint32_t *ret_index,
-		  struct yett_error *error)
+int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
+		  uint32_t *ret_index, struct yett_error *error)
 {
 	uint32_t start = next_range(host);
-	char name[16], text[16];
+	char name[16], text[48];
 
-	(void)snprintf(text, sizeof text, "%" PRIu32 "\n", (uint32_t)uid);
+	(void)snprintf(text, sizeof text, "%" PRIu32 " %s", (uint32_t)uid, cgroup_name);
 	for (uint32_t i = 0; i + 1 < host->ids_ranges; i++) {
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
@@ -173,7 +173,19 @@ static int open_orphan(int dir, const char *name)
 	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
 }
 
-static int sweep_directory(int dir, int (*sweep)(void *, uint32_t, uid_t), void *userdata)
+/* What take() wrote for a range: "UID NAME". */
+static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *userdata)
+{
+	char text[64];
+	ssize_t n = pread(fd, text, sizeof text - 1, 0);
+	char *space;
+
+	text[n > 0 ? n : 0] = '\0';
+	space = strchr(text, ' ');
+	return space && space[1] ? sweep(userdata, (uid_t)strtoul(text, NULL, 10), space + 1) : -EINVAL;
+}
+
+static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
 	int copy = openat(dir, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC), removed = 0;
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
@@ -184,21 +196,15 @@ static int sweep_directory(int dir, int (*sweep)(void *, uint32_t, uid_t), void 
 	}
 	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries)) {
 		_cleanup_fd_ int fd = isdigit((unsigned char)entry->d_name[0]) ? open_orphan(dir, entry->d_name) : -1;
-		char text[32] = "";
 
-		if (fd < 0)
-			continue;
-		if (sweep && (pread(fd, text, sizeof text - 1, 0) <= 0 ||
-			      sweep(userdata, (uint32_t)strtoul(entry->d_name, NULL, 10), (uid_t)strtoul(text, NULL, 10)) != 0))
-			continue;
-		if (unlinkat(dir, entry->d_name, 0) == 0)
+		if (fd >= 0 && (!sweep || sweep_range(fd, sweep, userdata) == 0) && unlinkat(dir, entry->d_name, 0) == 0)
 			removed++;
 	}
 	(void)closedir(entries);
 	return removed;
 }
 
-int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uint32_t, uid_t), void *userdata)
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
 	return sweep_directory(host->ranges, sweep, userdata) + sweep_directory(host->slots, NULL, NULL);
 }

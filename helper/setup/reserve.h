@@ -34,10 +34,10 @@ void reserve_host_close(struct reserve_host *host);
 
 /*
  * Takes a range that was not used for as long as there are others: a range is handed out again only after all others
- * had their turn. Writes `uid` into it for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
+ * had their turn. Writes the user and the name of its cgroup into it for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
  */
-_must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, struct reservation *ret_reservation,
-			       uint32_t *ret_index, struct yett_error *error);
+_must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name,
+			       struct reservation *ret_reservation, uint32_t *ret_index, struct yett_error *error);
 
 /* Takes one of `max` slots of `uid` (0: no bound, no file). 0, -errno, or RESOURCE_LIMIT when all are taken. */
 _must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max,
@@ -47,7 +47,8 @@ _must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32
 void reserve_release(struct reservation *reservation);
 
 /*
- * Looks through the ranges and slots for files whose owner is gone; calls `sweep` for each such range (index, uid) and removes the
- * file when that returns 0. Returns how many were removed.
+ * Looks through the ranges and slots for files whose owner is gone; calls `sweep` for each such range (user, name of the
+ * cgroup) and removes the file when that returns 0. Returns how many were removed. Not for a process that holds reservations itself:
+ * closing a file lets go of the locks that the process has on it.
  */
-int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *userdata, uint32_t index, uid_t uid), void *userdata);
+int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *userdata, uid_t uid, const char *name), void *userdata);

@@ -2,8 +2,8 @@
  * See seccomp.h. As root, on names from the policy only; makes no privileged system call.
  *
  * Of two programs that libseccomp makes, init's filter is joined: first the refusals (whatever they do not refuse goes
- * on), then the allow-list (whatever it does not hold gets ENOSYS). So no call ever has rules of opposite actions in one
- * program, where libseccomp would have to choose.
+ * on), then the allow-list (whatever it does not hold gets ENOSYS). So no call ever has rules of opposite actions in
+ * one program, where libseccomp would have to choose.
  */
 #include "helper/setup/seccomp.h"
 
@@ -154,7 +154,8 @@ static int build_refused(scmp_filter_ctx context, const struct seccomp_spec *spe
 	return r;
 }
 
-/* What commands do not inherit from init: its own calls go, unless allowed; denied calls go; logged calls are logged. */
+/* What commands do not inherit from init: its own calls go, unless allowed; denied calls go; logged calls are logged.
+ */
 static int build_command(scmp_filter_ctx context, const struct seccomp_spec *spec)
 {
 	const char *list = seccomp_init_calls;
@@ -240,8 +241,9 @@ static int check_names(const struct seccomp_names *names, struct yett_error *err
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (call_number(names->names[i]) == __NR_SCMP_ERROR)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: no system call is called \"%s\"",
-					 names->file, names->line, names->names[i]);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					 "%s:%u: no system call is called \"%s\"", names->file, names->line,
+					 names->names[i]);
 	return 0;
 }
 

@@ -38,9 +38,9 @@ struct seccomp_spec {
 
 /*
  * Compiles the filter of one role for the native architecture. What the set does not hold gets ENOSYS, as from a kernel
- * that lacks it, so that programs take their fall-back; what a kernel would forbid to an unprivileged caller gets EPERM.
- * 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a denied
- * execve; YETT_E_UNSUPPORTED when libseccomp cannot compile or the program is too long; -ENOMEM.
+ * that lacks it, so that programs take their fall-back; what a kernel would forbid to an unprivileged caller gets
+ * EPERM. 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a
+ * denied execve; YETT_E_UNSUPPORTED when libseccomp cannot compile or the program is too long; -ENOMEM.
  */
-_must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter,
-				 size_t *ret_count, struct yett_error *error);
+_must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
+				 struct sock_filter **ret_filter, size_t *ret_count, struct yett_error *error);

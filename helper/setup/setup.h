@@ -3,9 +3,9 @@
  *
  * Three processes take part, each doing its column of the table in steps.h:
  *   supervisor  reserves ids, makes cgroups and the user namespace, and stays
- *   builder     a child placed in the sandbox's cgroups beforehand (moving there can wait for a grace period, being
- *               born there costs nothing); clones the client's mounts in the helper's own mount namespace, enters the
- *               template and makes the namespaces, and goes
+ *   builder     a child placed in the sandbox's cgroups beforehand (on v1, moving there waits for a grace period while
+ *               being born there costs nothing, so it stays for the user's next sandbox); clones the client's mounts
+ *               in the helper's own mount namespace, enters the template and makes the namespaces
  *   inside      the builder's child in the new namespaces: mounts, drops everything, and becomes yett-init
  * A failing step is named in the error; what came before it is undone by setup_end().
  */
@@ -88,5 +88,14 @@ uint64_t setup_generation(const struct setup *setup); /* of the policy it was pr
 /* Why the process inside gave up before it was init; NULL if it did not say. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
-/* Ends what runs, and removes cgroups and reservations. Whether the kernel killed for want of memory. Frees `setup`. */
-bool setup_end(struct setup *setup);
+/* Ends what runs of the sandbox. Whether the kernel killed in it for want of memory. */
+bool setup_finish(struct setup *setup);
+
+/*
+ * After setup_finish(): prepares for another sandbox of the same user, with another range and user namespace, in the same
+ * cgroups and with the same builder. 0, or -errno: then setup_end() is all that can be done.
+ */
+_must_check_ int setup_recycle(struct setup *setup, const struct idmap_subject *subject);
+
+/* Ends what runs, and removes cgroups and reservations. Frees `setup`. */
+void setup_end(struct setup *setup);

@@ -21,7 +21,9 @@ struct setup {
 	const struct setup_host *host;
 	struct setup_shared *shared;
 	const struct plan *plan; /* in shared */
+	char name[24]; /* of the cgroup; nobody else's while this supervisor lives */
 	struct cgroup cgroup;
+	uint64_t oom_kills; /* of earlier sandboxes in the same cgroup */
 	struct reservation range, slot;
 	uint32_t first; /* host id that the range begins with */
 	struct idmap map;

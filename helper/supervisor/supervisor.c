@@ -72,11 +72,12 @@ static int receive_order(int socket, struct order *order)
 	return 1;
 }
 
+/* Closes the descriptors and gives the pages back until the next one. */
 static void close_order(struct order *order)
 {
 	for (size_t i = 0; i < order->fd_count; i++)
 		fd_close(order->fds[i]);
-	(void)munmap(order, sizeof *order);
+	(void)madvise(order, sizeof *order, MADV_DONTNEED);
 }
 
 /* Waits for init's word that it serves the channel. */
@@ -123,53 +124,88 @@ static enum ended_reason keep(const struct setup *setup, int socket)
 	return wait[1].revents ? ENDED_CLOSED : ENDED_HELPER;
 }
 
-static void __attribute__((noreturn)) run(const struct setup_host *host, const struct idmap_subject *subject, int socket)
+/* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
+static int narrow(bool is_kept)
 {
-	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return is_kept ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
+}
+
+/* One order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
+static bool serve(struct setup *setup, struct order *order, int socket, bool is_kept)
+{
 	struct supervisor_created created = {0};
 	struct supervisor_ended ended = {ENDED_HELPER};
-	_cleanup_fd_ int channel = -1;
-	struct setup *setup = NULL;
-	sigset_t no_signals;
+	int channel = -1, r;
 	bool out_of_memory;
-	int prepared, r;
 
-	(void)sigemptyset(&no_signals);
-	(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
-	prepared = privilege_take(PRIVILEGE_BUILD);
-	if (prepared == 0)
-		prepared = setup_prepare(host, subject, &setup, &created.error);
-	r = order == MAP_FAILED ? -ENOMEM : receive_order(socket, order);
-	if (r <= 0 || prepared != 0) {
-		created.code = prepared > 0 ? prepared : YETT_E_INIT_FAILED;
-		if (prepared <= 0)
-			error_set(&created.error, YETT_E_INIT_FAILED, 0, "a supervisor could not start: %s", strerror(r < 0 ? -r : -prepared));
-		if (r == 1)
-			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
-		if (setup)
-			(void)setup_end(setup);
-		_exit(r != 0);
-	}
 	created.code = create(setup, order, &channel, &created.error);
 	close_order(order);
 	created.private_uid = setup_private_uid(setup);
 	if (created.code != 0) {
-		(void)setup_end(setup);
+		fd_close(channel);
+		(void)setup_finish(setup);
 		(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
-		_exit(0);
+		return created.code > 0;
 	}
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
-	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
-	if (r == 0 && privilege_take(PRIVILEGE_SUPERVISOR) == 0)
+	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	if (r == 0)
+		r = narrow(is_kept);
+	if (r == 0)
 		ended.reason = keep(setup, socket);
-	out_of_memory = setup_end(setup);
-	if (ended.reason == ENDED_CLOSED && out_of_memory)
+	if (is_kept && r == 0)
+		r = privilege_raise();
+	out_of_memory = setup_finish(setup);
+	if (out_of_memory && ended.reason == ENDED_CLOSED)
 		ended.reason = ENDED_OOM;
 	(void)send(socket, &ended, sizeof ended, MSG_NOSIGNAL);
-	_exit(0);
+	return r == 0;
 }
 
-int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject,
+/* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is gone. */
+static int announce(const struct setup_host *host, uid_t uid, int pool)
+{
+	struct supervisor_ready ready = {uid, host->policy->generation};
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	r = frame_send(pool, &ready, sizeof ready, &pair[1], 1, MSG_DONTWAIT);
+	(void)close(pair[1]);
+	if (r < 0)
+		(void)close(pair[0]);
+	return r < 0 ? r : pair[0];
+}
+
+/* The life of a supervisor. Everything it made is gone when it returns. */
+static void run(const struct setup_host *host, const struct idmap_subject *subject, int pool, int socket)
+{
+	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
+	struct setup *setup = NULL;
+	int r = privilege_take(PRIVILEGE_BUILD), prepared;
+
+	if (order == MAP_FAILED || r < 0)
+		return;
+	prepared = setup_prepare(host, subject, &setup, &failed.error);
+	while (receive_order(socket, order) > 0) {
+		bool is_good = prepared == 0 && serve(setup, order, socket, pool >= 0);
+
+		if (prepared != 0)
+			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);
+		if (!is_good || pool < 0 || setup_recycle(setup, subject) < 0)
+			break;
+		fd_close(socket);
+		socket = announce(host, subject->uid, pool);
+		if (socket < 0)
+			break;
+	}
+	if (setup)
+		setup_end(setup);
+	fd_close(socket);
+}
+
+int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject, int pool,
 		     struct supervisor *ret_supervisor)
 {
 	int pair[2];
@@ -179,8 +215,14 @@ int supervisor_start(const struct setup_host *host, const struct idmap_subject *
 		return -errno;
 	pid = fork();
 	if (pid == 0) {
-		setup_host_keep_only(host, &pair[1], 1);
-		run(host, subject, pair[1]);
+		const int keep_open[] = {pair[1], pool};
+		sigset_t no_signals;
+
+		(void)sigemptyset(&no_signals);
+		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
+		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
+		run(host, subject, pool, pair[1]);
+		_exit(0);
 	}
 	(void)close(pair[1]);
 	if (pid < 0) {

@@ -1,8 +1,9 @@
 /*
  * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends.
  *
- * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards.
- * It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
+ * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards. One
+ * that the listener started is used again for sandboxes of the same user: meanwhile it keeps in its permitted set what
+ * building takes, and puts itself at the listener's disposal when all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
  * client's: a plan, descriptors, and end of file, which ends the sandbox.
  */
 #pragma once
@@ -26,8 +27,17 @@ struct supervisor {
 	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, a supervisor_ended */
 };
 
-/* Forks a supervisor that prepares itself for a sandbox of `subject` at once. 0 or -errno. */
-_must_check_ int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject,
+/* Supervisor → listener, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */
+struct supervisor_ready {
+	uid_t uid;
+	uint64_t generation; /* of the policy that it knows */
+};
+
+/*
+ * Forks a supervisor that prepares itself for a sandbox of `subject` at once. With `pool` (-1: none) it announces itself
+ * there after each sandbox, and ends when nobody takes it. 0 or -errno.
+ */
+_must_check_ int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject, int pool,
 				  struct supervisor *ret_supervisor);
 
 /* Sends a plan and its descriptors (borrowed). 0 or -errno. */

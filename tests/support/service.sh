@@ -11,7 +11,7 @@ service_id() { echo "$$"; }
 service_policy() {
 	cat <<POLICY
 helper {
-  runtime_dir = "$SERVICE/run"
+  runtime_dir = "$SERVICE_RUN"
   keys_dir = "$SERVICE/keys.d"
   cgroup = "/yett-test-$$"
   ids_first = $((1073741824 + ($$ % 64) * 65536 * 128))
@@ -24,9 +24,10 @@ POLICY
 
 service_start() {
 	SERVICE=$(mktemp -d /tmp/yett-test.XXXXXX)
+	SERVICE_RUN=/dev/shm/yett-test-$$ # a tmpfs, as /run is where systemd runs
 	chmod 755 "$SERVICE"
 	mkdir -m 755 "$SERVICE/keys.d"
-	service_policy "$(dirname "$0")/../.." >"$SERVICE/yett.conf"
+	service_policy "${SERVICE_ROOT:-$(dirname "$0")/../..}" >"$SERVICE/yett.conf"
 	chmod 644 "$SERVICE/yett.conf"
 	YETT_SOCKET=$SERVICE/socket
 	export YETT_SOCKET
@@ -69,5 +70,5 @@ service_stop() {
 		eval "name=\${TEST_USER_$user-}"
 		[ -z "$name" ] || userdel "$name" 2>/dev/null
 	done
-	rm -rf "$SERVICE"
+	rm -rf "$SERVICE" "$SERVICE_RUN"
 }

@@ -59,9 +59,10 @@ static void help_lists_every_option(void **state)
 static void every_option_of_run_is_understood(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1", "--env",
-			       "B=2", "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20",
-			       "--timeout", "2s", "--json", "-", "--dry-run", "--socket", "/s", "--", "-x", "y"),
+	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1",
+			       "--env", "B=2", "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9",
+			       "--files", "20", "--timeout", "2s", "--json", "-", "--dry-run", "--socket", "/s", "--",
+			       "-x", "y"),
 			 0);
 	assert_int_equal(first, 30);
 	assert_string_equal(options.profile, "strict");
@@ -106,9 +107,10 @@ static void wrong_options_are_refused_by_name(void **state)
 
 static void wrong_values_are_refused_with_what_was_expected(void **state)
 {
-	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},	{"--memory", "-1"},   {"--cpus", "0"},
-					      {"--cpus", "1.5x"},   {"--pids", "0"},	{"--pids", "1k"},     {"--files", ""},
-					      {"--timeout", "5"},   {"--tmpfs", "x"},	{"-e", "NOVALUE"},    {"-e", "=x"},
+	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},	     {"--memory", "-1"},
+					      {"--cpus", "0"},	    {"--cpus", "1.5x"},	     {"--pids", "0"},
+					      {"--pids", "1k"},	    {"--files", ""},	     {"--timeout", "5"},
+					      {"--tmpfs", "x"},	    {"-e", "NOVALUE"},	     {"-e", "=x"},
 					      {"-C", "relative"},   {"--ro", "/nonexistent"}};
 
 	(void)state;

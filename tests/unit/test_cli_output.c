@@ -63,9 +63,15 @@ static void what_a_terminal_would_act_on_is_not(void **state)
 	(void)state;
 	assert_string_equal(text("\033[2Jx\r\n\a\x7f", false), "\\x1b[2Jx\\x0d\\x0a\\x07\\x7f");
 	assert_string_equal(text("\033\n", true), "\\x1b\n");
-	assert_string_equal(text("\xc2\x9b" "31m", false), "\\xc2\\x9b31m");	       /* CSI as one character */
-	assert_string_equal(text("a\xe2\x80\xae" "b", false), "a\\xe2\\x80\\xaeb");    /* right-to-left override */
-	assert_string_equal(text("\xff\xc3", false), "\\xff\\xc3");		       /* no UTF-8 */
+	assert_string_equal(text("\xc2\x9b"
+				 "31m",
+				 false),
+			    "\\xc2\\x9b31m"); /* CSI as one character */
+	assert_string_equal(text("a\xe2\x80\xae"
+				 "b",
+				 false),
+			    "a\\xe2\\x80\\xaeb");		    /* right-to-left override */
+	assert_string_equal(text("\xff\xc3", false), "\\xff\\xc3"); /* no UTF-8 */
 	assert_string_equal(text("\xc0\xaf\xed\xa0\x80", false), "\\xc0\\xaf\\xed\\xa0\\x80");
 }
 
@@ -75,12 +81,15 @@ static void json_strings_are_escaped(void **state)
 	assert_string_equal(json("plain"), "\"plain\"");
 	assert_string_equal(json("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\"");
 	assert_string_equal(json("ä日"), "\"ä日\"");
-	assert_string_equal(json("\xff" "a\xc3"), "\"\\ufffda\\ufffd\"");
+	assert_string_equal(json("\xff"
+				 "a\xc3"),
+			    "\"\\ufffda\\ufffd\"");
 }
 
 static void an_error_becomes_a_json_object(void **state)
 {
-	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
+	struct yett_error error = {
+		.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
 	FILE *file = print_to();
 
 	(void)state;
@@ -92,8 +101,9 @@ static void an_error_becomes_a_json_object(void **state)
 	file = print_to();
 	output_json_error(file, &error);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed,
-			    "{\"code\":\"timeout\",\"reason\":null,\"message\":\"m\",\"detail\":\"d\",\"retryable\":true}");
+	assert_string_equal(
+		printed,
+		"{\"code\":\"timeout\",\"reason\":null,\"message\":\"m\",\"detail\":\"d\",\"retryable\":true}");
 	error.code = YETT_OK;
 	file = print_to();
 	output_json_error(file, &error);
@@ -126,7 +136,8 @@ static void every_code_has_a_short_name_of_its_own(void **state)
 	for (int i = 0; i <= YETT_CODES_COUNT; i++) {
 		assert_string_not_equal(yett_error_code_name((enum yett_code)i), "unknown");
 		for (int j = 0; j < i; j++)
-			assert_string_not_equal(yett_error_code_name((enum yett_code)i), yett_error_code_name((enum yett_code)j));
+			assert_string_not_equal(yett_error_code_name((enum yett_code)i),
+						yett_error_code_name((enum yett_code)j));
 	}
 }
 

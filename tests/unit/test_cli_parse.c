@@ -25,8 +25,22 @@ static void durations_are_read_with_their_unit(void **state)
 
 static void other_durations_are_refused(void **state)
 {
-	static const char *const texts[] = {"", "1", "s", "-1s", "+1s", " 1s", "1s ", "1S", "1.5s", "1d", "0s", "0ms", "1ss",
-					    "721h", "99999999999999999999s", "18446744073709551615h",
+	static const char *const texts[] = {"",
+					    "1",
+					    "s",
+					    "-1s",
+					    "+1s",
+					    " 1s",
+					    "1s ",
+					    "1S",
+					    "1.5s",
+					    "1d",
+					    "0s",
+					    "0ms",
+					    "1ss",
+					    "721h",
+					    "99999999999999999999s",
+					    "18446744073709551615h",
 					    "11111111111111111111111111111111111111111s"};
 	uint64_t ms = 7;
 
@@ -40,9 +54,17 @@ static void paths_are_made_absolute_and_plain(void **state)
 {
 	static const struct {
 		const char *directory, *path, *result;
-	} rows[] = {{"/a/b", "c", "/a/b/c"},	{"/a/b", ".", "/a/b"},	    {"/a/b", "..", "/a"},   {"/a/b", "../../..", "/"},
-		    {"/a", "/x//y/./z/", "/x/y/z"}, {"/", "x", "/x"},	    {"/", ".", "/"},	    {"/a", "b/../c", "/a/c"},
-		    {"/a", "...", "/a/..."},	{"/a", "/", "/"},	    {"/a", "./.hidden", "/a/.hidden"}};
+	} rows[] = {{"/a/b", "c", "/a/b/c"},
+		    {"/a/b", ".", "/a/b"},
+		    {"/a/b", "..", "/a"},
+		    {"/a/b", "../../..", "/"},
+		    {"/a", "/x//y/./z/", "/x/y/z"},
+		    {"/", "x", "/x"},
+		    {"/", ".", "/"},
+		    {"/a", "b/../c", "/a/c"},
+		    {"/a", "...", "/a/..."},
+		    {"/a", "/", "/"},
+		    {"/a", "./.hidden", "/a/.hidden"}};
 	char *path;
 
 	(void)state;
@@ -58,9 +80,14 @@ static void shares_are_split_before_an_absolute_target(void **state)
 {
 	static const struct {
 		const char *text, *path, *target;
-	} rows[] = {{"src", "src", "/w/src"},	    {"/data:/mnt", "/data", "/mnt"}, {"a:b", "a:b", "/w/a:b"},
-		    {"a:b:/c", "a:b", "/c"},	    {".", ".", "/w"},		     {"../x:/", "../x", "/"},
-		    {"/a:/b:/c", "/a:/b", "/c"},    {"/data://x", "/data", "//x"}};
+	} rows[] = {{"src", "src", "/w/src"},
+		    {"/data:/mnt", "/data", "/mnt"},
+		    {"a:b", "a:b", "/w/a:b"},
+		    {"a:b:/c", "a:b", "/c"},
+		    {".", ".", "/w"},
+		    {"../x:/", "../x", "/"},
+		    {"/a:/b:/c", "/a:/b", "/c"},
+		    {"/data://x", "/data", "//x"}};
 	char *path, *target;
 
 	(void)state;

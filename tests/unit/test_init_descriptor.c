@@ -10,6 +10,7 @@
 #include "helper/init/descriptor.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

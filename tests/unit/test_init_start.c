@@ -59,7 +59,7 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 
 static void every_count_is_bounded(void **state)
 {
-	uint32_t *const counts[] = {&config.groups_count,      &config.rlimits_count,        &config.env_count,
+	uint32_t *const counts[] = {&config.groups_count,      &config.rlimits_count,	     &config.env_count,
 				    &config.init_filter_count, &config.command_filter_count, &config.fds_present};
 
 	(void)state;

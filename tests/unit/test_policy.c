@@ -230,8 +230,8 @@ static const struct {
 	{"profile \"p\" { memory 2G }", 1, "missing equal sign"},
 	{"include(\"/etc/passwd\")", 1, "needs quotes"},
 	{"include \"/etc/passwd\"", 1, "no such option"},
-	{"helper { ids_first = 131073 }", 0, "multiple of 65536"},
-	{"helper { ids_first = 2147418112 }", 0, "beyond id"},
+	{"helper { ids_first = 131073 }", 1, "multiple of 65536"},
+	{"helper { ids_first = 2147418112 }", 1, "beyond id"},
 	{"helper { ids_first = 65536 }", 1, "is too small"},
 	{"helper { cgroup = \"yett\" }", 1, "absolute path"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} }", 2, "names no profiles"},
@@ -259,10 +259,7 @@ static void every_mistake_is_found_with_its_line(void **state)
 
 		write_file(place, "yett.conf", mistakes[i].text);
 		r = load(place, &policy, &error);
-		if (mistakes[i].line)
-			(void)snprintf(start, sizeof start, "%s:%u: ", place->file, mistakes[i].line);
-		else
-			(void)snprintf(start, sizeof start, "%s: ", place->file);
+		(void)snprintf(start, sizeof start, "%s:%u: ", place->file, mistakes[i].line);
 		if (r != YETT_E_INVALID_REQUEST || strncmp(error.message, start, strlen(start)) != 0 ||
 		    !strstr(error.message, mistakes[i].words))
 			fail_msg("%s\ngave %d: %s", mistakes[i].text, r, error.message);

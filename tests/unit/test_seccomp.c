@@ -9,6 +9,7 @@
 
 #include "helper/setup/seccomp.h"
 #include "helper/setup/seccomp_table.h"
+#include "tests/support/bpf.h"
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
@@ -32,18 +33,13 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-#define ALLOWED   SECCOMP_RET_ALLOW
+#define ALLOWED	 SECCOMP_RET_ALLOW
 #define ERROR(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
-#define HIGH      0x100000000ULL /* a bit that the kernel ignores in an int argument */
-
-struct program {
-	struct sock_filter *code;
-	size_t count;
-};
+#define HIGH	 0x100000000ULL /* a bit that the kernel ignores in an int argument */
 
 /* What a command is under: the program of init, and that of commands on top. */
 struct filter {
-	struct program init, command;
+	struct bpf init, command;
 };
 
 static struct filter compile(const struct seccomp_spec *spec)
@@ -63,60 +59,10 @@ static void filter_free(struct filter *filter)
 	free(filter->command.code);
 }
 
-static bool jump_taken(const struct sock_filter *insn, uint32_t value)
-{
-	switch (BPF_OP(insn->code)) {
-	case BPF_JEQ:
-		return value == insn->k;
-	case BPF_JGT:
-		return value > insn->k;
-	case BPF_JGE:
-		return value >= insn->k;
-	case BPF_JSET:
-		return value & insn->k;
-	default:
-		fail_msg("jump %#x", insn->code);
-		return false;
-	}
-}
-
-/* The part of classic BPF that libseccomp emits. */
-static uint32_t interpret(const struct program *filter, const struct seccomp_data *data)
-{
-	uint32_t value = 0;
-
-	for (size_t pc = 0; pc < filter->count; pc++) {
-		const struct sock_filter *insn = &filter->code[pc];
-
-		switch (BPF_CLASS(insn->code)) {
-		case BPF_LD:
-			assert_true(insn->k + 4 <= sizeof *data);
-			memcpy(&value, (const uint8_t *)data + insn->k, 4);
-			break;
-		case BPF_ALU:
-			assert_int_equal(BPF_OP(insn->code), BPF_AND);
-			value &= insn->k;
-			break;
-		case BPF_JMP:
-			if (BPF_OP(insn->code) == BPF_JA)
-				pc += insn->k;
-			else
-				pc += jump_taken(insn, value) ? insn->jt : insn->jf;
-			break;
-		case BPF_RET:
-			return insn->k;
-		default:
-			fail_msg("instruction %#x", insn->code);
-		}
-	}
-	fail_msg("the program runs off its end");
-	return 0;
-}
-
 /* Of several filters the stricter answer counts: the lower one, since no filter here kills. seccomp(2). */
 static uint32_t stacked(const struct filter *filter, const struct seccomp_data *data)
 {
-	uint32_t init = interpret(&filter->init, data), command = interpret(&filter->command, data);
+	uint32_t init = bpf_run(&filter->init, data), command = bpf_run(&filter->command, data);
 
 	return (command & SECCOMP_RET_ACTION_FULL) <= (init & SECCOMP_RET_ACTION_FULL) ? command : init;
 }
@@ -213,8 +159,8 @@ static void every_filter_fits_into_the_kernel(void **state)
 static void unknown_calls_do_not_exist(void **state)
 {
 	struct filter filter = compile(&(struct seccomp_spec){0});
-	static const char *const missing[] = {"clone3", "openat2", "fchmodat2", "keyctl", "add_key", "request_key",
-					      "modify_ldt", "uselib", "_sysctl", "nfsservctl"};
+	static const char *const missing[] = {"clone3",	     "openat2",	   "fchmodat2", "keyctl",  "add_key",
+					      "request_key", "modify_ldt", "uselib",	"_sysctl", "nfsservctl"};
 
 	(void)state;
 	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
@@ -241,11 +187,12 @@ static void ordinary_programs_find_what_they_need(void **state)
 {
 	struct filter filter = compile(&(struct seccomp_spec){0});
 	static const char *const needed[] = {
-		"read", "write", "execve", "execveat", "fork", "vfork", "clone", "wait4", "waitid", "futex", "mmap", "statx",
-		"chown", "setgroups", "setuid", "setresuid", "mknod", "chmod", "memfd_create", "pidfd_open", "copy_file_range",
-		"shmget", "semop", "msgsnd", "mq_open", "bind", "listen", "accept4", "rseq", "membarrier", "landlock_create_ruleset",
-		"sched_setaffinity", "ptrace", "seccomp", "prctl", "getrandom", "inotify_init1", "io_setup", "epoll_pwait2",
-		"timer_create", "close_range", "set_robust_list", "prlimit64", "utimensat", "chroot", "capset", "futex_waitv"};
+		"read", "write", "execve", "execveat", "fork", "vfork", "clone", "wait4", "waitid", "futex", "mmap",
+		"statx", "chown", "setgroups", "setuid", "setresuid", "mknod", "chmod", "memfd_create", "pidfd_open",
+		"copy_file_range", "shmget", "semop", "msgsnd", "mq_open", "bind", "listen", "accept4", "rseq",
+		"membarrier", "landlock_create_ruleset", "sched_setaffinity", "ptrace", "seccomp", "prctl", "getrandom",
+		"inotify_init1", "io_setup", "epoll_pwait2", "timer_create", "close_range", "set_robust_list",
+		"prlimit64", "utimensat", "chroot", "capset", "futex_waitv"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
@@ -272,8 +219,8 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 
 static void no_flag_makes_a_namespace(void **state)
 {
-	static const uint64_t flags[] = {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-					 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET};
+	static const uint64_t flags[] = {CLONE_NEWNS,	CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+					 CLONE_NEWUSER, CLONE_NEWPID,	 CLONE_NEWNET};
 	struct filter filter = compile(&(struct seccomp_spec){0});
 
 	(void)state;
@@ -348,7 +295,8 @@ static void only_local_and_internet_sockets_are_made(void **state)
 	for (uint64_t family = 1; family < 300; family++) {
 		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
 
-		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0), good ? ALLOWED : ERROR(EAFNOSUPPORT));
+		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0),
+				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
 		assert_int_equal(answer(&filter, SYS_socketpair, family, SOCK_STREAM, 0, 0),
 				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
 		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), ERROR(EAFNOSUPPORT));
@@ -356,7 +304,8 @@ static void only_local_and_internet_sockets_are_made(void **state)
 	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0), ERROR(EPROTONOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 6, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 132, 0), ERROR(EPROTONOSUPPORT));
-	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ERROR(ESOCKTNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0),
+			 ERROR(ESOCKTNOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0), ERROR(ESOCKTNOSUPPORT));
 	filter_free(&filter);
@@ -376,8 +325,9 @@ static void only_common_personalities_are_taken(void **state)
 
 static void the_strict_set_is_narrower(void **state)
 {
-	static const char *const gone[] = {"ptrace", "process_vm_readv", "shmget", "mq_open", "inotify_init1", "io_setup",
-					   "personality", "mbind", "vmsplice", "chroot", "adjtimex"};
+	static const char *const gone[] = {"ptrace",	    "process_vm_readv", "shmget",      "mq_open",
+					   "inotify_init1", "io_setup",		"personality", "mbind",
+					   "vmsplice",	    "chroot",		"adjtimex"};
 	struct filter filter = compile(&(struct seccomp_spec){.strict = true});
 
 	(void)state;
@@ -394,7 +344,8 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	static const char *const allow[] = {"keyctl", "unshare", "mount", "personality", "clone3"};
 	static const char *const deny[] = {"ptrace", "socket", "ioctl", "mount"};
 	static const char *const log[] = {"openat", "bpf", "getpid"};
-	struct seccomp_spec spec = {.allow = names(allow, ARRAY_SIZE(allow)), .deny = names(deny, ARRAY_SIZE(deny)),
+	struct seccomp_spec spec = {.allow = names(allow, ARRAY_SIZE(allow)),
+				    .deny = names(deny, ARRAY_SIZE(deny)),
 				    .log = names(log, ARRAY_SIZE(log))};
 	struct filter filter = compile(&spec);
 
@@ -437,13 +388,13 @@ static void init_may_make_the_calls_that_it_needs_itself(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(deny); i++) {
 		data.nr = seccomp_syscall_resolve_name(deny[i]);
-		assert_int_equal(interpret(&filter.init, &data), ALLOWED);
+		assert_int_equal(bpf_run(&filter.init, &data), ALLOWED);
 		assert_int_equal(stacked(&filter, &data), ERROR(EPERM));
 	}
 	data.nr = SYS_clone3;
-	assert_int_equal(interpret(&filter.init, &data), ALLOWED);
+	assert_int_equal(bpf_run(&filter.init, &data), ALLOWED);
 	data.nr = SYS_bpf;
-	assert_int_equal(interpret(&filter.init, &data), ERROR(EPERM));
+	assert_int_equal(bpf_run(&filter.init, &data), ERROR(EPERM));
 	filter_free(&filter);
 }
 
@@ -452,13 +403,15 @@ static void a_misspelt_name_is_refused_with_its_place(void **state)
 	static const char *const wrong[] = {"openatt"}, *const needed[] = {"execve"};
 	struct seccomp_spec spec = {.allow = names(wrong, 1)};
 	struct yett_error error = {0};
-	struct program program = {0};
+	struct bpf program = {0};
 
 	(void)state;
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
+			 YETT_E_INVALID_REQUEST);
 	assert_string_equal(error.message, "yett.conf:12: no system call is called \"openatt\"");
 	spec = (struct seccomp_spec){.deny = names(needed, 1)};
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
+			 YETT_E_INVALID_REQUEST);
 	assert_null(program.code);
 }
 
@@ -486,17 +439,18 @@ static void compare_with_table(const struct filter *filter, const char *name, bo
 		explained = explained || (all && got == ERROR(row->error));
 	}
 	if (refused ? !explained : got != ALLOWED)
-		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x", name, arguments[0], arguments[1], arguments[2], arguments[3], got);
+		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x", name, arguments[0], arguments[1], arguments[2],
+			 arguments[3], got);
 }
 
 static void the_compiled_refusals_are_those_of_the_table(void **state)
 {
-	static const char *const calls[] = {"clone", "unshare", "ioctl", "open", "openat", "chmod", "fchmod", "fchmodat",
-					    "creat", "mknod", "mknodat", "socket", "socketpair"};
-	static const uint64_t values[] = {0, 1, 2, 3, 5, 6, 10, 15, 16, 17, 33, 40, 115, 132, 256, 0644, 02000, 04000, 04755,
-					  O_CREAT, O_CREAT | O_EXCL, O_TMPFILE | O_RDWR, O_DIRECTORY, TIOCSTI, TIOCSETD, TCGETS,
-					  SOCK_SEQPACKET | SOCK_CLOEXEC, CLONE_NEWUSER, CLONE_NEWTIME, CLONE_VM, HIGH | 10,
-					  HIGH | TIOCSTI, HIGH | 04755, UINT64_MAX};
+	static const char *const calls[] = {"clone",	"unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
+					    "fchmodat", "creat",   "mknod", "mknodat", "socket", "socketpair"};
+	static const uint64_t values[] = {
+		0, 1, 2, 3, 5, 6, 10, 15, 16, 17, 33, 40, 115, 132, 256, 0644, 02000, 04000, 04755, O_CREAT, O_CREAT |
+		O_EXCL, O_TMPFILE | O_RDWR, O_DIRECTORY, TIOCSTI, TIOCSETD, TCGETS, SOCK_SEQPACKET | SOCK_CLOEXEC,
+		CLONE_NEWUSER, CLONE_NEWTIME, CLONE_VM, HIGH | 10, HIGH | TIOCSTI, HIGH | 04755, UINT64_MAX};
 	const size_t n = ARRAY_SIZE(values);
 
 	(void)state;
@@ -505,7 +459,8 @@ static void the_compiled_refusals_are_those_of_the_table(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(calls) * n * n * n * n / 31; i++) {
 			size_t k = i * 31 / ARRAY_SIZE(calls); /* a sample of the combinations */
-			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n], values[k / n / n / n]};
+			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n],
+						 values[k / n / n / n]};
 
 			if (seccomp_syscall_resolve_name(calls[i % ARRAY_SIZE(calls)]) >= 0)
 				compare_with_table(&filter, calls[i % ARRAY_SIZE(calls)], strict, arguments);
@@ -522,14 +477,14 @@ static void try_calls(unsigned *attempts, unsigned *failed)
 	char path[] = "/tmp/yett-seccomp-XXXXXX";
 	int made = mkstemp(path), pair[2], p[2];
 
-#define EXPECT(call, wanted)                                         \
-	do {                                                         \
-		long got_ = (errno = 0, (long)(call));               \
-		*attempts += 1;                                      \
-		if ((got_ < 0 ? errno : 0) != (wanted)) {            \
-			*failed += 1;                                \
-			fprintf(stderr, "%s: errno %d\n", #call, errno); \
-		}                                                    \
+#define EXPECT(call, wanted)                                                                                           \
+	do {                                                                                                           \
+		long got_ = (errno = 0, (long)(call));                                                                 \
+		*attempts += 1;                                                                                        \
+		if ((got_ < 0 ? errno : 0) != (wanted)) {                                                              \
+			*failed += 1;                                                                                  \
+			fprintf(stderr, "%s: errno %d\n", #call, errno);                                               \
+		}                                                                                                      \
 	} while (0)
 	EXPECT(unshare(CLONE_NEWUSER), EPERM);
 	EXPECT(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM);

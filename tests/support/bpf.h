@@ -1,0 +1,68 @@
+/*
+ * Runs a system call filter on made-up calls, so that a test can ask it what no process could try.
+ *
+ * Classic BPF as far as libseccomp emits it; anything else fails the test. Include after cmocka.h.
+ */
+#pragma once
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct bpf {
+	struct sock_filter *code;
+	size_t count;
+};
+
+static inline bool bpf_jump_taken(const struct sock_filter *insn, uint32_t value)
+{
+	switch (BPF_OP(insn->code)) {
+	case BPF_JEQ:
+		return value == insn->k;
+	case BPF_JGT:
+		return value > insn->k;
+	case BPF_JGE:
+		return value >= insn->k;
+	case BPF_JSET:
+		return value & insn->k;
+	default:
+		fail_msg("jump %#x", insn->code);
+		return false;
+	}
+}
+
+/* The filter's answer: SECCOMP_RET_*. */
+static inline uint32_t bpf_run(const struct bpf *filter, const struct seccomp_data *data)
+{
+	uint32_t value = 0;
+
+	for (size_t pc = 0; pc < filter->count; pc++) {
+		const struct sock_filter *insn = &filter->code[pc];
+
+		switch (BPF_CLASS(insn->code)) {
+		case BPF_LD:
+			assert_true(insn->k + 4 <= sizeof *data);
+			memcpy(&value, (const uint8_t *)data + insn->k, 4);
+			break;
+		case BPF_ALU:
+			assert_int_equal(BPF_OP(insn->code), BPF_AND);
+			value &= insn->k;
+			break;
+		case BPF_JMP:
+			if (BPF_OP(insn->code) == BPF_JA)
+				pc += insn->k;
+			else
+				pc += bpf_jump_taken(insn, value) ? insn->jt : insn->jf;
+			break;
+		case BPF_RET:
+			return insn->k;
+		default:
+			fail_msg("instruction %#x", insn->code);
+		}
+	}
+	fail_msg("the program runs off its end");
+	return 0;
+}
