@@ -121,7 +121,7 @@ static int restrict_tree(const struct setup *setup, int tree, bool writable, con
 	struct mount_attr attributes = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP | (writable ? 0 : MOUNT_ATTR_RDONLY),
 		.propagation = MS_PRIVATE,
-		.userns_fd = (uint64_t)(setup->share_ns >= 0 ? setup->share_ns : setup->user_ns),
+		.userns_fd = (uint64_t)setup->share_ns,
 	};
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
@@ -196,8 +196,8 @@ static int make_component(const struct setup *setup, int parent, const char *nam
 	return fchownat(parent, name, setup->owner_uid, setup->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Opens the mount point `path`, making what of it may be made. */
-static int open_target(const struct setup *setup, const char *path, bool directory, struct yett_error *error)
+/* Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. */
+static int open_target(const struct setup *setup, const char *path, bool directory, int *ret_target, struct yett_error *error)
 {
 	_cleanup_fd_ int at = dup(setup->root);
 	char component[NAME_MAX + 1];
@@ -229,32 +229,28 @@ static int open_target(const struct setup *setup, const char *path, bool directo
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through a symbolic link", path);
 	if (r == -ENOTDIR)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through something that is no directory", path);
-	return r < 0 ? r : steal_fd(&at);
+	if (r == 0)
+		*ret_target = steal_fd(&at);
+	return r;
 }
 
 static int attach(const struct setup *setup, int tree, const char *path, struct yett_error *error)
 {
 	struct stat st, there;
-	int target;
+	_cleanup_fd_ int target = -1;
+	int r;
 
 	if (fstat(tree, &st) < 0)
 		return -errno;
-	target = open_target(setup, path, S_ISDIR(st.st_mode), error);
-	if (target < 0)
-		return target;
-	if (fstat(target, &there) == 0 && S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode)) {
-		fd_close(target);
+	r = open_target(setup, path, S_ISDIR(st.st_mode), &target, error);
+	if (r != 0)
+		return r;
+	if (fstat(target, &there) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the target %s is %s, and what is shared there is not", path,
 				 S_ISDIR(there.st_mode) ? "a directory" : "a file");
-	}
-	if (move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0) {
-		int r = -errno;
-
-		fd_close(target);
-		return r;
-	}
-	fd_close(target);
-	return 0;
+	return move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
 int mounts_attach(struct setup *setup, const struct plan_step *step, struct yett_error *error)

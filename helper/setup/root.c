@@ -21,6 +21,13 @@ static int make_directory(int root, const char *path, mode_t mode, uint32_t uid,
 	return 0;
 }
 
+static int make_link(const struct setup *setup, const char *link, const char *path)
+{
+	if (symlinkat(link, setup->root, path) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return fchownat(setup->root, path, setup->owner_uid, setup->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
 /* Makes every directory of the absolute `path`; all are owned by what is root inside. */
 static int make_path(const struct setup *setup, const char *path)
 {
@@ -55,8 +62,8 @@ static int make_personal(const struct setup *setup)
 	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, setup->map.payload_uid);
 	if (r == 0)
 		r = make_directory(setup->root, runtime, 0700, setup->payload_uid, setup->payload_gid);
-	if (r == 0 && symlinkat("/run", setup->root, "var/run") < 0 && errno != EEXIST)
-		r = -errno;
+	if (r == 0)
+		r = make_link(setup, "/run", "var/run");
 	if (r < 0 || home[0] != '/' || home[1] == '\0')
 		return r;
 	r = make_path(setup, home);
@@ -118,7 +125,7 @@ int root_make(struct setup *setup, const struct plan_step *step, struct yett_err
 		const struct template_entry *entry = &template->entries[i];
 
 		if (entry->link) {
-			r = symlinkat(entry->link, setup->root, entry->path + 1) < 0 ? -errno : 0;
+			r = make_link(setup, entry->link, entry->path + 1);
 			continue;
 		}
 		r = make_path(setup, entry->path);
@@ -129,14 +136,17 @@ int root_make(struct setup *setup, const struct plan_step *step, struct yett_err
 	return r == 0 ? make_personal(setup) : r;
 }
 
+int root_prepare_proc(struct setup *setup, const struct plan_step *step, struct yett_error *error)
+{
+	(void)step, (void)error;
+	setup->proc = kernel_mount_new("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return setup->proc < 0 ? setup->proc : 0;
+}
+
 int root_proc(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	_cleanup_fd_ int proc = kernel_mount_new("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-
 	(void)step, (void)error;
-	if (proc < 0)
-		return proc;
-	return move_mount(proc, "", setup->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	return move_mount(setup->proc, "", setup->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
 int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_error *error)

@@ -1,12 +1,12 @@
 /*
  * Carrying out a plan: the only code that makes privileged system calls for a sandbox.
  *
- * Three processes take part, each doing its column of the table in steps.h:
+ * Three processes take part:
  *   supervisor  reserves ids, makes cgroups and the user namespace, and stays
- *   builder     a child placed in the sandbox's cgroups beforehand (on v1, moving there waits for a grace period while
- *               being born there costs nothing, so it stays for the user's next sandbox); clones the client's mounts
- *               in the helper's own mount namespace, enters the template and makes the namespaces
- *   inside      the builder's child in the new namespaces: mounts, drops everything, and becomes yett-init
+ *   builder     sits in the sandbox's cgroups and forks (on v1, moving there waits for a grace period while being born
+ *               there costs nothing, so it stays for the user's next sandbox)
+ *   inside      the builder's child, made ahead in new namespaces: waits for a plan, clones the client's mounts, enters
+ *               the template, mounts, drops everything, and becomes yett-init
  * A failing step is named in the error; what came before it is undone by setup_end().
  */
 #pragma once

@@ -15,7 +15,12 @@ struct setup_shared {
 };
 
 /* Descriptors that travel with the word to go, in this order, before the client's own. */
-enum setup_go_fd { GO_CONTROL, GO_CHANNEL, GO_USER_NS, GO_FDS };
+enum setup_go_fd { GO_USER_NS, GO_SHARE_NS, GO_FDS };
+
+struct setup_builder {
+	pid_t pid; /* -1: none */
+	int go;    /* supervisor: asks it for a process inside. builder: the other end */
+};
 
 struct setup {
 	const struct setup_host *host;
@@ -29,13 +34,13 @@ struct setup {
 	struct idmap map;
 	int user_ns;
 	int counters[4];
-	int go; /* to the builder; in the builder, to the supervisor */
-	pid_t builder;
-	int control, channel; /* supervisor: control of init. builder, inside: init's ends */
+	int share_ns; /* user namespace that maps shares */
+	struct setup_builder builder;
+	int control, channel; /* init's ends; in the supervisor the others, the channel's until the client has it */
 	int init_pidfd;
-	/* of the builder and inside */
-	int fds[MESSAGE_FDS_MAX]; /* the client's */
-	int share_ns;             /* user namespace that maps shares; -1: user_ns */
+	/* of the process inside */
+	int proc;                  /* made ahead */
+	int fds[MESSAGE_FDS_MAX];  /* the client's */
 	int trees[PLAN_STEPS_MAX]; /* by step: the clone that it will attach; -1 */
 	int root;                 /* the sandbox's root directory, once there is one */
 	dev_t root_device;
@@ -46,19 +51,35 @@ struct setup {
 typedef int (*setup_step_function)(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 
 /*
- * What is done for a kind of step, and where; NULL: nothing. The stages follow one another, each over the whole plan:
- * the client's mounts can only be cloned before the builder leaves the helper's mount namespace. A table in build.c.
+ * What is done for a kind of step, and when; NULL: nothing. AHEAD is done once for every kind, without a plan, by the
+ * process inside while it waits; the others go over the whole plan. CLONE comes before that process leaves the helper's
+ * mount namespace, because only there can a client's mounts be cloned. The table is in build.c.
  */
-enum setup_stage { STAGE_SUPERVISOR, STAGE_CLONE, STAGE_BUILDER, STAGE_INSIDE, SETUP_STAGES };
+enum setup_stage { STAGE_AHEAD, STAGE_SUPERVISOR, STAGE_CLONE, STAGE_INSIDE, SETUP_STAGES };
 
-/* Test builds replace this function to stop or die here; otherwise it does nothing. */
-void setup_step_reached(const char *process, const char *step);
+/* build.c: for the process inside. 0 or a code, with the step in the error. */
+_must_check_ int setup_run_ahead(struct setup *setup, struct yett_error *error);
+_must_check_ int setup_run_steps(struct setup *setup, enum setup_stage stage, struct yett_error *error);
+
+/*
+ * builder.c: has a process ready inside new namespaces, waiting for the word to go; starts the builder if need be.
+ * 0 or -errno.
+ */
+_must_check_ int builder_make_inside(struct setup *setup);
+void builder_end(struct setup *setup);
+
+/* Kills and reaps a child of ours; takes 0 and -1. */
+void builder_end_child(pid_t pid);
+
+/* 0. Test builds replace this function to wait, die or fail (-errno) here. */
+int setup_step_reached(const char *process, const char *step);
 
 /* config.c: sends init its configuration, ahead of its start. 0 or -errno. */
 _must_check_ int config_send(const struct setup *setup, int control);
 
 /* root.c */
 int root_make(struct setup *setup, const struct plan_step *step, struct yett_error *error);
+int root_prepare_proc(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int root_proc(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int root_names(struct setup *setup, const struct plan_step *step, struct yett_error *error);
@@ -72,6 +93,7 @@ int mounts_read_only(struct setup *setup, const struct plan_step *step, struct y
 int mounts_mask(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 
 /* identity.c */
+int identity_leave_keyring(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int identity_loopback(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int identity_hostname(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int identity_take(struct setup *setup, const struct plan_step *step, struct yett_error *error);

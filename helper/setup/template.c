@@ -173,7 +173,7 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	}
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++) {
 		(void)snprintf(path, sizeof path, "/dev/%s", device_links[i].name);
-		r = symlink(device_links[i].target, path) < 0 ? -errno : 0;
+		r = symlink(device_links[i].target, path) < 0 || lchown(path, face, face) < 0 ? -errno : 0;
 	}
 	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
 }

@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* How long init may take from exec to serving; it does nothing that waits. */
-#define INIT_DEADLINE_MS 10000
+/* Until init serves: a build waits for nobody, but for a file system of the client's that does not answer. */
+#define INIT_DEADLINE_MS 20000
 
 /* An order: what of the plan is used, with the descriptors. */
 struct order {
@@ -89,7 +89,7 @@ static int await_init(const struct setup *setup, struct yett_error *error)
 	int r = poll(wait, ARRAY_SIZE(wait), INIT_DEADLINE_MS);
 
 	if (r == 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "init did not begin to serve within %d s", INIT_DEADLINE_MS / 1000);
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
 	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT) == sizeof report && report.error == 0)
 		return 0;
 	inside = setup_inside_error(setup);

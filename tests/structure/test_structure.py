@@ -1,0 +1,221 @@
+"""What must hold of the sources and of the linked programs: test_structure.py SOURCE_ROOT BUILD_ROOT CC…
+
+Each check that looks for something bad is also run on something that has it, so that it is seen to find it. TAP.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import includes
+import programs
+
+ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
+HELPER, DECODER, INIT = (os.path.join(BUILD, "helper", name) for name in ("yett-helper", "yett-decoder", "yett-init"))
+YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
+
+# Inlined or not, one of these is in whatever decodes msgpack.
+DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback|keys_parse)")
+
+# What a program does that builds sandboxes. The decoder must not even have the code for it.
+OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_build|mounts_|cgroup_|reserve_"
+                  r"|crypto_sign|cfg_|capng_|seccomp_load)")
+BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
+
+# What a function without input and output may call, besides what this project defines.
+PURE_CALLS = re.compile(r"^(__stack_chk_fail|__[a-z]+_chk|mem[a-z]+|str[a-z]+|qsort(_r)?|bsearch|free|malloc|calloc|realloc|abort|__assert_fail"
+                        r"|sn?printf|vsnprintf|fprintf|fputc|fputs|fwrite|ferror|open_memstream|fclose|__errno_location"
+                        r"|__(asan|ubsan|lsan|sanitizer)_.*|_GLOBAL_OFFSET_TABLE_|__start_.*|__stop_.*)$")
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def output(*argv):
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
+
+
+class Programs(unittest.TestCase):
+    def test_the_helper_has_no_code_that_decodes_a_client_s_message(self):
+        found = sorted(name for name in programs.defined(HELPER) if DECODES.match(name))
+        self.assertEqual(found, [])
+
+    def test_no_object_of_a_decoder_is_linked_into_the_helper(self):
+        for source in ("protocol/decode.c", "helper/decoder/keys.c", "helper/decoder/main.c"):
+            made = programs.objects(BUILD, os.path.join(ROOT, source))
+            self.assertNotIn("helper/yett-helper", made, source)
+            self.assertIn("helper/yett-decoder", made, source)
+
+    def test_the_search_for_decoding_code_finds_it_in_the_decoder(self):
+        self.assertTrue(any(DECODES.match(name) for name in programs.defined(DECODER)))
+
+    def test_the_decoder_has_nothing_of_the_privileged_side(self):
+        own = [programs.objects(BUILD, os.path.join(ROOT, path))["helper/yett-decoder"] for path in
+               ("helper/decoder/main.c", "helper/decoder/keys.c", "protocol/decode.c")]
+        called = sorted(name for path in own for name in programs.undefined(path) if BUILDS.match(name))
+        self.assertEqual(called, [])
+        # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
+        self.assertEqual(sorted(name for name in programs.defined(DECODER) if OURS.match(name)), [])
+
+    def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
+        self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
+
+    def test_the_pure_parts_call_nothing_with_input_or_output(self):
+        for source in [path for path in includes.PURE if path.endswith(".c")]:
+            path = programs.objects(BUILD, os.path.join(ROOT, source))["helper/yett-helper"]
+            own = programs.defined(HELPER)
+            called = sorted(name for name in programs.undefined(path) if name not in own and not PURE_CALLS.match(name))
+            self.assertEqual(called, [], source)
+
+    def test_the_search_for_calls_finds_them_in_the_monitor(self):
+        path = programs.objects(BUILD, os.path.join(ROOT, "helper/monitor/monitor.c"))["helper/yett-helper"]
+        self.assertTrue(any(not PURE_CALLS.match(name) for name in programs.undefined(path) - programs.defined(HELPER)))
+
+    def test_init_is_static(self):
+        self.assertFalse(programs.needs_interpreter(INIT))
+        self.assertTrue(programs.needs_interpreter(HELPER))
+
+    def test_every_program_is_hardened(self):
+        for path in (HELPER, DECODER, INIT, YETT):
+            self.assertEqual(programs.is_hardened(path), [], path)
+
+    def test_a_program_that_is_not_hardened_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = os.path.join(folder, "x.c"), os.path.join(folder, "x")
+            with open(source, "w", encoding="utf-8") as file:
+                file.write("int main(void) { return 0; }\n")
+            subprocess.run([*CC, "-o", program, source, "-no-pie", "-fno-pie", "-fno-stack-protector", "-Wl,-z,norelro", "-Wl,-z,lazy",
+                            "-Wl,-z,execstack"], check=True, capture_output=True)
+            self.assertEqual(len(programs.is_hardened(program)), 5)
+
+    def test_the_library_exports_only_its_own_names(self):
+        # The version of the symbols is one itself.
+        names = programs.exported(LIBYETT) - {"YETT_0"}
+        self.assertEqual(sorted(name for name in names if not name.startswith("yett_")), [])
+        self.assertIn("yett_connect", names)
+
+    def test_the_library_exports_exactly_what_its_header_declares(self):
+        declared = set(re.findall(r"^YETT_API [^;{]*?(yett_\w+)\(", read("libclient", "yett.h"), re.M))
+        self.assertEqual(programs.exported(LIBYETT) - {"YETT_0"}, declared)
+
+    def test_the_library_has_the_soname_of_its_first_interface(self):
+        self.assertEqual(programs.soname(LIBYETT), "libyett.so.0")
+
+
+class Sources(unittest.TestCase):
+    def test_dependencies_point_one_way(self):
+        self.assertEqual(includes.wrong_directions(ROOT), [])
+
+    def test_a_dependency_that_points_the_other_way_is_found(self):
+        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "helper/init/x.c": "helper/setup/setup.h",
+                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan.h"}
+        with tempfile.TemporaryDirectory() as folder:
+            for path, header in wrong.items():
+                os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
+                with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                    file.write(f'#include "{header}"\n#include <stdio.h>\n')
+            self.assertEqual(sorted(includes.wrong_directions(folder)), sorted(f"{path} includes {header}" for path, header in wrong.items()))
+
+    def test_the_pure_parts_include_no_header_for_input_or_output(self):
+        self.assertEqual(includes.io_in_pure_parts(ROOT), [])
+        for header in ("unistd.h", "sys/mount.h", "fcntl.h", "linux/openat2.h"):
+            self.assertTrue(includes.IO_HEADER.match(header), header)
+
+    def test_the_privileged_code_is_small_enough_to_be_read(self):
+        done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), ROOT], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, "\n" + done.stdout)
+
+    def test_code_that_grew_too_large_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("listener", "monitor", "supervisor", "setup", "policy"):
+                os.makedirs(os.path.join(folder, "helper", name))
+            large = os.path.join(folder, "helper", "setup", "x.c")
+            for code, expected in (("/* \" */ int a; // \n\n", 4500), ("int b = '\"';\n", 4501)):
+                with open(large, "a", encoding="utf-8") as file:
+                    file.write(code * (4500 if expected == 4500 else 1))
+                done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), folder], check=False, capture_output=True, text=True)
+                self.assertIn(str(expected), done.stdout)
+                self.assertEqual(done.returncode, 0 if expected == 4500 else 1)
+
+    def test_every_step_of_a_plan_has_a_function_that_carries_it_out(self):
+        kinds = re.findall(r"^\tX\((\w+), \"", read("helper", "plan.h"), re.M)
+        table = re.search(r"steps\[PLAN_STEP_KINDS\]\[SETUP_STAGES\] = \{(.*?)\n\};", read("helper", "setup", "build.c"), re.S)
+        handled = dict(re.findall(r"\[PLAN_(\w+)\] = \{(.*)\}", table.group(1)))
+        self.assertGreater(len(kinds), 10)
+        self.assertEqual(sorted(kinds), sorted(handled))
+        for kind, functions in handled.items():
+            self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
+
+
+class Help(unittest.TestCase):
+    """Help is made from the tables of options; this reads the tables from the sources and the help from the programs."""
+
+    def options(self, path):
+        return re.findall(r"^\t\{(?:0|'(\w)'), \"([a-z-]+)\",", read(*path), re.M)
+
+    def check(self, subcommand, options):
+        text = output(YETT, subcommand, "--help")
+        self.assertTrue(options)
+        for letter, name in options:
+            self.assertRegex(text, rf"(?m)^ +{'-' + letter + ', ' if letter else ''}--{name}( |$)")
+
+    def test_run_lists_every_option(self):
+        self.check("run", self.options(("cli", "run_options.c")))
+
+    def test_enroll_lists_every_option(self):
+        self.check("enroll", self.options(("cli", "keys.c")))
+
+    def test_doctor_lists_every_option(self):
+        self.check("doctor", self.options(("cli", "doctor.c")))
+
+    def test_yett_lists_every_subcommand(self):
+        names = re.findall(r"^\t\{\"([a-z]+)\", \"", read("cli", "main.c"), re.M)
+        self.assertGreaterEqual(len(names), 6)
+        for name in names:
+            self.assertRegex(output(YETT, "help"), rf"(?m)^  {name} ")
+
+    def test_the_helper_lists_every_option(self):
+        names = re.findall(r"^\t\{\"([a-z-]+)\", .*OPT_\w+\},", read("helper", "main.c"), re.M)
+        self.assertGreaterEqual(len(names), 8)
+        for name in names:
+            self.assertRegex(output(HELPER, "--help"), rf"(?m)^  --{name}[= ]")
+
+    def test_the_readme_names_every_option_of_run(self):
+        text = read("README.md")
+        for _, name in self.options(("cli", "run_options.c")):
+            self.assertIn("--" + name, text)
+
+
+class TapResult(unittest.TestResult):
+    def startTest(self, test):
+        super().startTest(test)
+        self.problem = None
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.problem = str(err[1])
+
+    addError = addFailure
+
+    def stopTest(self, test):
+        name = test.id().split(".")[-1].replace("test_", "", 1)
+        print(("ok" if self.problem is None else "not ok"), self.testsRun, "-", name, flush=True)
+        if self.problem is not None:
+            print("\n".join("# " + line for line in self.problem.splitlines()), flush=True)
+        super().stopTest(test)
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = TapResult()
+    suite.run(result)
+    return 0 if result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

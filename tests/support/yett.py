@@ -1,0 +1,613 @@
+"""
+The harness of the system tests: a service of our own, ordinary users, and what is left when it is over.
+
+Runs as root, on the standard library alone. Each run has its own runtime directory, cgroups, id ranges and users, so
+runs do not meet; nothing of it outlives the run. Test files end with yett.main(); a program in C that wants a service
+is started by `yett.py PROGRAM`.
+"""
+import atexit
+import contextlib
+import glob
+import os
+import pwd
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import unittest
+
+DEADLINE = 60  # seconds until a test gives up on something that never comes; nothing is expected to take long
+IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
+IDS_RANGES = 64
+RANGE = 65536
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'libclient/libyett.so.*[0-9]',
+          'libclient/examples/run_command', 'tests/system/test_library')
+
+# To be seen by sanitizers of a sanitized build, and by nothing else.
+PASSED_ENVIRONMENT = ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS')
+
+
+def wait_until(condition, what):
+    """Looks until it holds. What is waited for has no descriptor to wait on."""
+    end = time.monotonic() + DEADLINE
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError('this never came: ' + what)
+        select.select([], [], [], 0.002)
+
+
+def read(path):
+    with open(path, encoding='utf-8', errors='replace') as file:
+        return file.read()
+
+
+def write(path, text, mode=0o644):
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def status_of(pid):
+    """/proc/PID/status as a dictionary; empty when there is none."""
+    try:
+        return {key: value.strip() for key, _, value in
+                (line.partition(':') for line in read('/proc/%s/status' % pid).splitlines())}
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def processes():
+    return [int(name) for name in os.listdir('/proc') if name.isdigit()]
+
+
+def argv_of(pid):
+    try:
+        return read('/proc/%d/cmdline' % pid).split('\0')[:-1]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def parent_of(pid):
+    return int(status_of(pid).get('PPid', '0'))
+
+
+def is_alive(pid):
+    state = status_of(pid).get('State', 'Z')
+    return not state.startswith(('Z', 'X'))
+
+
+def children_of(pid):
+    return [child for child in processes() if parent_of(child) == pid]
+
+
+def capability_names(mask):
+    """The numbers of the capabilities in a mask as /proc/PID/status has it."""
+    return {number for number in range(64) if int(mask, 16) >> number & 1}
+
+
+class Place:
+    """A number that no other run has, held by an abstract socket: it goes with this process, however that ends."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_UNIX)
+        for number in range(64):
+            with contextlib.suppress(OSError):
+                self.socket.bind('\0yett-test-place-%d' % number)
+                self.number = number
+                return
+        raise RuntimeError('64 test runs are under way already')
+
+
+class User:
+    """An ordinary user with a home, removed at the end of the run."""
+
+    def __init__(self, name, home):
+        remove_user(name)
+        run_tool('useradd', '--no-create-home', '--home-dir', home, '--shell', '/bin/sh', '--user-group', name)
+        entry = pwd.getpwnam(name)
+        self.name, self.home, self.uid, self.gid, self.groups = name, home, entry.pw_uid, entry.pw_gid, []
+        self.make_home()
+
+    def make_home(self):
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.mkdir('')
+
+    def mkdir(self, name, mode=0o755):
+        path = os.path.join(self.home, name).rstrip('/')
+        os.makedirs(path)
+        os.chown(path, self.uid, self.gid)
+        os.chmod(path, mode)
+        return path
+
+    def write(self, name, text='', mode=0o644, gid=None):
+        path = os.path.join(self.home, name)
+        write(path, text)
+        os.chown(path, self.uid, self.gid if gid is None else gid)
+        os.chmod(path, mode)
+        return path
+
+    def popen(self, argv, cwd=None, env=None, groups=None, **more):
+        environment = {'HOME': self.home, 'USER': self.name, 'LOGNAME': self.name, 'LANG': 'C.UTF-8',
+                       'PATH': '/usr/local/bin:/usr/bin:/bin'}
+        environment.update({name: os.environ[name] for name in PASSED_ENVIRONMENT if name in os.environ})
+        environment.update(env or {})
+        return subprocess.Popen(argv, cwd=cwd or self.home, env=environment, user=self.uid, group=self.gid,
+                                extra_groups=self.groups if groups is None else groups, **more)
+
+
+class Root(User):
+    """root, as one more user."""
+
+    def __init__(self, home):
+        self.name, self.home, self.uid, self.gid, self.groups = 'root', home, 0, 0, []
+        self.mkdir('')
+
+
+def run_tool(*argv):
+    """An administrator's tool. Others may hold the lock of /etc/passwd for a moment."""
+    for _ in range(20):
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode == 0 or 'lock' not in done.stderr:
+            break
+    if done.returncode != 0:
+        raise RuntimeError('%s: %s' % (' '.join(argv), done.stderr.strip()))
+
+
+def remove_user(name):
+    with contextlib.suppress(KeyError, RuntimeError):
+        pwd.getpwnam(name)
+        run_tool('userdel', name)
+
+
+class Run:
+    """What all services of this process share: place, folder, programs, users."""
+
+    def __init__(self, build):
+        self.number = Place()
+        self.place = self.number.number
+        self.folder = tempfile.mkdtemp(prefix='yett-test-')
+        self.users = []
+        atexit.register(self.end)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # meson's, when time is up: users and folder still go
+        os.chmod(self.folder, 0o755)
+        for pattern in STAGED:
+            for path in glob.glob(os.path.join(build, pattern)):
+                copy = os.path.join(self.folder, os.path.relpath(path, build))
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                shutil.copy(path, copy, follow_symlinks=False)
+        self.services = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def user(self, index):
+        """The first user, or the second; made when first asked for."""
+        while len(self.users) < index:
+            name = 'yett-test-%d-%d' % (self.place, len(self.users) + 1)
+            self.users.append(User(name, self.path('home%d' % (len(self.users) + 1))))
+        return self.users[index - 1]
+
+    def end(self):
+        for user in self.users:
+            remove_user(user.name)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+the_run = None
+
+
+def run_of_process():
+    global the_run
+    if the_run is None:
+        the_run = Run(os.environ.get('YETT_BUILD_ROOT', os.path.join(SOURCE, 'build')))
+    return the_run
+
+
+class Result:
+    """How a program ended, and what it wrote."""
+
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+    def __repr__(self):
+        return 'exit %d\n--- stdout\n%s\n--- stderr\n%s' % (self.code, self.out, self.err)
+
+
+class Service:
+    """A helper of our own behind systemd-socket-activate, with a policy of our own."""
+
+    def __init__(self, before='', after='', spares=0, accept=False, libexec=None, environment=None, shipped=True,
+                 helper='helper/yett-helper'):
+        """
+        `before` and `after` stand around the shipped policy, so a grant in `before` decides first. `libexec` is a
+        folder of other decoders and inits, `helper` another helper; `environment` is added to the helper's.
+        """
+        run = run_of_process()
+        run.services += 1
+        self.run_ = run
+        self.name = 'yett-test-%d-%d' % (run.place, run.services)
+        self.folder = run.path('service%d' % run.services)
+        self.runtime = '/dev/shm/' + self.name
+        self.socket = self.folder + '/socket'
+        self.log = self.folder + '/log'
+        self.keys = self.folder + '/keys.d'
+        self.policy = self.folder + '/yett.conf'
+        self.cgroup = '/' + self.name
+        self.ids_first = IDS_PLACE + run.place * IDS_RANGES * RANGE
+        self.spares, self.accept, self.libexec, self.environment = spares, accept, libexec, environment or {}
+        self.helper = run.path(helper)
+        self.before, self.after, self.shipped = before, after, shipped
+        self.process = None
+
+    # --- life ---
+
+    def __enter__(self):
+        os.mkdir(self.folder, 0o755)
+        os.mkdir(self.keys, 0o755)
+        self.write_policy()
+        self.start()
+        return self
+
+    def write_policy(self, before=None, after=None):
+        self.before = self.before if before is None else before
+        self.after = self.after if after is None else after
+        block = ('helper {\n  runtime_dir = "%s"\n  keys_dir = "%s"\n  cgroup = "%s"\n  ids_first = %d\n'
+                 '  ids_ranges = %d\n  spares = %d\n}\n' %
+                 (self.runtime, self.keys, self.cgroup, self.ids_first, IDS_RANGES, self.spares))
+        shipped = read(os.path.join(SOURCE, 'dist', 'yett.conf')) if self.shipped else ''
+        write(self.policy + '.new', '\n'.join((block, self.before, shipped, self.after)))
+        os.rename(self.policy + '.new', self.policy)
+
+    def line(self, text, nth=1):
+        """The number of the nth line of the policy that holds `text`."""
+        lines = [i for i, line in enumerate(read(self.policy).splitlines(), 1) if text in line]
+        return lines[nth - 1]
+
+    def start(self):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.socket)
+        argv = ['systemd-socket-activate', '--seqpacket', '-l', self.socket] + ['--accept'] * self.accept
+        for name in list(self.environment) + [name for name in PASSED_ENVIRONMENT if name in os.environ]:
+            argv += ['-E', name]
+        argv += [self.helper, '--policy', self.policy]
+        argv += ['--libexec', self.libexec] if self.libexec else []
+        with open(self.log, 'ab') as log:
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/',
+                                            env={**os.environ, **self.environment})
+        wait_until(lambda: os.path.exists(self.socket) or self.process.poll() is not None, 'the socket')
+        if self.process.poll() is not None:
+            raise RuntimeError('the service ended: ' + read(self.log))
+        os.chmod(self.socket, 0o666)
+
+    def pid(self):
+        """The listener's: systemd-socket-activate has become it once somebody connected."""
+        return self.process.pid
+
+    def reload(self):
+        """Has the policy read anew, and waits until it was, or was not."""
+        before = self.log_text()
+        os.kill(self.pid(), signal.SIGHUP)
+        wait_until(lambda: re.search('policy (loaded|was not loaded) anew', self.log_text()[len(before):]), 'reloading')
+
+    def log_text(self):
+        return read(self.log)
+
+    def stop(self):
+        """Ends the listener. Sandboxes live on until their clients go."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(DEADLINE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+                raise AssertionError('the listener did not end')
+
+    def __exit__(self, kind, value, trace):
+        try:
+            self.stop()
+            if kind is None:
+                self.wait_no_leftovers()
+        finally:
+            self.remove()
+
+    def remove(self):
+        """Takes away what the service may keep while it is installed, and whatever a failed test left."""
+        for pid in self.leftover_processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not self.leftover_processes(), 'the end of processes')
+        for top in self.cgroup_tops():
+            for path, _, _ in os.walk(top, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+        shutil.rmtree(self.runtime, ignore_errors=True)
+
+    # --- what is left ---
+
+    def owns_uid(self, uid):
+        return self.ids_first <= uid < self.ids_first + IDS_RANGES * RANGE
+
+    def leftover_processes(self):
+        """Processes of private ids, and all that runs a program of this service; zombies are none."""
+        found = []
+        for pid in processes():
+            status = status_of(pid)
+            if not status or not is_alive(pid) or pid == self.process.pid:
+                continue
+            try:
+                program = os.readlink('/proc/%d/exe' % pid)
+            except OSError:
+                program = ''
+            is_ours = os.path.dirname(program) == os.path.dirname(self.helper) and self.policy in argv_of(pid)
+            if is_ours or any(self.owns_uid(int(uid)) for uid in status['Uid'].split()):
+                found.append(pid)
+        return found
+
+    def cgroup_tops(self):
+        return [path for path in glob.glob('/sys/fs/cgroup/*' + self.cgroup) + glob.glob('/sys/fs/cgroup' + self.cgroup)]
+
+    def leftovers(self):
+        """What is there of sandboxes, as text lines. Monitors and decoders that wait for a connection are not."""
+        found = ['process %d %s uid %s' % (pid, argv_of(pid), status_of(pid).get('Uid'))
+                 for pid in self.leftover_processes() if not self.is_of_service(pid)]
+        for top in self.cgroup_tops():
+            found += ['cgroup ' + path for path, _, _ in os.walk(top) if path != top]
+        found += ['mount ' + line for line in read('/proc/self/mountinfo').splitlines()
+                  if self.runtime in line or self.folder in line or self.run_.folder in line]
+        for directory in ('ids', 'users'):
+            with contextlib.suppress(FileNotFoundError):
+                found += ['reservation %s/%s' % (directory, name)
+                          for name in os.listdir(os.path.join(self.runtime, directory))]
+        return found
+
+    def is_of_service(self, pid):
+        """The listener, a monitor that waits, and their decoders: processes that serve no sandbox."""
+        if self.process.poll() is not None:
+            return False
+        return pid == self.pid() or pid in self.idle_monitors() or parent_of(pid) in self.idle_monitors()
+
+    def idle_monitors(self):
+        """Children of the listener with a decoder for a child and no supervisor."""
+        return [pid for pid in children_of(self.pid())
+                if [argv_of(child)[0:1] for child in children_of(pid) if is_alive(child)] == [['yett-decoder']]]
+
+    def wait_no_leftovers(self):
+        """Everything of past sandboxes is gone, or goes by itself; else what is left is told."""
+        try:
+            wait_until(lambda: not self.leftovers(), 'the end of everything')
+        except AssertionError:
+            raise AssertionError('left over:\n' + '\n'.join(self.leftovers()) + '\n--- log\n' + self.log_text())
+
+    # --- programs ---
+
+    def user(self, index=1):
+        return self.run_.user(index)
+
+    def environment_of_client(self, env):
+        return {'YETT_SOCKET': self.socket, **(env or {})}
+
+    def popen(self, user, *argv, env=None, **more):
+        return user.popen(list(argv), env=self.environment_of_client(env), **more)
+
+    def run(self, user, *argv, input='', env=None, **more):
+        """Runs a program as a user to its end; input and output are pipes."""
+        more = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **more}
+        process = self.popen(user, *argv, env=env, **more)
+        try:
+            out, err = process.communicate(input.encode() if process.stdin else None, timeout=DEADLINE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise AssertionError('it does not end: %s\n--- log\n%s' % (' '.join(argv), self.log_text()[-2000:]))
+        return Result(process.returncode, (out or b'').decode(errors='replace'), (err or b'').decode(errors='replace'))
+
+    @property
+    def yett(self):
+        return self.run_.path('cli/yett')
+
+    def sandbox(self, user, *argv, options=(), **more):
+        """yett run OPTIONS -- ARGV, with nothing shared unless the options say so."""
+        return self.run(user, self.yett, 'run', *options, '--', *argv, **more)
+
+    def enter_key(self, user):
+        """The first run makes a key and says so; after this no run does."""
+        shutil.rmtree(os.path.join(user.home, '.config'), ignore_errors=True)
+        return self.sandbox(user, 'true')
+
+
+class Case(unittest.TestCase):
+    """Tests that share one service: the class says which policy it has. `alice` and `bob` have keys."""
+
+    service_options = {}
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        stack = contextlib.ExitStack()
+        with contextlib.ExitStack() as undo:
+            cls.service = undo.enter_context(Service(**cls.service_options))
+            cls.alice, cls.bob = cls.service.user(1), cls.service.user(2)
+            for user in (cls.alice, cls.bob):
+                user.make_home()
+                cls.set_up_user(user)
+            stack = undo.pop_all()
+        cls.addClassCleanup(stack.close)
+
+    @classmethod
+    def set_up_user(cls, user):
+        done = cls.service.enter_key(user)
+        if done.code != 0:
+            raise RuntimeError('no sandbox: %r\n--- log\n%s' % (done, cls.service.log_text()))
+
+    def yett(self, *argv, user=None, **more):
+        return self.service.run(user or self.alice, self.service.yett, *argv, **more)
+
+    def sandbox(self, *argv, user=None, **more):
+        return self.service.sandbox(user or self.alice, *argv, **more)
+
+    def output(self, *argv, **more):
+        """What a command wrote that succeeded."""
+        done = self.sandbox(*argv, **more)
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def shell(self, script, **more):
+        return self.output('sh', '-c', script, **more)
+
+    def python(self, script, *argv, **more):
+        return self.output('python3', '-c', script, *argv, **more)
+
+    def folder(self, name, user=None, mode=0o755):
+        """A new folder in a user's home, gone after the test."""
+        user = user or self.alice
+        path = user.mkdir(name, mode)
+        self.addCleanup(shutil.rmtree, path, ignore_errors=True)
+        return path
+
+    def start(self, *argv, options=(), user=None, **more):
+        """A command in a sandbox that runs on: its Popen, with pipes, killed after the test."""
+        more = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **more}
+        process = self.service.popen(user or self.alice, self.service.yett, 'run', *options, '--', *argv, **more)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        with process:
+            if process.poll() is None:
+                process.kill()
+
+    def line(self, process):
+        """The next line that it writes."""
+        return line_of(process.stdout)
+
+    def assert_refused(self, done, code, *texts):
+        self.assertEqual(done.code, code, done)
+        for text in texts:
+            self.assertIn(text, done.err, done)
+
+    def private_uid(self, process):
+        """The host's uid of the sandbox that this client asked for, as the helper logs it."""
+        pattern = r' pid=%d sandbox=\w+ profile=\S+ private_uid=(\d+) created' % process.pid
+        wait_until(lambda: re.search(pattern, self.service.log_text()), 'the log line of a sandbox')
+        return int(re.search(pattern, self.service.log_text()).group(1))
+
+    def outside(self, process):
+        """The host's pids of the commands in the sandbox of this client."""
+        uid = str(self.private_uid(process))
+        return [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [uid] and is_alive(pid)]
+
+
+def line_of(stream):
+    """One line of a pipe, as text; the empty text at its end."""
+    return stream.readline().decode(errors='replace').rstrip('\n')
+
+
+# --- results ---
+
+class TapResult(unittest.TestResult):
+    """Test Anything Protocol 13: a line per case, and why one failed as comment lines."""
+
+    def __init__(self, stream):
+        super().__init__()
+        self.output, self.count, self.failed_subtests = stream, 0, []
+
+    def tell(self, test, line, comment=''):
+        self.count += 1
+        print(line % {'n': self.count, 'name': test.id().replace('__main__.', '').replace('#', ' ')}, file=self.output)
+        for row in comment.splitlines():
+            print('# ' + row, file=self.output)
+        self.output.flush()
+
+    def startTest(self, test):
+        super().startTest(test)
+        self.failed_subtests = []
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self.failed_subtests.append(subtest.id() + '\n' + ''.join(traceback.format_exception(*err)))
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if self.failed_subtests:
+            self.tell(test, 'not ok %(n)d - %(name)s', '\n'.join(self.failed_subtests))
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        if not self.failed_subtests:
+            self.tell(test, 'ok %(n)d - %(name)s')
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.tell(test, 'not ok %(n)d - %(name)s', ''.join(traceback.format_exception(*err)))
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.tell(test, 'not ok %(n)d - %(name)s', ''.join(traceback.format_exception(*err)))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.tell(test, 'ok %(n)d - %(name)s # SKIP ' + reason.replace('%', '%%'))
+
+    def addExpectedFailure(self, test, err):
+        super().addExpectedFailure(test, err)
+        self.tell(test, 'not ok %(n)d - %(name)s # TODO')
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self.tell(test, 'ok %(n)d - %(name)s # TODO')
+
+
+def missing():
+    """What keeps these tests from running here, or None."""
+    if os.geteuid() != 0:
+        return 'root is needed, to start the helper with privilege'
+    for program in ('systemd-socket-activate', 'useradd', 'userdel'):
+        if not shutil.which(program):
+            return program + ' is needed'
+    return None
+
+
+def main():
+    """Runs the tests of the calling module, or those named on the command line, and writes TAP."""
+    if missing():
+        print('1..0 # SKIP ' + missing())  # a status of its own would be an error to whoever reads TAP
+        sys.exit(0)
+    module = sys.modules['__main__']
+    loader = unittest.TestLoader()
+    suite = loader.loadTestsFromNames(sys.argv[1:], module) if sys.argv[1:] else loader.loadTestsFromModule(module)
+    result = TapResult(sys.stdout)
+    with contextlib.redirect_stdout(sys.stderr):  # what a test prints must not be taken for TAP
+        suite.run(result)
+    print('1..%d' % result.count)
+    sys.exit(0 if result.wasSuccessful() and result.count else 1)
+
+
+def run_with_service(argv):
+    """A program as an ordinary user against a service; it says itself how it went."""
+    if missing():
+        print('1..0 # SKIP ' + missing())
+        return 0
+    run = run_of_process()
+    argv = [run.path(os.path.relpath(argv[0], os.environ['YETT_BUILD_ROOT']))] + argv[1:]
+    with Service() as service:
+        user = service.user(1)
+        service.enter_key(user)
+        code = service.popen(user, *argv, env={'CMOCKA_MESSAGE_OUTPUT': 'TAP'}).wait()
+    return code
+
+
+if __name__ == '__main__':
+    sys.exit(run_with_service(sys.argv[1:]))
