@@ -62,8 +62,8 @@ static void look_start(const char *socket_path, struct yett_connection **ret_con
 
 	if (yett_connect(&options, ret_connection, &error)) {
 		doctor_found(finding, DOCTOR_MISSING,
-			     geteuid() == 0 ? "systemctl enable --now yett.socket, or set YETT_HELPER to a yett-helper"
-					    : "sudo systemctl enable --now yett.socket",
+			     geteuid() == 0 ? "start the service as README.md says, or set YETT_HELPER to a yett-helper"
+					    : "have the administrator start the service, as README.md says",
 			     "%s", error.message);
 		return;
 	}
@@ -71,7 +71,7 @@ static void look_start(const char *socket_path, struct yett_connection **ret_con
 		doctor_found(finding, DOCTOR_OK, NULL, "the service answers");
 	else if (yett_helper_path(NULL, path, sizeof path, &error) == 0)
 		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
-			     geteuid() == 0 ? NULL : "sudo systemctl enable --now yett.socket", "personal, %s: %s",
+			     geteuid() == 0 ? NULL : "have the administrator start the service, as README.md says", "personal, %s: %s",
 			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
 			     path);
 }

@@ -56,9 +56,9 @@ static void look_kernel(struct doctor_finding *finding)
 	struct utsname name = {0};
 
 	(void)uname(&name);
-	if (!doctor_kernel_is(name.release, 5, 19))
-		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.19",
-			     "Linux %.64s: id-mapped mounts under overlay and cgroup.kill are complete from 5.19 on",
+	if (!doctor_kernel_is(name.release, 5, 15))
+		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.15",
+			     "Linux %.64s: cgroup.kill and id-mapped ext4, xfs and btrfs are all there from 5.15 on",
 			     name.release);
 	else if (!doctor_kernel_is(name.release, 6, 3))
 		doctor_found(finding, DOCTOR_WEAKER, "install a kernel of at least 6.3",
@@ -143,10 +143,9 @@ static void look_landlock(struct doctor_finding *finding)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi > 0)
-		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld", abi);
+		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld; not used yet", abi);
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "add landlock to the lsm= list at boot",
-			     "not there: one layer less");
+		doctor_found(finding, DOCTOR_OK, NULL, "not there; not used yet");
 }
 
 static void look_lsm(struct doctor_finding *finding)
@@ -154,12 +153,11 @@ static void look_lsm(struct doctor_finding *finding)
 	char text[8] = "";
 
 	if (read_text("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
-		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor");
+		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; not used yet");
 	else if (read_text("/sys/fs/selinux/enforce", text, sizeof text))
-		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s", text[0] == '1' ? "enforcing" : "permissive");
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; not used yet", text[0] == '1' ? "enforcing" : "permissive");
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "security=apparmor or security=selinux at boot",
-			     "neither AppArmor nor SELinux: one layer less");
+		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux; not used yet");
 }
 
 static void look_overlay(struct doctor_finding *finding)
@@ -167,10 +165,9 @@ static void look_overlay(struct doctor_finding *finding)
 	char text[4096];
 
 	if (read_text("/proc/filesystems", text, sizeof text) && has_word(text, "overlay"))
-		doctor_found(finding, DOCTOR_OK, NULL, "there");
+		doctor_found(finding, DOCTOR_OK, NULL, "there; not used yet");
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "modprobe overlay",
-			     "not loaded: sockets in read-only shares stay reachable");
+		doctor_found(finding, DOCTOR_OK, NULL, "not loaded; not used yet");
 }
 
 /* The first line NAME:FIRST:COUNT of subuid(5) that meets the private ids; false when none does. */

@@ -172,12 +172,10 @@ static int ask_sandbox(struct run *run, char **ret_plan)
 	free((char *)o->shares[o->shares_count].target);
 	run->has_default_share = false;
 	r = ask_once(run, ret_plan);
-	if (r) {
-		run->error = first;
-		return (int)first.code;
-	}
-	output_note("nothing is shared: %s", first.message);
-	return 0;
+	/* Whatever stands in the way now does so with or without that share. */
+	if (r == 0)
+		output_note("nothing is shared: %s", first.message);
+	return r;
 }
 
 static int dry_run(struct run *run)

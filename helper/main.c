@@ -137,7 +137,7 @@ static int serve_one(const struct options *options, const char *libexec, int soc
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
-	struct monitor monitor = {.decoder = DECODER_NONE, .listener = -1};
+	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = -1};
 	const char *missing;
 	char init[PATH_MAX + 16];
 	bool root = privilege_can_build(&missing);

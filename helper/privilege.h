@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 enum privilege_role {
-	PRIVILEGE_LISTENER,   /* accepts and forks: nothing effective */
+	PRIVILEGE_LISTENER,   /* accepts and forks: nothing effective. What it forks begins with its sets */
 	PRIVILEGE_MONITOR,    /* decides: nothing effective */
 	PRIVILEGE_BUILD,      /* a supervisor before and while it builds, its builder, the template's child, the sweep */
 	PRIVILEGE_SUPERVISOR, /* afterwards: ends processes of another id and removes cgroups of another owner */

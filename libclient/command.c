@@ -1,5 +1,8 @@
 /* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it answers. */
+#include <linux/magic.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "libclient/sandbox.h"
 
@@ -141,6 +144,21 @@ static int put_list(struct channel *channel, const char *const *list, size_t max
 	return 0;
 }
 
+/*
+ * A pipe belongs to who made it, and inside a command has another id: as it is, /dev/stdout could be written to but not
+ * opened. So it is opened to others, in the direction the command has already; the other one could reach who else
+ * reads or writes it. Safe because a pipe without a name is found only through a process that holds it, which only
+ * those may look into who could trace it. Somebody else's pipe stays as it is. proc_pid_fd(5)
+ */
+static void open_pipe(int fd, bool is_input)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) && fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC)
+		(void)fchmod(fd, (st.st_mode & 07777) | (is_input ? 0044 : 0022));
+}
+
 /* Puts a command into channel->message; fds[0 … count) are the descriptors of its packet. */
 static int fill_exec(struct channel *channel, const struct yett_command_options *options, int fds[3], size_t *ret_count,
 		     struct yett_error *error)
@@ -168,6 +186,8 @@ static int fill_exec(struct channel *channel, const struct yett_command_options 
 		if (fd < 0)
 			continue;
 		r = yett_stdio_check(fd, error);
+		if (r == 0)
+			open_pipe(fd, i == 0);
 		fds[count++] = fd;
 	}
 	exec->timeout_ms = options->timeout_ms;

@@ -18,7 +18,8 @@
 
 #define CONNECTIONS_MAX 2048
 #define CONNECTIONS_PER_UID_MAX 512 /* root is not counted: it can do without us */
-#define MONITORS_READY 2
+#define MONITORS_READY 6
+#define REFILL_AFTER_MS 3 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
 #define SPARES_MAX 16
@@ -111,7 +112,7 @@ static void start_sweep(const struct listener *l)
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
-	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .listener = control};
+	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = control};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
 	int r;
@@ -119,7 +120,7 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	setup_host_keep_only(l->host, &control, 1);
-	r = frame && privilege_take(PRIVILEGE_MONITOR) == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
+	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
 	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1)
@@ -364,8 +365,7 @@ static void loop(struct listener *l)
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
-		/* Getting ready is done when nobody waits for anything. */
-		r = poll(l->poll, count + POLL_FIXED, has_work ? 0 : 60000);
+		r = poll(l->poll, count + POLL_FIXED, has_work ? REFILL_AFTER_MS : 60000);
 		if (r <= 0) {
 			has_work = refill(l);
 			continue;

@@ -182,11 +182,11 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 		*ret_value = asked ? asked : own && own < allowed ? own : allowed;
 		return 0;
 	}
-	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%s of %s is more than the %s allowed", limits[limit].name,
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", limits[limit].name,
 			limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
 	error_detail(error, "asked %s, allowed %s by %s '%s' (%s:%u)", text[0], text[1], ceiling ? "grant" : "profile",
 		     ceiling ? grant->name : profile->name, place->file, place->line);
-	return YETT_E_RESOURCE_LIMIT;
+	return YETT_E_PERMISSION_DENIED;
 }
 
 static int choose_limits(const struct message_create *create, struct decision *decision, struct yett_error *error)

@@ -57,12 +57,15 @@ int monitor_prepare(struct monitor *monitor, const char *libexec)
 	(void)snprintf(path, sizeof path, "%s/yett-decoder", libexec);
 	(void)snprintf(empty, sizeof empty, "%s/empty", monitor->policy->runtime_dir);
 	r = decoder_start(path, id, id, empty, &monitor->decoder);
+	if (r == 0)
+		r = peer_reader_start(&monitor->reader);
 	return r == 0 ? keys_refresh(&monitor->keys, monitor->policy->keys_dir, &monitor->decoder) : r;
 }
 
 void monitor_free(struct monitor *monitor)
 {
 	decoder_free(&monitor->decoder);
+	peer_reader_free(&monitor->reader);
 	keys_free(&monitor->keys);
 	monitor->listener = fd_close(monitor->listener);
 }
@@ -397,6 +400,7 @@ static void loop(struct connection *c)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
+			peer_reader_free(&c->monitor->reader); /* not needed for this key; started again for another */
 			r = poll(c->poll, count + 1, -1);
 		}
 		if (r < 0 && errno != EINTR)
@@ -427,6 +431,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	c.verify = (struct verify_context){.policy = monitor->policy,
 					   .peer = &c.peer,
 					   .decoder = &monitor->decoder,
+					   .reader = &monitor->reader,
 					   .keys = &monitor->keys,
 					   .next_sequence = 1};
 	r = peer_read(socket, &c.peer, &error);

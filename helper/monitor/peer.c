@@ -226,79 +226,105 @@ static int become(const struct peer *peer)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-static void __attribute__((noreturn)) user_child(const struct peer *peer, bool want_keys, int output)
+/* What the reader is told. */
+struct user_question {
+	struct peer peer;
+	bool want_keys;
+};
+
+static void __attribute__((noreturn)) reader(int socket)
 {
 	struct user_answer *answer = calloc(1, sizeof *answer);
+	struct user_question *question = calloc(1, sizeof *question);
 
-	if (!answer || become(peer) < 0)
+	/* Nobody asks, or nobody is there any more: then there is nothing to do. */
+	if (!answer || !question || recv(socket, question, sizeof *question, 0) != sizeof *question)
+		_exit(0);
+	if (become(&question->peer) < 0)
 		_exit(1);
-	fd_close_except(&output, 1);
-	answer->peer = *peer;
+	answer->peer = question->peer;
 	if (answer->peer.user_name[0] == '\0')
-		take_names(&answer->peer, getpwuid(peer->uid), getgrgid(peer->gid));
-	if (want_keys && answer->peer.home[0] == '/')
+		take_names(&answer->peer, getpwuid(answer->peer.uid), getgrgid(answer->peer.gid));
+	if (question->want_keys && answer->peer.home[0] == '/')
 		read_keys(answer);
-	for (size_t done = 0; done < sizeof *answer;) {
-		ssize_t n = write(output, (char *)answer + done, sizeof *answer - done);
-
-		if (n <= 0)
-			_exit(1);
-		done += (size_t)n;
-	}
-	_exit(0);
+	_exit(send(socket, answer, sizeof *answer, MSG_NOSIGNAL) != sizeof *answer);
 }
 
-static int read_answer(int input, struct user_answer *answer)
+int peer_reader_start(struct peer_reader *ret_reader)
 {
-	for (size_t done = 0; done < sizeof *answer;) {
-		struct pollfd wait = {.fd = input, .events = POLLIN};
-		ssize_t n;
+	int pair[2];
+	pid_t pid;
 
-		if (poll(&wait, 1, USER_DEADLINE_MS) <= 0)
-			return -ETIMEDOUT;
-		n = read(input, (char *)answer + done, sizeof *answer - done);
-		if (n <= 0)
-			return -EPIPE;
-		done += (size_t)n;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid = fork();
+	if (pid == 0) {
+		fd_close_except(&pair[1], 1);
+		reader(pair[1]);
 	}
+	(void)close(pair[1]);
+	if (pid < 0)
+		return fd_close(pair[0]), -EAGAIN;
+	*ret_reader = (struct peer_reader){pid, pair[0]};
 	return 0;
 }
 
-int peer_read_user(struct peer *peer, bool want_keys, char *text, size_t size, size_t *ret_length, struct yett_error *error)
+void peer_reader_free(struct peer_reader *reader)
 {
-	_cleanup_free_ struct user_answer *answer = malloc(sizeof *answer);
-	int ends[2], r;
-	pid_t pid;
-
-	if (!answer || pipe2(ends, O_CLOEXEC) < 0)
-		return -ENOMEM;
-	pid = fork();
-	if (pid == 0)
-		user_child(peer, want_keys, ends[1]);
-	(void)close(ends[1]);
-	r = pid < 0 ? -errno : read_answer(ends[0], answer);
-	(void)close(ends[0]);
-	if (pid > 0) {
-		/* It may be stuck in a file system of the peer's: a process of the peer's id, which we may still kill. */
-		if (r < 0 && privilege_raise() == 0) {
-			(void)kill(pid, SIGKILL);
-			(void)!privilege_lower();
-		}
-		(void)waitpid(pid, NULL, r < 0 ? WNOHANG : 0);
+	if (reader->pid <= 0)
+		return;
+	reader->socket = fd_close(reader->socket);
+	/* It may be stuck in a file system of the peer's: a process of the peer's id, which we may still kill. */
+	if (privilege_raise() == 0) {
+		(void)kill(reader->pid, SIGKILL);
+		(void)!privilege_lower();
 	}
+	(void)waitpid(reader->pid, NULL, 0);
+	*reader = PEER_READER_NONE;
+}
+
+static int ask(struct peer_reader *reader, const struct peer *peer, bool want_keys, struct user_answer *answer)
+{
+	struct user_question question = {.peer = *peer, .want_keys = want_keys};
+	struct pollfd wait;
+	int r = reader->pid > 0 ? 0 : peer_reader_start(reader);
+
 	if (r < 0)
 		return r;
-	/* The child ran as the user, so what it says is the user's word: names, and never who the user is. */
-	memcpy(peer->user_name, answer->peer.user_name, sizeof peer->user_name);
-	memcpy(peer->group_name, answer->peer.group_name, sizeof peer->group_name);
-	memcpy(peer->home, answer->peer.home, sizeof peer->home);
-	memcpy(peer->shell, answer->peer.shell, sizeof peer->shell);
-	peer->user_name[sizeof peer->user_name - 1] = peer->group_name[sizeof peer->group_name - 1] = '\0';
-	peer->home[sizeof peer->home - 1] = peer->shell[sizeof peer->shell - 1] = '\0';
+	wait = (struct pollfd){.fd = reader->socket, .events = POLLIN};
+	if (send(reader->socket, &question, sizeof question, MSG_NOSIGNAL) != sizeof question)
+		return -EPIPE;
+	if (poll(&wait, 1, USER_DEADLINE_MS) <= 0)
+		return -ETIMEDOUT;
+	return recv(reader->socket, answer, sizeof *answer, MSG_DONTWAIT) == sizeof *answer ? 0 : -EPIPE;
+}
+
+/* It ran as the user, so what it says is the user's word: names, and never who the user is. */
+static void copy_names(struct peer *to, const struct peer *from)
+{
+	memcpy(to->user_name, from->user_name, sizeof to->user_name);
+	memcpy(to->group_name, from->group_name, sizeof to->group_name);
+	memcpy(to->home, from->home, sizeof to->home);
+	memcpy(to->shell, from->shell, sizeof to->shell);
+	to->user_name[sizeof to->user_name - 1] = to->group_name[sizeof to->group_name - 1] = '\0';
+	to->home[sizeof to->home - 1] = to->shell[sizeof to->shell - 1] = '\0';
+}
+
+int peer_read_user(struct peer_reader *reader, struct peer *peer, bool want_keys, char *text, size_t size, size_t *ret_length,
+		   struct yett_error *error)
+{
+	_cleanup_free_ struct user_answer *answer = malloc(sizeof *answer);
+	int r = answer ? ask(reader, peer, want_keys, answer) : -ENOMEM;
+
+	peer_reader_free(reader);
+	if (r < 0)
+		return r;
+	if (peer->user_name[0] == '\0')
+		copy_names(peer, &answer->peer);
 	if (answer->refused > 0 && answer->refused <= USER_FILE_KIND)
 		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s",
 				 refusals[answer->refused]);
-	if (answer->length > size)
+	if (answer->length > size || answer->length > sizeof answer->text)
 		return -EPROTO;
 	memcpy(text, answer->text, answer->length);
 	*ret_length = answer->length;

@@ -14,9 +14,25 @@
 _must_check_ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error);
 
 /*
- * Asks a child that has become the peer for its ~/.config/yett/authorized_keys, and for its names where the files did
- * not have them. Fills text[0 … *ret_length); length 0 when there is no such file. 0, -errno, or BAD_SIGNATURE with the
- * reason why the file does not count (owner, mode, size).
+ * A child that will become the peer, and read as that user what the helper must not: it is forked before there is a
+ * connection, because forking takes longer than all else it does.
  */
-_must_check_ int peer_read_user(struct peer *peer, bool want_keys, char *text, size_t size, size_t *ret_length,
-				struct yett_error *error);
+struct peer_reader {
+	pid_t pid;  /* 0: none */
+	int socket; /* -1: none */
+};
+#define PEER_READER_NONE ((struct peer_reader){.socket = -1})
+
+/* 0 or -errno. */
+_must_check_ int peer_reader_start(struct peer_reader *ret_reader);
+
+/*
+ * Has the reader (started if there is none; used up afterwards) read the peer's ~/.config/yett/authorized_keys, and its
+ * names where the files did not have them. Fills text[0 … *ret_length); length 0 when there is no such file. 0, -errno,
+ * or BAD_SIGNATURE with the reason why the file does not count (owner, mode, size).
+ */
+_must_check_ int peer_read_user(struct peer_reader *reader, struct peer *peer, bool want_keys, char *text, size_t size,
+				size_t *ret_length, struct yett_error *error);
+
+/* Ends and reaps it. Takes PEER_READER_NONE. */
+void peer_reader_free(struct peer_reader *reader);

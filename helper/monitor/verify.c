@@ -67,7 +67,7 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	} else if (!want_keys) {
 		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	}
-	r = peer_read_user(context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
+	r = peer_read_user(context->reader, context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
 	if (r < 0)
 		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 	if (r == 0 && want_keys)

@@ -8,12 +8,14 @@
 
 #include "helper/monitor/authorize.h"
 #include "helper/monitor/keys.h"
+#include "helper/monitor/peer.h"
 
 /* What one connection knows before any request. */
 struct verify_context {
 	const struct policy *policy;
 	struct peer *peer; /* its names may be filled in */
 	struct decoder *decoder;
+	struct peer_reader *reader;
 	struct keys *keys;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	uint64_t next_sequence; /* 1 at first; moves on with each request whose envelope can be read */

@@ -8,6 +8,8 @@
 #include "helper/setup/steps.h"
 #include "protocol/frame.h"
 
+#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
@@ -48,9 +50,9 @@ static int map_ids(struct setup *setup, const struct plan_step *step, struct yet
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have");
 	if (r < 0)
 		return r;
-	if (setup->user_ns >= 0 && !(same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids)))
+	if (setup->user_ns >= 0 && !(same_half(&map.uids, &setup->map->uids) && same_half(&map.gids, &setup->map->gids)))
 		setup->user_ns = fd_close(setup->user_ns);
-	setup->map = map;
+	setup->shared->map = map;
 	return cgroup_delegate(&setup->cgroup, idmap_host(&map.uids, map.init_inside));
 }
 
@@ -61,7 +63,7 @@ static int open_user_namespace(struct setup *setup, const struct plan_step *step
 	(void)step;
 	if (setup->user_ns >= 0)
 		return 0;
-	fd = idmap_open(&setup->map);
+	fd = idmap_open(setup->map);
 	if (fd == -ENOSPC)
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 				 "this host allows no user namespaces; as root: sysctl user.max_user_namespaces=15000");
@@ -74,7 +76,7 @@ static int open_user_namespace(struct setup *setup, const struct plan_step *step
 /* A payload that is 0 inside is nobody to other people's files: shares show it only what is the caller's. */
 static int open_share_namespace(struct setup *setup)
 {
-	const struct idmap *map = &setup->map;
+	const struct idmap *map = setup->map;
 
 	setup->share_ns = fd_close(setup->share_ns);
 	if (map->shares_need_own_map)
@@ -150,6 +152,63 @@ int setup_run_ahead(struct setup *setup, struct yett_error *error)
 	return r;
 }
 
+/*
+ * Whether a step can be done before the client has spoken, on the guess that the plan will be like the user's last one:
+ * it touches nothing but what the template and the sandbox's own tmpfs hold.
+ */
+static bool is_staged(const struct plan *plan, const struct plan_step *step)
+{
+	static const bool always[PLAN_STEP_KINDS] = {
+		[PLAN_TEMPLATE] = true, [PLAN_NAMESPACES] = true, [PLAN_ROOT] = true,    [PLAN_PROC] = true,
+		[PLAN_DEVPTS] = true,   [PLAN_ETC] = true,        [PLAN_HOSTNAME] = true,
+	};
+	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
+
+	return always[step->kind] || (is_cover && strncmp(plan_text(plan, step->target), "/proc/", 6) == 0);
+}
+
+static bool same_text(const struct plan *a, struct plan_text in_a, const struct plan *b, struct plan_text in_b)
+{
+	return strcmp(plan_text(a, in_a), plan_text(b, in_b)) == 0;
+}
+
+static bool same_step(const struct plan *a, const struct plan_step *in_a, const struct plan *b, const struct plan_step *in_b)
+{
+	return in_a->kind == in_b->kind && in_a->mode == in_b->mode && in_a->writable == in_b->writable &&
+	       in_a->optional == in_b->optional && in_a->size_bytes == in_b->size_bytes &&
+	       same_text(a, in_a->target, b, in_b->target) && same_text(a, in_a->source, b, in_b->source);
+}
+
+/* Whether what was staged for `a` is what `b` needs. All that the staged steps read of a plan is compared here. */
+static bool same_staged(const struct plan *a, const struct plan *b)
+{
+	uint32_t i = 0, j = 0;
+
+	if (a->profile != b->profile || !same_text(a, a->home, b, b->home) || !same_text(a, a->shell, b, b->shell) ||
+	    !same_text(a, a->user_name, b, b->user_name) || !same_text(a, a->group_name, b, b->group_name))
+		return false;
+	for (;; i++, j++) {
+		while (i < a->steps_count && !is_staged(a, &a->steps[i]))
+			i++;
+		while (j < b->steps_count && !is_staged(b, &b->steps[j]))
+			j++;
+		if (i == a->steps_count || j == b->steps_count)
+			return i == a->steps_count && j == b->steps_count;
+		if (!same_step(a, &a->steps[i], b, &b->steps[j]))
+			return false;
+	}
+}
+
+int setup_run_staged(struct setup *setup, bool staged, struct yett_error *error)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < setup->plan->steps_count; i++)
+		if (is_staged(setup->plan, &setup->plan->steps[i]) == staged)
+			r = run_step(setup, &setup->plan->steps[i], STAGE_INSIDE, error);
+	return r;
+}
+
 int setup_run_steps(struct setup *setup, enum setup_stage stage, struct yett_error *error)
 {
 	int r = 0;
@@ -204,10 +263,10 @@ static int prepare_ids(struct setup *setup, const struct idmap_subject *subject,
 	if (r != 0)
 		return r;
 	setup->first = setup->host->reserve.ids_first + index * IDMAP_RANGE;
-	r = idmap_make(subject, setup->first, setup->host->face, &setup->map);
+	r = idmap_make(subject, setup->first, setup->host->face, &setup->shared->map);
 	if (r < 0)
 		return r;
-	setup->user_ns = idmap_open(&setup->map);
+	setup->user_ns = idmap_open(setup->map);
 	return setup->user_ns < 0 ? setup->user_ns : 0;
 }
 
@@ -226,6 +285,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		return -ENOMEM;
 	}
 	setup->plan = &setup->shared->plan;
+	setup->map = &setup->shared->map;
 	setup->shared->result = -EINPROGRESS;
 	(void)setup_step_reached("supervisor", "prepare");
 	(void)snprintf(setup->name, sizeof setup->name, "s%d", getpid());
@@ -250,15 +310,39 @@ static int let_go(struct setup *setup, const int *fds)
 	int all[GO_FDS + MESSAGE_SHARES_MAX] = {setup->user_ns, setup->share_ns};
 
 	memcpy(all + GO_FDS, fds, setup->plan->share_fds * sizeof fds[0]);
-	return frame_send(setup->control, &setup->map, sizeof setup->map, all, GO_FDS + setup->plan->share_fds, 0);
+	return frame_send(setup->control, "", 1, all, GO_FDS + setup->plan->share_fds, 0);
+}
+
+static bool has_ended(const struct setup *setup)
+{
+	struct pollfd wait = {.fd = setup->init_pidfd, .events = POLLIN};
+
+	return poll(&wait, 1, 0) != 0;
+}
+
+/* The guess was wrong: another process inside, which has done nothing yet. */
+static int start_over(struct setup *setup)
+{
+	free(steal_ptr(&setup->staged));
+	setup->shared->is_staged = false;
+	builder_end_child(setup->shared->init_pid);
+	setup->shared->init_pid = 0;
+	setup->init_pidfd = fd_close(setup->init_pidfd);
+	setup->control = fd_close(setup->control);
+	setup->channel = fd_close(setup->channel);
+	return builder_make_inside(setup);
 }
 
 int setup_build(struct setup *setup, const struct plan *plan, const int *fds, int *ret_channel, struct yett_error *error)
 {
+	struct idmap expected = *setup->map;
 	int r;
 
 	memcpy(&setup->shared->plan, plan, offsetof(struct plan, arena) + plan->arena_used);
 	r = setup_run_steps(setup, STAGE_SUPERVISOR, error);
+	if (r == 0 && setup->staged &&
+	    (has_ended(setup) || !same_staged(setup->staged, plan) || memcmp(&expected, setup->map, sizeof expected) != 0))
+		r = start_over(setup);
 	if (r == 0)
 		r = open_share_namespace(setup);
 	if (r == 0)
@@ -284,7 +368,7 @@ int setup_init_pidfd(const struct setup *setup)
 
 uint32_t setup_private_uid(const struct setup *setup)
 {
-	return idmap_host(&setup->map.uids, setup->map.payload_uid);
+	return idmap_host(&setup->map->uids, setup->map->payload_uid);
 }
 
 const struct yett_error *setup_inside_error(const struct setup *setup)
@@ -321,6 +405,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	struct yett_error error;
 	int r;
 
+	free(steal_ptr(&setup->staged));
 	r = setup_step_reached("supervisor", "recycle");
 	if (r == 0)
 		r = cgroup_empty(&setup->cgroup);
@@ -331,6 +416,10 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
 	r = prepare_ids(setup, subject, &error);
+	setup->staged = setup->plan->steps_count ? malloc(sizeof *setup->staged) : NULL;
+	setup->shared->is_staged = setup->staged != NULL;
+	if (setup->staged)
+		memcpy(setup->staged, setup->plan, offsetof(struct plan, arena) + setup->plan->arena_used);
 	if (r == 0)
 		r = builder_make_inside(setup);
 	return r > 0 ? -ENOSPC : r;
@@ -347,6 +436,7 @@ void setup_end(struct setup *setup)
 		fd_close(setup->counters[i]);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
+	free(setup->staged);
 	free(setup);
 }
 

@@ -24,7 +24,7 @@ static bool keeps_builder(const struct setup *setup)
 	return setup->host->cgroups.has_v1;
 }
 
-/* Takes the descriptors and the map that come with the word to go; the rest is in the shared plan. */
+/* Takes the descriptors that come with the word to go; the rest is in the shared plan and map. */
 static int receive_go(struct setup *setup)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
@@ -32,36 +32,79 @@ static int receive_go(struct setup *setup)
 
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;
-	if (frame->fd_count < GO_FDS || frame->length != sizeof setup->map)
+	if (frame->fd_count < GO_FDS)
 		return -EPROTO;
 	setup->user_ns = frame->fds[GO_USER_NS];
 	setup->share_ns = frame->fds[GO_SHARE_NS];
 	for (size_t i = GO_FDS; i < frame->fd_count; i++)
 		setup->fds[i - GO_FDS] = frame->fds[i];
-	memcpy(&setup->map, frame->bytes, sizeof setup->map);
-	setup->payload_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
-	setup->payload_gid = idmap_host(&setup->map.gids, setup->map.payload_gid);
-	setup->owner_uid = idmap_host(&setup->map.uids, 0);
-	setup->owner_gid = idmap_host(&setup->map.gids, 0);
 	return 0;
+}
+
+static void resolve_ids(struct setup *setup)
+{
+	setup->payload_uid = idmap_host(&setup->map->uids, setup->map->payload_uid);
+	setup->payload_gid = idmap_host(&setup->map->gids, setup->map->payload_gid);
+	setup->owner_uid = idmap_host(&setup->map->uids, 0);
+	setup->owner_gid = idmap_host(&setup->map->gids, 0);
+}
+
+/* Builds on a guess of the plan, and goes back to where a client's mounts can be cloned. */
+static int stage(struct setup *setup, int *ret_mount_ns)
+{
+	_cleanup_fd_ int outside = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	_cleanup_free_ struct plan *plan = malloc(sizeof *plan);
+	const struct plan *real = setup->plan;
+	int r;
+
+	if (outside < 0 || !plan)
+		return -ENOMEM;
+	/* The supervisor will write the next plan where this one stands: it waits until we have a copy. */
+	memcpy(plan, real, sizeof *plan);
+	if (write(setup->control, "", 1) != 1)
+		return -EPIPE;
+	setup->plan = plan;
+	resolve_ids(setup);
+	r = setup_run_ahead(setup, &setup->shared->error);
+	if (r == 0)
+		r = setup_run_staged(setup, true, &setup->shared->error);
+	setup->plan = real;
+	if (r != 0)
+		return r;
+	*ret_mount_ns = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	return *ret_mount_ns < 0 || setns(outside, CLONE_NEWNS) < 0 ? -errno : 0;
+}
+
+/* What is left when the client has spoken. */
+static int carry_out(struct setup *setup, bool is_staged, int mount_ns)
+{
+	struct yett_error *error = &setup->shared->error;
+	int r;
+
+	resolve_ids(setup);
+	r = setup_run_steps(setup, STAGE_CLONE, error);
+	if (r == 0 && is_staged)
+		r = setns(mount_ns, CLONE_NEWNS) < 0 ? -errno : 0;
+	if (r == 0)
+		r = is_staged ? setup_run_staged(setup, false, error) : setup_run_steps(setup, STAGE_INSIDE, error);
+	return r;
 }
 
 static void __attribute__((noreturn)) inside(struct setup *setup)
 {
-	int r;
+	bool is_staged = setup->shared->is_staged;
+	int mount_ns = -1, r;
 
 	/* Until init asks for it itself; each change of identity clears it. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	r = setup_run_ahead(setup, &setup->shared->error);
+	r = is_staged ? stage(setup, &mount_ns) : setup_run_ahead(setup, &setup->shared->error);
 	if (r == 0) {
 		r = receive_go(setup);
 		if (r == -EPIPE)
 			_exit(0); /* nobody wanted it */
-		if (r == 0)
-			r = setup_run_steps(setup, STAGE_CLONE, &setup->shared->error);
-		if (r == 0)
-			r = setup_run_steps(setup, STAGE_INSIDE, &setup->shared->error);
 	}
+	if (r == 0)
+		r = carry_out(setup, is_staged, mount_ns);
 	if (r < 0)
 		r = error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "the sandbox could not begin: %s", strerror(-r));
 	setup->shared->result = r;
@@ -174,7 +217,12 @@ int builder_make_inside(struct setup *setup)
 	if (r < 0)
 		return r;
 	setup->init_pidfd = kernel_pidfd_open(setup->shared->init_pid);
-	return setup->init_pidfd < 0 ? setup->init_pidfd : 0;
+	if (setup->init_pidfd < 0)
+		return setup->init_pidfd;
+	/* It has taken its copy of the expected plan, or it is gone and start_over() will see to it. */
+	if (setup->shared->is_staged && read(setup->control, &byte, 1) < 0)
+		return -errno;
+	return 0;
 }
 
 void builder_end_child(pid_t pid)

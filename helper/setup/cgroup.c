@@ -227,7 +227,7 @@ static int limit_directory(const struct cgroup_tree *tree, int directory, const 
 	return 0;
 }
 
-int cgroup_limit(const struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
+int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
 		 struct yett_error *error)
 {
 	for (int limit = 0; limit < CGROUP_LIMITS; limit++)
@@ -239,11 +239,13 @@ int cgroup_limit(const struct cgroup *cgroup, const struct plan_limits *limits, 
 		const struct cgroup_tree *tree = &cgroup->host->trees[i];
 		int r = limit_directory(tree, cgroup->user[i], user_limits, error);
 
-		if (r == 0)
+		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, limits, sizeof *limits) == 0))
 			r = limit_directory(tree, cgroup->sandbox[i], limits, error);
 		if (r != 0)
 			return r;
 	}
+	cgroup->limits = *limits;
+	cgroup->is_limited = true;
 	return 0;
 }
 

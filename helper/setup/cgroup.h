@@ -35,6 +35,8 @@ struct cgroup {
 	uid_t uid;
 	char name[24];
 	int user[CGROUP_TREES_MAX], sandbox[CGROUP_TREES_MAX]; /* directories; -1 */
+	struct plan_limits limits; /* what was written to the sandbox's own, which nobody else writes to */
+	bool is_limited;
 };
 
 /* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
@@ -51,7 +53,7 @@ _must_check_ int cgroup_enter(const struct cgroup *cgroup);
  * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
  * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more.
  */
-_must_check_ int cgroup_limit(const struct cgroup *cgroup, const struct plan_limits *limits,
+_must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits,
 			      const struct plan_limits *user_limits, struct yett_error *error);
 
 /* Makes the v2 leaf "init", which init is born in. */

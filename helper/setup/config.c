@@ -44,8 +44,8 @@ static int fill(const struct setup *setup, struct init_config *config)
 	bool root = plan->identity == PLAN_IDENTITY_ROOT;
 	int r;
 
-	config->uid = setup->map.payload_uid;
-	config->gid = setup->map.payload_gid;
+	config->uid = setup->map->payload_uid;
+	config->gid = setup->map->payload_gid;
 	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else there. */
 	config->groups_count = root ? 0 : plan->groups_count;
 	for (uint32_t i = 0; i < config->groups_count; i++)

@@ -89,7 +89,7 @@ static int keep_only(uint64_t keep, uint64_t bounding)
 
 int identity_take(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	uint32_t id = setup->map.init_inside;
+	uint32_t id = setup->map->init_inside;
 	int r;
 
 	(void)step, (void)error;

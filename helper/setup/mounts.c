@@ -312,7 +312,6 @@ int mounts_read_only(struct setup *setup, const struct plan_step *step, struct y
 /* A directory is hidden by an empty one, anything else by /dev/null: the template's, which has no write access either. */
 int mounts_mask(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC};
 	_cleanup_fd_ int there = -1, tree = -1;
 	struct stat st;
 	int r = open_existing(setup, step, &there, error);
@@ -321,8 +320,9 @@ int mounts_mask(struct setup *setup, const struct plan_step *step, struct yett_e
 		return r;
 	if (fstat(there, &st) < 0)
 		return -errno;
+	/* The clone of a mount is as read-only as the mount: the template's /dev has nothing that can be written to. */
 	tree = open_tree(setup->root, S_ISDIR(st.st_mode) ? "dev/mqueue" : "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	if (tree < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;

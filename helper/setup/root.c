@@ -59,7 +59,7 @@ static int make_personal(const struct setup *setup)
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(shared); i++)
 		r = make_directory(setup->root, shared[i].path, shared[i].mode, setup->owner_uid, setup->owner_gid);
-	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, setup->map.payload_uid);
+	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, setup->map->payload_uid);
 	if (r == 0)
 		r = make_directory(setup->root, runtime, 0700, setup->payload_uid, setup->payload_gid);
 	if (r == 0)
@@ -157,7 +157,7 @@ int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_e
 
 	(void)step, (void)error;
 	/* 5 is "tty" on every distribution: its private id, since to the kernel the payload is of a private group. */
-	(void)snprintf(gid, sizeof gid, "%" PRIu32, idmap_host(&setup->map.gids, 5));
+	(void)snprintf(gid, sizeof gid, "%" PRIu32, idmap_host(&setup->map->gids, 5));
 	pts = kernel_mount_new("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (pts < 0)
 		return pts;
@@ -182,15 +182,15 @@ int root_names(struct setup *setup, const struct plan_step *step, struct yett_er
 	int r;
 
 	(void)step, (void)error;
-	if (setup->map.payload_uid != 0)
+	if (setup->map->payload_uid != 0)
 		(void)snprintf(passwd, sizeof passwd, "root:x:0:0:root:/root:/bin/sh\n");
 	(void)snprintf(passwd + strlen(passwd), sizeof passwd - strlen(passwd), "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n%s",
-		       user, setup->map.payload_uid, setup->map.payload_gid, home, shell,
+		       user, setup->map->payload_uid, setup->map->payload_gid, home, shell,
 		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
-	if (setup->map.payload_gid != 0)
+	if (setup->map->payload_gid != 0)
 		(void)snprintf(groups, sizeof groups, "root:x:0:\n");
 	(void)snprintf(groups + strlen(groups), sizeof groups - strlen(groups), "%s:x:%" PRIu32 ":\n%s", group,
-		       setup->map.payload_gid, "tty:x:5:\nnogroup:x:65534:\n");
+		       setup->map->payload_gid, "tty:x:5:\nnogroup:x:65534:\n");
 	r = write_file(setup, "run/yett/passwd", passwd);
 	return r == 0 ? write_file(setup, "run/yett/group", groups) : r;
 }

@@ -8,7 +8,9 @@
 
 /* Shared between supervisor, builder and inside; anonymous, and gone with them. */
 struct setup_shared {
-	struct plan plan;
+	struct plan plan; /* while the process inside waits: that of the user's last sandbox, if is_staged */
+	struct idmap map;
+	bool is_staged; /* the process inside has done what setup_is_staged() says of that plan */
 	struct yett_error error; /* filled by the process whose step failed */
 	int result;              /* 0, -errno or a code; -EINPROGRESS until known */
 	pid_t init_pid;
@@ -31,7 +33,8 @@ struct setup {
 	uint64_t oom_kills; /* of earlier sandboxes in the same cgroup */
 	struct reservation range, slot;
 	uint32_t first; /* host id that the range begins with */
-	struct idmap map;
+	const struct idmap *map; /* in shared */
+	struct plan *staged;     /* of the supervisor: a copy of that plan; NULL: none */
 	int user_ns;
 	int counters[4];
 	int share_ns; /* user namespace that maps shares */
@@ -57,8 +60,12 @@ typedef int (*setup_step_function)(struct setup *setup, const struct plan_step *
  */
 enum setup_stage { STAGE_AHEAD, STAGE_SUPERVISOR, STAGE_CLONE, STAGE_INSIDE, SETUP_STAGES };
 
-/* build.c: for the process inside. 0 or a code, with the step in the error. */
+/*
+ * build.c, for the process inside: what needs no plan; then what of an expected plan needs no client (`staged`), or what is left
+ * of the real one. 0 or a code, with the step in the error.
+ */
 _must_check_ int setup_run_ahead(struct setup *setup, struct yett_error *error);
+_must_check_ int setup_run_staged(struct setup *setup, bool staged, struct yett_error *error);
 _must_check_ int setup_run_steps(struct setup *setup, enum setup_stage stage, struct yett_error *error);
 
 /*

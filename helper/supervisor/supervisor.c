@@ -183,7 +183,7 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
-	int r = privilege_take(PRIVILEGE_BUILD), prepared;
+	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
 
 	if (order == MAP_FAILED || r < 0)
 		return;

@@ -163,9 +163,24 @@ def run_tool(*argv):
 
 
 def remove_user(name):
-    with contextlib.suppress(KeyError, RuntimeError):
-        pwd.getpwnam(name)
-        run_tool('userdel', name)
+    """With all that still runs as that user: a test that was killed left it."""
+    try:
+        uid = pwd.getpwnam(name).pw_uid
+    except KeyError:
+        return
+    kill_all(lambda: [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [str(uid)] and is_alive(pid)])
+    run_tool('userdel', name)
+
+
+def kill_all(find):
+    """Kills what `find` finds until it finds nothing."""
+    def kill():
+        pids = find()
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not pids
+    wait_until(kill, 'the end of processes')
 
 
 class Run:
@@ -322,11 +337,8 @@ class Service:
 
     def remove(self):
         """Takes away what the service may keep while it is installed, and whatever a failed test left."""
-        for pid in self.leftover_processes():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(AssertionError):
-            wait_until(lambda: not self.leftover_processes(), 'the end of processes')
+            kill_all(self.leftover_processes)
         for top in self.cgroup_tops():
             for path, _, _ in os.walk(top, topdown=False):
                 with contextlib.suppress(OSError):

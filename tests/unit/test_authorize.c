@@ -100,18 +100,18 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	assert_int_equal(decide_authorize(d), 0);
 	assert_int_equal(d->decision.limits.memory_bytes, 2ull << 30);
 	limits->memory_bytes++;
-	refused(d, YETT_E_RESOURCE_LIMIT, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by grant 'g' (");
 	limits->memory_bytes = 3ull << 30;
-	refused(d, YETT_E_RESOURCE_LIMIT, "memory of 3G is more than the 2G allowed", "/c:4)");
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 3G is more than the 2G allowed", "/c:4)");
 	limits->memory_bytes = 0;
 	limits->cpu_millis = 2000;
-	refused(d, YETT_E_RESOURCE_LIMIT, "cpus of 2 is more than the 1.5 allowed", "/c:5)");
+	refused(d, YETT_E_PERMISSION_DENIED, "cpus of 2 is more than the 1.5 allowed", "/c:5)");
 	limits->cpu_millis = 0;
 	limits->pids = 101;
-	refused(d, YETT_E_RESOURCE_LIMIT, "pids of 101 is more than the 100 allowed", "by profile 'default' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "pids of 101 is more than the 100 allowed", "by profile 'default' (");
 	limits->pids = 0;
 	limits->files = UINT64_MAX;
-	refused(d, YETT_E_RESOURCE_LIMIT, "files of 18446744073709551615", "allowed 64");
+	refused(d, YETT_E_PERMISSION_DENIED, "files of 18446744073709551615", "allowed 64");
 }
 
 static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)
