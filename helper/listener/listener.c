@@ -18,8 +18,8 @@
 
 #define CONNECTIONS_MAX 2048
 #define CONNECTIONS_PER_UID_MAX 512 /* root is not counted: it can do without us */
-#define MONITORS_READY 6
-#define REFILL_AFTER_MS 3 /* of nobody wanting anything; forking takes time from whoever is being served */
+#define MONITORS_READY 8
+#define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
 #define SPARES_MAX 16

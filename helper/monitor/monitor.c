@@ -400,7 +400,8 @@ static void loop(struct connection *c)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
-			peer_reader_free(&c->monitor->reader); /* not needed for this key; started again for another */
+			if (!c->monitor->reader.is_used)
+				peer_reader_free(&c->monitor->reader); /* an enrolled key needs none */
 			r = poll(c->poll, count + 1, -1);
 		}
 		if (r < 0 && errno != EINTR)

@@ -242,12 +242,17 @@ static void __attribute__((noreturn)) reader(int socket)
 		_exit(0);
 	if (become(&question->peer) < 0)
 		_exit(1);
-	answer->peer = question->peer;
-	if (answer->peer.user_name[0] == '\0')
-		take_names(&answer->peer, getpwuid(answer->peer.uid), getgrgid(answer->peer.gid));
-	if (question->want_keys && answer->peer.home[0] == '/')
-		read_keys(answer);
-	_exit(send(socket, answer, sizeof *answer, MSG_NOSIGNAL) != sizeof *answer);
+	do {
+		answer->peer = question->peer;
+		answer->refused = 0;
+		answer->length = 0;
+		if (answer->peer.user_name[0] == '\0')
+			take_names(&answer->peer, getpwuid(answer->peer.uid), getgrgid(answer->peer.gid));
+		if (question->want_keys && answer->peer.home[0] == '/')
+			read_keys(answer);
+	} while (send(socket, answer, sizeof *answer, MSG_NOSIGNAL) == sizeof *answer &&
+		 recv(socket, question, sizeof *question, 0) == sizeof *question);
+	_exit(0);
 }
 
 int peer_reader_start(struct peer_reader *ret_reader)
@@ -265,7 +270,7 @@ int peer_reader_start(struct peer_reader *ret_reader)
 	(void)close(pair[1]);
 	if (pid < 0)
 		return fd_close(pair[0]), -EAGAIN;
-	*ret_reader = (struct peer_reader){pid, pair[0]};
+	*ret_reader = (struct peer_reader){.pid = pid, .socket = pair[0]};
 	return 0;
 }
 
@@ -291,6 +296,7 @@ static int ask(struct peer_reader *reader, const struct peer *peer, bool want_ke
 
 	if (r < 0)
 		return r;
+	reader->is_used = true;
 	wait = (struct pollfd){.fd = reader->socket, .events = POLLIN};
 	if (send(reader->socket, &question, sizeof question, MSG_NOSIGNAL) != sizeof question)
 		return -EPIPE;
@@ -316,9 +322,10 @@ int peer_read_user(struct peer_reader *reader, struct peer *peer, bool want_keys
 	_cleanup_free_ struct user_answer *answer = malloc(sizeof *answer);
 	int r = answer ? ask(reader, peer, want_keys, answer) : -ENOMEM;
 
-	peer_reader_free(reader);
-	if (r < 0)
+	if (r < 0) {
+		peer_reader_free(reader);
 		return r;
+	}
 	if (peer->user_name[0] == '\0')
 		copy_names(peer, &answer->peer);
 	if (answer->refused > 0 && answer->refused <= USER_FILE_KIND)

@@ -15,11 +15,12 @@ _must_check_ int peer_read(int socket, struct peer *ret_peer, struct yett_error 
 
 /*
  * A child that will become the peer, and read as that user what the helper must not: it is forked before there is a
- * connection, because forking takes longer than all else it does.
+ * connection, because forking takes longer than all else it does, and reads anew whenever it is asked.
  */
 struct peer_reader {
 	pid_t pid;  /* 0: none */
 	int socket; /* -1: none */
+	bool is_used; /* it is the peer by now */
 };
 #define PEER_READER_NONE ((struct peer_reader){.socket = -1})
 
@@ -27,7 +28,7 @@ struct peer_reader {
 _must_check_ int peer_reader_start(struct peer_reader *ret_reader);
 
 /*
- * Has the reader (started if there is none; used up afterwards) read the peer's ~/.config/yett/authorized_keys, and its
+ * Has the reader (started if there is none) read the peer's ~/.config/yett/authorized_keys, and its
  * names where the files did not have them. Fills text[0 … *ret_length); length 0 when there is no such file. 0, -errno,
  * or BAD_SIGNATURE with the reason why the file does not count (owner, mode, size).
  */

@@ -349,7 +349,8 @@ int setup_build(struct setup *setup, const struct plan *plan, const int *fds, in
 		r = let_go(setup, fds);
 	if (r == 0)
 		r = config_send(setup, setup->control);
-	if (r != 0)
+	/* The process inside has given up already: whoever waits for init learns why. */
+	if (r != 0 && r != -EPIPE)
 		return r;
 	cgroup_enable_leaves(&setup->cgroup);
 	*ret_channel = steal_fd(&setup->channel);

@@ -1,0 +1,230 @@
+"""Limits bite: the kernel stops what goes too far, it is reported by name, and the helper serves on."""
+import json
+import time
+
+import yett
+
+FORK_BOMB = '''
+import os, time
+made = 0
+try:
+    while True:
+        if os.fork() == 0:
+            time.sleep(1000)
+        made += 1
+except OSError as error:
+    print(made, error.errno, flush=True)
+    os._exit(7)
+'''
+
+RELENTLESS_BOMB = ':() { : | : & }; : ; sleep 1000'
+
+MEMORY_HOG = '''
+hoard = []
+while True:
+    hoard.append(bytearray(1 << 20))
+'''
+
+GRANTS = '''
+profile "cpu-time" {
+  extends = "default"
+  cpu_time = 1
+}
+profile "held" {
+  extends = "default"
+}
+profile "unlimited" {
+  extends = "default"
+  memory = unlimited
+  pids = unlimited
+  files = unlimited
+}
+grant "limits" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"cpu-time", "unlimited"}
+  share_rw = {"*"}
+}
+grant "held" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"held"}
+  max_memory = 1G
+  max_cpus = 1.5
+  max_pids = 100
+  max_files = 200
+}
+'''
+
+
+class Limits(yett.Case):
+    service_options = {'after': GRANTS}
+
+    def tearDown(self):
+        # whatever was done to it, the helper serves on, the one who did it and everybody else
+        self.assertEqual(self.sandbox('true').code, 0)
+        self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
+
+    def json_of(self, *argv, options=(), **more):
+        """The exit code and what --json says."""
+        path = self.alice.home + '/run.json'
+        done = self.sandbox(*argv, options=['--json', path, *options], **more)
+        return done, json.loads(yett.read(path))
+
+    def test_a_fork_bomb_is_stopped_at_its_limit(self):
+        done, told = self.json_of('python3', '-c', FORK_BOMB, options=['--pids', '40'])
+        self.assertEqual(done.code, 7, done)
+        made, error = done.out.split()
+        self.assertEqual(error, '11')  # EAGAIN, as outside
+        self.assertIn(int(made), range(30, 41))
+        self.assertIn('process limit reached', done.err)
+        self.assertEqual(told['result']['limits_hit'], ['pids'])
+
+    def test_a_fork_bomb_that_never_gives_up_ends_with_its_time(self):
+        done, told = self.json_of('bash', '-c', RELENTLESS_BOMB, options=['--pids', '50', '--timeout', '500ms'])
+        self.assertEqual(done.code, 124, done)
+        self.assertIn('pids', told['result']['limits_hit'])
+        self.assertTrue(told['result']['timed_out'])
+
+    def test_a_memory_hog_is_killed_at_its_limit(self):
+        done, told = self.json_of('python3', '-c', MEMORY_HOG, options=['--memory', '64M'])
+        self.assertEqual(done.code, 137, done)
+        self.assertIn('memory limit reached (64 MiB)', done.err)
+        result = told['result']
+        self.assertEqual((result['out_of_memory'], result['limits_hit'], result['signaled'], result['status']),
+                         (True, ['memory'], True, 9))
+        self.assertLessEqual(result['memory_peak_bytes'], 64 << 20)
+        self.assertGreater(result['memory_peak_bytes'], 60 << 20)
+
+    def test_what_is_written_to_memory_file_systems_counts(self):
+        done, told = self.json_of('dd', 'if=/dev/zero', 'of=/tmp/x', 'bs=1M', 'count=200', options=['--memory', '64M'])
+        self.assertNotEqual(done.code, 0, done)
+        self.assertTrue(told['result']['out_of_memory'], told)
+
+    def test_a_hog_that_keeps_under_its_limit_is_let_be(self):
+        done, told = self.json_of('python3', '-c', 'x = bytearray(32 << 20)', options=['--memory', '96M'])
+        self.assertEqual((done.code, told['result']['limits_hit']), (0, []), done)
+
+    def test_a_busy_loop_gets_its_share_of_a_processor(self):
+        # for half a second of processor time at a fifth of a processor it takes at least two seconds
+        loop = 'import time\nwhile time.process_time() < 0.5: pass'
+        done, told = self.json_of('python3', '-c', loop, options=['--cpus', '0.2'])
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(told['result']['limits_hit'], ['cpu'])
+        self.assertGreater(told['result']['wall_us'], 2 * (told['result']['user_us'] + told['result']['system_us']))
+
+    def test_processor_time_is_limited_and_named(self):
+        done, told = self.json_of('sh', '-c', 'while :; do :; done', options=['-p', 'cpu-time'])
+        self.assertIn(done.code, (128 + 24, 128 + 9), done)  # SIGXCPU, or SIGKILL at the hard limit
+        self.assertIn('processor time limit reached', done.err)
+        self.assertEqual(told['result']['limits_hit'], ['cpu_time'])
+
+    def test_a_timeout_ends_the_command_and_all_it_started(self):
+        done, told = self.json_of('sh', '-c', 'setsid sleep 1000 & trap "" TERM INT HUP; echo up; while :; do sleep 1000; done',
+                                  options=['--timeout', '300ms'])
+        self.assertEqual((done.code, done.out), (124, 'up\n'), done)
+        self.assertIn('time limit reached (300ms)', done.err)
+        self.assertTrue(told['result']['timed_out'])
+        self.assertGreaterEqual(told['result']['wall_us'], 300000)
+
+    def test_a_command_that_ends_in_time_is_not_timed_out(self):
+        done, told = self.json_of('true', options=['--timeout', '60s'])
+        self.assertEqual((done.code, told['result']['timed_out']), (0, False))
+
+    def test_open_files_are_limited(self):
+        done = self.sandbox('python3', '-c', 'import os\nn = 0\ntry:\n  while True: os.dup(0); n += 1\n'
+                            'except OSError as e: print(n, e.errno)', options=['--files', '50'])
+        self.assertEqual(done.out.split(), ['47', '24'])
+
+    def test_limits_in_force_are_told(self):
+        _, told = self.json_of('true', options=['--memory', '100M', '--cpus', '1.5', '--pids', '77', '--files', '99'])
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99})
+
+    def test_the_limits_of_one_sandbox_are_not_those_of_the_next(self):
+        self.sandbox('python3', '-c', MEMORY_HOG, options=['--memory', '32M', '--pids', '10', '--cpus', '0.5'])
+        done, told = self.json_of('python3', '-c', 'x = bytearray(64 << 20)\nimport os\n'
+                                  'for _ in range(30):\n  if os.fork() == 0: os._exit(0)')
+        self.assertEqual((done.code, told['result']['limits_hit']), (0, []), done)
+        done, told = self.json_of('true', options=['-p', 'unlimited'])
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 0, 'cpu_millis': 0, 'pids': 0, 'files': 0})
+
+    def test_more_than_allowed_is_refused_with_rule_asked_and_allowed(self):
+        for option, asked, key, shown in (('--memory', '2G', 'max_memory = 1G', 'memory of 2G is more than the 1G allowed'),
+                                          ('--cpus', '2', 'max_cpus = 1.5', 'cpus of 2 is more than the 1.5 allowed'),
+                                          ('--pids', '101', 'max_pids = 100', 'pids of 101 is more than the 100 allowed'),
+                                          ('--files', '201', 'max_files = 200', 'files of 201 is more than the 200 allowed')):
+            with self.subTest(option=option):
+                self.assert_refused(self.sandbox('true', options=['-p', 'held', option, asked]), 125, shown,
+                                    "grant 'held' (%s:%d)" % (self.service.policy, self.service.line(key)))
+        _, told = self.json_of('true', options=['-p', 'held'])
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 1 << 30, 'cpu_millis': 1500, 'pids': 100, 'files': 200})
+
+    def test_without_a_ceiling_the_profiles_value_is_the_most(self):
+        self.assert_refused(self.sandbox('true', options=['-p', 'cpu-time', '--memory', '3G']), 125,
+                            'memory of 3G is more than the 2G allowed',
+                            "profile 'cpu-time' (%s:%d)" % (self.service.policy, self.service.line('profile "cpu-time"')))
+
+
+class Ceilings(yett.Case):
+    """What all sandboxes of one user have together."""
+
+    service_options = {'before': '''
+grant "together" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_sandboxes = 3
+  user_memory = 96M
+  user_pids = 40
+  user_cpus = 1
+}
+'''}
+
+    def hold(self, script='echo up; read x', **more):
+        process = self.start('sh', '-c', script, **more)
+        self.assertEqual(self.line(process), 'up')
+        return process
+
+    def test_the_number_of_sandboxes_is_limited_for_each_user(self):
+        held = [self.hold() for _ in range(3)]
+        done = self.sandbox('true')
+        self.assert_refused(done, 125, 'allows this user 3 sandboxes at once')
+        self.assertIn('try again', done.err)
+        self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
+        held[0].communicate(b'\n')
+        self.serves_again()
+
+    def serves_again(self, *argv):
+        """The slot of a sandbox is free when its client knows that it ended."""
+        done = self.sandbox(*(argv or ['true']))
+        self.assertEqual(done.code, 0, done)
+
+    def test_a_slot_is_free_again_after_a_client_was_killed(self):
+        held = [self.hold() for _ in range(3)]
+        held[1].kill()
+        held[1].wait()
+        yett.wait_until(lambda: self.sandbox('true').code == 0, 'a free slot')
+
+    def test_memory_of_two_sandboxes_adds_up(self):
+        held = self.start('python3', '-c', 'x = bytearray(48 << 20); print("up", flush=True); input()')
+        self.assertEqual(self.line(held), 'up')
+        second = self.start('python3', '-c', 'x = bytearray(64 << 20); print("up", flush=True); input()')
+        first_line = self.line(second)
+        if first_line == 'up':  # then the kernel chose the other one
+            self.assertEqual(held.wait(yett.DEADLINE), 137)
+        else:
+            self.assertEqual(second.wait(yett.DEADLINE), 137)
+        # another user's memory is another's
+        self.output('python3', '-c', 'x = bytearray(64 << 20)', user=self.bob)
+
+    def test_processes_of_two_sandboxes_add_up(self):
+        many = 'for i in $(seq 25); do sleep 1000 & done; echo up; read x'
+        self.hold(many)
+        done = self.sandbox('sh', '-c', many, input='')
+        self.assertNotEqual(done.code, 0, done)
+        self.assertIn('fork', done.err)
+        self.output('sh', '-c', 'for i in $(seq 25); do sleep 0.1 & done; wait', user=self.bob)
+
+
+if __name__ == '__main__':
+    yett.main()
