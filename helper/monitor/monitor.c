@@ -441,6 +441,8 @@ int monitor_serve(struct monitor *monitor, int socket)
 	if (r == 0)
 		r = hello(&c);
 	if (r == 0)
+		r = peer_examine(socket, &c.peer);
+	if (r == 0)
 		loop(&c);
 	/* Each supervisor takes the end of its socket as the end of its sandbox. */
 	(void)close(socket);

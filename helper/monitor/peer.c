@@ -131,7 +131,6 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 {
 	struct ucred credentials;
 	socklen_t size = sizeof credentials;
-	int r;
 
 	*ret_peer = (struct peer){0};
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
@@ -146,9 +145,19 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 		return -errno;
 	}
 	ret_peer->groups_count = size / sizeof ret_peer->groups[0];
-	r = geteuid() == 0 ? check_confined(socket, ret_peer) : 0;
+	ret_peer->confined = true; /* until peer_examine() has looked */
+	return 0;
+}
+
+int peer_examine(int socket, struct peer *peer)
+{
+	int r = 0;
+
+	peer->confined = false; /* of a helper that is not root, the peer is its own parent */
+	if (geteuid() == 0)
+		r = check_confined(socket, peer);
 	if (r == 0)
-		read_names(ret_peer);
+		read_names(peer);
 	return r;
 }
 

@@ -7,11 +7,14 @@
 
 #include "helper/monitor/authorize.h"
 
-/*
- * Reads credentials and groups of the connected socket, whether the peer is confined, and its names from the host's passwd
- * and group files (names of users that are not in them stay empty). 0, -errno, or UNSUPPORTED.
- */
+/* Reads the credentials and groups of the connected socket. 0, -errno, or UNSUPPORTED. */
 _must_check_ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error);
+
+/*
+ * Adds what takes longer, while the client prepares its request: whether the peer is confined, and its names from the
+ * host's passwd and group files (those of users that are not in them stay empty). 0 or -errno.
+ */
+_must_check_ int peer_examine(int socket, struct peer *peer);
 
 /*
  * A child that will become the peer, and read as that user what the helper must not: it is forked before there is a

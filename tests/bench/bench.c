@@ -181,14 +181,37 @@ static void measure(size_t i, const char *mode, long idle_ms, int count, FILE *j
 	fflush(stdout);
 }
 
+/* Holds `count` idle sandboxes, each on a connection of its own, until standard input ends. */
+static int hold(int count)
+{
+	struct yett_error error = {0};
+	struct yett_connection *one;
+	struct yett_sandbox *sandbox;
+	bool created;
+	char byte;
+
+	if (yett_key_ensure(NULL, &created, &error))
+		fail("key", &error);
+	for (int i = 0; i < count; i++) {
+		if (yett_connect(NULL, &one, &error) || yett_sandbox_create(one, NULL, &sandbox, &error))
+			fail("hold", &error);
+		exec_true(sandbox);
+	}
+	printf("held\n");
+	fflush(stdout);
+	return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1; /* the process's end closes them all */
+}
+
 int main(int argc, char **argv)
 {
 	struct yett_error error = {0};
 	bool created;
 	FILE *json;
 
+	if (argc == 3 && strcmp(argv[1], "hold") == 0)
+		return hold(atoi(argv[2]));
 	if (argc != 5) {
-		fprintf(stderr, "usage: bench MODE CLI COUNT JSON-LINES\n");
+		fprintf(stderr, "usage: bench MODE CLI COUNT JSON-LINES | bench hold COUNT\n");
 		return 2;
 	}
 	cli = argv[2];

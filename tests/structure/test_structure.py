@@ -12,6 +12,9 @@ import unittest
 import includes
 import programs
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+import yett  # pylint: disable=wrong-import-position
+
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 HELPER, DECODER, INIT = (os.path.join(BUILD, "helper", name) for name in ("yett-helper", "yett-decoder", "yett-init"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
@@ -151,6 +154,24 @@ class Sources(unittest.TestCase):
             self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
 
 
+class Documents(unittest.TestCase):
+    def test_every_test_that_the_security_page_names_is_there(self):
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+        named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
+        known = set()
+        for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
+            for file in files:
+                if file.endswith((".c", ".py")):
+                    text = read(directory, file)
+                    known |= set(re.findall(r"cmocka_unit_test\w*\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+        self.assertGreater(len(named), 30)
+        self.assertEqual(sorted(named - known), [])
+
+    def test_every_row_of_attacks_names_a_test(self):
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+        self.assertEqual([row for row in table.splitlines()[1:] if "`" not in row.split("|")[3]], [])
+
+
 class Help(unittest.TestCase):
     """Help is made from the tables of options; this reads the tables from the sources and the help from the programs."""
 
@@ -190,31 +211,12 @@ class Help(unittest.TestCase):
             self.assertIn("--" + name, text)
 
 
-class TapResult(unittest.TestResult):
-    def startTest(self, test):
-        super().startTest(test)
-        self.problem = None
-
-    def addFailure(self, test, err):
-        super().addFailure(test, err)
-        self.problem = str(err[1])
-
-    addError = addFailure
-
-    def stopTest(self, test):
-        name = test.id().split(".")[-1].replace("test_", "", 1)
-        print(("ok" if self.problem is None else "not ok"), self.testsRun, "-", name, flush=True)
-        if self.problem is not None:
-            print("\n".join("# " + line for line in self.problem.splitlines()), flush=True)
-        super().stopTest(test)
-
-
 def main():
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
-    print(f"1..{suite.countTestCases()}", flush=True)
-    result = TapResult()
+    result = yett.TapResult(sys.stdout)
     suite.run(result)
-    return 0 if result.wasSuccessful() else 1
+    print(f"1..{result.count}")
+    return 0 if result.wasSuccessful() and result.count else 1
 
 
 if __name__ == "__main__":

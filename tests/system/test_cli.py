@@ -1,0 +1,451 @@
+"""The command `yett run` as a user meets it: exit codes, streams, signals, what is shared, and what is refused."""
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import socket
+import subprocess
+import termios
+
+import yett
+
+
+class ExitCodes(yett.Case):
+    def test_the_commands_own(self):
+        for script, code in (('exit 0', 0), ('exit 1', 1), ('exit 77', 77), ('exit 255', 255), ('kill -TERM $$', 143),
+                             ('kill -KILL $$', 137), ('kill -SEGV $$', 139)):
+            with self.subTest(script=script):
+                self.assertEqual(self.sandbox('sh', '-c', script).code, code)
+
+    def test_what_shells_give_for_commands_that_cannot_start(self):
+        directory = self.folder('bin')
+        self.alice.write('bin/plain', 'text')
+        self.alice.write('bin/no-interpreter', '#!/no/such/interpreter\n', mode=0o755)
+        self.alice.write('bin/garbage', '\x7fELFnot', mode=0o755)
+        for command, code in (('no-such-command', 127), ('/no/such/command', 127), (directory + '/plain', 126), (directory, 126),
+                              ('/usr', 126), (directory + '/garbage', 126), (directory + '/plain/below', 126)):
+            with self.subTest(command=command):
+                done = self.sandbox(command, options=['--ro', directory])
+                self.assertEqual((done.code, done.out), (code, ''), done)
+                self.assertIn('yett: ', done.err)
+        self.assertIn(self.sandbox(directory + '/no-interpreter', options=['--ro', directory]).code, (126, 127))
+
+    def test_yetts_own_failures_are_125(self):
+        for options in (['--no-such-option'], ['-p'], ['-p', 'no-such-profile'], ['--memory', 'much'], ['--memory', '0'],
+                        ['--memory', '4Q'], ['--cpus', '-1'], ['--cpus', 'x'], ['--pids', '1.5'], ['--timeout', '5'],
+                        ['--timeout', '0s'], ['--timeout', '99999h'], ['--timeout', ''], ['-C', 'relative'], ['-e', 'NOVALUE'],
+                        ['-e', '=x'], ['--tmpfs', 'relative'], ['--tmpfs', '/x:0'], ['--tmpfs', '/x:big'], ['--ro', ''],
+                        ['--ro', '/no/such/path'], ['--socket', '/no/such/socket'], ['--json', '/no/such/dir/x'], ['--dry-run=1']):
+            with self.subTest(options=options):
+                done = self.sandbox('true', options=options)
+                self.assertEqual((done.code, done.out), (125, ''), done)
+                self.assertTrue(done.err.startswith('yett: ') or '\nyett: ' in done.err, done)
+
+    def test_no_command_is_a_usage_error(self):
+        for argv in (['run'], ['run', '--'], ['run', '-p', 'default']):
+            with self.subTest(argv=argv):
+                done = self.yett(*argv)
+                self.assertEqual(done.code, 125, done)
+                self.assertIn('needs [--] COMMAND', done.err)
+        self.assert_refused(self.sandbox(''), 125, 'no command')
+
+    def test_usage_of_the_other_subcommands(self):
+        for argv, code in ((['no-such-subcommand'], 2), ([], 2), (['policy'], 2), (['policy', 'unknown', 'x'], 2), (['enroll', 'x'], 2),
+                           (['keygen', 'a', 'b'], 2), (['--version'], 0), (['--help'], 0), (['help'], 0), (['help', 'run'], 0),
+                           (['run', '--help'], 0), (['help', 'none'], 2), (['doctor', 'x'], 2)):
+            with self.subTest(argv=argv):
+                done = self.yett(*argv)
+                self.assertEqual(done.code, code, done)
+
+    def test_a_command_that_does_not_end_by_itself_ends_with_its_time(self):
+        self.assertEqual(self.sandbox('sleep', '1000', options=['--timeout', '200ms']).code, 124)
+
+    def test_a_directory_that_is_not_there_is_yetts_failure_by_name(self):
+        done = self.sandbox('true', options=['-C', '/no/such/directory'])
+        self.assertNotEqual(done.code, 0)
+        self.assertIn('/no/such/directory', done.err)
+
+    def test_arguments_arrive_as_they_are(self):
+        argv = ['', ' ', '--', '-x', '*', '$HOME', 'a\nb', 'ä€', "'", '\\']
+        shown = self.output('python3', '-c', 'import sys; print(sys.argv[1:])', *argv)
+        self.assertEqual(shown, repr(argv) + '\n')
+
+    def test_many_and_long_arguments(self):
+        self.assertEqual(self.output('sh', '-c', 'echo $#', 'sh', *['x'] * 3000).strip(), '3000')
+        done = self.sandbox('true', *['x' * 1000] * 100)
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('too l', done.err)
+
+
+class Streams(yett.Case):
+    def test_pipes(self):
+        done = self.sandbox('sh', '-c', 'cat; echo err >&2', input='in')
+        self.assertEqual((done.code, done.out), (0, 'in'), done)
+        self.assertTrue(done.err.endswith('err\n'))
+
+    def test_files(self):
+        source, sink = self.alice.write('source', 'content'), self.alice.write('sink')
+        with open(source) as stdin, open(sink, 'w') as stdout:
+            self.assertEqual(self.sandbox('cat', stdin=stdin, stdout=stdout).code, 0)
+        self.assertEqual(yett.read(sink), 'content')
+
+    def test_appending_and_offsets_are_the_files_own(self):
+        path = self.alice.write('log', 'before\n')
+        with open(path, 'a') as stdout:
+            for _ in range(2):
+                self.sandbox('echo', 'more', stdout=stdout)
+        self.assertEqual(yett.read(path), 'before\nmore\nmore\n')
+
+    def test_dev_null_and_closed_descriptors(self):
+        self.assertEqual(self.sandbox('cat', stdin=subprocess.DEVNULL).out, '')
+        script = '%s run -- sh -c "cat; echo x; echo y >&2; exit 3" <&- >&- 2>&-' % self.service.yett
+        self.assertEqual(self.service.run(self.alice, 'sh', '-c', script).code, 3)
+
+    def test_a_socket(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            process = self.start('sh', '-c', 'read x; echo got $x', stdin=theirs, stdout=theirs)
+            theirs.close()
+            ours.sendall(b'ping\n')
+            self.assertEqual(ours.makefile().readline(), 'got ping\n')
+            self.assertEqual(process.wait(yett.DEADLINE), 0)
+
+    def test_other_devices_are_bridged_never_handed_over(self):
+        with open('/dev/zero', 'rb') as zero, open('/dev/full', 'wb') as full:
+            self.assertEqual(self.sandbox('sh', '-c', 'readlink /proc/self/fd/0; head -c 5 | wc -c', stdin=zero).out.split()[1:], ['5'])
+            self.sandbox('echo', 'x', stdout=full)
+
+    def test_a_reader_that_went_away_is_sigpipe_to_the_command(self):
+        script = '%s run -- yes 2>/dev/null | head -1' % self.service.yett
+        self.assertEqual(self.service.run(self.alice, 'sh', '-c', script).out, 'y\n')
+
+    def test_output_that_nobody_reads_waits(self):
+        process = self.start('sh', '-c', 'head -c 1000000 /dev/zero; echo end >&2')
+        self.assertEqual(len(process.stdout.read(10)), 10)
+        out, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(len(out), 999990)
+        self.assertIn(b'end', err)
+
+    def test_input_goes_on_while_the_command_runs(self):
+        process = self.start('sh', '-c', 'while read x; do echo "<$x>"; done')
+        for word in (b'one', b'two'):
+            process.stdin.write(word + b'\n')
+            process.stdin.flush()
+            self.assertEqual(self.line(process), '<%s>' % word.decode())
+        process.stdin.close()
+        self.assertEqual(process.wait(yett.DEADLINE), 0)
+
+    def test_what_the_command_left_running_does_not_hold_the_pipe(self):
+        self.assertEqual(self.output('sh', '-c', '(setsid sleep 1000 &) ; echo done'), 'done\n')
+
+
+class Terminal(yett.Case):
+    """A terminal on the caller's side: the command gets pipes, and never the terminal."""
+
+    def setUp(self):
+        self.master, self.slave = pty.openpty()
+        self.addCleanup(os.close, self.master)
+
+    def run_on_terminal(self, *argv, session=True):
+        def become_foreground():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        process = self.start(*argv, stdin=self.slave, stdout=self.slave, stderr=self.slave,
+                             preexec_fn=become_foreground if session else None)
+        os.close(self.slave)
+        return process
+
+    def read_until(self, word):
+        text = b''
+        while word not in text:
+            ready, _, _ = select.select([self.master], [], [], yett.DEADLINE)
+            self.assertTrue(ready, text)
+            try:
+                part = os.read(self.master, 4096)
+            except OSError:  # the last one who had the terminal open is gone
+                part = b''
+            self.assertTrue(part, text)
+            text += part
+        return text
+
+    def test_output_and_input_pass_and_the_command_sees_no_terminal(self):
+        self.run_on_terminal('sh', '-c', 'test -t 0 || test -t 1 || test -t 2 || echo none; read x; echo "got $x"; ls -l /proc/self/fd')
+        self.read_until(b'none')
+        os.write(self.master, b'hello\n')
+        self.assertIn(b'got hello', self.read_until(b'2 -> pipe'))
+
+    def test_interrupt_key_reaches_the_command(self):
+        process = self.run_on_terminal('sh', '-c', 'trap "echo caught; exit 9" INT; echo up; while :; do sleep 0.01; done')
+        self.read_until(b'up')
+        os.write(self.master, b'\x03')
+        self.read_until(b'caught')
+        self.assertEqual(process.wait(yett.DEADLINE), 9)
+
+    def test_end_of_input_key_reaches_the_command(self):
+        process = self.run_on_terminal('sh', '-c', 'echo up; cat; echo end')
+        self.read_until(b'up')
+        os.write(self.master, b'text\n\x04')
+        self.read_until(b'end')
+        self.assertEqual(process.wait(yett.DEADLINE), 0)
+
+
+class Signals(yett.Case):
+    def test_signals_are_passed_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2):
+            with self.subTest(signal=number):
+                script = 'trap "echo caught; exit 5" %d; echo up; while :; do sleep 0.01; done' % number
+                process = self.start('sh', '-c', script)
+                self.assertEqual(self.line(process), 'up')
+                process.send_signal(number)
+                self.assertEqual(self.line(process), 'caught')
+                self.assertEqual(process.wait(yett.DEADLINE), 5)
+
+    def test_a_signal_that_ends_the_command_is_in_the_exit_code(self):
+        process = self.start('sh', '-c', 'echo up; exec sleep 1000')
+        self.line(process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(yett.DEADLINE), 143)
+
+    def test_a_killed_client_takes_its_sandbox_along(self):
+        process = self.start('sh', '-c', 'trap "" TERM INT HUP; echo up; while :; do sleep 1000; done')
+        self.line(process)
+        self.assertTrue(self.outside(process))
+        process.kill()
+        process.wait()
+        self.service.wait_no_leftovers()
+
+
+class Json(yett.Case):
+    def test_of_a_command_that_ended(self):
+        path = self.alice.home + '/json'
+        done = self.sandbox('sh', '-c', 'exit 3', options=['--json', path])
+        told = json.loads(yett.read(path))
+        self.assertEqual((done.code, told['exit_code'], told['error']), (3, 3, None))
+        self.assertEqual(told['sandbox']['profile'], 'default')
+        self.assertTrue(self.service.owns_uid(told['sandbox']['private_uid']))
+        self.assertEqual((told['result']['signaled'], told['result']['status'], told['result']['timed_out']), (False, 3, False))
+        self.assertGreater(told['result']['wall_us'], 0)
+
+    def test_on_standard_output(self):
+        self.assertEqual(json.loads(self.output('true', options=['--json', '-']))['exit_code'], 0)
+
+    def test_of_a_signal(self):
+        told = json.loads(self.sandbox('sh', '-c', 'kill -9 $$', options=['--json', '-']).out)
+        self.assertEqual((told['exit_code'], told['result']['signaled'], told['result']['status']), (137, True, 9))
+
+    def test_of_a_command_that_did_not_start(self):
+        told = json.loads(self.sandbox('no-such-command', options=['--json', '-']).out)
+        self.assertEqual((told['exit_code'], told['result'], told['error']['code']), (127, None, 'command-failed'))
+
+    def test_of_a_refusal(self):
+        told = json.loads(self.sandbox('true', options=['--json', '-', '-p', 'nothing']).out)
+        self.assertEqual((told['exit_code'], told['sandbox'], told['error']['code']), (125, None, 'permission-denied'))
+        self.assertFalse(told['error']['retryable'])
+
+
+class DefaultShare(yett.Case):
+    """What `yett run` shares by itself."""
+
+    def test_the_current_directory_read_only(self):
+        directory = self.folder('project')
+        self.alice.write('project/file', 'text')
+        self.assertEqual(self.output('sh', '-c', 'pwd; cat file', cwd=directory), directory + '\ntext')
+        done = self.sandbox('touch', 'new', cwd=directory)
+        self.assertIn('Read-only', done.err)
+        self.assertEqual(os.listdir(directory), ['file'])
+
+    def test_never_the_home_directory_nor_the_root_nor_the_system(self):
+        self.alice.write('private', 'secret')
+        for directory in (self.alice.home, os.path.dirname(self.alice.home), '/', '/usr', '/usr/bin', '/etc', '/tmp', '/var', '/home'):
+            with self.subTest(directory=directory):
+                done = self.sandbox('cat', self.alice.home + '/private', cwd=directory)
+                self.assertEqual((done.code, done.out), (1, ''), done)
+                notes = [line for line in done.err.splitlines() if line.startswith('yett: nothing is shared')]
+                self.assertEqual(len(notes), 1, done)
+
+    def test_a_directory_that_was_asked_for_is_where_it_starts(self):
+        directory = self.folder('asked')
+        os.makedirs(directory + '/a/b')
+        self.assertEqual(self.output('pwd', cwd=directory + '/a/b', options=['--rw', directory]).strip(), directory + '/a/b')
+        self.assertEqual(self.output('pwd', cwd=directory, options=['--ro', directory + ':/work']).strip(), '/work')
+        self.assertEqual(self.output('pwd', cwd=directory, options=['-C', '/usr/lib']).strip(), '/usr/lib')
+
+    def test_relative_paths_and_links_are_resolved_as_the_caller(self):
+        directory = self.folder('relative')
+        os.mkdir(directory + '/real')
+        os.symlink('real', directory + '/link')
+        self.alice.write('relative/real/file', 'text')
+        for path in ('.', 'link', directory + '/link'):
+            with self.subTest(path=path):
+                name = 'real/file' if path == '.' else 'file'
+                target = self.output('cat', '/work/' + name, cwd=directory, options=['--ro', path + ':/work'])
+                self.assertEqual(target, 'text')
+
+    def test_where_the_policy_refuses_the_default_share_it_is_left_out_and_said(self):
+        directory = self.folder('elsewhere')
+        done = self.sandbox('sh', '-c', 'ls %s' % directory, cwd=directory, options=['-p', 'strict'])
+        self.assertNotEqual(done.code, 0)
+        self.assertIn('nothing is shared: ', done.err)
+        self.assert_refused(self.sandbox('true', options=['-p', 'strict', '--ro', directory]), 125, 'strict', 'shares')
+
+
+class Refusals(yett.Case):
+    service_options = {'before': '''
+grant "narrow" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"build"}
+  share_ro = {"/usr/share"}
+  share_rw = {}
+  max_memory = 64M
+}
+'''}
+
+    def test_targets_that_are_no_places_to_mount(self):
+        directory = self.folder('source')
+        for target in ('/../x', '/x/../y', '//', '//x', '/x//y', '/x/', '/', '/.', '/x/.', '/proc', '/proc/self', '/sys', '/sys/x',
+                       '/dev', '/dev/shm', '/etc', '/etc/passwd', '/run', '/run/yett/x', '/usr', '/bin', '/lib', '/x\ny',
+                       '/' + 'x' * 300, '/' + 'x/' * 2500 + 'x'):
+            with self.subTest(target=target[:40]):
+                self.assertEqual(self.sandbox('true', options=['--ro', directory + ':' + target]).code, 125)
+        self.assertEqual(os.listdir(directory), [])
+
+    def test_the_reason_is_told(self):
+        directory = self.folder('source')
+        for target, reason in (('/x/../y', '..'), ('/x//y', 'empty component'), ('/proc/x', '/proc'), ('/usr', 'system directory')):
+            with self.subTest(target=target):
+                self.assert_refused(self.sandbox('true', options=['--ro', directory + ':' + target]), 125, reason, 'shares[0]')
+
+    def test_two_mounts_on_one_target(self):
+        directory = self.folder('source')
+        for options in (['--ro', directory + ':/x', '--rw', directory + ':/x'], ['--ro', directory + ':/x', '--tmpfs', '/x'],
+                        ['--tmpfs', '/x', '--tmpfs', '/x:1M']):
+            with self.subTest(options=options):
+                self.assert_refused(self.sandbox('true', options=options), 125, 'two mounts')
+
+    def test_what_is_no_directory_or_file_cannot_be_shared(self):
+        self.folder('kinds')
+        fifo, sock = self.alice.home + '/kinds/fifo', self.alice.home + '/kinds/socket'
+        os.mkfifo(fifo)
+        os.chown(fifo, self.alice.uid, self.alice.gid)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(sock)
+            for path in (fifo, sock, '/dev/null', '/dev/zero', '/dev/tty'):
+                with self.subTest(path=path):
+                    self.assert_refused(self.sandbox('true', options=['--ro', path + ':/work']), 125, '/')
+        for path in ('/proc', '/proc/self', '/sys', '/sys/fs/cgroup', '/proc/self/ns'):
+            with self.subTest(path=path):
+                self.assert_refused(self.sandbox('true', options=['--ro', path + ':/work']), 125, 'file system')
+
+    def test_a_directory_where_a_file_is_and_a_file_where_a_directory_is(self):
+        outer, inner = self.folder('outer'), self.folder('inner')
+        path = self.alice.write('outer/file', '')
+        os.mkdir(outer + '/directory')
+        self.assert_refused(self.sandbox('true', options=['--ro', outer + ':/o', '--ro', inner + ':/o/file']), 125, '/o/file')
+        self.assert_refused(self.sandbox('true', options=['--ro', outer + ':/o', '--ro', path + ':/o/directory']), 125, '/o/directory')
+
+    def test_a_target_that_goes_through_a_link_of_the_share(self):
+        outer, inner = self.folder('outer'), self.folder('inner')
+        os.symlink('/etc', outer + '/link')
+        os.symlink('/usr', outer + '/dangling')
+        for name in ('link/x', 'link', 'dangling/share'):
+            with self.subTest(name=name):
+                self.assert_refused(self.sandbox('true', options=['--rw', outer + ':/o', '--ro', inner + ':/o/' + name]), 125,
+                                    'symbolic link')
+
+    def test_a_path_that_the_caller_may_not_open(self):
+        closed = self.folder('closed', self.bob, mode=0o700)
+        self.assert_refused(self.sandbox('true', options=['--ro', closed]), 125, closed)
+        self.assert_refused(self.sandbox('true', options=['--ro', '/root']), 125, '/root')
+
+    def test_ten_thousand_mounts(self):
+        options = [word for i in range(10000) for word in ('--tmpfs', '/t%d' % i)]
+        self.assert_refused(self.sandbox('true', options=options), 125, 'more than 32 tmpfs')
+        options = [word for i in range(10000) for word in ('--ro', '/usr/share:/s%d' % i)]
+        self.assert_refused(self.sandbox('true', options=options), 125, 'more than')
+
+    def test_as_many_mounts_as_there_may_be(self):
+        options = [word for i in range(124) for word in ('--ro', '/usr/share:/s%d' % i)]
+        options += [word for i in range(32) for word in ('--tmpfs', '/t%d:64K' % i)]
+        self.assertEqual(self.shell('ls -d /s* /t* | wc -l', options=options).strip(), str(124 + 32 + 1))
+
+    def test_an_unknown_profile_is_refused_with_the_grants_that_were_looked_at(self):
+        done = self.sandbox('true', options=['-p', 'unknown'])
+        self.assert_refused(done, 125, "no grant gives the profile 'unknown'",
+                            "'narrow' (%s:%d)" % (self.service.policy, self.service.line('grant "narrow"')))
+
+    def test_a_profile_name_that_is_none(self):
+        for name in ('UPPER', '../x', 'a b', 'x' * 100):
+            with self.subTest(name=name):
+                self.assertEqual(self.sandbox('true', options=['-p', name]).code, 125)
+
+    def test_directories_that_the_grant_does_not_name(self):
+        directory = self.folder('mine')
+        build = ['-p', 'build']
+        self.assertEqual(self.sandbox('ls', '/doc', options=build + ['--ro', '/usr/share/doc:/doc']).code, 0)
+        self.assert_refused(self.sandbox('true', options=build + ['--ro', directory]), 125, 'does not let this user share',
+                            'allowed below: /usr/share')
+        self.assert_refused(self.sandbox('true', options=build + ['--rw', '/usr/share/doc:/doc']), 125, 'writable shares',
+                            "grant 'narrow' (%s:%d)" % (self.service.policy, self.service.line('grant "narrow"')))
+
+    def test_nothing_is_weakened_silently(self):
+        self.assert_refused(self.sandbox('true', options=['-p', 'build', '--memory', '65M']), 125, 'more than the 64M allowed',
+                            'asked 65M, allowed 64M', '%s:%d' % (self.service.policy, self.service.line('max_memory = 64M')))
+
+
+class DryRun(yett.Case):
+    def test_it_prints_the_plan_and_does_nothing(self):
+        before = self.service.log_text().count('created')
+        directory = self.folder('planned')
+        done = self.yett('run', '--dry-run', '--rw', directory, '--tmpfs', '/scratch:8M', '--memory', '1G', '--', 'touch', directory + '/x')
+        self.assertEqual(done.code, 0, done)
+        for text in ('share', directory, 'tmpfs', '/scratch', 'namespaces', 'identity', 'init', 'default'):
+            self.assertIn(text, done.out)
+        self.assertEqual(os.listdir(directory), [])
+        self.assertEqual(self.service.log_text().count('created'), before)
+
+    def test_it_refuses_what_a_run_would_refuse(self):
+        self.assert_refused(self.yett('run', '--dry-run', '--memory', '999G', '--', 'true'), 125, 'more than the 32G allowed')
+
+    def test_without_a_service_a_user_can_plan_and_not_build(self):
+        env = {'YETT_SOCKET': '', 'YETT_HELPER': self.service.helper}
+        user = self.alice
+        argv = [self.service.yett, 'run', '--dry-run', '--', 'true']
+        process = user.popen(argv, env={'YETT_HELPER': self.service.helper}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, 0, err)
+        self.assertIn(b'namespaces', out)
+        del argv[2]
+        process = user.popen(argv, env={'YETT_HELPER': self.service.helper}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, 125, err)
+        self.assertIn(b'root', err)
+        self.assertTrue(env)
+
+
+class Environment(yett.Case):
+    def test_it_is_built_from_nothing(self):
+        done = self.sandbox('env', options=['-e', 'A=1', '-e', 'EMPTY=', '-e', 'A=2', '-e', 'HOME=/elsewhere'],
+                            env={'SECRET': 'x', 'LD_PRELOAD': '', 'BASH_ENV': '/x'})
+        pairs = dict(line.split('=', 1) for line in done.out.splitlines())
+        self.assertEqual(pairs, {'HOME': '/elsewhere', 'USER': self.alice.name, 'LOGNAME': self.alice.name, 'SHELL': '/bin/sh',
+                                 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'A': '2', 'EMPTY': ''})
+
+    def test_the_search_path_that_was_asked_for_counts(self):
+        directory = self.folder('path')
+        self.alice.write('path/mine', '#!/bin/sh\necho found\n', mode=0o755)
+        self.assertEqual(self.output('mine', options=['--ro', directory, '-e', 'PATH=' + directory + ':/usr/bin']), 'found\n')
+
+
+class Example(yett.Case):
+    def test_the_example_of_the_library_prints_what_the_command_writes(self):
+        program = self.service.run_.path('libclient/examples/run_command')
+        done = self.service.run(self.alice, program, 'sh', '-c', 'echo out; id -u; exit 4')
+        self.assertEqual((done.code, done.out), (4, 'out\n%d\n' % self.alice.uid), done)
+        self.assertEqual(self.service.run(self.alice, program).code, 125)
+
+
+if __name__ == '__main__':
+    yett.main()
