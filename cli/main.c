@@ -3,6 +3,7 @@
  *
  * Runs as the caller, without privilege, and must never be given any: it reads the environment and the terminal.
  */
+#include <fcntl.h>
 #include <locale.h>
 #include <string.h>
 
@@ -69,10 +70,23 @@ static int help_main(const struct subcommand *self, int argc, char **argv)
 	return 0;
 }
 
+/* Else what is opened later takes the place of a descriptor that was closed, and is handed to the command as its stdio. */
+static void fill_stdio(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd < STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct subcommand *subcommand;
 
+	fill_stdio();
 	(void)setlocale(LC_CTYPE, "");
 	if (argc < 2) {
 		print_usage(stderr);

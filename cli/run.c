@@ -216,6 +216,9 @@ static int run_command(struct run *run)
 		if (r != YETT_E_COMMAND_FAILED || strncmp(run->error.detail, no_directory, strlen(no_directory)) != 0)
 			break;
 	}
+	if (r == YETT_E_COMMAND_FAILED && strncmp(run->error.detail, no_directory, strlen(no_directory)) == 0)
+		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
+			       options.cwd);
 	run->has_result = r == 0;
 	if (r == YETT_E_TIMEOUT) {
 		/* init did not keep the time, so the sandbox goes with the command */

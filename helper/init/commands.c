@@ -160,13 +160,14 @@ static uint64_t commands_cpu_us(const struct timeval *time)
 static bool commands_cpu_time_over(const struct commands *commands, const struct message_exited *exited)
 {
 	const struct init_config *config = commands->config;
+	/* For the limit the kernel counts ticks, for what it reports it measures: they differ by some hundredths. */
+	uint64_t most_us = (exited->user_us + exited->system_us) / 16 * 17;
 
 	if (!exited->signaled || (exited->status != SIGXCPU && exited->status != SIGKILL))
 		return false;
 	for (uint32_t i = 0; i < config->rlimits_count; i++)
 		if (config->rlimits[i].resource == RLIMIT_CPU)
-			return exited->status == SIGXCPU ||
-			       (exited->user_us + exited->system_us) / 1000000 >= config->rlimits[i].hard;
+			return exited->status == SIGXCPU || most_us / 1000000 >= config->rlimits[i].hard;
 	return false;
 }
 

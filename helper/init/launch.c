@@ -9,7 +9,6 @@
 #include <linux/close_range.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
-#include <grp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -54,15 +53,14 @@ static int launch_limits(const struct launch *launch)
 	return 0;
 }
 
-/* Groups first, then the ids: after setresuid the capabilities for the others may be gone. */
+/* The groups are init's since its start. The gid first: after setresuid the capability for it may be gone. */
 static int launch_identity(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 
 	if (config->capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return -errno;
-	if (setgroups(config->groups_count, config->groups) < 0 ||
-	    setresgid(config->gid, config->gid, config->gid) < 0 ||
+	if (setresgid(config->gid, config->gid, config->gid) < 0 ||
 	    setresuid(config->uid, config->uid, config->uid) < 0)
 		return -errno;
 	return 0;

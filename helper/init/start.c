@@ -5,6 +5,8 @@
 #include "helper/init/start.h"
 
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
@@ -16,6 +18,16 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define START_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define START_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the architecture's AUDIT_ARCH is not known here"
+#endif
+
+#define START_GUARD_MAX 128 /* instructions of start_guard() */
 
 int start_check_config(const struct init_config *config, size_t length)
 {
@@ -50,6 +62,12 @@ static int start_read_config(struct init_config *config)
 	if (n < 0)
 		return -errno;
 	return (size_t)n > sizeof *config ? -EBADMSG : start_check_config(config, (size_t)n);
+}
+
+/* The groups of every command, taken once: start_guard() refuses the call from then on. */
+static int start_groups(struct init_config *config)
+{
+	return setgroups(config->groups_count, config->groups) < 0 ? -errno : 0;
 }
 
 /* Descriptors 0 to 2 must be taken, or a client's would land there; the others must not reach a command. */
@@ -131,24 +149,82 @@ static int start_limits(struct init_config *config)
  */
 static int start_signals(struct init_config *config)
 {
-	struct sigaction initial = {.sa_handler = SIG_DFL};
+	/* A kernel's struct sigaction of zeros: SIG_DFL. The C library would refuse the two signals that it keeps for itself,
+	 * and posix_spawn(3) leaves them ignored. */
+	static const uint64_t initial[8];
 	sigset_t all;
 
 	(void)config;
 	(void)sigfillset(&all);
 	for (int signal = 1; signal < NSIG; signal++)
 		if (signal != SIGKILL && signal != SIGSTOP)
-			(void)sigaction(signal, &initial, NULL); /* the C library keeps two for itself */
+			(void)syscall(SYS_rt_sigaction, signal, initial, NULL, sizeof(uint64_t));
 	return sigprocmask(SIG_SETMASK, &all, NULL) < 0 ? -errno : 0;
+}
+
+/* Calls that change ids: only to those of commands, or to none (-1). */
+static const struct {
+	uint32_t number, arguments;
+	bool is_group;
+} start_guarded[] = {
+	{SYS_setuid, 1, false},   {SYS_setgid, 1, true},    {SYS_setreuid, 2, false},  {SYS_setregid, 2, true},
+	{SYS_setresuid, 3, false}, {SYS_setresgid, 3, true}, {SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},
+};
+
+/*
+ * What makes CAP_SETUID and CAP_SETGID harmless to others. The shared directories are id-mapped by the same user
+ * namespace, so with any other id of it a captured init would be another owner of files there, root among them. A filter
+ * judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
+ * Falls through into the filter that follows it. `filter` has room for START_GUARD_MAX. Returns the length.
+ */
+static size_t start_guard(const struct init_config *config, struct sock_filter *filter)
+{
+	const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
+	size_t n = 0, ends[ARRAY_SIZE(start_guarded)];
+
+	/* Another calling convention has other numbers: the filter that follows refuses it as a whole. */
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, START_ARCH, 1, 0);
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setgroups, 0, 1);
+	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
+	for (size_t i = 0; i < ARRAY_SIZE(start_guarded); i++) {
+		uint32_t arguments = start_guarded[i].arguments, id = start_guarded[i].is_group ? config->gid : config->uid;
+
+		filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, start_guarded[i].number, 0,
+							   (uint8_t)(4 * arguments + 1));
+		for (uint32_t a = 0; a < arguments; a++) {
+			/* The lower half: both architectures are little-endian, and the kernel takes 32 bits of an id. */
+			filter[n++] = (struct sock_filter)BPF_STMT(
+				BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + a * sizeof(uint64_t)));
+			filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 2, 0);
+			filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 1, 0);
+			filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
+		}
+		ends[i] = n++;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+		filter[ends[i]] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(n - ends[i] - 1));
+	return n;
 }
 
 static int start_filter(struct init_config *config)
 {
-	struct sock_fprog program = {.len = (unsigned short)config->init_filter_count,
-				     .filter = (struct sock_filter *)config->data};
+	/* Static: large, and used once. */
+	static struct sock_filter filter[START_GUARD_MAX + INIT_FILTER_MAX];
+	struct sock_fprog program = {.filter = filter};
+	size_t n = 0;
 
-	if (program.len == 0)
+	if (config->init_filter_count == 0)
 		return 0;
+	/* Commands with capabilities may change ids; their shared directories have a map of their own (setup/build.c). */
+	if (config->capabilities == 0)
+		n = start_guard(config, filter);
+	if (n + config->init_filter_count > BPF_MAXINSNS)
+		return -E2BIG;
+	memcpy(filter + n, config->data, config->init_filter_count * sizeof *filter);
+	program.len = (unsigned short)(n + config->init_filter_count);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
@@ -163,6 +239,7 @@ static const struct {
 	{"undumpable", start_undumpable},
 	{"no-new-privileges", start_no_new_privileges},
 	{"capabilities", start_capabilities},
+	{"groups", start_groups},
 	{"limits", start_limits},
 	{"signals", start_signals},
 	{"system-call-filter", start_filter}, /* last: what comes before may need more */

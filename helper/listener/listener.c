@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #define CONNECTIONS_PER_UID_MAX 512 /* root is not counted: it can do without us */
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
+#define MONITOR_RETRY_MS 1000
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
 #define SPARES_MAX 16
@@ -51,6 +53,7 @@ struct listener {
 	int signals;
 	struct worker workers[CONNECTIONS_MAX + MONITORS_READY];
 	size_t workers_count, ready_count;
+	uint64_t ready_after_ms; /* a monitor died before it served anyone: no further ones are made ahead until then */
 	struct user users[USERS_MAX];
 	size_t users_count;
 	int pool[2]; /* supervisors that are ready again announce themselves on the second one */
@@ -151,8 +154,10 @@ static int start_worker(struct listener *l)
 
 static void remove_worker(struct listener *l, size_t i)
 {
-	if (!l->workers[i].is_serving)
+	if (!l->workers[i].is_serving) {
 		l->ready_count--;
+		l->ready_after_ms = now_ms() + MONITOR_RETRY_MS;
+	}
 	fd_close(l->workers[i].control);
 	l->workers[i] = l->workers[--l->workers_count];
 }
@@ -174,6 +179,19 @@ static void turn_away(int socket, const char *why)
 	(void)!frame_send_error(socket, &error, 0, MSG_DONTWAIT);
 }
 
+/*
+ * Sends a descriptor to a process of ours. Those under way count for root, as whom monitors send to clients too, against
+ * RLIMIT_NOFILE, so clients that do not read would stop us; CAP_SYS_ADMIN lifts that bound. unix(7), ETOOMANYREFS.
+ */
+static int send_fd(int to, uint8_t byte, int fd)
+{
+	int r = privilege_raise();
+
+	if (r == 0)
+		r = frame_send(to, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+	return privilege_lower() < 0 ? -EPERM : r;
+}
+
 /* Gives the connection to a ready monitor. One that died meanwhile is passed over. */
 static int hand_over(struct listener *l, int socket, uid_t uid)
 {
@@ -187,7 +205,7 @@ static int hand_over(struct listener *l, int socket, uid_t uid)
 
 			if (worker->is_serving)
 				continue;
-			if (frame_send(worker->control, "", 1, &socket, 1, MSG_DONTWAIT) < 0) {
+			if (send_fd(worker->control, 0, socket) < 0) {
 				remove_worker(l, i);
 				break;
 			}
@@ -248,11 +266,15 @@ static void handle_worker(struct listener *l, size_t i)
 		remove_worker(l, i);
 		return;
 	}
+	if (wish.generation != l->policy->generation) {
+		(void)!send_fd(l->workers[i].control, WISH_OUTDATED, -1);
+		return;
+	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = now_ms();
 	if (user->spares_count)
 		socket = user->spares[--user->spares_count].socket;
-	(void)!frame_send(l->workers[i].control, "", 1, &socket, socket >= 0 ? 1 : 0, MSG_DONTWAIT);
+	(void)!send_fd(l->workers[i].control, WISH_ANSWERED, socket);
 	fd_close(socket);
 }
 
@@ -282,7 +304,7 @@ static bool refill(struct listener *l)
 {
 	uint64_t now = now_ms();
 
-	if (l->ready_count < MONITORS_READY)
+	if (l->ready_count < MONITORS_READY && now >= l->ready_after_ms)
 		return start_worker(l) == 0;
 	for (size_t i = 0; i < l->users_count; i++) {
 		struct user *user = &l->users[i];
@@ -323,6 +345,7 @@ static void reload(struct listener *l)
 	for (size_t i = l->workers_count; i > 0; i--)
 		if (!l->workers[i - 1].is_serving)
 			remove_worker(l, i - 1);
+	l->ready_after_ms = 0; /* those we took ourselves */
 	log_line(LOG_LEVEL_INFO, "policy loaded anew");
 }
 
@@ -398,6 +421,17 @@ static int take_signals(struct listener *l)
 	return l->signals < 0 ? -errno : 0;
 }
 
+/* A descriptor for each connection and each supervisor that is ready: service managers give a soft limit of 1024. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int listener_run(const struct listener_options *options, struct yett_error *error)
 {
 	_cleanup_free_ struct listener *l = calloc(1, sizeof *l);
@@ -406,6 +440,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (!l)
 		return -ENOMEM;
 	l->options = options;
+	raise_descriptor_limit();
 	/* Monitors that die leave their supervisors to us, so that a killed one is noticed. prctl(2). */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;

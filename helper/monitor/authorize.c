@@ -209,7 +209,7 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "a sandbox cannot ask for a sandbox");
 	if (!peer->confined || grant->confined_clients)
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the client is confined: its namespaces are not the helper's");
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the client is confined: it has no_new_privs, or other namespaces than the helper");
 	error_detail(error, "the grant '%s' (%s:%u) does not say confined_clients", grant->name, grant->place.file,
 		     grant->place.line);
 	return YETT_E_SECURITY_VIOLATION;

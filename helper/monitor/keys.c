@@ -4,12 +4,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #define KEY_FILE_MAX 16384
 #define KEYS_TIMEOUT_MS 2000
+#define KEY_LINE_PREFIX "ed25519 "
+#define KEY_LINE_SIZE   (sizeof KEY_LINE_PREFIX - 1 + 44) /* with the base64 of 32 bytes */
 
 /* NAME of "NAME.pub", if it is one that a grant can list. */
 static bool principal_of(const char *file, char name[static MESSAGE_NAME_MAX + 1])
@@ -30,7 +34,28 @@ static bool is_administrators(int fd, bool regular)
 	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) && S_ISREG(st.st_mode) == regular;
 }
 
-static int add(struct keys *keys, const uint8_t key[ENVELOPE_KEY_SIZE], const char *principal)
+/*
+ * Whether the one line that stands for `key` is in the text: what a request's re-encoding is to a body. A captured
+ * decoder can then leave keys out, but add none.
+ */
+static bool is_in_text(const char *text, size_t length, const uint8_t key[ENVELOPE_KEY_SIZE])
+{
+	char line[KEY_LINE_SIZE + 1] = KEY_LINE_PREFIX;
+	const char *end = text + length;
+
+	(void)sodium_bin2base64(line + strlen(KEY_LINE_PREFIX), sizeof line - strlen(KEY_LINE_PREFIX), key, ENVELOPE_KEY_SIZE,
+				sodium_base64_VARIANT_ORIGINAL);
+	for (const char *at = text; at && (size_t)(end - at) >= KEY_LINE_SIZE;) {
+		const char *next = memchr(at, '\n', (size_t)(end - at));
+
+		if (memcmp(at, line, KEY_LINE_SIZE) == 0 && (at + KEY_LINE_SIZE == end || at[KEY_LINE_SIZE] == '\n' || at[KEY_LINE_SIZE] == ' '))
+			return true;
+		at = next ? next + 1 : NULL;
+	}
+	return false;
+}
+
+static int add(struct keys *keys, const uint8_t key[ENVELOPE_KEY_SIZE], const char *principal, const struct timespec *changed)
 {
 	struct enrolled_key *items;
 
@@ -42,6 +67,7 @@ static int add(struct keys *keys, const uint8_t key[ENVELOPE_KEY_SIZE], const ch
 	keys->items = items;
 	memcpy(items[keys->count].key, key, ENVELOPE_KEY_SIZE);
 	memcpy(items[keys->count].principal, principal, strlen(principal) + 1);
+	items[keys->count].changed = *changed;
 	keys->count++;
 	return 0;
 }
@@ -58,6 +84,9 @@ static int decode(struct decoder *decoder, const char *text, size_t length, stru
 	r = decoder_run(decoder, &task, message, error);
 	if (r == 0 && message->body.keys.keys_count > MESSAGE_KEYS_MAX)
 		r = -EPROTO;
+	for (uint32_t i = 0; r == 0 && i < message->body.keys.keys_count; i++)
+		if (!is_in_text(text, length, message->body.keys.keys[i].key))
+			r = -EPROTO;
 	if (r == 0)
 		*ret_message = message;
 	else
@@ -71,10 +100,11 @@ static int read_file(struct keys *keys, int dir, const char *file, const char *p
 	struct yett_error error = {0};
 	struct message *message;
 	char text[KEY_FILE_MAX];
+	struct stat st;
 	ssize_t n;
 	int r;
 
-	if (fd < 0 || !is_administrators(fd, true)) {
+	if (fd < 0 || !is_administrators(fd, true) || fstat(fd, &st) < 0) {
 		log_line(LOG_LEVEL_WARNING, "key %s left out: not a regular file of the administrator's alone", file);
 		return 0;
 	}
@@ -85,7 +115,7 @@ static int read_file(struct keys *keys, int dir, const char *file, const char *p
 	if (r != 0)
 		return r > 0 ? 0 : r;
 	for (uint32_t i = 0; r == 0 && i < message->body.keys.keys_count; i++)
-		r = add(keys, message->body.keys.keys[i].key, principal);
+		r = add(keys, message->body.keys.keys[i].key, principal, &st.st_ctim);
 	(void)munmap(message, sizeof *message);
 	return r;
 }
@@ -123,12 +153,38 @@ int keys_refresh(struct keys *keys, const char *directory, struct decoder *decod
 	return r;
 }
 
-const char *keys_find(const struct keys *keys, const uint8_t key[ENVELOPE_KEY_SIZE])
+/* A file edited in place leaves its directory as it was: a key that was taken out of it must not count any longer. */
+static bool is_unchanged(const struct enrolled_key *item, const char *directory)
+{
+	char path[4096];
+	struct stat st;
+
+	(void)snprintf(path, sizeof path, "%s/%s.pub", directory, item->principal);
+	return lstat(path, &st) == 0 && st.st_ctim.tv_sec == item->changed.tv_sec && st.st_ctim.tv_nsec == item->changed.tv_nsec;
+}
+
+static const struct enrolled_key *find(const struct keys *keys, const uint8_t key[ENVELOPE_KEY_SIZE])
 {
 	for (size_t i = 0; i < keys->count; i++)
 		if (memcmp(keys->items[i].key, key, ENVELOPE_KEY_SIZE) == 0)
-			return keys->items[i].principal;
+			return &keys->items[i];
 	return NULL;
+}
+
+int keys_find(struct keys *keys, const char *directory, struct decoder *decoder, const uint8_t key[ENVELOPE_KEY_SIZE],
+	      const char **ret_principal)
+{
+	int r = keys_refresh(keys, directory, decoder);
+	const struct enrolled_key *item = r == 0 ? find(keys, key) : NULL;
+
+	if (item && !is_unchanged(item, directory)) {
+		keys_free(keys);
+		r = keys_refresh(keys, directory, decoder);
+		item = r == 0 ? find(keys, key) : NULL;
+	}
+	if (r == 0)
+		*ret_principal = item ? item->principal : NULL;
+	return r;
 }
 
 int keys_in_text(struct decoder *decoder, const char *text, size_t length, const uint8_t key[ENVELOPE_KEY_SIZE], bool *ret_found,

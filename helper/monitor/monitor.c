@@ -17,9 +17,12 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define SANDBOXES_MAX 4096             /* of one connection; a grant's max_sandboxes is the real bound */
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
+#define FORGET_AFTER_MS 20
+#define PENDING_MAX 4 /* sandboxes in the making: more requests wait in the socket; each costs three processes */
 #define WISH_DEADLINE_MS 500
 #define REFUSALS_LOGGED_MAX 20         /* of one connection; a client that is refused in a loop fills no log */
 
@@ -45,6 +48,8 @@ struct connection {
 	struct pollfd *poll;
 	size_t sandboxes_count;
 	unsigned refusals;
+	struct timespec since;
+	bool is_known; /* a request of this client was signed by an enrolled key */
 	bool is_over;
 };
 
@@ -85,10 +90,19 @@ static void forget_buffers(const struct connection *c)
 	(void)madvise(c->plan, sizeof *c->plan, MADV_DONTNEED);
 }
 
-/* An answer that cannot be delivered at once ends the connection: whoever does not read is not waited for. */
+/*
+ * An answer that cannot be delivered at once ends the connection: whoever does not read is not waited for.
+ * Descriptors that were sent and not yet received count for the uid of the sender, which all monitors share, against
+ * RLIMIT_NOFILE; clients that do not read would use that up for everybody. CAP_SYS_ADMIN lifts the bound (unix(7),
+ * ETOOMANYREFS); safe because what is sent is our own.
+ */
 static void answer(struct connection *c, uint64_t sequence, int fd)
 {
+	int raised = fd >= 0 ? privilege_raise() : -1;
+
 	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+	if (raised == 0 && privilege_lower() < 0)
 		c->is_over = true;
 }
 
@@ -131,10 +145,10 @@ static int send_plan(struct connection *c, uint64_t sequence, struct yett_error 
 	return 0;
 }
 
-/* Asks the listener for a supervisor that is ready; -ENOENT when it has none. */
+/* Asks the listener for a supervisor that is ready; -ENOENT when it has none, -ESTALE when our policy is no longer the one. */
 static int wish(const struct connection *c, struct supervisor *ret_supervisor)
 {
-	struct monitor_wish wish = {c->peer.uid, c->peer.gid};
+	struct monitor_wish wish = {c->peer.uid, c->peer.gid, c->monitor->policy->generation};
 	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
 	int r;
 
@@ -142,6 +156,10 @@ static int wish(const struct connection *c, struct supervisor *ret_supervisor)
 	    poll(&wait, 1, WISH_DEADLINE_MS) <= 0)
 		return -ENOENT;
 	r = frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT);
+	if (r > 0 && c->frame->bytes[0] == WISH_OUTDATED) {
+		frame_close_fds(c->frame);
+		return -ESTALE;
+	}
 	if (r <= 0 || c->frame->fd_count != 1) {
 		frame_close_fds(c->frame);
 		return -ENOENT;
@@ -159,7 +177,7 @@ static int find_supervisor(const struct connection *c, struct supervisor *ret_su
 					.identity = (enum plan_identity)c->plan->identity};
 	int r = wish(c, ret_supervisor);
 
-	return r == 0 ? 0 : supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
+	return r == 0 || r == -ESTALE ? r : supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
 }
 
 static int add_sandbox(struct connection *c, const struct decision *decision, uint64_t sequence, const struct supervisor *supervisor)
@@ -215,9 +233,15 @@ static int begin(struct connection *c, const struct decision *decision, uint64_t
 	r = ready_profile(c, error);
 	if (r == 0)
 		r = find_supervisor(c, &supervisor);
+	if (r == -ESTALE)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
 	if (r != 0)
 		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
-	r = supervisor_order(supervisor.socket, c->plan, fds);
+	r = privilege_raise(); /* see answer() */
+	if (r == 0)
+		r = supervisor_order(supervisor.socket, c->plan, fds);
+	if (privilege_lower() < 0)
+		r = -EPERM;
 	if (r == 0)
 		r = add_sandbox(c, decision, sequence, &supervisor);
 	if (r < 0) {
@@ -248,8 +272,10 @@ static void handle_request(struct connection *c)
 
 	/* wish() receives into the same frame: the request's descriptors are kept aside. */
 	r = verify_request(&c->verify, frame->bytes, frame->length, frame->fd_count, c->message, &sequence, &verified, &error);
-	if (r == 0)
+	if (r == 0) {
+		c->is_known = true;
 		r = authorize(c->monitor->policy, &verified, &decision, &error);
+	}
 	if (r == 0) {
 		make_id(id);
 		r = planning_make(c->monitor->policy, &decision, id, c->plan, &error);
@@ -384,19 +410,43 @@ static void handle_client(struct connection *c)
 		handle_request(c);
 }
 
+static bool is_busy(const struct connection *c)
+{
+	size_t pending = 0;
+
+	for (size_t i = 0; i < c->sandboxes_count; i++)
+		pending += !c->sandboxes[i].is_created;
+	return pending >= PENDING_MAX;
+}
+
+/* Whoever has not proven a key yet has so long for it, whatever else is sent. */
+static int time_left(const struct connection *c)
+{
+	struct timespec now;
+	int64_t left_ms;
+
+	if (c->is_known)
+		return FORGET_AFTER_MS;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	left_ms = (int64_t)(c->since.tv_sec - now.tv_sec) * 1000 + FIRST_REQUEST_DEADLINE_MS;
+	return left_ms > 0 ? (int)left_ms : 0;
+}
+
 static void loop(struct connection *c)
 {
-	bool had_request = false;
-
+	(void)clock_gettime(CLOCK_MONOTONIC, &c->since);
 	while (!c->is_over) {
 		size_t count = c->sandboxes_count;
-		int r;
+		int timeout_ms = time_left(c), r;
 
-		c->poll[0] = (struct pollfd){.fd = c->socket, .events = POLLIN};
+		if (timeout_ms == 0)
+			return;
+
+		c->poll[0] = (struct pollfd){.fd = c->socket, .events = is_busy(c) ? 0 : POLLIN};
 		for (size_t i = 0; i < count; i++)
 			c->poll[i + 1] = (struct pollfd){.fd = c->sandboxes[i].supervisor.socket, .events = POLLIN};
-		r = poll(c->poll, count + 1, had_request ? 20 : FIRST_REQUEST_DEADLINE_MS);
-		if (r == 0 && !had_request)
+		r = poll(c->poll, count + 1, timeout_ms);
+		if (r == 0 && !c->is_known)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
@@ -410,10 +460,10 @@ static void loop(struct connection *c)
 		for (size_t i = count; i > 0; i--)
 			if (c->poll[i].revents)
 				handle_supervisor(c, i - 1);
-		if (c->poll[0].revents) {
-			had_request = true;
+		if (c->poll[0].revents & POLLHUP)
+			return; /* nobody is there to take an answer to what may still be queued */
+		if (c->poll[0].revents)
 			handle_client(c);
-		}
 	}
 }
 

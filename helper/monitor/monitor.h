@@ -32,4 +32,8 @@ void monitor_free(struct monitor *monitor);
 struct monitor_wish {
 	uid_t uid;
 	gid_t gid;
+	uint64_t generation; /* of the policy that the monitor decides by */
 };
+
+/* The byte of the answer. */
+enum monitor_wish_answer { WISH_ANSWERED, WISH_OUTDATED /* the policy was loaded anew since: decide nothing any more */ };

@@ -53,11 +53,10 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	_cleanup_free_ char *text = malloc(USER_KEYS_MAX);
 	const char *principal;
 	size_t length = 0;
-	int r = text ? keys_refresh(context->keys, context->policy->keys_dir, context->decoder) : -ENOMEM;
+	int r = text ? keys_find(context->keys, context->policy->keys_dir, context->decoder, key, &principal) : -ENOMEM;
 
 	if (r != 0)
 		return r;
-	principal = keys_find(context->keys, key);
 	if (principal) {
 		verified->key_source = KEY_ENROLLED;
 		memcpy(verified->principal, principal, strlen(principal) + 1);

@@ -8,14 +8,18 @@
 #include "helper/setup/steps.h"
 #include "protocol/frame.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 
 static int take_slot(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	(void)step;
+	if (setup->slot.fd >= 0)
+		return 0; /* setup_prepare() took it */
 	return reserve_slot(&setup->host->reserve, setup->plan->caller_uid, setup->plan->sandboxes_max, &setup->slot, error);
 }
 
@@ -73,13 +77,16 @@ static int open_user_namespace(struct setup *setup, const struct plan_step *step
 	return 0;
 }
 
-/* A payload that is 0 inside is nobody to other people's files: shares show it only what is the caller's. */
+/*
+ * A payload that is 0 inside is nobody to other people's files: shares show it only what is the caller's. One that keeps
+ * capabilities likewise: they reach every id that its user namespace maps, root's among them.
+ */
 static int open_share_namespace(struct setup *setup)
 {
 	const struct idmap *map = setup->map;
 
 	setup->share_ns = fd_close(setup->share_ns);
-	if (map->shares_need_own_map)
+	if (map->shares_need_own_map || setup->plan->capabilities != 0)
 		setup->share_ns = idmap_open_single(setup->plan->caller_uid, idmap_host(&map->uids, map->payload_uid),
 						    setup->plan->caller_gid, idmap_host(&map->gids, map->payload_gid));
 	else
@@ -241,12 +248,7 @@ static void setup_init(const struct setup_host *host, struct setup *setup)
 static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 {
 	int r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
-	if (r == -EEXIST) {
-		/* Left by a crash whose reservation is already gone; it had our pid, and is no more. */
-		r = cgroup_sweep(&setup->host->cgroups, uid, name);
-		if (r == 0)
-			r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
-	}
+
 	if (r == 0)
 		r = cgroup_make_leaf(&setup->cgroup);
 	if (r == 0)
@@ -270,11 +272,12 @@ static int prepare_ids(struct setup *setup, const struct idmap_subject *subject,
 	return setup->user_ns < 0 ? setup->user_ns : 0;
 }
 
-int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, struct setup **ret_setup,
-		  struct yett_error *error)
+int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, const struct plan *plan,
+		  struct setup **ret_setup, struct yett_error *error)
 {
 	struct setup *setup = calloc(1, sizeof *setup);
-	int r;
+	uint64_t serial;
+	int r = 0;
 
 	if (!setup)
 		return -ENOMEM;
@@ -288,8 +291,16 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	setup->map = &setup->shared->map;
 	setup->shared->result = -EINPROGRESS;
 	(void)setup_step_reached("supervisor", "prepare");
-	(void)snprintf(setup->name, sizeof setup->name, "s%d", getpid());
-	r = prepare_ids(setup, subject, error);
+	/* Not our pid: it may be a later supervisor's while a sweep still looks for what we left. */
+	if (getrandom(&serial, sizeof serial, 0) == sizeof serial)
+		(void)snprintf(setup->name, sizeof setup->name, "s%016" PRIx64, serial);
+	else
+		r = -EIO;
+	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no range and no cgroup. */
+	if (r == 0 && plan)
+		r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, &setup->slot, error);
+	if (r == 0)
+		r = prepare_ids(setup, subject, error);
 	if (r == 0)
 		r = prepare_cgroup(setup, subject->uid, setup->name);
 	if (r == 0)
@@ -403,6 +414,7 @@ bool setup_finish(struct setup *setup)
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 {
+	struct reservation last = setup->range;
 	struct yett_error error;
 	int r;
 
@@ -412,11 +424,13 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = cgroup_empty(&setup->cgroup);
 	if (r < 0)
 		return r;
-	/* Only now is it sure that nothing runs under these ids any more. */
-	reserve_release(&setup->range);
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
+	/* The next range before the last one is let go: a reservation is how a sweep finds the cgroup, were we killed here. */
+	setup->range = (struct reservation){.fd = -1};
 	r = prepare_ids(setup, subject, &error);
+	/* Nothing runs under these ids any more. */
+	reserve_release(&last);
 	setup->staged = setup->plan->steps_count ? malloc(sizeof *setup->staged) : NULL;
 	setup->shared->is_staged = setup->staged != NULL;
 	if (setup->staged)

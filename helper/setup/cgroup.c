@@ -155,7 +155,10 @@ static int create_in_tree(struct cgroup *cgroup, size_t i)
 			return -errno;
 	}
 	cgroup->sandbox[i] = openat(cgroup->user[i], cgroup->name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return cgroup->sandbox[i] < 0 ? -errno : 0;
+	if (cgroup->sandbox[i] < 0)
+		return -errno;
+	ops_of(tree)->bound_children(cgroup->sandbox[i]);
+	return 0;
 }
 
 int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup)
@@ -368,6 +371,8 @@ int cgroup_empty(const struct cgroup *cgroup)
 		ops_of(&cgroup->host->trees[i])->forget_peak(cgroup->sandbox[i]);
 	do {
 		remove_children(cgroup->sandbox[0], deadline_ms);
+		/* A group whose children have controllers takes no process of its own, and the builder is to be born in it. */
+		ops_of(&cgroup->host->trees[0])->disable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
 		r = cgroup_make_leaf(cgroup);
 	} while (r == -EEXIST && now_ms() < deadline_ms);
 	return r == -EEXIST ? -EBUSY : r;

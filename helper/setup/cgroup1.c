@@ -71,7 +71,12 @@ int cgroup1_discover(struct cgroup_host *host)
 
 static void enable_children(int directory, unsigned wanted)
 {
-	(void)directory, (void)wanted; /* a v1 child has its hierarchy's controllers from the start */
+	(void)directory, (void)wanted; /* a v1 child has its hierarchy's controllers from the start, and for good */
+}
+
+static void bound_children(int directory)
+{
+	(void)directory; /* nothing is delegated on v1 */
 }
 
 /* The memory limit may never be above that of memory and swap together, so their order depends on the direction. */
@@ -125,7 +130,9 @@ static void forget_peak(int directory)
 
 const struct cgroup_ops cgroup1_ops = {
 	.forget_peak = forget_peak,
+	.disable_children = enable_children,
 	.enable_children = enable_children,
+	.bound_children = bound_children,
 	.set_limit = set_limit,
 	.counter_files = {"memory.oom_control", "memory.max_usage_in_bytes", "pids.events", "cpu.stat"},
 };

@@ -7,11 +7,11 @@
 
 static const struct {
 	unsigned bit;
-	const char *name, *enable;
+	const char *name, *enable, *disable;
 } controllers[] = {
-	{CGROUP_MEMORY, "memory", "+memory"},
-	{CGROUP_CPU, "cpu", "+cpu"},
-	{CGROUP_PIDS, "pids", "+pids"},
+	{CGROUP_MEMORY, "memory", "+memory", "-memory"},
+	{CGROUP_CPU, "cpu", "+cpu", "-cpu"},
+	{CGROUP_PIDS, "pids", "+pids", "-pids"},
 };
 
 int cgroup2_discover(struct cgroup_host *host)
@@ -35,15 +35,29 @@ int cgroup2_discover(struct cgroup_host *host)
 	return 0;
 }
 
+/* init's own leaf and one for each command (helper/init/commands.h), and none below them. */
+#define LEAVES_MAX   "1088"
+#define LEAVES_DEPTH "1"
+
 static void enable_children(int directory, unsigned wanted)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++) {
-		int r = 0;
-
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++)
 		if (wanted & controllers[i].bit)
-			r = kernel_write_file(directory, "cgroup.subtree_control", controllers[i].enable);
-		(void)r; /* a limit that cannot be set for want of it says so */
-	}
+			(void)kernel_write_file(directory, "cgroup.subtree_control", controllers[i].enable);
+}
+
+static void disable_children(int directory, unsigned wanted)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(controllers); i++)
+		if (wanted & controllers[i].bit)
+			(void)kernel_write_file(directory, "cgroup.subtree_control", controllers[i].disable);
+}
+
+/* A captured init must not fill the kernel with groups, nor nest them where nobody would look to remove them. */
+static void bound_children(int directory)
+{
+	(void)kernel_write_file(directory, "cgroup.max.depth", LEAVES_DEPTH);
+	(void)kernel_write_file(directory, "cgroup.max.descendants", LEAVES_MAX);
 }
 
 static int set_limit(int directory, enum cgroup_limit limit, uint64_t value)
@@ -81,6 +95,8 @@ static void forget_peak(int directory)
 const struct cgroup_ops cgroup2_ops = {
 	.forget_peak = forget_peak,
 	.enable_children = enable_children,
+	.disable_children = disable_children,
+	.bound_children = bound_children,
 	.set_limit = set_limit,
 	.counter_files = {"memory.events", "memory.peak", "pids.events", "cpu.stat"},
 };

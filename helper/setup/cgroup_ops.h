@@ -28,8 +28,11 @@ static inline const char *cgroup_limit_name(int limit)
 }
 
 struct cgroup_ops {
-	/* Makes the controllers available below `directory`; what is not possible shows when a limit is set. */
+	/* Makes the controllers available below `directory`, or not; what is not possible shows when a limit is set. */
 	void (*enable_children)(int directory, unsigned controllers);
+	void (*disable_children)(int directory, unsigned controllers);
+	/* Bounds what a group's delegate can make below it. */
+	void (*bound_children)(int directory);
 	/* Writes one limit, in the units of struct plan_limits; 0 lifts it (a group is used again). 0 or -errno. */
 	int (*set_limit)(int directory, enum cgroup_limit limit, uint64_t value);
 	/* Starts the measurement of the memory peak anew where that can be done. */

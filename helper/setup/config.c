@@ -17,9 +17,14 @@ static int append(struct init_config *config, const void *bytes, size_t size)
 	return 0;
 }
 
+static void add_soft_rlimit(struct init_config *config, uint32_t resource, uint64_t soft, uint64_t hard)
+{
+	config->rlimits[config->rlimits_count++] = (struct init_rlimit){resource, soft, hard};
+}
+
 static void add_rlimit(struct init_config *config, uint32_t resource, uint64_t value)
 {
-	config->rlimits[config->rlimits_count++] = (struct init_rlimit){resource, value, value};
+	add_soft_rlimit(config, resource, value, value);
 }
 
 static void add_rlimits(struct init_config *config, const struct plan_limits *limits)
@@ -29,7 +34,8 @@ static void add_rlimits(struct init_config *config, const struct plan_limits *li
 	if (limits->file_bytes)
 		add_rlimit(config, RLIMIT_FSIZE, limits->file_bytes);
 	if (limits->cpu_seconds)
-		add_rlimit(config, RLIMIT_CPU, limits->cpu_seconds);
+		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores that. setrlimit(2) */
+		add_soft_rlimit(config, RLIMIT_CPU, limits->cpu_seconds, limits->cpu_seconds + 1);
 	if (limits->stack_bytes)
 		add_rlimit(config, RLIMIT_STACK, limits->stack_bytes);
 	add_rlimit(config, RLIMIT_CORE, limits->core_bytes);

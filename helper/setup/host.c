@@ -8,6 +8,10 @@
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
+#endif
+
 /*
  * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
  * it between one sandbox and the next.
@@ -19,7 +23,10 @@ static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 
 	if (file < 0 || fstat(file, &st) < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
-	memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
+	memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+	if (memfd < 0 && errno == EINVAL)
+		memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	for (off_t done = 0; memfd >= 0 && done < st.st_size;) {
 		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
 

@@ -91,6 +91,22 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 	return false;
 }
 
+/*
+ * Where a user's programs keep the sockets by which they are spoken to, and the display server its own: who can connect
+ * there is the user to them. Neither these nor what holds them is shared; what does not exist holds nothing.
+ */
+static const char *const runtime_directories[] = {"/run/user", "/tmp/.X11-unix"};
+
+static bool is_runtime(int fd, const struct stat *st)
+{
+	struct stat run;
+
+	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(runtime_directories); i++)
+		if (is_below(fd, runtime_directories[i]))
+			return true;
+	return stat("/run", &run) == 0 && same_file(st, &run);
+}
+
 static int check_share(int fd, const struct plan_step *step, const char *target, const char *rules, struct stat *ret_stat,
 		       struct yett_error *error)
 {
@@ -102,6 +118,8 @@ static int check_share(int fd, const struct plan_step *step, const char *target,
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is neither a directory nor a regular file", target);
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
+	if (is_runtime(fd, ret_stat))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is a runtime directory: its sockets lead out", target);
 	if (!is_allowed(fd, ret_stat, rules)) {
 		error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s",
 			  S_ISDIR(ret_stat->st_mode) ? "directory" : "file");

@@ -93,21 +93,17 @@ static int take(int dir, const char *name, const char *text, struct reservation 
  */
 static uint32_t next_range(const struct reserve_host *host)
 {
-	char text[32], name[48];
+	/* Written in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep. */
+	_cleanup_fd_ int fd = openat(host->runtime, "next-range", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	char text[32] = "";
 	uint32_t next = 1;
-	_cleanup_fd_ int fd = -1;
 
-	if (kernel_read_file(host->runtime, "next-range", text, sizeof text) > 0)
+	if (fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0)
 		next = (uint32_t)strtoul(text, NULL, 10);
 	if (next == 0 || next >= host->ids_ranges)
 		next = 1;
-	(void)snprintf(text, sizeof text, "%" PRIu32 "\n", next + 1);
-	(void)snprintf(name, sizeof name, ".next-range.%d", getpid());
-	fd = openat(host->runtime, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text))
-		(void)renameat(host->runtime, name, host->runtime, "next-range");
-	else
-		(void)unlinkat(host->runtime, name, 0);
+	(void)snprintf(text, sizeof text, "%010" PRIu32 "\n", next + 1);
+	(void)!pwrite(fd, text, strlen(text), 0);
 	return next;
 }
 

@@ -66,9 +66,10 @@ struct setup;
 
 /*
  * What can be done before the request is known but for its user: range, cgroups, a builder waiting in them, and the
- * user namespace for `subject`, which is only a guess: a plan for other ids gets another. 0, -errno or a code.
+ * user namespace for `subject`, which is only a guess: a plan for other ids gets another. `plan`, NULL if it is not known
+ * yet: its slot is taken first of all. 0, -errno or a code.
  */
-_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject,
+_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, const struct plan *plan,
 			       struct setup **ret_setup, struct yett_error *error);
 
 /*

@@ -139,14 +139,15 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	bool out_of_memory;
 
 	created.code = create(setup, order, &channel, &created.error);
-	close_order(order);
 	created.private_uid = setup_private_uid(setup);
 	if (created.code != 0) {
 		fd_close(channel);
 		(void)setup_finish(setup);
 		(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
-		return created.code > 0;
+		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
+		return created.code > 0 && order->fd_count == 0;
 	}
+	close_order(order);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	if (r == 0)
@@ -177,23 +178,29 @@ static int announce(const struct setup_host *host, uid_t uid, int pool)
 	return r < 0 ? r : pair[0];
 }
 
-/* The life of a supervisor. Everything it made is gone when it returns. */
+/*
+ * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares itself ahead; without
+ * one the order is there already, and tells whether it may prepare anything at all.
+ */
 static void run(const struct setup_host *host, const struct idmap_subject *subject, int pool, int socket)
 {
 	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
 	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
+	bool is_ahead = pool >= 0;
 
-	if (order == MAP_FAILED || r < 0)
+	if (order == MAP_FAILED || r < 0 || (!is_ahead && receive_order(socket, order) <= 0))
 		return;
-	prepared = setup_prepare(host, subject, &setup, &failed.error);
-	while (receive_order(socket, order) > 0) {
-		bool is_good = prepared == 0 && serve(setup, order, socket, pool >= 0);
+	prepared = setup_prepare(host, subject, is_ahead ? NULL : &order->plan, &setup, &failed.error);
+	if (prepared < 0)
+		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
+	while (!is_ahead || receive_order(socket, order) > 0) {
+		bool is_good = prepared == 0 && serve(setup, order, socket, is_ahead);
 
 		if (prepared != 0)
 			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);
-		if (!is_good || pool < 0 || setup_recycle(setup, subject) < 0)
+		if (!is_good || !is_ahead || setup_recycle(setup, subject) < 0)
 			break;
 		fd_close(socket);
 		socket = announce(host, subject->uid, pool);

@@ -386,7 +386,8 @@ static void too_many_descriptors_are_refused_and_do_not_pile_up(void **state)
 static void expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code, const char *text)
 {
 	wire_encode(wire);
-	memcpy(wire_packet.fds, fds, count * sizeof fds[0]);
+	for (size_t i = 0; i < count; i++)
+		wire_packet.fds[i] = fds[i];
 	wire_packet.fd_count = count;
 	wire_seal(wire);
 	wire_send(wire);

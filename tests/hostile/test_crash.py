@@ -6,6 +6,7 @@ has been served nothing may be left of what died.
 """
 import contextlib
 import errno
+import glob
 import itertools
 import mmap
 import os
@@ -64,38 +65,33 @@ class Faults:
                         struct.unpack_from('IiIIIiII', self.map, NAME_SIZE)))
 
     def release(self):
+        """Lets the process go on, and sees it go, or dead."""
         struct.pack_into('I', self.map, NAME_SIZE + 16, 1)
+        yett.wait_until(lambda: self.get()['reached'] == 2 or not yett.is_alive(self.get()['pid']), 'going on')
 
     def log(self):
         count = min(self.get()['log_count'], LOG_SIZE)
         return [self.map[self.HEAD.size + i * NAME_SIZE:][:NAME_SIZE].rstrip(b'\0').decode() for i in range(count)]
 
 
-class Tree:
-    """The processes around one sandbox, found from the one that waits at a step (or from its init)."""
+def depth(pid):
+    """In how many pid namespaces it has a number."""
+    return len(yett.status_of(pid).get('NSpid', '').split())
 
-    def __init__(self, process, pid, client):
-        self.pids = {'client': client}
-        if process == 'sandbox':
-            pid = self.find_inside()
-        supervisor = pid if process == 'supervisor' else yett.parent_of(pid)
-        self.pids['supervisor'] = supervisor
-        monitor = yett.parent_of(supervisor)
-        self.pids['monitor'] = monitor
+
+def family(supervisor, listener):
+    """The processes of one sandbox, by what they are."""
+    pids = {'supervisor': supervisor}
+    for child in yett.children_of(supervisor):
+        if yett.is_alive(child):
+            pids['inside' if depth(child) == 2 else 'builder'] = child
+    monitor = yett.parent_of(supervisor)
+    if monitor != listener:  # which has those that are ready for whoever comes
+        pids['monitor'] = monitor
         for child in yett.children_of(monitor):
             if yett.argv_of(child)[:1] == ['yett-decoder']:
-                self.pids['decoder'] = child
-        for child in yett.children_of(supervisor):
-            if yett.is_alive(child):
-                self.pids['inside' if self.depth(child) == 2 else 'builder'] = child
-
-    @staticmethod
-    def depth(pid):
-        return len(yett.status_of(pid).get('NSpid', '').split())
-
-    @staticmethod
-    def find_inside():
-        raise NotImplementedError
+                pids['decoder'] = child
+    return pids
 
 
 class CrashCase(yett.Case):
@@ -134,25 +130,39 @@ class CrashCase(yett.Case):
     def client(self, *command):
         return self.start(*command, options=self.options())
 
-    def inside_of_service(self):
-        """The process inside, by its pid outside: the only child of a helper of ours with a pid namespace of its own."""
-        found = [pid for pid in self.service.leftover_processes() if Tree.depth(pid) == 2 and
-                 yett.status_of(pid)['NSpid'].split()[1] == '1']
-        self.assertEqual(len(found), 1, found)
-        return found[0]
+    def family_at(self, name, client):
+        """The processes around the one that waits at a step."""
+        pid = self.faults.get()['pid']
+        supervisor = pid if name.startswith('supervisor:') else yett.parent_of(pid)
+        return {'client': client.pid, **family(supervisor, self.service.pid())}
 
-    def tree(self, name, client):
-        process, pid = name.split(':')[0], self.faults.get()['pid']
-        if process in ('sandbox', 'inside'):
-            return Tree('builder', self.inside_of_service(), client.pid).pids
-        return Tree(process, pid, client.pid).pids
+    def family_of_running(self, client):
+        """The same for a sandbox in which a command runs; there must be only one."""
+        inits = [pid for pid in self.service.leftover_processes()
+                 if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        self.assertEqual(len(inits), 1, inits)
+        return {'client': client.pid, **family(yett.parent_of(inits[0]), self.service.pid())}
+
+    def wait_for_spares(self):
+        """A user who has been served lately has some."""
+        if self.spares and not self.count_spares():
+            self.finish(self.client('true'))
+        yett.wait_until(lambda: self.count_spares() == self.spares, '%d spares' % self.spares)
+
+    def count_spares(self):
+        """By the ranges that are reserved for the user."""
+        texts = []
+        for path in glob.glob(self.service.runtime + '/ids/*'):
+            with contextlib.suppress(FileNotFoundError):
+                texts.append(yett.read(path))
+        return sum(text.split()[:1] == [str(self.alice.uid)] for text in texts)
 
     def hold(self, name):
-        """A client whose sandbox waits at the step."""
+        """A client while whose sandbox is made, or made ready for another, a process waits at the step."""
+        self.wait_for_spares()
         self.faults.set(name, HOLD, armed=1)
         client = self.client('true')
-        yett.wait_until(lambda: self.faults.get()['reached'] or client.poll() is not None, 'step ' + name)
-        self.assertTrue(self.faults.get()['reached'], (name, client.stderr.read()))
+        yett.wait_until(lambda: self.faults.get()['reached'], 'step ' + name)
         return client
 
     def assert_nothing_left(self):
@@ -176,18 +186,18 @@ class CrashCase(yett.Case):
 
     def die(self, name, victim):
         client = self.hold(name)
-        pids = self.tree(name, client)
-        if victim not in pids:
+        pids = self.family_at(name, client)
+        if victim not in pids:  # it does not live yet, or not any more: then nothing is to be seen but the end
             self.faults.release()
             self.finish(client)
-            raise unittest.SkipTest('no %s lives at step %s' % (victim, name))
+            self.assert_nothing_left()
+            return
         os.kill(pids[victim], signal.SIGKILL)
         self.faults.release()
         done = self.finish(client)
         self.faults.set()
-        if victim == 'client':
-            self.assertEqual(done.code, -signal.SIGKILL, done)
-        elif victim in ('monitor', 'supervisor', 'inside') and name not in ('supervisor:end', 'supervisor:recycle'):
+        is_lost = victim in ('monitor', 'supervisor', 'inside') and name not in ('supervisor:end', 'supervisor:recycle')
+        if is_lost and not self.spares:
             self.assertEqual(done.code, 125, done)
         self.assert_nothing_left()
 
@@ -203,24 +213,126 @@ class CrashCase(yett.Case):
         self.assert_nothing_left()
 
 
-def record(spares):
-    """The steps that a sandbox of the profile "crash" goes through, in their order."""
-    class Recorder(CrashCase):
-        def runTest(self):
-            self.client('true').communicate()
-            self.faults.set(recording=1)
-            self.client('true').communicate()
-            if self.spares:
-                self.service.stop()
-            self.service.wait_no_leftovers()
-            self.steps = list(dict.fromkeys(self.faults.log()))
-            if self.spares:
-                self.service.start()
+class OneShot(CrashCase):
+    """Each sandbox has a supervisor of its own, and after it there must be nothing at all."""
 
-    Recorder.spares = spares
-    case = Recorder()
-    result = unittest.TestResult()
+    def kill_in_order(self, *order):
+        client = self.client('sh', '-c', 'echo ready; setsid sleep 1000 & exec sleep 1000')
+        self.assertEqual(self.line(client), 'ready')
+        pids = self.family_of_running(client)
+        self.assertEqual(set(pids), set(order))
+        with contextlib.ExitStack() as stack:
+            handles = {name: os.pidfd_open(pid) for name, pid in pids.items()}
+            for handle in handles.values():
+                stack.callback(os.close, handle)
+            for name in order:
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(handles[name], signal.SIGKILL)
+            client.communicate(timeout=yett.DEADLINE)
+        # one at a time: the next one looks for the only init there is
+        yett.wait_until(lambda: not yett.is_alive(pids['inside']), 'the end of init')
+
+    def orders(self, first, second):
+        rest = [name for name in PROCESSES if name not in (first, second)]
+        for others in itertools.permutations(rest):
+            self.kill_in_order(first, second, *others)
+        self.assert_nothing_left()
+
+    def one_dies(self, name, code, text):
+        """Just one of them, and the others notice."""
+        client = self.client('sh', '-c', 'echo ready; setsid sleep 1000 & exec sleep 1000')
+        self.assertEqual(self.line(client), 'ready')
+        os.kill(self.family_of_running(client)[name], signal.SIGKILL)
+        if code is None:  # the sandbox does without it, until its client goes
+            self.assertIsNone(client.poll())
+            client.terminate()
+        done = self.finish_any(client)
+        if code is not None:
+            self.assertEqual(done.code, code, done)
+            self.assertIn(text, done.err)
+        self.assert_nothing_left()
+
+    def finish_any(self, client):
+        out, err = client.communicate(timeout=yett.DEADLINE)
+        return yett.Result(client.returncode, out.decode(), err.decode())
+
+    def test_sandboxes_outlive_the_listener(self):
+        client = self.client('sh', '-c', 'echo ready; read line; echo "$line"; exit 7')
+        self.assertEqual(self.line(client), 'ready')
+        self.service.process.kill()
+        self.service.process.wait()
+        client.stdin.write(b'still there\n')
+        client.stdin.flush()
+        done = self.finish_any(client)
+        self.assertEqual((done.code, done.out.strip()), (7, 'still there'), done)
+        self.service.start()
+        self.assert_nothing_left()
+
+    def test_what_nobody_could_clean_up_goes_at_the_next_start(self):
+        client = self.client('sh', '-c', 'echo ready; exec sleep 1000')
+        self.assertEqual(self.line(client), 'ready')
+        pids = self.family_of_running(client)
+        for pid in (self.service.pid(), pids['monitor'], pids['supervisor']):
+            os.kill(pid, signal.SIGKILL)
+        self.service.process.wait()
+        self.finish_any(client)
+        left = [line for line in self.service.leftovers() if not line.startswith('process')]
+        self.assertTrue(left, 'nothing was left to clean up: this shows nothing')
+        self.service.start()
+        self.assert_nothing_left()
+
+
+class Spares(CrashCase):
+    """Supervisors are used again, and made ready for what the user will most likely want."""
+
+    spares = 2
+
+
+PROCESSES = ('client', 'monitor', 'decoder', 'supervisor', 'builder', 'inside')
+
+
+def record(case_class):
+    """The steps that the sandboxes of a class go through, in their order."""
+    class Recorder(case_class):
+        def runTest(self):
+            self.faults.set(recording=1)
+            for _ in range(2):  # the second one is made by who was there for the first one
+                self.wait_for_spares()
+                self.client('true').communicate()
+            self.wait_for_spares()
+            self.service.stop()
+            self.service.wait_no_leftovers()
+            self.service.start()
+            self.steps = list(dict.fromkeys(self.faults.log()))
+
+    case, result = Recorder(), unittest.TestResult()
     unittest.TestSuite([case]).run(result)
     if not result.wasSuccessful():
         raise RuntimeError('\n'.join(text for _, text in result.errors + result.failures))
     return case.steps
+
+
+def add_all_cases():
+    for case_class in (OneShot, Spares):
+        steps = record(case_class)
+        if len(steps) < 20:
+            raise RuntimeError('too few steps were reached: %s' % steps)
+        for victim in PROCESSES:
+            hostile.add_cases(case_class, 'death_of_%s_at' % victim, [(name, victim) for name in steps],
+                              lambda self, name, victim: self.die(name, victim))
+    hostile.add_cases(OneShot, 'failure_of', [(name,) for name in record(OneShot) if name not in NOT_FAILING],
+                      lambda self, name: self.fail_at(name))
+    hostile.add_cases(OneShot, 'orders_of_death', [('%s then %s' % pair, *pair)
+                                                   for pair in itertools.permutations(PROCESSES, 2)],
+                      lambda self, _, first, second: self.orders(first, second))
+    hostile.add_cases(OneShot, 'death_while_running_of', [
+        ('monitor', 125, 'yett: '), ('supervisor', 125, 'yett: '), ('inside', 125, 'yett: '),
+        ('decoder', None, ''), ('builder', None, '')],
+        lambda self, name, code, text: self.one_dies(name, code, text))
+
+
+if __name__ == '__main__':
+    if not yett.missing():
+        yett.DEADLINE = 15
+        add_all_cases()
+    yett.main()

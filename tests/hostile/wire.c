@@ -104,7 +104,8 @@ void wire_encode(struct wire *wire)
 void wire_set_body(struct wire *wire, const void *body, size_t length)
 {
 	assert_true(length <= sizeof wire_packet.body);
-	memcpy(wire_packet.body, body, length);
+	if (length)
+		memcpy(wire_packet.body, body, length);
 	wire_packet.body_length = length;
 	wire_packet.fd_count = 0;
 	wire_packet.envelope = (struct envelope){

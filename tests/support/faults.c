@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define NAME_SIZE 64
@@ -22,7 +23,7 @@ struct faults {
 	char name[NAME_SIZE]; /* "process:step" */
 	uint32_t action;
 	int32_t error;
-	atomic_uint armed, reached, go; /* armed: how many more times it may be reached until it counts; 0: never */
+	atomic_uint armed, reached, go; /* armed: 1 is the next time it is reached; reached: 1 at the step, 2 past it */
 	int32_t pid;
 	uint32_t is_recording;
 	atomic_uint log_count;
@@ -53,13 +54,33 @@ static void record(const char *name)
 		(void)snprintf(faults->log[at], NAME_SIZE, "%s", name);
 }
 
+/*
+ * The pid that the test knows this process by. It is looked up at the first step that a process reaches, while /proc is
+ * still the host's: in a pid namespace getpid(2) tells another.
+ */
+static pid_t outer_pid(void)
+{
+	static pid_t inner, outer;
+	char text[16];
+	ssize_t n;
+
+	if (inner == getpid())
+		return outer;
+	n = readlink("/proc/self", text, sizeof text - 1);
+	text[n > 0 ? n : 0] = '\0';
+	inner = getpid();
+	outer = (pid_t)strtol(text, NULL, 10);
+	return outer;
+}
+
 /* Until the test has done what it wants to. A stop signal would not do: PID 1 of a namespace cannot send itself one. */
 static void hold(void)
 {
-	faults->pid = getpid();
+	faults->pid = outer_pid();
 	atomic_store(&faults->reached, 1);
 	while (!atomic_load(&faults->go))
 		(void)poll(NULL, 0, 1);
+	atomic_store(&faults->reached, 2);
 }
 
 int setup_step_reached(const char *process, const char *step)
@@ -68,6 +89,7 @@ int setup_step_reached(const char *process, const char *step)
 
 	if (!faults)
 		return 0;
+	(void)outer_pid();
 	(void)snprintf(name, sizeof name, "%s:%s", process, step);
 	if (faults->is_recording)
 		record(name);

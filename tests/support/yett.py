@@ -85,6 +85,16 @@ def is_alive(pid):
     return not state.startswith(('Z', 'X'))
 
 
+def sockets_of(pid):
+    """The inodes of the sockets that a process holds."""
+    found = set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir('/proc/%d/fd' % pid):
+            with contextlib.suppress(OSError):
+                found.update(re.findall(r'socket:\[(\d+)\]', os.readlink('/proc/%d/fd/%s' % (pid, name))))
+    return found
+
+
 def children_of(pid):
     return [child for child in processes() if parent_of(child) == pid]
 
@@ -145,11 +155,10 @@ class User:
 
 
 class Root(User):
-    """root, as one more user."""
+    """root, as one more user, in a folder that is there."""
 
     def __init__(self, home):
         self.name, self.home, self.uid, self.gid, self.groups = 'root', home, 0, 0, []
-        self.mkdir('')
 
 
 def run_tool(*argv):
@@ -169,7 +178,7 @@ def remove_user(name):
     except KeyError:
         return
     kill_all(lambda: [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [str(uid)] and is_alive(pid)])
-    run_tool('userdel', name)
+    run_tool('userdel', '--force', name)  # a zombie of a child not yet waited for would keep it
 
 
 def kill_all(find):
@@ -296,9 +305,10 @@ class Service:
         argv += [self.helper, '--policy', self.policy]
         argv += ['--libexec', self.libexec] if self.libexec else []
         with open(self.log, 'ab') as log:
+            self.log_start = log.tell()
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/',
                                             env={**os.environ, **self.environment})
-        wait_until(lambda: os.path.exists(self.socket) or self.process.poll() is not None, 'the socket')
+        wait_until(lambda: self.sockets('00010000', '01') or self.process.poll() is not None, 'the socket')
         if self.process.poll() is not None:
             raise RuntimeError('the service ended: ' + read(self.log))
         os.chmod(self.socket, 0o666)
@@ -307,8 +317,15 @@ class Service:
         """The listener's: systemd-socket-activate has become it once somebody connected."""
         return self.process.pid
 
+    def wake(self):
+        """Has the helper started, as the first connection does, and waits until it is ready."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as caller:
+            caller.connect(self.socket)
+            wait_until(lambda: ': ready, ' in self.log_text()[self.log_start:], 'the helper')
+
     def reload(self):
         """Has the policy read anew, and waits until it was, or was not."""
+        self.wake()
         before = self.log_text()
         os.kill(self.pid(), signal.SIGHUP)
         wait_until(lambda: re.search('policy (loaded|was not loaded) anew', self.log_text()[len(before):]), 'reloading')
@@ -371,8 +388,9 @@ class Service:
 
     def leftovers(self):
         """What is there of sandboxes, as text lines. Monitors and decoders that wait for a connection are not."""
+        waiting = self.waiting_processes()
         found = ['process %d %s uid %s' % (pid, argv_of(pid), status_of(pid).get('Uid'))
-                 for pid in self.leftover_processes() if not self.is_of_service(pid)]
+                 for pid in self.leftover_processes() if pid not in waiting]
         for top in self.cgroup_tops():
             found += ['cgroup ' + path for path, _, _ in os.walk(top) if path != top]
         found += ['mount ' + line for line in read('/proc/self/mountinfo').splitlines()
@@ -383,16 +401,23 @@ class Service:
                           for name in os.listdir(os.path.join(self.runtime, directory))]
         return found
 
-    def is_of_service(self, pid):
-        """The listener, a monitor that waits, and their decoders: processes that serve no sandbox."""
+    def waiting_processes(self):
+        """The listener and the monitors that wait for a connection, with their decoders and other servants."""
         if self.process.poll() is not None:
-            return False
-        return pid == self.pid() or pid in self.idle_monitors() or parent_of(pid) in self.idle_monitors()
+            return set()
+        monitors = [pid for pid in children_of(self.pid())
+                    if any(argv_of(child)[:1] == ['yett-decoder'] for child in children_of(pid)) and
+                    not self.connections() & sockets_of(pid)]
+        return {self.pid(), *monitors, *(child for pid in monitors for child in children_of(pid))}
 
-    def idle_monitors(self):
-        """Children of the listener with a decoder for a child and no supervisor."""
-        return [pid for pid in children_of(self.pid())
-                if [argv_of(child)[0:1] for child in children_of(pid) if is_alive(child)] == [['yett-decoder']]]
+    def connections(self):
+        """The inodes of connected sockets that were accepted from the service's."""
+        return self.sockets('00000000', '03')
+
+    def sockets(self, flags, state):
+        """The inodes of sockets bound to the service's path; 00010000 is one that listens. proc_net(5)"""
+        rows = [row.split() for row in read('/proc/net/unix').splitlines()]
+        return {row[6] for row in rows if row[-1] == self.socket and (row[3], row[5]) == (flags, state)}
 
     def wait_no_leftovers(self):
         """Everything of past sandboxes is gone, or goes by itself; else what is left is told."""

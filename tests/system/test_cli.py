@@ -76,7 +76,7 @@ class ExitCodes(yett.Case):
         self.assertEqual(self.output('sh', '-c', 'echo $#', 'sh', *['x'] * 3000).strip(), '3000')
         done = self.sandbox('true', *['x' * 1000] * 100)
         self.assertEqual(done.code, 125, done)
-        self.assertIn('too l', done.err)
+        self.assertIn('larger than 64 KiB', done.err)
 
 
 class Streams(yett.Case):
@@ -123,7 +123,7 @@ class Streams(yett.Case):
 
     def test_output_that_nobody_reads_waits(self):
         process = self.start('sh', '-c', 'head -c 1000000 /dev/zero; echo end >&2')
-        self.assertEqual(len(process.stdout.read(10)), 10)
+        self.assertEqual(len(os.read(process.stdout.fileno(), 10)), 10)
         out, err = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(len(out), 999990)
         self.assertIn(b'end', err)
@@ -352,13 +352,16 @@ grant "narrow" {
         os.symlink('/usr', outer + '/dangling')
         for name in ('link/x', 'link', 'dangling/share'):
             with self.subTest(name=name):
-                self.assert_refused(self.sandbox('true', options=['--rw', outer + ':/o', '--ro', inner + ':/o/' + name]), 125,
+                self.assert_refused(self.sandbox('true', options=['--ro', outer + ':/o', '--ro', inner + ':/o/' + name]), 125,
                                     'symbolic link')
 
     def test_a_path_that_the_caller_may_not_open(self):
         closed = self.folder('closed', self.bob, mode=0o700)
-        self.assert_refused(self.sandbox('true', options=['--ro', closed]), 125, closed)
-        self.assert_refused(self.sandbox('true', options=['--ro', '/root']), 125, '/root')
+        os.mkdir(closed + '/below')
+        self.assert_refused(self.sandbox('true', options=['--ro', closed + '/below']), 125, closed)
+        # the directory itself can be named by whoever reaches it, and is as closed inside
+        done = self.sandbox('ls', closed, options=['--ro', closed])
+        self.assertEqual((done.code, done.out), (2, ''), done)
 
     def test_ten_thousand_mounts(self):
         options = [word for i in range(10000) for word in ('--tmpfs', '/t%d' % i)]
@@ -369,7 +372,7 @@ grant "narrow" {
     def test_as_many_mounts_as_there_may_be(self):
         options = [word for i in range(124) for word in ('--ro', '/usr/share:/s%d' % i)]
         options += [word for i in range(32) for word in ('--tmpfs', '/t%d:64K' % i)]
-        self.assertEqual(self.shell('ls -d /s* /t* | wc -l', options=options).strip(), str(124 + 32 + 1))
+        self.assertEqual(self.shell('ls -d /s[0-9]* /t[0-9]* | wc -l', options=options).strip(), str(124 + 32))
 
     def test_an_unknown_profile_is_refused_with_the_grants_that_were_looked_at(self):
         done = self.sandbox('true', options=['-p', 'unknown'])
@@ -410,7 +413,6 @@ class DryRun(yett.Case):
         self.assert_refused(self.yett('run', '--dry-run', '--memory', '999G', '--', 'true'), 125, 'more than the 32G allowed')
 
     def test_without_a_service_a_user_can_plan_and_not_build(self):
-        env = {'YETT_SOCKET': '', 'YETT_HELPER': self.service.helper}
         user = self.alice
         argv = [self.service.yett, 'run', '--dry-run', '--', 'true']
         process = user.popen(argv, env={'YETT_HELPER': self.service.helper}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -422,7 +424,6 @@ class DryRun(yett.Case):
         out, err = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(process.returncode, 125, err)
         self.assertIn(b'root', err)
-        self.assertTrue(env)
 
 
 class Environment(yett.Case):

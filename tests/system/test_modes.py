@@ -1,0 +1,379 @@
+"""The ways to start the helper, the privilege of each of its processes, and lives that outlast the service."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import yett
+
+KILL, SETGID, SETUID, DAC_OVERRIDE = 5, 6, 7, 1
+NONE = set()
+
+# linux/capability.h, by the name that helper/privilege.c uses
+CAPABILITIES = {name: number for number, name in enumerate(
+    '''CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE
+    NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT
+    SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG
+    WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE'''.split())}
+
+
+def table(name):
+    """A table of helper/privilege.c as a set of numbers."""
+    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'privilege.c'))
+    body = re.search(r'static const int %s\[\] = \{(.*?)\};' % name, text, re.S).group(1)
+    return {CAPABILITIES[word] for word in re.findall(r'^\s*CAP_(\w+)', body, re.M)}
+
+
+def sets_of(pid):
+    status = yett.status_of(pid)
+    return tuple(yett.capability_names(status[name]) for name in ('CapEff', 'CapPrm', 'CapBnd', 'CapInh', 'CapAmb'))
+
+
+class Roles(yett.Case):
+    """Each process has what helper/privilege.c says, and no more."""
+
+    spares = 0
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service_options = {'spares': cls.spares}
+        super().setUpClass()
+
+    def setUp(self):
+        self.build, self.supervise = table('build'), table('supervise')
+        self.assertIn(CAPABILITIES['SYS_ADMIN'], self.build)
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.assertEqual(self.line(process), 'up')
+        self.client = process
+        self.command = self.outside(process)[0]
+        self.init = yett.parent_of(self.command)
+        self.supervisor = yett.parent_of(self.init)
+        self.monitor = next(pid for pid in yett.children_of(self.service.pid())
+                            if self.service.connections() & yett.sockets_of(pid))
+        self.decoder = next(pid for pid in yett.children_of(self.monitor) if yett.argv_of(pid)[:1] == ['yett-decoder'])
+
+    def assert_undumpable(self, pid, root=0):
+        """Its /proc files belong to root of its user namespace, whoever it runs as. proc(5)"""
+        found = os.stat('/proc/%d/environ' % pid)
+        self.assertEqual((found.st_uid, found.st_gid), (root, root))
+
+    def test_listener_and_monitor_have_nothing_effective(self):
+        for pid in (self.service.pid(), self.monitor):
+            effective, permitted, bounding, inheritable, ambient = sets_of(pid)
+            self.assertEqual((effective, inheritable, ambient), (NONE, NONE, NONE))
+            self.assertEqual((permitted, bounding), (self.build, self.build))
+
+    def test_a_supervisor_can_do_only_what_ending_takes(self):
+        effective, permitted, bounding, inheritable, ambient = sets_of(self.supervisor)
+        self.assertEqual((effective, inheritable, ambient), (self.supervise, NONE, NONE))
+        if self.spares:  # it is used again for another sandbox, and keeps the rest in reserve
+            self.assertEqual((permitted, bounding), (self.build, self.build))
+        else:
+            self.assertEqual((permitted, bounding), (self.supervise, self.supervise))
+
+    def test_no_helper_process_holds_more_than_building_takes(self):
+        for pid in self.service.leftover_processes() + [self.service.pid()]:
+            effective, permitted, bounding, inheritable, ambient = sets_of(pid)
+            with self.subTest(argv=yett.argv_of(pid)[:1], pid=pid):
+                self.assertLessEqual(effective | permitted | bounding, self.build)
+                self.assertEqual((inheritable - {KILL, SETGID, SETUID}, ambient - {KILL, SETGID, SETUID}), (NONE, NONE))
+
+    def test_init_has_three_capabilities_in_the_sandboxs_user_namespace(self):
+        effective, permitted, bounding, _, ambient = sets_of(self.init)
+        self.assertEqual((effective, permitted, bounding), ({KILL, SETGID, SETUID}, {KILL, SETGID, SETUID}, NONE))
+        self.assertLessEqual(ambient, {KILL, SETGID, SETUID})
+        status = yett.status_of(self.init)
+        self.assertEqual((status['NoNewPrivs'], status['Seccomp']), ('1', '2'))
+        self.assertTrue(all(self.service.owns_uid(int(uid)) for uid in status['Uid'].split()))
+        self.assertNotEqual(os.readlink('/proc/%d/ns/user' % self.init), os.readlink('/proc/self/ns/user'))
+
+    def test_the_command_has_nothing(self):
+        self.assertEqual(sets_of(self.command), (NONE,) * 5)
+
+    def test_every_namespace_is_the_sandboxs_own(self):
+        for name in ('user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'):
+            with self.subTest(namespace=name):
+                own = os.readlink('/proc/%d/ns/%s' % (self.command, name))
+                self.assertNotEqual(own, os.readlink('/proc/self/ns/' + name))
+                self.assertEqual(own, os.readlink('/proc/%d/ns/%s' % (self.init, name)))
+
+    def test_the_decoder_has_nothing_at_all(self):
+        status = yett.status_of(self.decoder)
+        uid = str(self.service.ids_first + 1)
+        self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
+        self.assertEqual(sets_of(self.decoder), (NONE,) * 5)
+        self.assertEqual(status['NoNewPrivs'], '1')
+        self.assertIn(status['Seccomp'], ('1', '2'))
+        links = {name: os.readlink('/proc/%d/fd/%s' % (self.decoder, name)) for name in os.listdir('/proc/%d/fd' % self.decoder)}
+        self.assertEqual(list(links), ['0'])
+        self.assertTrue(links['0'].startswith('socket:'), links)
+        self.assertEqual(os.listdir('/proc/%d/root' % self.decoder), [])
+        limits = yett.read('/proc/%d/limits' % self.decoder)
+        for limit in ('Max open files', 'Max processes', 'Max file size'):
+            self.assertRegex(limits, limit + r' +0 +0')
+        self.assert_undumpable(self.decoder)
+
+    def test_all_of_the_helper_is_undumpable(self):
+        for pid in (self.service.pid(), self.monitor, self.decoder, self.supervisor):
+            self.assert_undumpable(pid)
+        self.assert_undumpable(self.init, self.service.ids_first)
+        # as a command of the payload's, for comparison, is its own
+        self.assertEqual(os.stat('/proc/%d/environ' % self.command).st_uid, self.private_uid(self.client))
+
+    def test_only_the_client_holds_the_client_end_of_the_channel(self):
+        # when it closes, init must see it: so none of the helper may have kept a copy
+        self.client.kill()
+        self.client.wait()
+        yett.wait_until(lambda: not yett.is_alive(self.init), 'the end of init')
+
+    def test_the_helper_takes_no_descriptor_of_the_client(self):
+        names = [os.readlink('/proc/%d/fd/%s' % (self.supervisor, name)) for name in os.listdir('/proc/%d/fd' % self.supervisor)]
+        self.assertEqual([name for name in names if name.startswith('pipe:')], [], names)
+
+    def test_the_service_has_no_environment_of_the_client(self):
+        self.assertNotIn('YETT_SOCKET', yett.read('/proc/%d/environ' % self.supervisor))
+
+
+class KeptRoles(Roles):
+    """The same where supervisors are prepared and used again."""
+
+    spares = 2
+
+    def setUp(self):
+        super().setUp()
+        if yett.parent_of(self.supervisor) == self.service.pid():  # the listener prepared it
+            return
+        self.client.communicate(b'\n')  # a monitor made this one, as none was prepared yet
+        yett.wait_until(self.is_prepared, 'a supervisor that is prepared')
+        super().setUp()
+        self.assertEqual(yett.parent_of(self.supervisor), self.service.pid())
+
+    def is_prepared(self):
+        """Whether there are as many as there may be: each is a child of the listener and holds a range."""
+        held = os.listdir(os.path.join(self.service.runtime, 'ids'))
+        return len(held) >= self.spares
+
+
+class Spares(yett.Case):
+    """What is prepared for the next sandbox is as clean as a new one, and goes with the service."""
+
+    service_options = {'spares': 3}
+
+    def test_many_in_a_row_are_each_new(self):
+        seen = set()
+        for i in range(20):
+            out = self.shell('ls -A /tmp ~ /dev/shm /run/lock | grep -c left; touch /tmp/left ~/left /dev/shm/left /run/lock/left; '
+                             'echo $$; cat /proc/sys/kernel/random/boot_id >/dev/null; ps -e | wc -l',
+                             options=['-p', 'build' if i % 3 else 'default', '--memory', '%dM' % (64 + i)])
+            seen.add(out)
+        self.assertEqual(len(seen), 1, seen)
+        self.assertTrue(seen.pop().startswith('0\n'))
+
+    def test_private_ids_are_not_used_again_soon(self):
+        uids = []
+        for _ in range(20):
+            process = self.start('sh', '-c', 'echo up; read x')
+            self.line(process)
+            uids.append(self.private_uid(process))
+            process.communicate(b'\n')
+        self.assertEqual(len(set(uids)), 20, uids)
+
+    def test_two_users_do_not_get_each_others(self):
+        for _ in range(4):
+            self.assertEqual(self.shell('id -u; echo ~; id -G').split(),
+                             [str(self.alice.uid), self.alice.home, str(self.alice.gid)])
+            self.assertEqual(self.shell('id -u; echo ~; id -G', user=self.bob).split(),
+                             [str(self.bob.uid), self.bob.home, str(self.bob.gid)])
+            self.assertIn('4747', self.output('id', '-G', groups=[self.alice.gid, 4747]).split())
+
+    def test_at_once(self):
+        held = [self.start('sh', '-c', 'echo up; read x; echo $x', user=(self.alice, self.bob)[i % 2]) for i in range(12)]
+        self.assertEqual([self.line(process) for process in held], ['up'] * 12)
+        self.assertEqual(len({self.private_uid(process) for process in held}), 12)
+        for i, process in enumerate(held):
+            self.assertEqual(process.communicate(b'%d\n' % i, timeout=yett.DEADLINE)[0], b'%d\n' % i)
+
+
+class Service(yett.Case):
+    def test_a_sandbox_outlives_the_listener_and_a_new_one_serves_beside_it(self):
+        directory = self.folder('outlive')
+        process = self.start('sh', '-c', 'echo up; read x; echo $x >file; cat file; exit 6', options=['--rw', directory, '-C', directory])
+        self.line(process)
+        self.service.stop()
+        self.assertIsNone(process.poll())
+        self.service.start()
+        self.output('true')
+        self.assertEqual(process.communicate(b'alive\n', timeout=yett.DEADLINE)[0], b'alive\n')
+        self.assertEqual(process.returncode, 6)
+        self.service.wait_no_leftovers()
+
+    def test_a_sandbox_outlives_a_listener_that_was_killed(self):
+        process = self.start('sh', '-c', 'echo up; read x; echo $x')
+        self.line(process)
+        self.service.process.kill()
+        self.service.process.wait()
+        self.service.start()
+        self.output('true')
+        self.assertEqual(process.communicate(b'alive\n', timeout=yett.DEADLINE)[0], b'alive\n')
+        self.service.wait_no_leftovers()
+
+    def test_nothing_is_left_after_many_of_all_kinds(self):
+        directory = self.folder('kinds')
+        for argv, options in ((['true'], []), (['false'], []), (['no-such'], []), (['sleep', '1000'], ['--timeout', '50ms']),
+                              (['sh', '-c', 'kill -9 $$'], []), (['sh', '-c', 'setsid sleep 1000 & exit'], []),
+                              (['true'], ['--ro', directory, '--tmpfs', '/x']), (['true'], ['--ro', directory + ':/proc']),
+                              (['true'], ['-p', 'none']), (['true'], ['--ro', directory + ':/a', '--ro', directory + ':/a/none']),
+                              (['python3', '-c', 'x = bytearray(1 << 30)'], ['--memory', '32M'])):
+            self.sandbox(*argv, options=options)
+        self.service.wait_no_leftovers()
+        self.assertEqual(os.listdir(directory), [])
+
+    def test_the_log_tells_each_sandbox_and_each_refusal_in_a_line(self):
+        self.sandbox('true')
+        self.sandbox('true', options=['-p', 'none'])
+        log = self.service.log_text()
+        self.assertRegex(log, r'uid=%d pid=\d+ sandbox=[0-9a-f]{16} profile=default private_uid=\d+ created' % self.alice.uid)
+        self.assertRegex(log, r"uid=%d pid=\d+ refused: no grant gives the profile 'none'" % self.alice.uid)
+
+
+class PerConnection(yett.Case):
+    """systemd's Accept=yes: each connection has a helper of its own."""
+
+    service_options = {'accept': True}
+
+    def test_it_runs_commands(self):
+        self.assertEqual(self.output('echo', 'one'), 'one\n')
+        self.assertEqual(self.sandbox('sh', '-c', 'exit 3', user=self.bob).code, 3)
+
+    def test_privilege_is_the_same(self):
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.line(process)
+        command = self.outside(process)[0]
+        init = yett.parent_of(command)
+        supervisor = yett.parent_of(init)
+        monitor = yett.parent_of(supervisor)
+        self.assertEqual(sets_of(command), (NONE,) * 5)
+        self.assertEqual(sets_of(init)[0], {KILL, SETGID, SETUID})
+        self.assertEqual(sets_of(supervisor)[0:3], (table('supervise'),) * 3)
+        self.assertEqual(sets_of(monitor)[0:3], (NONE, table('build'), table('build')))
+
+    def test_nothing_is_left_after_each(self):
+        for _ in range(3):
+            self.sandbox('true')
+        self.wait_gone()
+
+    def test_nothing_is_left_after_a_killed_client(self):
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.line(process)
+        process.kill()
+        process.wait()
+        self.wait_gone()
+
+    def wait_gone(self):
+        yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+
+class Personal(yett.Case):
+    """No service: libyett executes the helper, here as root. A script stands for it, to give it a policy of its own."""
+
+    service_options = {'spares': 0}
+
+    def setUp(self):
+        self.root = yett.Root(self.service.folder + '/root')
+        os.makedirs(self.root.home, exist_ok=True)
+        self.script = self.service.folder + '/yett-helper'
+        yett.write(self.script, '#!/bin/sh\nexec %s --policy %s "$@"\n' % (self.service.helper, self.service.policy), 0o755)
+        # the key of root is where the user database says: it is made there, and taken away again if it was not there
+        self.keys = os.path.join(yett.pwd.getpwuid(0).pw_dir, '.config/yett')
+        if not os.path.exists(self.keys):
+            self.addCleanup(shutil.rmtree, self.keys, ignore_errors=True)
+
+    def run_personal(self, *argv, options=(), helper=None, **more):
+        environment = {'HOME': self.root.home, 'YETT_HELPER': helper or self.script, 'PATH': os.environ['PATH']}
+        return subprocess.run([self.service.yett, 'run', *options, '--', *argv], env=environment, capture_output=True, text=True,
+                              timeout=yett.DEADLINE, cwd='/', **more)
+
+    def test_as_root_it_does_everything(self):
+        done = self.run_personal('sh', '-c', 'id -u; grep CapBnd /proc/self/status; hostname')
+        self.assertEqual((done.returncode, done.stdout.split()), (0, ['0', 'CapBnd:', '0000000000000000', 'sandbox']), done)
+        self.assertEqual(self.run_personal('sh', '-c', 'exit 9').returncode, 9)
+        yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+    def test_root_inside_is_a_private_uid_outside(self):
+        secret = self.service.folder + '/secret'
+        yett.write(secret, 'x', 0o600)
+        done = self.run_personal('sh', '-c', 'cat %s; touch %s/made; id -u' % (secret, self.service.folder),
+                                 options=['--rw', self.service.folder])
+        self.assertEqual(done.stdout, 'x0\n', done)  # they are root's own files, and it was asked to share them
+        self.assertEqual(os.stat(self.service.folder + '/made').st_uid, 0)
+        os.chown(secret, self.alice.uid, self.alice.gid)
+        # what root may read of others by its capabilities only, it may not without them
+        done = self.run_personal('cat', secret, options=['--ro', self.service.folder])
+        self.assertEqual((done.returncode, done.stdout), (1, ''), done)
+
+    def test_limits_bite(self):
+        done = self.run_personal('python3', '-c', 'x = bytearray(1 << 30)', options=['--memory', '32M'])
+        self.assertEqual(done.returncode, 137, done)
+        self.assertIn('memory limit reached', done.stderr)
+
+    def test_a_helper_that_others_could_have_changed_is_not_executed(self):
+        copy = self.alice.write('yett-helper', '#!/bin/sh\ntouch /tmp/yett-test-must-not-run\n', mode=0o755)
+        done = self.run_personal('true', helper=copy)
+        self.assertEqual(done.returncode, 125, done)
+        self.assertIn('others could have changed', done.stderr)
+        os.chmod(self.script, 0o775)
+        self.addCleanup(os.chmod, self.script, 0o755)
+        self.assertEqual(self.run_personal('true').returncode, 125)
+        self.assertFalse(os.path.exists('/tmp/yett-test-must-not-run'))
+        self.assertEqual(self.run_personal('true', helper='/no/such/helper').returncode, 125)
+        self.assertEqual(self.run_personal('true', helper='relative/helper').returncode, 125)
+
+    def test_a_helper_that_is_killed_ends_the_sandbox_and_is_told(self):
+        environment = {'HOME': self.root.home, 'YETT_HELPER': self.script, 'PATH': os.environ['PATH']}
+        with subprocess.Popen([self.service.yett, 'run', '--', 'sh', '-c', 'echo up; read x'], env=environment, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd='/') as process:
+            self.assertEqual(yett.line_of(process.stdout), 'up')
+            helper = next(pid for pid in yett.children_of(process.pid) if yett.is_alive(pid))
+            os.kill(helper, signal.SIGKILL)
+            err = process.stderr.read()  # its input stays open: it does not end by that
+            self.assertEqual(process.wait(yett.DEADLINE), 125, err)
+            self.assertIn(b'ended', err)
+        self.assertEqual(self.run_personal('true').returncode, 0)
+        yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+
+class Doctor(yett.Case):
+    def test_it_says_that_all_works_where_it_does(self):
+        done = self.yett('doctor')
+        self.assertEqual(done.code, 0, done)
+        rows = {line[9:25].strip(): line[:8].strip() for line in done.out.splitlines() if not line.startswith(' ')}
+        for name in ('kernel', 'user namespaces', 'cgroups', 'seccomp', 'private ids', 'key', 'start', 'trial'):
+            self.assertIn(name, rows, done)
+        self.assertEqual((rows['start'], rows['trial'], rows['key']), ('ok', 'ok', 'ok'))
+        self.assertIn('the service answers', done.out)
+        self.assertIn('yett run will work.', done.out)
+
+    def test_without_a_key_it_does_not_make_one(self):
+        shutil.rmtree(self.bob.home + '/.config')
+        done = self.yett('doctor', user=self.bob)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('the first yett run makes one', done.out)
+        self.assertFalse(os.path.exists(self.bob.home + '/.config'))
+
+    def test_it_says_what_is_missing_and_the_mend(self):
+        done = self.yett('doctor', '--socket', '/no/such/socket')
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('yett run will not work.', done.out)
+        self.assertIn('mend:', done.out)
+        self.assertIn('start the service', done.out)
+
+    def test_a_user_without_a_service_can_only_plan(self):
+        with self.alice.popen([self.service.yett, 'doctor'], env={'YETT_HELPER': self.service.helper}, stdout=subprocess.PIPE) as process:
+            out = process.communicate(timeout=yett.DEADLINE)[0].decode()
+        self.assertEqual(process.returncode, 1, out)
+        self.assertIn('it can plan (--dry-run) but not build', out)
+
+
+if __name__ == '__main__':
+    yett.main()

@@ -1,0 +1,484 @@
+"""The policy in the hands of its administrator: profiles, grants, keys, checking, and loading anew."""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+
+import yett
+
+PROFILES = '''
+profile "child" {
+  extends = "default"
+  environment += {"CHILD=1"}
+  hostname = "child"
+}
+profile "grandchild" {
+  extends = "child"
+  umask = 077
+}
+profile "shares" {
+  extends = "default"
+  share_ro = {"/usr/share/doc:/manuals"}
+  share_rw = {"%(shared)s:/common"}
+}
+profile "fake-root" {
+  extends = "default"
+  identity = root
+}
+profile "as-caller" {
+  extends = "default"
+  identity = caller
+}
+profile "capable" {
+  extends = "default"
+  capabilities = {"net_bind_service"}
+}
+profile "device" {
+  extends = "default"
+  devices = {"/dev/loop-control"}
+}
+profile "denying" {
+  extends = "default"
+  syscalls_deny = {"mkdir", "mkdirat"}
+}
+profile "allowing" {
+  extends = "default"
+  syscalls_allow = {"userfaultfd"}
+}
+grant "plain" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"child", "grandchild", "shares", "denying", "allowing"}
+}
+grant "alices" {
+  users = {"%(alice)s"}
+  user_keys = true
+  profiles = {"fake-root", "as-caller", "capable", "device"}
+  identity_root = true
+  identity_caller = true
+  capabilities = {"net_bind_service"}
+  devices = {"/dev/loop-control"}
+  share_rw = {"*"}
+}
+grant "others" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"fake-root", "as-caller", "capable", "device"}
+}
+'''
+
+
+class Profiles(yett.Case):
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.common = tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib')  # nobody else can rename what is there
+        cls.addClassCleanup(shutil.rmtree, cls.common)
+        cls.service_options = {'after': PROFILES % {'shared': cls.common, 'alice': run.user(1).name}}
+        super().setUpClass()
+
+    def test_a_profile_has_what_it_extends_and_what_it_says_itself(self):
+        self.assertEqual(self.shell('hostname; echo $CHILD $LANG', options=['-p', 'child']).split(), ['child', '1', 'C.UTF-8'])
+        self.assertEqual(self.shell('hostname; umask', options=['-p', 'grandchild']).split(), ['child', '0077'])
+        self.assertEqual(self.shell('hostname; umask').split(), ['sandbox', '0022'])
+
+    def test_the_shipped_profiles_are_what_they_say(self):
+        limits = {}
+        for profile in ('default', 'build', 'strict'):
+            told = json.loads(self.output('true', options=['-p', profile, '--json', '-']))
+            limits[profile] = told['sandbox']['limits']
+        self.assertEqual(limits, {
+            'default': {'memory_bytes': 2 << 30, 'cpu_millis': 0, 'pids': 512, 'files': 4096},
+            'build': {'memory_bytes': 8 << 30, 'cpu_millis': 0, 'pids': 4096, 'files': 65536},
+            'strict': {'memory_bytes': 512 << 20, 'cpu_millis': 1000, 'pids': 64, 'files': 256}})
+
+    def test_strict_has_fewer_system_calls(self):
+        # shmget, inotify_init1, ptrace(TRACEME): queues, watches and debuggers are for others
+        probe = ('import ctypes, errno, sys\nl = ctypes.CDLL(None, use_errno=True)\nfor n in (29, 294, 101):\n'
+                 '  print("done" if l.syscall(n, 0, 4096, 0o1600) >= 0 else errno.errorcode[ctypes.get_errno()])')
+        self.assertEqual(self.python(probe).split()[0], 'done')
+        self.assertEqual(self.python(probe, options=['-p', 'strict']).split(), ['ENOSYS'] * 3)
+
+    def test_shares_of_the_profile(self):
+        os.chmod(self.common, 0o1777)
+        self.assertTrue(self.output('ls', '/manuals', options=['-p', 'shares']).strip())
+        self.output('sh', '-c', 'echo alice >/common/from-alice', options=['-p', 'shares'])
+        self.assertEqual(self.output('cat', '/common/from-alice', options=['-p', 'shares'], user=self.bob), 'alice\n')
+        self.assertEqual(os.stat(self.common + '/from-alice').st_uid, self.alice.uid)
+        self.assertNotEqual(self.sandbox('rm', '-f', '/common/from-alice', options=['-p', 'shares'], user=self.bob).code, 0)
+        self.assertNotEqual(self.sandbox('touch', '/manuals/x', options=['-p', 'shares']).code, 0)
+
+    def test_denied_and_allowed_calls(self):
+        self.assertEqual(self.sandbox('mkdir', '/tmp/x').code, 0)
+        done = self.sandbox('mkdir', '/tmp/x', options=['-p', 'denying'])
+        self.assertIn('Operation not permitted', done.err)
+        # userfaultfd of a kind that the kernel lets everybody have
+        probe = ('import ctypes, errno; l = ctypes.CDLL(None, use_errno=True); '
+                 'print("done" if l.syscall(323, 1) >= 0 else errno.errorcode[ctypes.get_errno()])')
+        self.assertEqual(self.service.run(self.alice, '/usr/bin/python3', '-c', probe).out.strip(), 'done')
+        self.assertEqual(self.python(probe).strip(), 'EPERM')
+        self.assertEqual(self.python(probe, options=['-p', 'allowing']).strip(), 'done')
+
+    def test_what_needs_a_grant_of_its_own(self):
+        for profile, what in (('fake-root', 'identity root'), ('as-caller', 'identity caller'),
+                              ('capable', 'capability net_bind_service'), ('device', 'device /dev/loop-control')):
+            with self.subTest(profile=profile):
+                self.assert_refused(self.sandbox('true', options=['-p', profile], user=self.bob), 125, what,
+                                    "grant 'others' (%s:%d)" % (self.service.policy, self.service.line('grant "others"')),
+                                    '%s:%d' % (self.service.policy, self.service.line('profile "%s"' % profile)))
+
+    def test_root_inside_is_nobody_to_other_peoples_files(self):
+        directory = self.folder('rooted')
+        self.bob.write(os.path.join(directory, 'bobs'), 'secret', mode=0o600)
+        options = ['-p', 'fake-root', '--rw', directory, '-C', directory]
+        self.assertEqual(self.shell('id -u; id -g; whoami; touch made; stat -c %u made', options=options).split(),
+                         ['0', '0', 'root', '0'])
+        self.assertEqual(os.stat(directory + '/made').st_uid, self.alice.uid)
+        done = self.sandbox('sh', '-c', 'cat bobs; chown 0 bobs; chmod 777 bobs', options=options)
+        self.assertNotIn('secret', done.out)
+        self.assertEqual(os.stat(directory + '/bobs').st_uid, self.bob.uid)
+        self.assertNotEqual(self.sandbox('mount', '-t', 'tmpfs', 'x', '/mnt', options=['-p', 'fake-root']).code, 0)
+
+    def test_identity_caller_has_no_private_uid_and_no_privilege(self):
+        told = json.loads(self.output('true', options=['-p', 'as-caller', '--json', '-']))
+        self.assertEqual(told['sandbox']['private_uid'], self.alice.uid)
+        self.assertIn('CapBnd:\t0000000000000000', self.output('cat', '/proc/self/status', options=['-p', 'as-caller']))
+
+    def test_a_capability_that_is_given(self):
+        probe = 'import socket\ntry:\n  socket.create_server(("127.0.0.1", 80)); print("bound")\nexcept OSError as e: print(e.errno)'
+        with_it = self.python('import re; print(re.search("CapEff:\\t(.*)", open("/proc/self/status").read())[1])', options=['-p', 'capable'])
+        self.assertEqual(int(with_it, 16), 1 << 10)
+        self.assertIn(self.python(probe).strip(), ('13', 'bound'))  # a sysctl of the new network namespace decides
+
+    def test_a_device_that_is_given(self):
+        if not os.path.exists('/dev/loop-control'):
+            self.skipTest('the host has no /dev/loop-control')
+        self.assertEqual(self.shell('ls /dev/loop-control', options=['-p', 'device']).strip(), '/dev/loop-control')
+        self.assertNotEqual(self.sandbox('ls', '/dev/loop-control').code, 0)
+
+
+class Grants(yett.Case):
+    """The first grant that fits decides."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.service_options = {'shipped': False, 'before': '''
+profile "default" {
+  system = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+  memory = 100M
+}
+grant "first" {
+  users = {"%(alice)s"}
+  user_keys = true
+  profiles = {"default"}
+  max_memory = 50M
+}
+grant "second" {
+  users = {"%(alice)s"}
+  user_keys = true
+  profiles = {"*"}
+  max_memory = 80M
+}
+grant "group" {
+  groups = {"%(gid)d"}
+  user_keys = true
+  profiles = {"default"}
+  max_memory = 30M
+}
+''' % {'alice': run.user(1).name, 'gid': 4545}}
+        super().setUpClass()
+
+    @classmethod
+    def set_up_user(cls, user):
+        cls.service.enter_key(user)
+
+    def memory(self, **more):
+        return json.loads(self.output('true', options=['--json', '-'], **more))['sandbox']['limits']['memory_bytes'] >> 20
+
+    def test_the_first_that_fits_decides(self):
+        self.assertEqual(self.memory(), 50)
+        self.assert_refused(self.sandbox('true', options=['--memory', '60M']), 125, "grant 'first'")
+
+    def test_by_group(self):
+        self.assertEqual(self.memory(user=self.bob, groups=[self.bob.gid, 4545]), 30)
+
+    def test_who_has_none_is_told_so(self):
+        # first it is the key that is asked for: where no grant is for a user, none lets it bring its own
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'the key is not enrolled')
+        shutil.copy(self.bob.home + '/.config/yett/id_ed25519.pub', self.service.keys + '/bobs.pub')
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'no grant of the policy is for uid %d' % self.bob.uid)
+
+
+class Keys(yett.Case):
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.service_options = {'before': '''
+grant "no-user-keys" {
+  users = {"%s"}
+  user_keys = false
+  profiles = {"default"}
+}
+grant "by-name" {
+  users = {"*"}
+  keys = {"special"}
+  profiles = {"strict"}
+}
+''' % run.user(2).name, 'shipped': True}
+        super().setUpClass()
+
+    @classmethod
+    def set_up_user(cls, user):
+        pass
+
+    def setUp(self):
+        for user in (self.alice, self.bob):
+            user.make_home()
+        for name in os.listdir(self.service.keys):
+            os.unlink(os.path.join(self.service.keys, name))
+
+    def enroll(self, name, path):
+        return self.service.run(yett.Root(self.service.folder), self.service.yett, 'enroll', '--keys-dir', self.service.keys,
+                                name, path)
+
+    def test_the_first_run_makes_a_key_enrolls_it_and_says_so_once(self):
+        done = self.sandbox('echo', 'ran')
+        self.assertEqual((done.code, done.out), (0, 'ran\n'), done)
+        told = [line for line in done.err.splitlines() if 'made the key' in line]
+        self.assertEqual(told, ['yett: made the key %s/.config/yett/id_ed25519 and enrolled it in authorized_keys beside it'
+                                % self.alice.home])
+        self.assertNotIn('made the key', self.sandbox('true').err)
+        folder = self.alice.home + '/.config/yett/'
+        modes = {name: os.stat(folder + name).st_mode & 0o777 for name in os.listdir(folder)}
+        self.assertEqual(modes.pop('id_ed25519'), 0o600)
+        self.assertFalse(any(mode & 0o022 for mode in modes.values()), modes)
+
+    def test_where_user_keys_do_not_count_the_administrator_enrolls(self):
+        strict = ['-p', 'default']
+        done = self.service.run(self.bob, self.service.yett, 'keygen')
+        self.assertEqual(done.code, 0, done)
+        refused = self.run_as_bob_alone(strict)
+        self.assert_refused(refused, 125, 'key')
+        self.assertEqual(self.enroll('bobs', self.bob.home + '/.config/yett/id_ed25519.pub').code, 0)
+        self.assertEqual(self.run_as_bob_alone(strict).code, 0)
+
+    def run_as_bob_alone(self, options):
+        """By a policy without the grant for everyone, who may use keys of their own."""
+        text = yett.read(self.service.policy)
+        if 'grant "everyone"' in text and 'users = {"nobody"}' not in text:
+            yett.write(self.service.policy, text.replace('users = {"*"}                     #', 'users = {"nobody"}                #'))
+            self.addCleanup(self.restore_policy)
+            self.service.reload()
+        return self.sandbox('true', user=self.bob, options=options)
+
+    def restore_policy(self):
+        self.service.write_policy()
+        self.service.reload()
+
+    def test_a_grant_for_a_key_by_its_name(self):
+        self.service.run(self.alice, self.service.yett, 'keygen')
+        public = self.alice.home + '/.config/yett/id_ed25519.pub'
+        text = yett.read(self.service.policy)
+        yett.write(self.service.policy, text.replace('profiles = {"default", "build", "strict"}', 'profiles = {"default", "build"}'))
+        self.addCleanup(self.restore_policy)
+        self.service.reload()
+        self.assertEqual(self.enroll('other', public).code, 0)
+        self.assert_refused(self.sandbox('true', options=['-p', 'strict']), 125)
+        os.unlink(self.service.keys + '/other.pub')
+        self.assertEqual(self.enroll('special', public).code, 0)
+        self.assertEqual(self.sandbox('true', options=['-p', 'strict']).code, 0)
+
+    def test_a_key_file_that_others_can_read_or_write_is_not_used(self):
+        self.sandbox('true')
+        path = self.alice.home + '/.config/yett/id_ed25519'
+        for mode in (0o620, 0o602, 0o640, 0o604):
+            with self.subTest(mode=oct(mode)):
+                os.chmod(path, mode)
+                self.assert_refused(self.sandbox('true'), 125, path)
+        os.chmod(path, 0o600)
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_a_key_file_of_somebody_else_or_of_another_kind_is_not_used(self):
+        self.sandbox('true')
+        path = self.alice.home + '/.config/yett/id_ed25519'
+        os.chown(path, self.bob.uid, self.bob.gid)
+        self.assertEqual(self.sandbox('true').code, 125)
+        os.unlink(path)
+        os.mkfifo(path, 0o600)
+        os.chown(path, self.alice.uid, self.alice.gid)
+        self.assertEqual(self.sandbox('true').code, 125)
+        os.unlink(path)
+        os.mkdir(path, 0o600)
+        self.assertEqual(self.sandbox('true').code, 125)
+
+    def test_authorized_keys_that_others_can_write_do_not_count(self):
+        self.sandbox('true')
+        folder = self.alice.home + '/.config/yett'
+        for path, mode, good in ((folder + '/authorized_keys', 0o666, 0o644), (folder, 0o777, 0o700)):
+            with self.subTest(path=path):
+                os.chmod(path, mode)
+                done = self.sandbox('true')
+                self.assertEqual(done.code, 125, done)
+                os.chmod(path, good)
+                self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_a_key_that_is_not_enrolled_is_refused(self):
+        self.sandbox('true')
+        yett.write(self.alice.home + '/.config/yett/authorized_keys', '# none\n')
+        done = self.sandbox('true', options=['--json', '-'])
+        self.assertEqual(done.code, 125)
+        told = json.loads(done.out)['error']
+        self.assertEqual((told['code'], told['reason']), ('bad-signature', 'unknown-key'))
+
+    def test_garbage_for_keys_harms_nobody(self):
+        self.sandbox('true')
+        path = self.alice.home + '/.config/yett/authorized_keys'
+        good = yett.read(path)
+        for garbage in ('\0' * 100, 'ed25519 notbase64\n', 'ssh-rsa AAAA x\n', 'x' * 20000, 'ed25519 ' + 'A' * 43 + '=\n'):
+            with self.subTest(garbage=garbage[:20]):
+                yett.write(path, garbage)
+                self.assertEqual(self.sandbox('true').code, 125)
+        yett.write(path, good)
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_keygen_overwrites_nothing(self):
+        self.sandbox('true')
+        path = self.alice.home + '/.config/yett/id_ed25519'
+        before = yett.read(path)
+        done = self.service.run(self.alice, self.service.yett, 'keygen')
+        self.assertEqual((done.code, yett.read(path)), (1, before))
+        self.assertIn(path, done.err)
+        self.assertEqual(self.service.run(self.alice, self.service.yett, 'keygen', self.alice.home + '/another').code, 0)
+        self.assertEqual(os.stat(self.alice.home + '/another').st_mode & 0o777, 0o600)
+
+    def test_enrolling_is_for_the_administrator(self):
+        self.sandbox('true')
+        public = self.alice.home + '/.config/yett/id_ed25519.pub'
+        done = self.service.run(self.alice, self.service.yett, 'enroll', '--keys-dir', self.service.keys, 'mine', public)
+        self.assertEqual(done.code, 1)
+        self.assertIn('administrator', done.err)
+        for name in ('../x', 'UPPER', '', '-x', 'a' * 65):
+            with self.subTest(name=name):
+                self.assertNotEqual(self.enroll(name, public).code, 0)
+        self.assertEqual(os.listdir(self.service.keys), [])
+        self.assertEqual(self.enroll('twice', public).code, 0)
+        self.assertEqual(self.enroll('twice', public).code, 1)
+        self.assertEqual(self.enroll('secret', public[:-4]).code, 1)
+
+
+class Check(yett.Case):
+    """yett policy check, by anybody; and a helper that does not start on what it refuses."""
+
+    def check(self, text, mode=0o644):
+        path = self.service.folder + '/checked.conf'
+        yett.write(path, text, mode)
+        return self.service.run(yett.Root(self.service.folder), self.service.yett, 'policy', 'check', path,
+                                env={'YETT_HELPER': self.service.helper}), path
+
+    def test_the_shipped_policy_is_right(self):
+        done, path = self.check(yett.read(os.path.join(yett.SOURCE, 'dist', 'yett.conf')))
+        self.assertEqual((done.code, done.out), (0, '%s: 3 profiles, 1 grants\n' % path), done)
+
+    def test_what_is_wrong_is_told_with_file_and_line(self):
+        base = 'profile "p" {\n  memory = 1G\n}\n'
+        for text, line, what in (
+                ('profile "p" {\n  memroy = 1G\n}\n', 2, 'memroy'),
+                ('profile "p" {\n  memory = much\n}\n', 2, 'much'),
+                ('profile "p" {\n  memory = 1G\n  memory = 2G\n}\n', 2, 'memory'),
+                ('profile "p" {\n  umask = 9\n}\n', 2, '9'),
+                ('profile "p" {\n  syscalls = all\n}\n', 2, 'all'),
+                ('profile "p" {\n  extends = "none"\n}\n', 2, 'none'),
+                ('profile "P" {\n}\n', 1, 'P'),
+                ('profile "p" {\n  private_home = perhaps\n}\n', 2, 'perhaps'),
+                ('profile "p" {\n  capabilities = {"everything"}\n}\n', 2, 'everything'),
+                ('profile "p" {\n  tmpfs = {"/proc/x"}\n}\n', 2, '/proc/x'),
+                ('profile "p" {\n  share_ro = {"/no/such/path"}\n}\n', 2, '/no/such/path'),
+                ('profile "p" {\n  share_rw = {"/tmp/x"}\n}\n', 2, '/tmp/x'),
+                ('profile "p" {\n  environment = {"NOVALUE"}\n}\n', 2, 'NOVALUE'),
+                ('profile "p" {\n  nice = 99\n}\n', 2, '99'),
+                (base + 'grant "g" {\n  profiles = {"p"}\n}\n', 4, 'g'),
+                (base + 'grant "g" {\n  users = {"*"}\n}\n', 4, 'g'),
+                (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n', 6, 'q'),
+                (base + 'grant "g" {\n  users = {"no-such-user"}\n  profiles = {"p"}\n}\n', 5, 'no-such-user'),
+                (base + 'helper {\n  ids_first = 1234567\n}\n', 5, 'ids_first'),
+                (base + 'helper {\n  ids_first = 0\n}\n', 5, '0'),
+                (base + 'surprise {\n}\n', 4, 'surprise'),
+                (base + 'profile "q" {\n  memory = 1G\n', 4, 'not closed')):
+            with self.subTest(text=text):
+                done, path = self.check(text)
+                self.assertEqual((done.code, done.out), (1, ''), done)
+                self.assertRegex(done.err, r'^%s:%d: .*%s' % (path, line, what), done)
+
+    def test_a_policy_that_others_can_write_is_refused(self):
+        for mode in (0o664, 0o646):
+            with self.subTest(mode=oct(mode)):
+                done, path = self.check(yett.read(self.service.policy), mode)
+                self.assertEqual(done.code, 1, done)
+                self.assertIn(path, done.err)
+
+    def test_a_policy_that_is_not_there(self):
+        for path in ('/etc/no-such-policy', '/no/such/policy'):
+            with self.subTest(path=path):
+                done = self.service.run(yett.Root(self.service.folder), self.service.yett, 'policy', 'check', path,
+                                        env={'YETT_HELPER': self.service.helper})
+                self.assertEqual((done.code, done.out), (1, ''), done)
+                self.assertIn('/no', done.err)
+
+    def test_a_helper_does_not_start_on_a_wrong_policy(self):
+        path = self.service.folder + '/wrong.conf'
+        yett.write(path, 'profile "p" {\n  memroy = 1G\n}\n')
+        ours = '\0yett-test-wrong-%d' % self.service.run_.place
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(ours)
+            listener.listen()
+            script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec %s --policy %s 3<&%d' % (self.service.helper, path, listener.fileno())
+            done = subprocess.run(['sh', '-c', script], pass_fds=[listener.fileno()], capture_output=True, text=True,
+                                  timeout=yett.DEADLINE)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(path + ':2: ', done.stderr)
+
+
+class Reload(yett.Case):
+    def setUp(self):
+        self.addCleanup(self.restore)
+
+    def restore(self):
+        self.service.write_policy(before='')
+        self.service.reload()
+
+    def test_a_good_policy_counts_from_then_on(self):
+        self.assertEqual(self.sandbox('true', options=['--memory', '1G']).code, 0)
+        self.service.write_policy(before='grant "new" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"default"}\n  max_memory = 64M\n}\n')
+        self.service.reload()
+        self.assert_refused(self.sandbox('true', options=['--memory', '1G']), 125, "grant 'new'")
+
+    def test_a_bad_policy_changes_nothing_and_is_told(self):
+        self.service.write_policy(before='grant "new" {\n  usres = {"*"}\n}\n')
+        line = self.service.line('usres')
+        self.service.reload()
+        self.assertIn('%s:%d' % (self.service.policy, line), self.service.log_text())
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_a_sandbox_that_lives_goes_on(self):
+        process = self.start('sh', '-c', 'echo up; read x; echo $x')
+        self.line(process)
+        self.service.write_policy(before='grant "none" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"strict"}\n}\n')
+        self.service.reload()
+        self.assertEqual(process.communicate(b'still\n', timeout=yett.DEADLINE)[0], b'still\n')
+        self.assertEqual(process.returncode, 0)
+
+    def test_fragments_count(self):
+        folder = self.service.folder + '/conf.d'
+        os.mkdir(folder)
+        self.addCleanup(shutil.rmtree, folder)
+        yett.write(folder + '/50-more.conf', 'profile "fragment" {\n  extends = "default"\n  hostname = "from-fragment"\n}\n'
+                   'grant "fragment" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"fragment"}\n}\n')
+        self.service.reload()
+        self.assertEqual(self.output('hostname', options=['-p', 'fragment']).strip(), 'from-fragment')
+
+
+if __name__ == '__main__':
+    yett.main()
