@@ -28,7 +28,7 @@ void log_line(enum log_level level, const char *format, ...)
 		used = (int)sizeof line - 2;
 	/* One write, so that lines of several processes do not mix; anything that could forge a line is replaced. */
 	for (int i = 0; i < used; i++)
-		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+		if ((unsigned char)line[i] < ' ' || (unsigned char)line[i] >= 0x7f)
 			line[i] = '?';
 	line[used] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)used + 1);

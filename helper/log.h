@@ -1,7 +1,7 @@
 /*
  * One line to standard error, which systemd takes to the journal: what the helper did for whom.
  *
- * Any role; needs no privilege. Control characters are replaced, so a peer can forge no line.
+ * Any role; needs no privilege. What is not printable ASCII is replaced, so a peer can forge no line.
  */
 #pragma once
 

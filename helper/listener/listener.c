@@ -18,7 +18,7 @@
 #include <time.h>
 
 #define CONNECTIONS_MAX 2048
-#define CONNECTIONS_PER_UID_MAX 512 /* root is not counted: it can do without us */
+#define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS 1000

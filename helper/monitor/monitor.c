@@ -302,6 +302,9 @@ static void handle_request(struct connection *c)
 
 static void reap(const struct supervisor *supervisor)
 {
+	/* Had its word not come through whole (no descriptor was left for the channel, say), it would wait for us, and we for it. */
+	if (supervisor->socket >= 0)
+		(void)shutdown(supervisor->socket, SHUT_RDWR);
 	if (supervisor->pid > 0)
 		(void)waitpid(supervisor->pid, NULL, 0);
 }
@@ -497,7 +500,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	/* Each supervisor takes the end of its socket as the end of its sandbox. */
 	(void)close(socket);
 	for (size_t i = 0; i < c.sandboxes_count; i++)
-		fd_close(c.sandboxes[i].supervisor.socket);
+		c.sandboxes[i].supervisor.socket = fd_close(c.sandboxes[i].supervisor.socket);
 	for (size_t i = 0; i < c.sandboxes_count; i++)
 		reap(&c.sandboxes[i].supervisor);
 	free(c.sandboxes);

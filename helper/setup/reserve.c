@@ -1,5 +1,6 @@
 /* See reserve.h. */
 #include "helper/setup/reserve.h"
+#include "helper/setup/idmap.h"
 #include "helper/setup/kernel.h"
 
 #include <ctype.h>
@@ -118,7 +119,8 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
 
-		(void)snprintf(name, sizeof name, "%" PRIu32, index);
+		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
+		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
 		r = take(host->ranges, name, text, ret_reservation);
 		if (r == 0)
 			*ret_index = index;

@@ -256,7 +256,12 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = etc_write(etc, "/etc", face);
 	if (r == 0)
 		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
-	return r == 0 ? make_dev(&profile->devices, numbers, face) : r;
+	if (r == 0)
+		r = make_dev(&profile->devices, numbers, face);
+	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it. */
+	if (r == 0 && mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}, sizeof(struct mount_attr)) < 0)
+		r = -errno;
+	return r;
 }
 
 int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,14 +18,18 @@
 static pid_t victim(void)
 {
 	const char *pid = getenv("ATTACK_PID");
-	pid_t child;
+	pid_t child, self;
 
 	if (pid)
 		return (pid_t)strtol(pid, NULL, 10);
+	self = getpid();
 	child = fork();
-	if (child == 0)
-		for (;;)
+	if (child == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		while (getppid() == self)
 			(void)pause();
+		_exit(0);
+	}
 	return child;
 }
 
