@@ -329,6 +329,16 @@ static bool refill(struct listener *l)
 	return false;
 }
 
+/* Whether the next one to come would have to wait for what should be ready. */
+static bool is_short(const struct listener *l)
+{
+	bool is_short = l->ready_count == 0 && now_ms() >= l->ready_after_ms;
+
+	for (size_t i = 0; i < l->users_count; i++)
+		is_short = is_short || (l->users[i].spares_count == 0 && l->policy->spares > 0);
+	return is_short;
+}
+
 static void reload(struct listener *l)
 {
 	struct yett_error error = {0};
@@ -388,7 +398,7 @@ static void loop(struct listener *l)
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
-		r = poll(l->poll, count + POLL_FIXED, has_work ? REFILL_AFTER_MS : 60000);
+		r = poll(l->poll, count + POLL_FIXED, !has_work ? 60000 : is_short(l) ? 0 : REFILL_AFTER_MS);
 		if (r <= 0) {
 			has_work = refill(l);
 			continue;

@@ -276,6 +276,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		  struct setup **ret_setup, struct yett_error *error)
 {
 	struct setup *setup = calloc(1, sizeof *setup);
+	const char *step = "prepare";
 	uint64_t serial;
 	int r = 0;
 
@@ -299,15 +300,24 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no range and no cgroup. */
 	if (r == 0 && plan)
 		r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, &setup->slot, error);
-	if (r == 0)
+	if (r == 0) {
+		step = "ids";
 		r = prepare_ids(setup, subject, error);
-	if (r == 0)
+	}
+	if (r == 0) {
+		step = "cgroup";
 		r = prepare_cgroup(setup, subject->uid, setup->name);
-	if (r == 0)
+	}
+	if (r == 0) {
+		step = "builder";
 		r = builder_make_inside(setup);
+	}
 	if (r != 0) {
-		if (r < 0)
-			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-r));
+		if (r < 0 && setup_inside_error(setup))
+			*error = *setup_inside_error(setup);
+		else if (r < 0)
+			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
+				  strerror(-r));
 		setup_end(setup);
 		return r < 0 ? YETT_E_INIT_FAILED : r;
 	}

@@ -143,6 +143,17 @@ static int take_ends(struct setup *setup)
 	return 0;
 }
 
+/* What setup_inside_error() then says; 0 and what only means that nobody is there any more are passed on. */
+static int name_step(struct setup *setup, const char *step, int r)
+{
+	if (r < 0 && r != -EPIPE) {
+		setup->shared->result = error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step,
+						  strerror(-r));
+		error_detail(&setup->shared->error, "step %s, in the builder", step);
+	}
+	return r;
+}
+
 static void __attribute__((noreturn)) builder(struct setup *setup)
 {
 	int r;
@@ -151,6 +162,7 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 	r = setup_step_reached("builder", "enter");
 	if (r == 0)
 		r = keeps_builder(setup) ? cgroup_enter(&setup->cgroup) : 0; /* else it was born there */
+	r = name_step(setup, "enter", r);
 	/* What the supervisor holds of this sandbox's client is not ours to keep open. */
 	setup_host_keep_only(setup->host,
 			     (const int[]){setup->builder.go, setup->cgroup.sandbox[0], setup->counters[0], setup->counters[1],
@@ -162,6 +174,7 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 			r = setup_step_reached("builder", "fork");
 		if (r == 0)
 			r = fork_inside(setup);
+		r = name_step(setup, "fork", r);
 		if (r == 0 && write(setup->builder.go, "", 1) != 1)
 			r = -EPIPE;
 		setup->control = fd_close(setup->control);

@@ -104,11 +104,17 @@ static int await_init(const struct setup *setup, struct yett_error *error)
 
 static int create(struct setup *setup, const struct order *order, int *ret_channel, struct yett_error *error)
 {
+	const struct yett_error *inside;
 	int r;
 
 	if (order->plan.policy_generation != setup_generation(setup))
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
 	r = setup_build(setup, &order->plan, order->fds, ret_channel, error);
+	inside = setup_inside_error(setup);
+	if (r < 0 && inside) {
+		*error = *inside;
+		return (int)error->code;
+	}
 	if (r < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
 	return r == 0 ? await_init(setup, error) : r;
