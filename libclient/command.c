@@ -7,6 +7,7 @@
 #include "libclient/sandbox.h"
 
 #define SEND_TIMEOUT_MS 10000
+#define DISPATCH_MAX	256
 
 _Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS &&
 		       (int)YETT_LIMIT_CPU == LIMIT_CPU && (int)YETT_LIMIT_CPU_TIME == LIMIT_CPU_TIME,
@@ -79,6 +80,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		command = command->next;
 	if (!command || is_over(command))
 		return 0; /* freed, or the refusal of a signal that came too late */
+	if (kind == MESSAGE_STARTED && command->state == COMMAND_STARTED)
+		return channel_violation(channel, YETT_R_REPLAYED, error, "init started a command twice");
 	if (kind == MESSAGE_STARTED) {
 		command->pid = channel->message.body.started.pid;
 		command->state = COMMAND_STARTED;
@@ -118,11 +121,11 @@ static int turn(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_
 
 int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	int r;
+	int r = 0;
 
-	do
+	/* what is left then makes the descriptor readable still: an init that never stops must not hold its client */
+	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
 		r = turn(sandbox, channel_deadline(0), error);
-	while (r == 0);
 	return r == -EAGAIN ? 0 : r;
 }
 

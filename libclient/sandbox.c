@@ -379,7 +379,11 @@ int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
 	/* end of file on the channel is what ends a sandbox */
 	sandbox->channel->fd = fd_close(sandbox->channel->fd);
 	if (sandbox->connection) {
-		r = wait_ended(sandbox, channel_deadline(sandbox->connection->timeout_ms), error);
+		/* an init that broke the protocol need not heed the end of file: the connection's end will see to it */
+		bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
+
+		r = wait_ended(sandbox,
+			       channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS : sandbox->connection->timeout_ms), error);
 		if (r == -EAGAIN)
 			r = error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
 				      "the helper did not say that the sandbox ended");

@@ -252,12 +252,26 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
+/* A prepared supervisor of the user that still lives; -1 if there is none. One that was killed closed its end. */
+static int take_spare(struct user *user)
+{
+	while (user->spares_count) {
+		int socket = user->spares[--user->spares_count].socket;
+		struct pollfd wait = {.fd = socket};
+
+		if (poll(&wait, 1, 0) == 0)
+			return socket;
+		fd_close(socket);
+	}
+	return -1;
+}
+
 /* A monitor, which is ours, asks for a supervisor. The uid is what it read from the kernel. */
 static void handle_worker(struct listener *l, size_t i)
 {
 	struct monitor_wish wish;
 	struct user *user;
-	int socket = -1;
+	int socket;
 	ssize_t n = recv(l->workers[i].control, &wish, sizeof wish, MSG_DONTWAIT);
 
 	if (n < 0 && errno == EAGAIN)
@@ -272,8 +286,7 @@ static void handle_worker(struct listener *l, size_t i)
 	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = now_ms();
-	if (user->spares_count)
-		socket = user->spares[--user->spares_count].socket;
+	socket = take_spare(user);
 	(void)!send_fd(l->workers[i].control, WISH_ANSWERED, socket);
 	fd_close(socket);
 }

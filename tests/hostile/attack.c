@@ -1,10 +1,12 @@
 /* See attack.h. Prints a line "NAME RESULT" for each attack: "works", the name of an errno, or that of a signal. */
 #include "tests/hostile/attack.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 
 const char *attack_path(const char *name)
@@ -24,6 +26,9 @@ static void try_one(const struct attack *attack, int *shared)
 	*shared = 1; /* no result */
 	child = fork();
 	if (child == 0) {
+		/* Where mounting works it must not reach the other attacks, nor the host. */
+		if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			_exit(1);
 		*shared = attack->run(attack->argument);
 		_exit(0);
 	}

@@ -116,8 +116,8 @@ static int set_id_openat2(long mode)
 
 static int set_id_tmpfile(long mode)
 {
-	int fd = open(getenv("ATTACK_DIR"), O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
 	const char *path = fresh();
+	int fd = open(getenv("ATTACK_DIR"), O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
 	char link[64];
 
 	if (fd < 0)
@@ -199,12 +199,17 @@ static int read_something(const char *path)
 	return n == 0 ? -ENODATA : attack_result(n);
 }
 
+static int open_something(const char *path)
+{
+	return attack_result(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
 static int write_something(const char *path)
 {
 	return attack_result(open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
-enum kernel_file { KCORE, KEYS, KMSG, MEMORY, SYSRQ, CORE_PATTERN, MODPROBE, HOST_NAME, DROP_CACHES, FIRMWARE, CGROUPS, DEBUG, DISK };
+enum kernel_file { KCORE, KEYS, KMSG, MEMORY, SYSRQ, CORE_PATTERN, MODPROBE, HOST_NAME, DROP_CACHES, FIRMWARE, CGROUPS, DEBUG };
 
 static int kernel_file(long which)
 {
@@ -214,7 +219,7 @@ static int kernel_file(long which)
 	} files[] = {
 		[KCORE] = {"/proc/kcore", read_something},
 		[KEYS] = {"/proc/keys", read_something},
-		[KMSG] = {"/dev/kmsg", read_something},
+		[KMSG] = {"/dev/kmsg", open_something},
 		[MEMORY] = {"/dev/mem", write_something},
 		[SYSRQ] = {"/proc/sysrq-trigger", write_something},
 		[CORE_PATTERN] = {"/proc/sys/kernel/core_pattern", write_something},
@@ -224,10 +229,9 @@ static int kernel_file(long which)
 		[FIRMWARE] = {"/sys/kernel/uevent_helper", write_something},
 		[CGROUPS] = {"/sys/fs/cgroup/unified/cgroup.procs", write_something},
 		[DEBUG] = {"/sys/kernel/profiling", read_something},
-		[DISK] = {NULL, read_something},
 	};
 
-	return files[which].try(files[which].path ? files[which].path : getenv("ATTACK_DISK"));
+	return files[which].try(files[which].path);
 }
 
 enum template_tree { TREE_USR, TREE_ETC, TREE_DEV, TREE_ROOT };
@@ -277,6 +281,13 @@ static int secret_link(long unused)
 	r = attack_result(link(from, to));
 	(void)unlink(to);
 	return r;
+}
+
+/* A device node that lies in the shared directory, open to everybody. */
+static int node_in_share(long unused)
+{
+	(void)unused;
+	return read_something(attack_path("device"));
 }
 
 /* stdin is a file of the caller's, open for reading only. */
@@ -340,7 +351,7 @@ const struct attack attack_files[] = {
 	{"sysfs-write", kernel_file, FIRMWARE},
 	{"sysfs-read", kernel_file, DEBUG},
 	{"cgroupfs", kernel_file, CGROUPS},
-	{"disk", kernel_file, DISK},
+	{"device-in-share", node_in_share, 0},
 	{"make-in-usr", make_in_template, TREE_USR},
 	{"make-in-etc", make_in_template, TREE_ETC},
 	{"make-in-dev", make_in_template, TREE_DEV},

@@ -231,12 +231,9 @@ static int host_name(long unused)
 	return attack_result(sethostname("attack", 6));
 }
 
-static int clock_now(long unused)
+static int clock_set(long clock)
 {
-	struct timespec bad = {.tv_sec = 1, .tv_nsec = -1};
-
-	(void)unused;
-	return attack_result(clock_settime(CLOCK_REALTIME, &bad));
+	return attack_result(syscall(SYS_clock_settime, clock, NULL));
 }
 
 static int nice_down(long value)
@@ -314,7 +311,7 @@ const struct attack attack_kernel[] = {
 	{"no-new-privileges", forget_no_new_privileges, 0},
 	{"personality", persona, READ_IMPLIES_EXEC},
 	{"sethostname", host_name, 0},
-	{"clock_settime", clock_now, 0},
+	{"clock_settime", clock_set, CLOCK_REALTIME},
 	{"nice", nice_down, -5},
 	{"real-time", real_time, SCHED_FIFO},
 	{"reboot", call, SYS_reboot},

@@ -18,18 +18,23 @@
 static pid_t victim(void)
 {
 	const char *pid = getenv("ATTACK_PID");
-	pid_t child, self;
+	pid_t child;
+	int ready[2];
+	char byte;
 
 	if (pid)
 		return (pid_t)strtol(pid, NULL, 10);
-	self = getpid();
+	if (pipe2(ready, O_CLOEXEC) < 0)
+		return -1;
 	child = fork();
 	if (child == 0) {
+		/* before anything is done to it, or one that was stopped would stay */
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		while (getppid() == self)
+		(void)!write(ready[1], "", 1);
+		for (;;)
 			(void)pause();
-		_exit(0);
 	}
+	(void)!read(ready[0], &byte, 1);
 	return child;
 }
 

@@ -11,6 +11,7 @@
 #include "protocol/codec.h"
 #include "protocol/frame.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -259,4 +260,39 @@ void wire_expect_serving(void)
 
 	wire_expect_serving_here(&wire);
 	wire_close(&wire);
+}
+
+void wire_prepare_good(struct wire *wire)
+{
+	(void)wire_create("default");
+	wire_encode(wire);
+	wire_seal(wire);
+}
+
+void wire_set_fds(int fd, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		wire_packet.fds[i] = fd;
+	wire_packet.fd_count = count;
+}
+
+void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code, const char *text)
+{
+	wire_encode(wire);
+	for (size_t i = 0; i < count; i++)
+		wire_packet.fds[i] = fds[i];
+	wire_packet.fd_count = count;
+	wire_seal(wire);
+	wire_send(wire);
+	wire_expect_error(wire, wire->sequence, code, YETT_R_NONE);
+	wire_expect_text(text);
+}
+
+int wire_open_directory(const char *path)
+{
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		fail_msg("%s: %s", path, strerror(errno));
+	return fd;
 }

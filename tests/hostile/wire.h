@@ -72,3 +72,14 @@ void wire_finish(const struct wire *wire, int channel);
 /* A good request is served: on this connection, and on a new one. */
 void wire_expect_serving_here(struct wire *wire);
 void wire_expect_serving(void);
+
+/* A request that would be served, sealed. */
+void wire_prepare_good(struct wire *wire);
+
+/* The same descriptor (borrowed) so many times. */
+void wire_set_fds(int fd, size_t count);
+
+/* Sends a create with the shares that were added and one descriptor for each; the error must be this one. */
+void wire_expect_share_refused(struct wire *wire, const int *fds, size_t count, enum yett_code code, const char *text);
+
+int wire_open_directory(const char *path);

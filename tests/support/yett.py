@@ -201,7 +201,7 @@ class Run:
         self.folder = tempfile.mkdtemp(prefix='yett-test-')
         self.users = []
         atexit.register(self.end)
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # meson's, when time is up: users and folder still go
+        signal.signal(signal.SIGTERM, self.give_up)  # when the time of the whole run is up
         os.chmod(self.folder, 0o755)
         for pattern in STAGED:
             for path in glob.glob(os.path.join(build, pattern)):
@@ -209,6 +209,7 @@ class Run:
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
                 shutil.copy(path, copy, follow_symlinks=False)
         self.services = 0
+        self.living = []
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -221,9 +222,19 @@ class Run:
         return self.users[index - 1]
 
     def end(self):
-        for user in self.users:
-            remove_user(user.name)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            for user in self.users:
+                remove_user(user.name)
+        finally:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def give_up(self, *_):
+        """Takes everything away at once: an exception would end one test only."""
+        for service in self.living:
+            service.process.kill()
+            service.remove()
+        self.end()
+        os._exit(1)
 
 
 the_run = None
@@ -306,6 +317,7 @@ class Service:
         argv += ['--libexec', self.libexec] if self.libexec else []
         with open(self.log, 'ab') as log:
             self.log_start = log.tell()
+            self.run_.living = [service for service in self.run_.living if service is not self] + [self]
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/',
                                             env={**os.environ, **self.environment})
         wait_until(lambda: self.sockets('00010000', '01') or self.process.poll() is not None, 'the socket')
@@ -354,6 +366,7 @@ class Service:
 
     def remove(self):
         """Takes away what the service may keep while it is installed, and whatever a failed test left."""
+        self.run_.living = [service for service in self.run_.living if service is not self]
         with contextlib.suppress(AssertionError):
             kill_all(self.leftover_processes)
         for top in self.cgroup_tops():

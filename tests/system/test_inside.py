@@ -110,6 +110,10 @@ class Confinement(yett.Case):
                 self.assertEqual(subprocess.run(argv[:2] if argv[0] == 'unshare' else ['true'] + argv).returncode, 0)
                 self.assertNotEqual(self.sandbox(*argv).code, 0)
 
+    def test_a_user_namespace_is_refused_by_the_kernels_count_besides_the_filter(self):
+        self.assertEqual(self.output('cat', '/proc/sys/user/max_user_namespaces').strip(), '0')
+        self.assertNotEqual(yett.read('/proc/sys/user/max_user_namespaces').strip(), '0')
+
     def test_privileged_calls_are_refused_as_to_any_user(self):
         # mount, pivot_root, setns, swapon, reboot, sethostname, init_module, bpf, kexec_load, keyctl, add_key, ptrace of 1
         calls = ('165,0,0,0,0,0', '155,0,0', '308,0,0', '167,0,0', '169,0,0,0,0', '170,0,0', '175,0,0,0', '321,0,0,0',

@@ -4,8 +4,10 @@ import time
 
 import yett
 
+# Where the limit that is tested does not hold, these two end at one of their own, and not the host.
 FORK_BOMB = '''
-import os, time
+import os, resource, time
+resource.setrlimit(resource.RLIMIT_NPROC, (1000, 1000))
 made = 0
 try:
     while True:
@@ -17,7 +19,7 @@ except OSError as error:
     os._exit(7)
 '''
 
-RELENTLESS_BOMB = ':() { : | : & }; : ; sleep 1000'
+RELENTLESS_BOMB = 'ulimit -u 1000; :() { : | : & }; : ; sleep 1000'
 
 MEMORY_HOG = '''
 hoard = []
