@@ -259,8 +259,9 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
- * once. Descriptors must pass yett_stdio_check(). on_exit is called from whatever call learns of the end, and may free
- * the command unless that call is a yett_command_wait() for it.
+ * once. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
+ * of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called
+ * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() for it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 					       struct yett_command **ret_command, struct yett_error *error);

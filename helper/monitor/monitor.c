@@ -168,16 +168,31 @@ static int wish(const struct connection *c, struct supervisor *ret_supervisor)
 	return 0;
 }
 
-static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
+static int start_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
 {
 	struct idmap_subject subject = {.uid = c->peer.uid,
 					.gid = c->peer.gid,
 					.groups = c->peer.groups,
 					.groups_count = c->peer.groups_count,
 					.identity = (enum plan_identity)c->plan->identity};
+
+	return supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
+}
+
+static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
+{
 	int r = wish(c, ret_supervisor);
 
-	return r == 0 || r == -ESTALE ? r : supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
+	return r == 0 || r == -ESTALE ? r : start_supervisor(c, ret_supervisor);
+}
+
+static int give_order(const struct connection *c, const int *fds, const struct supervisor *supervisor)
+{
+	int r = privilege_raise(); /* see answer() */
+
+	if (r == 0)
+		r = supervisor_order(supervisor->socket, c->plan, fds);
+	return privilege_lower() < 0 ? -EPERM : r;
 }
 
 static int add_sandbox(struct connection *c, const struct decision *decision, uint64_t sequence, const struct supervisor *supervisor)
@@ -237,11 +252,15 @@ static int begin(struct connection *c, const struct decision *decision, uint64_t
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
 	if (r != 0)
 		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
-	r = privilege_raise(); /* see answer() */
-	if (r == 0)
-		r = supervisor_order(supervisor.socket, c->plan, fds);
-	if (privilege_lower() < 0)
-		r = -EPERM;
+	r = give_order(c, fds, &supervisor);
+	if (r == -EPIPE && supervisor.pid == 0) {
+		/* One that was ready, and has died since. */
+		fd_close(supervisor.socket);
+		r = start_supervisor(c, &supervisor);
+		if (r < 0)
+			return error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r));
+		r = give_order(c, fds, &supervisor);
+	}
 	if (r == 0)
 		r = add_sandbox(c, decision, sequence, &supervisor);
 	if (r < 0) {

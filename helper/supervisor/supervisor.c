@@ -90,7 +90,7 @@ static int await_init(const struct setup *setup, struct yett_error *error)
 
 	if (r == 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
-	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT) == sizeof report && report.error == 0)
+	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC) == sizeof report && report.error == 0)
 		return 0;
 	inside = setup_inside_error(setup);
 	if (inside) {

@@ -163,13 +163,19 @@ static int key_request(long ring_id)
 	return attack_result(syscall(SYS_request_key, "user", "yett-no-such-key", NULL, ring_id));
 }
 
+/* On a terminal that is the controlling one of its user: there TIOCSTI needs no privilege, where the kernel still has it. */
 static int terminal(long request)
 {
-	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), zero = 0;
-	long argument = (long)(uintptr_t)&zero;
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave, zero = 0;
 
+	(void)setsid();
+	if (master < 0 || unlockpt(master) < 0)
+		return -errno;
+	slave = open(ptsname(master), O_RDWR | O_CLOEXEC);
+	if (slave < 0)
+		return -errno;
 	/* all 64 bits: the kernel looks at 32 of them, and so must a filter */
-	return master < 0 ? -errno : attack_result(syscall(SYS_ioctl, master, request, argument));
+	return attack_result(syscall(SYS_ioctl, slave, request, (long)(uintptr_t)&zero));
 }
 
 static int identity_uid(long uid)

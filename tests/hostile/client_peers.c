@@ -1,0 +1,203 @@
+/*
+ * A client that misbehaves as a peer: it does not read, does not go on, dies, or comes a thousand times. See test_client.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/hostile/client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* --- clients that misbehave as peers --- */
+
+static void a_client_that_never_reads_is_given_up_on(void **state)
+{
+	struct wire deaf = wire_connect();
+	int r = 0;
+
+	(void)state;
+	/* each is refused; when the answers fill the socket, the helper hangs up rather than wait */
+	wire_prepare_good(&deaf);
+	wire_packet.length--;
+	for (int i = 0; r == 0 && i < 1000000; i++)
+		r = wire_try_send(&deaf, 0);
+	assert_true(r == -EPIPE || r == -ECONNRESET);
+	wire_expect_serving();
+	wire_close(&deaf);
+}
+
+static void a_client_that_stops_half_way_holds_up_nobody(void **state)
+{
+	struct wire silent[16], half[16], holding[16];
+	int channels[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		silent[i] = wire_connect();
+		half[i] = wire_connect();
+		wire_prepare_good(&half[i]);
+		wire_packet.length /= 2;
+		wire_send(&half[i]);
+		holding[i] = wire_connect();
+		wire_prepare_good(&holding[i]);
+		wire_send(&holding[i]);
+		channels[i] = wire_expect_created(&holding[i]);
+	}
+	wire_expect_serving();
+	for (size_t i = 0; i < ARRAY_SIZE(silent); i++) {
+		wire_expect_error(&half[i], 0, YETT_E_PROTOCOL, YETT_R_TRUNCATED);
+		half[i].sequence = 0;
+		wire_expect_serving_here(&half[i]);
+		wire_expect_serving_here(&silent[i]);
+		wire_finish(&holding[i], channels[i]);
+		wire_close(&silent[i]);
+		wire_close(&half[i]);
+		wire_close(&holding[i]);
+	}
+}
+
+static void allow_many_descriptors(void)
+{
+	struct rlimit limit;
+
+	assert_return_code(getrlimit(RLIMIT_NOFILE, &limit), errno);
+	limit.rlim_cur = limit.rlim_max;
+	assert_return_code(setrlimit(RLIMIT_NOFILE, &limit), errno);
+	assert_true(limit.rlim_cur >= 1200);
+}
+
+static void a_thousand_connections_at_once_harm_nobody(void **state)
+{
+	static struct wire wires[1000];
+	struct wire before = wire_connect();
+	size_t served = 0, refused = 0;
+
+	(void)state;
+	allow_many_descriptors();
+	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
+		int r = wire_try_connect(&wires[served]);
+
+		if (r == 0) {
+			served++;
+			continue;
+		}
+		assert_int_equal(r, -ECONNREFUSED); /* an error came instead of the hello */
+		assert_int_equal(wire_message.body.error.code, YETT_E_RESOURCE_LIMIT);
+		wire_expect_text("this user has as many connections as one may have");
+		refused++;
+	}
+	print_message("# %zu of 1000 connections served, %zu refused\n", served, refused);
+	assert_in_range(served, 200, 999);
+	wire_expect_serving_here(&before);
+	wire_expect_serving_here(&wires[0]);
+	wire_expect_serving_here(&wires[served - 1]);
+	for (size_t i = 0; i < served; i++)
+		wire_close(&wires[i]);
+	wire_expect_serving_here(&before);
+	wire_close(&before);
+}
+
+/* So many requests in flight on one connection, none of them waited for. */
+static void a_client_that_does_not_wait_is_served_in_full(void **state)
+{
+	enum { REQUESTS = 20 };
+	struct wire wire = wire_connect();
+	int channels[REQUESTS];
+	unsigned created = 0, ended = 0;
+
+	(void)state;
+	for (int i = 0; i < REQUESTS; i++) {
+		wire_prepare_good(&wire);
+		wire_send(&wire);
+	}
+	while (created < REQUESTS) {
+		uint64_t sequence;
+
+		assert_int_equal(wire_receive(&wire, &sequence, &channels[created]), MESSAGE_CREATED);
+		created++;
+	}
+	for (int i = 0; i < REQUESTS; i++)
+		close(channels[i]);
+	for (; ended < REQUESTS; ended++) {
+		uint64_t sequence;
+
+		assert_int_equal(wire_receive(&wire, &sequence, NULL), MESSAGE_ENDED);
+	}
+	wire_close(&wire);
+}
+
+enum dying { DIE_CONNECTED, DIE_GREETED, DIE_HALF, DIE_REFUSED, DIE_REQUESTED, DIE_CREATED, DIE_CHANNEL, DIE_AGAIN, DIE_POINTS };
+
+static void __attribute__((noreturn)) die_at(enum dying point)
+{
+	struct wire wire = {.socket = -1};
+	int home = wire_open_directory(".");
+
+	if (point >= DIE_GREETED) {
+		wire = wire_connect();
+	} else {
+		struct sockaddr_storage unused;
+		socklen_t size = sizeof unused;
+
+		/* the hello is not waited for */
+		wire = wire_connect();
+		(void)getpeername(wire.socket, (struct sockaddr *)&unused, &size);
+	}
+	if (point >= DIE_HALF) {
+		(void)wire_create("default");
+		wire_add_share("/data", 0, SHARE_RW);
+		wire_encode(&wire);
+		wire_set_fds(home, 1);
+		wire_seal(&wire);
+		wire_packet.length -= point < DIE_REQUESTED;
+		wire_send(&wire);
+	}
+	if (point == DIE_REFUSED)
+		wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_TRUNCATED);
+	if (point >= DIE_CREATED) {
+		int channel = wire_expect_created(&wire);
+
+		if (point >= DIE_CHANNEL)
+			(void)close(channel);
+	}
+	if (point == DIE_AGAIN) {
+		wire_prepare_good(&wire);
+		wire_send(&wire);
+	}
+	(void)kill(getpid(), SIGKILL);
+	_exit(1);
+}
+
+static void a_client_may_die_at_any_point(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 10; round++)
+		for (enum dying point = 0; point < DIE_POINTS; point++) {
+			pid_t child = fork();
+			int status;
+
+			assert_return_code(child, errno);
+			if (child == 0)
+				die_at(point);
+			assert_int_equal(waitpid(child, &status, 0), child);
+			assert_true(WIFSIGNALED(status));
+		}
+	wire_expect_serving();
+}
+
+const struct CMUnitTest client_peers[] = {
+	cmocka_unit_test(a_client_that_never_reads_is_given_up_on),
+	cmocka_unit_test(a_client_that_stops_half_way_holds_up_nobody),
+	cmocka_unit_test(a_thousand_connections_at_once_harm_nobody),
+	cmocka_unit_test(a_client_that_does_not_wait_is_served_in_full),
+	cmocka_unit_test(a_client_may_die_at_any_point),
+};
+const size_t client_peers_count = ARRAY_SIZE(client_peers);

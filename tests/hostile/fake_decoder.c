@@ -1,0 +1,202 @@
+/*
+ * A yett-decoder that was captured, or is broken: honest until a request's host name says "hostile-MODE".
+ *
+ * Started by a helper in the place of the real one (--libexec) and as privileged as that at its start; it gives up
+ * nothing, since what it may do to the monitor is all that is looked at. "mode" beside the program: fails at once.
+ */
+#include "helper/decoder/decoder.h"
+#include "helper/decoder/keys.h"
+#include "protocol/codec.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <signal.h>
+
+static uint8_t input[DECODER_INPUT_MAX];
+static struct message message;
+static char own_folder[PATH_MAX];
+
+static void send_all(const void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = write(STDIN_FILENO, (const uint8_t *)bytes + done, size - done);
+
+		if (n <= 0)
+			_exit(0);
+		done += (size_t)n;
+	}
+}
+
+static void receive_all(void *bytes, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = read(STDIN_FILENO, (uint8_t *)bytes + done, size - done);
+
+		if (n <= 0)
+			_exit(0);
+		done += (size_t)n;
+	}
+}
+
+static void send_head(uint32_t status, uint32_t body_size, uint32_t arena_used)
+{
+	const struct decoder_answer head = {status, body_size, arena_used};
+
+	send_all(&head, sizeof head);
+}
+
+static void send_message(void)
+{
+	uint32_t size = (uint32_t)message_body_size(message.kind);
+
+	send_head(0, size, message.arena_used);
+	send_all(&message.body, size);
+	send_all(message.arena, message.arena_used);
+}
+
+static void send_error(uint32_t code, uint32_t reason)
+{
+	struct yett_error error = {.code = code, .reason = reason};
+
+	memset(error.message, 'A', sizeof error.message); /* and no NUL */
+	memset(error.detail, 'B', sizeof error.detail);
+	send_head(1, sizeof error, 0);
+	send_all(&error, sizeof error);
+}
+
+/* --- what a captured decoder does with a request; `message` is what it really says --- */
+
+static void crash(void) { abort(); }
+static void leave(void) { _exit(0); }
+static void say_nothing(void) { (void)pause(); }
+static void close_socket(void) { (void)close(STDIN_FILENO), (void)pause(); }
+static void half_a_head(void) { send_all("\0\0\0\0\0\0", 6), _exit(0); }
+static void half_an_answer(void) { send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), 100), (void)pause(); }
+static void wrong_status(void) { send_head(7, 0, 0); }
+static void small_body(void) { send_head(0, 8, 0), send_all("12345678", 8); }
+static void large_body(void) { send_head(0, UINT32_MAX, 0); }
+static void large_arena(void) { send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), UINT32_MAX); }
+static void bad_code(void) { send_error(0, 0); }
+static void large_code(void) { send_error(9999, 0); }
+static void large_reason(void) { send_error(YETT_E_PROTOCOL, 9999); }
+static void endless_texts(void) { send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED); }
+
+static void flood(void)
+{
+	for (;;)
+		send_message();
+}
+
+static void answer_twice(void)
+{
+	send_message();
+	send_message();
+}
+
+static void lie_about_memory(void) { message.body.create.limits.memory_bytes = 1 << 20, send_message(); }
+static void lie_about_pids(void) { message.body.create.limits.pids += 1, send_message(); }
+static void lie_about_plan(void) { message.body.create.plan_only = !message.body.create.plan_only, send_message(); }
+static void lie_about_mode(void) { message.body.create.shares[0].mode = SHARE_RW, send_message(); }
+static void lie_about_count(void) { message.body.create.shares_count = 0, send_message(); }
+static void huge_count(void) { message.body.create.shares_count = UINT32_MAX, send_message(); }
+static void huge_tmpfs_count(void) { message.body.create.tmpfs_count = MESSAGE_TMPFS_MAX + 1, send_message(); }
+static void text_outside(void) { message.body.create.profile.offset = UINT32_MAX, send_message(); }
+static void text_too_long(void) { message.body.create.profile.length = UINT32_MAX, send_message(); }
+static void no_nul(void) { message.arena[message.body.create.profile.offset + message.body.create.profile.length] = 'x', send_message(); }
+static void wrong_bool(void) { memset(&message.body.create.plan_only, 0x55, 1), send_message(); }
+
+static void lie_about_profile(void)
+{
+	memcpy(message.arena + message.body.create.profile.offset, "strict-", message.body.create.profile.length);
+	send_message();
+}
+
+static void lie_about_target(void)
+{
+	message.arena[message.body.create.shares[0].target.offset + 1] = 'X';
+	send_message();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+#define MODE(function) {#function, function}
+	MODE(crash), MODE(leave), MODE(say_nothing), MODE(close_socket), MODE(half_a_head), MODE(half_an_answer), MODE(wrong_status),
+	MODE(small_body), MODE(large_body), MODE(large_arena), MODE(bad_code), MODE(large_code), MODE(large_reason),
+	MODE(endless_texts), MODE(flood), MODE(answer_twice), MODE(lie_about_memory), MODE(lie_about_pids), MODE(lie_about_plan),
+	MODE(lie_about_mode), MODE(lie_about_count), MODE(huge_count), MODE(huge_tmpfs_count), MODE(text_outside),
+	MODE(text_too_long), MODE(no_nul), MODE(wrong_bool), MODE(lie_about_profile), MODE(lie_about_target),
+};
+
+static void answer(const struct decoder_question *question)
+{
+	struct yett_error error = {0};
+	const char *host;
+	int r = question->task == MESSAGE_CREATE ? message_decode(question->task, input, question->length, &message, &error)
+						 : keys_parse((const char *)input, question->length, &message, &error);
+
+	if (r != 0) {
+		send_head(1, sizeof error, 0);
+		send_all(&error, sizeof error);
+		return;
+	}
+	host = question->task == MESSAGE_CREATE ? message_text(&message, message.body.create.hostname) : "";
+	for (size_t i = 0; i < ARRAY_SIZE(modes) && strncmp(host, "hostile-", 8) == 0; i++) {
+		char name[64];
+
+		(void)snprintf(name, sizeof name, "%s", host + 8);
+		for (char *at = name; *at; at++) /* a host name has no '_' */
+			*at = *at == '-' ? '_' : *at;
+		if (strcmp(modes[i].name, name) == 0) {
+			modes[i].run();
+			return;
+		}
+	}
+	send_message();
+}
+
+/* Before it is ready. */
+static void fail_at_start(void)
+{
+	char mode[32] = "", path[PATH_MAX + 8];
+	ssize_t n = readlink("/proc/self/exe", own_folder, sizeof own_folder - 1);
+	int fd;
+
+	if (n <= 0)
+		return;
+	*strrchr(own_folder, '/') = '\0';
+	(void)snprintf(path, sizeof path, "%s/mode", own_folder);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, mode, sizeof mode - 1) <= 0)
+		return;
+	if (strcmp(mode, "crash") == 0)
+		abort();
+	if (strcmp(mode, "leave") == 0)
+		_exit(3);
+	if (strcmp(mode, "hang") == 0)
+		(void)pause();
+	if (strcmp(mode, "wrong-byte") == 0)
+		send_all("X", 1);
+	if (strcmp(mode, "chatter") == 0)
+		send_all("RRRRRRRRRRRRRRRR", 16);
+}
+
+int main(void)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	fail_at_start();
+	send_all("R", 1);
+	for (;;) {
+		struct decoder_question question;
+
+		receive_all(&question, sizeof question);
+		if (question.length > sizeof input)
+			return 1;
+		receive_all(input, question.length);
+		answer(&question);
+	}
+}

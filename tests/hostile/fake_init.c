@@ -1,0 +1,335 @@
+/*
+ * A yett-init that is the attacker's: it does to its supervisor and to its client what YETT_TEST_INIT says.
+ *
+ * Started by a helper in the place of the real one (--libexec), as init is: an id of its own in the payload's user
+ * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment.
+ */
+#include "helper/init/config.h"
+#include "protocol/codec.h"
+#include "protocol/envelope.h"
+#include "protocol/frame.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define CHANNEL INIT_FD_CHANNEL
+#define CONTROL INIT_FD_CONTROL
+
+static struct init_config config;
+static struct frame frame;
+static struct message message;
+static uint64_t sequence; /* of the command that the client asks for */
+
+static void report(int error, const char *step)
+{
+	struct init_report report = {.error = error};
+
+	(void)snprintf(report.step, sizeof report.step, "%s", step);
+	(void)send(CONTROL, &report, sizeof report, MSG_NOSIGNAL);
+}
+
+static void stay(void)
+{
+	for (;;)
+		(void)pause();
+}
+
+/* Ready, as far as one can tell, until the client wants a command. */
+static void serve(void)
+{
+	struct envelope envelope;
+	struct yett_error error;
+
+	report(0, "");
+	if (frame_receive(CHANNEL, &frame, 0) <= 0 ||
+	    envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
+		_exit(1);
+	sequence = envelope.sequence;
+}
+
+static int say(enum message_kind kind, uint64_t number)
+{
+	message.kind = kind;
+	message.arena_used = 0;
+	memset(&message.body, 0, sizeof message.body);
+	message.body.started.pid = 2;
+	if (kind == MESSAGE_EXITED)
+		memset(&message.body, 0, sizeof message.body);
+	return frame_send_message(CHANNEL, &message, number, NULL, 0, 0);
+}
+
+static void say_bytes(const void *bytes, size_t length)
+{
+	if (send(CHANNEL, bytes, length, MSG_NOSIGNAL) < 0)
+		_exit(2);
+	stay();
+}
+
+/* --- before it is ready --- */
+
+static void exit_early(void) { _exit(7); }
+static void killed_early(void) { report(EIO, "made-up-step"), stay(); }
+static void closes_control(void) { (void)close(CONTROL), stay(); }
+
+static void report_garbage(void)
+{
+	(void)send(CONTROL, "x", 1, MSG_NOSIGNAL);
+	stay();
+}
+
+static void report_large(void)
+{
+	static char large[100000];
+
+	memset(large, 'A', sizeof large);
+	(void)send(CONTROL, large, sizeof large, MSG_NOSIGNAL);
+	stay();
+}
+
+static void report_without_nul(void)
+{
+	struct init_report report = {.error = 99999};
+
+	memset(report.step, 'A', sizeof report.step);
+	(void)send(CONTROL, &report, sizeof report, MSG_NOSIGNAL);
+	stay();
+}
+
+static void report_control_characters(void) { report(EIO, "\033[2Jstep\n<0>forged line"), stay(); }
+
+/* --- when a command is asked for --- */
+
+/* As init does: the end of the channel is the end of the sandbox. */
+static void stay_for_client(void)
+{
+	struct pollfd wait = {.fd = CHANNEL};
+
+	(void)poll(&wait, 1, -1);
+	_exit(0);
+}
+
+static void exits_at_exec(void) { serve(), _exit(0); }
+static void closes_channel(void) { serve(), (void)close(CHANNEL), stay(); }
+static void garbage(void) { serve(), say_bytes("garbage, and not even the magic", 31); }
+static void empty_packet(void) { serve(), say_bytes("", 0); }
+
+static void oversized(void)
+{
+	static uint8_t large[MESSAGE_PACKET_MAX + 1000] = "YETT\1";
+
+	serve();
+	say_bytes(large, sizeof large);
+}
+
+static void bad_body(void)
+{
+	uint8_t packet[ENVELOPE_HEADER_SIZE + 4] = {0};
+	struct envelope envelope = {.kind = MESSAGE_STARTED, .body_length = 4};
+
+	serve();
+	envelope.sequence = sequence;
+	envelope_write(&envelope, packet);
+	memset(packet + ENVELOPE_HEADER_SIZE, 0xc1, 4);
+	say_bytes(packet, sizeof packet);
+}
+
+static void unknown_sequence(void) { serve(), (void)say(MESSAGE_STARTED, sequence + 1000), stay(); }
+static void zero_sequence(void) { serve(), (void)say(MESSAGE_STARTED, 0), stay(); }
+static void exited_first(void) { serve(), (void)say(MESSAGE_EXITED, sequence), stay(); }
+static void wrong_kind(void) { serve(), (void)say(MESSAGE_ENDED, sequence), stay(); }
+
+static void signal_to_client(void)
+{
+	serve();
+	message.kind = MESSAGE_SIGNAL;
+	message.body.signal = (struct message_signal){.command = sequence, .signal = SIGKILL};
+	(void)!frame_send_message(CHANNEL, &message, sequence, NULL, 0, 0);
+	stay();
+}
+
+static void descriptors(void)
+{
+	int fds[100];
+
+	serve();
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = INIT_FD_CGROUP;
+	message.kind = MESSAGE_STARTED;
+	message.body.started.pid = 2;
+	(void)!frame_send_message(CHANNEL, &message, sequence, fds, ARRAY_SIZE(fds), 0);
+	stay();
+}
+
+static void endless_started(void)
+{
+	serve();
+	while (say(MESSAGE_STARTED, sequence) == 0)
+		;
+	stay();
+}
+
+/* All that is said about a command that is over is passed over, as long as it is not too much. */
+static void endless_exited(void)
+{
+	serve();
+	(void)say(MESSAGE_STARTED, sequence);
+	while (say(MESSAGE_EXITED, sequence) == 0)
+		;
+	stay_for_client();
+}
+
+/* --- at the end --- */
+
+static void block_signals(void)
+{
+	sigset_t all;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+/* Everybody else has gone, and it does not go. */
+static void stays(void)
+{
+	block_signals();
+	serve();
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay();
+}
+
+static void leaves_children(void)
+{
+	block_signals();
+	serve();
+	for (int i = 0; i < 50; i++)
+		if (fork() == 0) {
+			(void)setsid();
+			stay();
+		}
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	_exit(0);
+}
+
+static void write_in(int directory, const char *file, const char *text)
+{
+	int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
+
+	(void)!write(fd, text, strlen(text));
+	(void)close(fd);
+}
+
+/* Groups within groups, which init has no use for, with processes in them. */
+static void nested_groups(void)
+{
+	int at = dup(INIT_FD_CGROUP);
+	char pid[16];
+
+	block_signals();
+	serve();
+	for (int depth = 0; depth < 20; depth++) {
+		pid_t child;
+		int next;
+
+		if (mkdirat(at, "deep", 0755) < 0)
+			break;
+		(void)mkdirat(at, "beside", 0755);
+		next = openat(at, "deep", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+		(void)close(at);
+		at = next;
+		child = fork();
+		if (child == 0)
+			stay();
+		(void)snprintf(pid, sizeof pid, "%d", child);
+		write_in(at, "cgroup.procs", pid);
+	}
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+static void frozen(void)
+{
+	int group;
+	pid_t child;
+	char pid[16];
+
+	block_signals();
+	serve();
+	(void)mkdirat(INIT_FD_CGROUP, "cold", 0755);
+	group = openat(INIT_FD_CGROUP, "cold", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	child = fork();
+	if (child == 0)
+		stay();
+	(void)snprintf(pid, sizeof pid, "%d", child);
+	write_in(group, "cgroup.procs", pid);
+	write_in(group, "cgroup.freeze", "1");
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+static void threaded(void)
+{
+	int group;
+
+	serve();
+	(void)mkdirat(INIT_FD_CGROUP, "threads", 0755);
+	group = openat(INIT_FD_CGROUP, "threads", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	write_in(group, "cgroup.type", "threaded");
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+static void many_groups(void)
+{
+	char name[16];
+
+	serve();
+	for (int i = 0; i < 5000; i++) {
+		(void)snprintf(name, sizeof name, "g%d", i);
+		if (mkdirat(INIT_FD_CGROUP, name, 0755) < 0)
+			break;
+	}
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+#define MODE(function) {#function, function}
+	MODE(exit_early),      MODE(killed_early),   MODE(closes_control),     MODE(report_garbage),
+	MODE(report_large),    MODE(report_without_nul), MODE(report_control_characters), MODE(exits_at_exec),
+	MODE(closes_channel),  MODE(garbage),	     MODE(empty_packet),       MODE(oversized),
+	MODE(bad_body),	       MODE(unknown_sequence), MODE(zero_sequence),    MODE(exited_first),
+	MODE(wrong_kind),      MODE(signal_to_client), MODE(descriptors),      MODE(endless_started),
+	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
+	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),
+};
+
+int main(void)
+{
+	const char prefix[] = "YETT_TEST_INIT=";
+	ssize_t n = recv(CONTROL, &config, sizeof config, 0);
+	const char *at;
+
+	if (n <= 0)
+		return 1;
+	at = memmem(config.data, sizeof config.data, prefix, sizeof prefix - 1);
+	for (size_t i = 0; at && i < ARRAY_SIZE(modes); i++)
+		if (strcmp(at + sizeof prefix - 1, modes[i].name) == 0)
+			modes[i].run();
+	return 2;
+}

@@ -1,0 +1,161 @@
+"""
+Programs in the place of yett-decoder and yett-init that are the attacker's: what they do ends their own connection or
+sandbox, with an error that a person can read, and nobody else's.
+"""
+import os
+import shutil
+import signal
+
+import hostile
+import yett
+
+UNREADABLE = ('the request could not be looked at',)
+NOT_SIGNED = ("the decoder's reading is not what was signed",)
+
+# What the decoder does, and what the client is told.
+DECODERS = [
+    ('crash', *UNREADABLE), ('leave', *UNREADABLE), ('say-nothing', *UNREADABLE), ('close-socket', *UNREADABLE),
+    ('half-a-head', *UNREADABLE), ('half-an-answer', *UNREADABLE), ('wrong-status', *UNREADABLE), ('small-body', *UNREADABLE),
+    ('large-body', *UNREADABLE), ('large-arena', *UNREADABLE), ('bad-code', *UNREADABLE), ('large-code', *UNREADABLE),
+    ('large-reason', *UNREADABLE), ('huge-count', *UNREADABLE), ('huge-tmpfs-count', *UNREADABLE), ('text-outside', *UNREADABLE),
+    ('text-too-long', *UNREADABLE), ('no-nul', *UNREADABLE), ('endless-texts', 'AAAA'),
+    ('lie-about-memory', *NOT_SIGNED), ('lie-about-pids', *NOT_SIGNED), ('lie-about-plan', *NOT_SIGNED),
+    ('lie-about-mode', *NOT_SIGNED), ('lie-about-count', *NOT_SIGNED), ('lie-about-profile', *NOT_SIGNED),
+    ('lie-about-target', *NOT_SIGNED), ('wrong-bool', ''),
+]
+
+# Answers that are right and followed by more: they stand for the request they were given to, and for no other.
+TALKATIVE = [('answer-twice',), ('flood',)]
+
+
+class Decoders(yett.Case):
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.libexec = run.path('libexec-decoder')
+        os.makedirs(cls.libexec)
+        shutil.copy(hostile.program('fake-decoder'), cls.libexec + '/yett-decoder')
+        shutil.copy(run.path('helper/yett-init'), cls.libexec + '/yett-init')
+        cls.service_options = {'libexec': cls.libexec}
+        super().setUpClass()
+
+    def options(self, mode):
+        return ('--ro', self.alice.mkdir('data-' + mode) + ':/data', '--hostname', 'hostile-' + mode)
+
+    def test_it_is_the_fake_one(self):
+        """An honest answer of it is as good as any, so the lies below are seen only because they are lies."""
+        self.assertEqual(self.output('hostname', options=self.options('not-at-all')).strip(), 'hostile-not-at-all')
+
+    def lie(self, mode, text):
+        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
+        self.assertEqual(self.line(other), 'ready')
+        done = self.sandbox('true', options=self.options(mode))
+        self.assert_refused(done, 125, text)
+        self.assertNotIn('BBBBBBBB' * 64, done.err)
+        self.assertEqual(self.sandbox('true').code, 0)
+        other.stdin.write(b'unharmed\n')
+        other.stdin.flush()
+        self.assertEqual(self.line(other), 'unharmed')
+
+    def talk(self, mode):
+        self.sandbox('true', options=self.options(mode))
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def fail_at_start(self, mode):
+        """Nobody is served, each client is told, and when the decoder is mended the service is as it was."""
+        path = self.libexec + '/mode'
+        yett.write(path, mode)
+        try:
+            self.service.reload()  # monitors that are ready have a decoder already
+            for _ in range(8):
+                done = self.sandbox('true')
+                self.assertIn(done.code, (0, 125), done)
+            self.assertEqual(done.code, 125, done)
+            self.assertTrue(done.err.startswith('yett: '), done)
+        finally:
+            os.unlink(path)
+            self.service.reload()
+        yett.wait_until(lambda: self.sandbox('true').code == 0, 'a decoder that works')
+
+
+hostile.add_cases(Decoders, 'decoder', DECODERS, Decoders.lie)
+hostile.add_cases(Decoders, 'decoder', TALKATIVE, Decoders.talk)
+hostile.add_cases(Decoders, 'decoder_at_start', [(mode,) for mode in ('crash', 'leave', 'hang', 'wrong-byte', 'chatter')],
+                  Decoders.fail_at_start)
+
+# What init does; the client's exit status, and what it is told.
+INITS = [
+    ('exit_early', 125, 'yett: '), ('killed_early', 125, 'init failed at made-up-step: Input/output error'),
+    ('closes_control', 125, 'yett: '), ('report_garbage', 125, 'yett: '), ('report_large', 125, 'yett: '),
+    ('report_without_nul', 125, 'init failed at AAAA'), ('report_control_characters', 125, 'yett: '),
+    ('exits_at_exec', 125, 'yett: '), ('garbage', 125, 'yett: '),
+    ('oversized', 125, 'yett: '), ('bad_body', 125, 'yett: '),
+    ('unknown_sequence', 125, 'yett: '), ('zero_sequence', 125, 'yett: '), ('exited_first', 125, 'yett: '),
+    ('wrong_kind', 125, 'yett: '), ('signal_to_client', 125, 'yett: '), ('descriptors', 125, 'yett: '),
+    ('endless_started', 125, 'yett: '), ('endless_exited', 0, ''), ('leaves_children', 0, ''),
+    ('nested_groups', 0, ''), ('frozen', 0, ''), ('threaded', 0, ''), ('many_groups', 0, ''),
+]
+
+
+# These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
+DEAF = ('closes_channel', 'empty_packet', 'stays')
+MODES = [row[0] for row in INITS] + list(DEAF)
+
+
+def profiles():
+    text = ''
+    for name in MODES:
+        text += 'profile "%s" {\n  extends = "default"\n  environment = {"YETT_TEST_INIT=%s"}\n}\n' % (name.replace('_', '-'), name)
+    return text + ('grant "inits" {\n  users = {"*"}\n  user_keys = true\n  profiles = {%s}\n}\n' %
+                   ', '.join('"%s"' % name.replace('_', '-') for name in MODES))
+
+
+class Inits(yett.Case):
+    """Init is the attacker; the helper, and the client, are told what it pleases."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        libexec = run.path('libexec-init')
+        os.makedirs(libexec)
+        shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
+        shutil.copy(run.path('helper/yett-decoder'), libexec + '/yett-decoder')
+        cls.service_options = {'libexec': libexec, 'before': profiles()}
+        super().setUpClass()
+
+    @classmethod
+    def set_up_user(cls, user):
+        """A first run makes the key; no command of it can work here."""
+        done = cls.service.enter_key(user)
+        if done.code != 125:
+            raise RuntimeError('this is not the fake init: %r' % done)
+
+    def misbehave(self, mode, code, text):
+        done = self.sandbox('true', options=('-p', mode.replace('_', '-')))
+        self.assertEqual(done.code, code, done)
+        self.assertIn(text, done.err)
+        self.assertNotIn('\033', done.err)
+        self.assertNotIn('\n<0>', self.service.log_text())
+        self.service.wait_no_leftovers()
+
+    def test_those_that_heed_nothing_go_with_the_connection(self):
+        clients = [self.start('true', options=('-p', mode.replace('_', '-'))) for mode in DEAF]
+        for client, code in zip(clients, (125, 125, 0)):
+            _, err = client.communicate(timeout=60)
+            self.assertEqual(client.returncode, code, err)
+        self.service.wait_no_leftovers()
+
+    def test_one_that_stays_goes_with_its_client(self):
+        for how in (signal.SIGKILL, signal.SIGTERM):
+            client = self.start('true', options=('-p', 'unknown-sequence'))
+            client.send_signal(how)
+            client.communicate(timeout=yett.DEADLINE)
+            self.service.wait_no_leftovers()
+
+
+hostile.add_cases(Inits, 'init', INITS, Inits.misbehave)
+
+if __name__ == '__main__':
+    yett.DEADLINE = 15
+    yett.main()
