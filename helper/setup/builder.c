@@ -114,12 +114,15 @@ static void __attribute__((noreturn)) inside(struct setup *setup)
 /* Forks the process inside, as a child of the supervisor. The mount namespace is still the helper's: see STAGE_CLONE. */
 static int fork_inside(struct setup *setup)
 {
-	const uint64_t flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_PARENT |
-			       CLONE_INTO_CGROUP;
-	/* The supervisor makes a new leaf for each sandbox; the namespace is rooted above it, where the builder is. */
+	const uint64_t flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT | CLONE_INTO_CGROUP;
+	/* The supervisor makes a new leaf for each sandbox. */
 	_cleanup_fd_ int leaf = openat(setup->cgroup.sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	pid_t pid = leaf < 0 ? -errno : kernel_clone(flags, 0, leaf, NULL);
+	pid_t pid;
 
+	/* Rooted where the builder is, at the sandbox's group: one made by the clone would be rooted at the leaf. */
+	if (leaf < 0 || unshare(CLONE_NEWCGROUP) < 0)
+		return -errno;
+	pid = kernel_clone(flags, 0, leaf, NULL);
 	if (pid == 0) {
 		(void)close(setup->builder.go);
 		inside(setup);

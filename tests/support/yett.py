@@ -210,9 +210,15 @@ class Run:
                 shutil.copy(path, copy, follow_symlinks=False)
         self.services = 0
         self.living = []
+        self.roots_folders = []
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def roots_folder(self):
+        """A new folder that nobody but root can rename, nor any above it: what a policy may name."""
+        self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib'))
+        return self.roots_folders[-1]
 
     def user(self, index):
         """The first user, or the second; made when first asked for."""
@@ -226,7 +232,8 @@ class Run:
             for user in self.users:
                 remove_user(user.name)
         finally:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            for folder in [self.folder, *self.roots_folders]:
+                shutil.rmtree(folder, ignore_errors=True)
 
     def give_up(self, *_):
         """Takes everything away at once: an exception would end one test only."""

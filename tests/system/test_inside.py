@@ -217,9 +217,10 @@ class Confinement(yett.Case):
         self.assertEqual(done.out, '', done)
 
     def test_cgroups_tell_nothing_of_the_host(self):
+        # The sandbox's own group is the root of what is seen, and a command's leaf lies in it.
         paths = {line.split(':', 2)[2] for line in self.output('cat', '/proc/self/cgroup').splitlines()}
-        # where the namespace of v2 is rooted, at the sandbox or at a leaf of it, depends on the kernel
-        self.assertTrue(all(re.fullmatch(r'/|(/\.\.)?/c\d+', path) for path in paths), paths)
+        for path in paths:
+            self.assertRegex(path, r'^/(c[0-9]+)?$')
 
     def test_mounts_tell_no_path_of_the_host(self):
         directory = self.folder('secret-name')

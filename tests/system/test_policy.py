@@ -4,7 +4,6 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 
 import yett
 
@@ -74,8 +73,7 @@ class Profiles(yett.Case):
     @classmethod
     def setUpClass(cls):
         run = yett.run_of_process()
-        cls.common = tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib')  # nobody else can rename what is there
-        cls.addClassCleanup(shutil.rmtree, cls.common)
+        cls.common = run.roots_folder()
         cls.service_options = {'after': PROFILES % {'shared': cls.common, 'alice': run.user(1).name}}
         super().setUpClass()
 
