@@ -164,6 +164,10 @@ class CrashCase(yett.Case):
         """A client while whose sandbox is made, or made ready for another, a process waits at the step."""
         if name not in FIRST_STEPS:
             self.wait_for_spares()
+        elif self.spares:
+            self.service.stop()
+            self.service.wait_no_leftovers()
+            self.service.start()
         self.faults.set(name, HOLD, armed=1)
         client = self.client('true')
         yett.wait_until(lambda: self.faults.get()['reached'], 'step ' + name)
