@@ -77,6 +77,9 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	if (!connection->channel)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);
+	/* While the helper prepares its hello. A key may still be made later: without one, the first request looks again. */
+	if (r == 0 && !connection->signer && yett_signer_load(NULL, &connection->own_signer, NULL) == 0)
+		connection->signer = connection->own_signer;
 	if (r == 0)
 		r = receive_hello(connection, error);
 	if (r)

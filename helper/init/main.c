@@ -9,10 +9,12 @@
  * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
  */
 #include "helper/init/channel.h"
+#include "helper/init/leaf.h"
 #include "helper/init/start.h"
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -126,6 +128,17 @@ static void main_serve(struct init *init, int children)
 	}
 }
 
+/* While the client learns that we are ready: the first command's group, and the pages that its request will need. */
+static void main_warm(struct init *init)
+{
+	int leaf;
+
+	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &leaf) == 0)
+		(void)close(leaf);
+	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
+	init->frame.fd_count = 0;
+}
+
 int main(void)
 {
 	struct init *init =
@@ -150,6 +163,7 @@ int main(void)
 					 .message = &init->message,
 					 .commands = &init->commands};
 	main_report(0, "");
+	main_warm(init);
 	main_serve(init, children);
 	return EXIT_SUCCESS;
 }

@@ -354,10 +354,10 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	*body = (struct message_created){.private_uid = created->private_uid, .limits = sandbox->limits};
 	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0)
 		return;
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
-		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
 	sandbox->is_created = true;
 	answer(c, sandbox->sequence, channel);
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
+		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
 }
 
 static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)
