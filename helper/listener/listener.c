@@ -102,16 +102,6 @@ static void drop_spares(struct user *user)
 	user->spares_count = 0;
 }
 
-static void start_sweep(const struct listener *l)
-{
-	if (fork() == 0) {
-		setup_host_keep_only(l->host, NULL, 0);
-		if (privilege_take(PRIVILEGE_BUILD) == 0)
-			setup_sweep(l->host);
-		_exit(0);
-	}
-}
-
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
@@ -381,7 +371,7 @@ static void reap(struct listener *l)
 	while (waitpid(-1, &status, WNOHANG) > 0)
 		killed = killed || WIFSIGNALED(status);
 	if (killed)
-		start_sweep(l);
+		supervisor_start_sweep(l->host);
 }
 
 static void handle_signal(struct listener *l)
@@ -476,7 +466,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 		r = privilege_take(PRIVILEGE_LISTENER);
 	if (r != 0)
 		return r;
-	start_sweep(l);
+	supervisor_start_sweep(l->host);
 	log_line(LOG_LEVEL_INFO, "ready, %zu profiles", l->policy->profiles_count);
 	loop(l);
 	for (size_t i = 0; i < l->users_count; i++)

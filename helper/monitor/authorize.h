@@ -17,7 +17,7 @@ struct peer {
 	gid_t gid;
 	gid_t groups[PLAN_GROUPS_MAX];
 	size_t groups_count;
-	bool confined; /* in another user, mount, pid or network namespace than the helper (rule 15) */
+	bool confined; /* in another user, mount, pid or network namespace than the helper */
 	char user_name[MESSAGE_NAME_MAX + 1], group_name[MESSAGE_NAME_MAX + 1]; /* from the host's passwd; may be empty */
 	char home[MESSAGE_PATH_MAX + 1], shell[256];
 };

@@ -328,17 +328,6 @@ static void reap(const struct supervisor *supervisor)
 		(void)waitpid(supervisor->pid, NULL, 0);
 }
 
-/* A child of its own: what is left of a killed supervisor may take a while to go. */
-static void start_sweep(const struct setup_host *host)
-{
-	if (fork() == 0) {
-		setup_host_keep_only(host, NULL, 0);
-		if (privilege_take(PRIVILEGE_BUILD) == 0)
-			setup_sweep(host);
-		_exit(0);
-	}
-}
-
 static void remove_sandbox(struct connection *c, size_t i)
 {
 	fd_close(c->sandboxes[i].supervisor.socket);
@@ -374,7 +363,7 @@ static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 	struct yett_error error = {0};
 
 	reap(&sandbox->supervisor);
-	start_sweep(c->monitor->host);
+	supervisor_start_sweep(c->monitor->host);
 	if (sandbox->is_created) {
 		report_ended(c, sandbox, ENDED_HELPER);
 		return;

@@ -83,7 +83,7 @@ struct policy_grant {
 	uint64_t capabilities_mask;
 	bool identity_caller, identity_root;
 	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;           /* a client in another namespace than the helper's may ask (rule 15) */
+	bool confined_clients;           /* a client in another namespace than the helper's may ask */
 	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
 	struct plan_limits user_limits;  /* memory, cpu, pids of all the user's sandboxes together */
 	unsigned sandboxes_max;          /* 0: unlimited */

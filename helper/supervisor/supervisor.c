@@ -247,3 +247,13 @@ int supervisor_start(const struct setup_host *host, const struct idmap_subject *
 	*ret_supervisor = (struct supervisor){pid, pair[0]};
 	return 0;
 }
+
+void supervisor_start_sweep(const struct setup_host *host)
+{
+	if (fork() == 0) {
+		setup_host_keep_only(host, NULL, 0);
+		if (privilege_take(PRIVILEGE_BUILD) == 0)
+			setup_sweep(host);
+		_exit(0);
+	}
+}

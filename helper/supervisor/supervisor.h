@@ -42,3 +42,6 @@ _must_check_ int supervisor_start(const struct setup_host *host, const struct id
 
 /* Sends a plan and its descriptors (borrowed). 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, const int *fds);
+
+/* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. */
+void supervisor_start_sweep(const struct setup_host *host);
