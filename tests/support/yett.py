@@ -327,7 +327,9 @@ class Service:
             self.run_.living = [service for service in self.run_.living if service is not self] + [self]
             self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/',
                                             env={**os.environ, **self.environment})
-        wait_until(lambda: self.sockets('00010000', '01') or self.process.poll() is not None, 'the socket')
+        # The kernel may still list the socket of a listener that was killed: ours is there when its name is, too.
+        wait_until(lambda: (self.sockets('00010000', '01') and os.path.exists(self.socket)) or self.process.poll() is not None,
+                   'the socket')
         if self.process.poll() is not None:
             raise RuntimeError('the service ended: ' + read(self.log))
         os.chmod(self.socket, 0o666)
