@@ -1,5 +1,6 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
+#include "base/clock.h"
 #include "helper/log.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege.h"
@@ -15,7 +16,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define CONNECTIONS_MAX 2048
 #define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
@@ -61,14 +61,6 @@ struct listener {
 	uint64_t generation;
 	bool is_over;
 };
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* Policy, templates and filters: with privilege, and only from what the administrator wrote. */
 static int load(struct listener *l, struct yett_error *error)
@@ -146,7 +138,7 @@ static void remove_worker(struct listener *l, size_t i)
 {
 	if (!l->workers[i].is_serving) {
 		l->ready_count--;
-		l->ready_after_ms = now_ms() + MONITOR_RETRY_MS;
+		l->ready_after_ms = clock_now_ms() + MONITOR_RETRY_MS;
 	}
 	fd_close(l->workers[i].control);
 	l->workers[i] = l->workers[--l->workers_count];
@@ -275,7 +267,7 @@ static void handle_worker(struct listener *l, size_t i)
 		return;
 	}
 	user = find_user(l, wish.uid, wish.gid);
-	user->last_used_ms = now_ms();
+	user->last_used_ms = clock_now_ms();
 	socket = take_spare(user);
 	(void)!send_fd(l->workers[i].control, WISH_ANSWERED, socket);
 	fd_close(socket);
@@ -305,7 +297,7 @@ static void handle_ready(struct listener *l)
 /* Does one thing of what would be good to have ready. Whether there was any. */
 static bool refill(struct listener *l)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_now_ms();
 
 	if (l->ready_count < MONITORS_READY && now >= l->ready_after_ms)
 		return start_worker(l) == 0;
@@ -335,7 +327,7 @@ static bool refill(struct listener *l)
 /* Whether the next one to come would have to wait for what should be ready. */
 static bool is_short(const struct listener *l)
 {
-	bool is_short = l->ready_count == 0 && now_ms() >= l->ready_after_ms;
+	bool is_short = l->ready_count == 0 && clock_now_ms() >= l->ready_after_ms;
 
 	for (size_t i = 0; i < l->users_count; i++)
 		is_short = is_short || (l->users[i].spares_count == 0 && l->policy->spares > 0);

@@ -1,5 +1,6 @@
 /* See cgroup.h. What differs between v1 and v2 is in cgroup1.c and cgroup2.c, behind struct cgroup_ops. */
 #include "helper/setup/cgroup_ops.h"
+#include "base/clock.h"
 #include "helper/setup/kernel.h"
 
 #include <dirent.h>
@@ -8,7 +9,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 
 static const struct cgroup_ops *ops_of(const struct cgroup_tree *tree)
 {
@@ -306,28 +306,20 @@ uint64_t cgroup_oom_kills(const struct cgroup *cgroup)
 	return 0;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* Waits for cgroup.events of the v2 group to say that nobody is in it; the file signals changes by POLLPRI. */
 static void wait_empty(int sandbox, uint64_t deadline_ms)
 {
 	_cleanup_fd_ int events = openat(sandbox, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	char text[128];
 
-	while (events >= 0 && now_ms() < deadline_ms) {
+	while (events >= 0 && clock_now_ms() < deadline_ms) {
 		struct pollfd wait = {.fd = events, .events = POLLPRI};
 		ssize_t n = pread(events, text, sizeof text - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
 		if (n <= 0 || strstr(text, "populated 0"))
 			return;
-		(void)poll(&wait, 1, (int)(deadline_ms - now_ms()) + 1);
+		(void)poll(&wait, 1, (int)(deadline_ms - clock_now_ms()) + 1);
 	}
 }
 
@@ -364,7 +356,7 @@ static void remove_children(int directory, uint64_t deadline_ms)
 
 int cgroup_empty(const struct cgroup *cgroup)
 {
-	uint64_t deadline_ms = now_ms() + 5000;
+	uint64_t deadline_ms = clock_now_ms() + 5000;
 	int r;
 
 	for (size_t i = 0; i < cgroup->host->count; i++)
@@ -374,13 +366,13 @@ int cgroup_empty(const struct cgroup *cgroup)
 		/* A group whose children have controllers takes no process of its own, and the builder is to be born in it. */
 		ops_of(&cgroup->host->trees[0])->disable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
 		r = cgroup_make_leaf(cgroup);
-	} while (r == -EEXIST && now_ms() < deadline_ms);
+	} while (r == -EEXIST && clock_now_ms() < deadline_ms);
 	return r == -EEXIST ? -EBUSY : r;
 }
 
 int cgroup_destroy(struct cgroup *cgroup)
 {
-	uint64_t deadline_ms = now_ms() + 5000;
+	uint64_t deadline_ms = clock_now_ms() + 5000;
 	char user[24];
 	int result = 0;
 
@@ -393,7 +385,7 @@ int cgroup_destroy(struct cgroup *cgroup)
 		if (tree->version == 2)
 			remove_children(cgroup->sandbox[i], deadline_ms);
 		while (unlinkat(cgroup->user[i], cgroup->name, AT_REMOVEDIR) < 0 && errno != ENOENT) {
-			if (errno != EBUSY || now_ms() > deadline_ms) {
+			if (errno != EBUSY || clock_now_ms() > deadline_ms) {
 				result = -errno;
 				break;
 			}
