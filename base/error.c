@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
 {
@@ -84,4 +85,11 @@ bool error_code_retryable(enum yett_code code)
 #undef X
 	}
 	return false;
+}
+
+bool error_is_sound(const struct yett_error *error)
+{
+	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT && (int)error->reason >= 0 &&
+	       (int)error->reason <= YETT_REASONS_COUNT && memchr(error->message, '\0', sizeof error->message) &&
+	       memchr(error->detail, '\0', sizeof error->detail);
 }

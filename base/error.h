@@ -26,3 +26,6 @@ const char *error_reason_short_name(enum yett_reason reason);
 
 /* Whether the same request can succeed later without a change of it or of the policy. */
 bool error_code_retryable(enum yett_code code);
+
+/* Whether `error`, as it came from another process, is one: numbers that exist, texts that end. */
+bool error_is_sound(const struct yett_error *error);

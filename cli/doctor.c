@@ -14,6 +14,7 @@
 
 struct doctor_run_options {
 	const char *socket_path;
+	bool json;
 };
 
 static int set_socket(void *into, const char *value, struct yett_error *error)
@@ -23,7 +24,16 @@ static int set_socket(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
+static int set_json(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct doctor_run_options *)into)->json = true;
+	return 0;
+}
+
 const struct option doctor_options[] = {
+	{0, "json", NULL, "print one JSON object: {checks: [{check, state, found, mend}], works}", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
 	{0},
 };
@@ -39,12 +49,11 @@ void doctor_found(struct doctor_finding *finding, enum doctor_state state, const
 	va_end(args);
 }
 
+static const char *const state_words[] = {[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
+
 static void print_finding(const char *name, const struct doctor_finding *finding)
 {
-	static const char *const words[] = {
-		[DOCTOR_OK] = "ok", [DOCTOR_WEAKER] = "weaker", [DOCTOR_MISSING] = "missing"};
-
-	(void)printf("%-8s %-16s ", words[finding->state], name);
+	(void)printf("%-8s %-16s ", state_words[finding->state], name);
 	output_text(stdout, finding->found, false);
 	(void)fputc('\n', stdout);
 	if (finding->mend[0]) {
@@ -52,6 +61,20 @@ static void print_finding(const char *name, const struct doctor_finding *finding
 		output_text(stdout, finding->mend, false);
 		(void)fputc('\n', stdout);
 	}
+}
+
+static void print_json(const char *name, const struct doctor_finding *finding, bool is_first)
+{
+	(void)printf("%s\n  {\"check\": ", is_first ? "{\"checks\": [" : ",");
+	output_json_string(stdout, name);
+	(void)printf(", \"state\": \"%s\", \"found\": ", state_words[finding->state]);
+	output_json_string(stdout, finding->found);
+	(void)fputs(", \"mend\": ", stdout);
+	if (finding->mend[0])
+		output_json_string(stdout, finding->mend);
+	else
+		(void)fputs("null", stdout);
+	(void)fputc('}', stdout);
 }
 
 static void look_start(const char *socket_path, struct yett_connection **ret_connection, struct doctor_finding *finding)
@@ -136,40 +159,54 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	(void)yett_sandbox_destroy(sandbox, NULL);
 }
 
-/* Prints it; what makes the trial fail is said by the trial, so a missing part of the machine is no verdict itself. */
-static bool check(const char *name, const struct doctor_finding *finding)
+/* The examination so far. */
+struct doctor_report {
+	bool json, works, is_empty;
+};
+
+/* Prints a finding, and empties it for the next one. */
+static void add(struct doctor_report *report, const char *name, struct doctor_finding *finding)
 {
-	print_finding(name, finding);
-	return finding->state != DOCTOR_MISSING;
+	if (report->json)
+		print_json(name, finding, report->is_empty);
+	else
+		print_finding(name, finding);
+	report->is_empty = false;
+	report->works = report->works && finding->state != DOCTOR_MISSING;
+	memset(finding, 0, sizeof *finding);
 }
 
 int doctor_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct doctor_run_options options = {0};
 	struct yett_connection *connection = NULL;
-	struct doctor_finding finding;
-	bool works = true, has_key;
+	struct doctor_finding finding = {0};
+	struct doctor_report report = {.works = true, .is_empty = true};
+	bool has_key;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
+	report.json = options.json;
 	for (const struct doctor_check *c = doctor_machine; c->name; c++) {
-		memset(&finding, 0, sizeof finding);
 		c->look(&finding);
-		works = check(c->name, &finding) && works;
+		add(&report, c->name, &finding);
 	}
-	memset(&finding, 0, sizeof finding);
 	look_policy(&finding);
-	works = check("policy", &finding) && works;
+	add(&report, "policy", &finding);
 	has_key = look_key(&finding);
-	works = check("key", &finding) && works;
+	add(&report, "key", &finding);
 	look_start(options.socket_path, &connection, &finding);
-	works = check("start", &finding) && works;
+	add(&report, "start", &finding);
 	if (connection && has_key) {
+		report.works = true; /* a trial counts more than what was found before */
 		look_trial(connection, &finding);
-		works = check("trial", &finding); /* it counts more than what was found before */
+		add(&report, "trial", &finding);
 	}
 	yett_connection_close(connection);
-	(void)puts(works ? "yett run will work." : "yett run will not work.");
-	return works ? EXIT_SUCCESS : EXIT_FAILURE;
+	if (report.json)
+		(void)printf("\n], \"works\": %s}\n", report.works ? "true" : "false");
+	else
+		(void)puts(report.works ? "yett run will work." : "yett run will not work.");
+	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -142,10 +142,10 @@ static void look_landlock(struct doctor_finding *finding)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
-	if (abi > 0)
-		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld; not used yet", abi);
+	if (abi > 1)
+		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld, a further layer%s", abi, abi < 6 ? "; whole from ABI 6 (Linux 6.12) on" : "");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "not there; not used yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "not there, or older than ABI 2 (Linux 5.19): this further layer is missing");
 }
 
 static void look_lsm(struct doctor_finding *finding)
@@ -153,11 +153,11 @@ static void look_lsm(struct doctor_finding *finding)
 	char text[8] = "";
 
 	if (read_text("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
-		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; not used yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; the policy names the profiles");
 	else if (read_text("/sys/fs/selinux/enforce", text, sizeof text))
-		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; not used yet", text[0] == '1' ? "enforcing" : "permissive");
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types", text[0] == '1' ? "enforcing" : "permissive");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux; not used yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux: this further layer is missing");
 }
 
 static void look_overlay(struct doctor_finding *finding)
@@ -165,9 +165,9 @@ static void look_overlay(struct doctor_finding *finding)
 	char text[4096];
 
 	if (read_text("/proc/filesystems", text, sizeof text) && has_word(text, "overlay"))
-		doctor_found(finding, DOCTOR_OK, NULL, "there; not used yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "there");
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "not loaded; not used yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "not loaded");
 }
 
 /* The first line NAME:FIRST:COUNT of subuid(5) that meets the private ids; false when none does. */

@@ -4,7 +4,6 @@
  * Runs as the caller, without privilege, and must never be given any: it reads the environment and the terminal.
  */
 #include <fcntl.h>
-#include <locale.h>
 #include <string.h>
 
 #include "cli/doctor.h"
@@ -84,10 +83,11 @@ static void fill_stdio(void)
 
 int main(int argc, char **argv)
 {
+	static char line[1024]; /* a message is one write, not one for each character, and stays in one piece beside a command's */
 	const struct subcommand *subcommand;
 
 	fill_stdio();
-	(void)setlocale(LC_CTYPE, "");
+	(void)setvbuf(stderr, line, _IOLBF, sizeof line);
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;

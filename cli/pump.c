@@ -45,12 +45,24 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 	return 0;
 }
 
-/* Both outputs on one terminal share a pipe, or their order would be lost. */
-static bool is_same_terminal(int a, int b)
+/*
+ * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the sandbox, and could not be
+ * opened anew as /dev/stdout or /dev/stderr, which scripts do all the time; a pipe can. A file that is read is passed on, so
+ * that the caller finds it where the command stopped reading.
+ */
+static bool may_pass(int fd)
+{
+	struct stat st;
+
+	return yett_stdio_check(fd, NULL) == 0 && (fd == STDIN_FILENO || (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode)));
+}
+
+/* Both outputs on one terminal or in one file share a pipe, or their order would be lost. */
+static bool is_same(int a, int b)
 {
 	struct stat x, y;
 
-	return isatty(a) && isatty(b) && fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_rdev == y.st_rdev;
+	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
 
 int pump_open(struct pump *pump, struct yett_error *error)
@@ -63,9 +75,9 @@ int pump_open(struct pump *pump, struct yett_error *error)
 	for (int i = 0; r == 0 && i < 3; i++) {
 		if (fcntl(i, F_GETFD) < 0)
 			continue; /* closed: the command gets /dev/null */
-		if (yett_stdio_check(i, NULL) == 0)
+		if (may_pass(i))
 			pump->stdio[i] = i;
-		else if (i == 2 && pump->made[1] && is_same_terminal(1, 2))
+		else if (i == 2 && pump->made[1] && is_same(1, 2))
 			pump->stdio[2] = pump->stdio[1];
 		else
 			r = open_bridge(pump, i, error);

@@ -327,10 +327,15 @@ static void write_json(const struct run *run, int code)
 		output_json_string(to, run->info.id);
 		(void)fputs(",\"profile\":", to);
 		output_json_string(to, run->info.profile);
+		(void)fputs(",\"label\":", to);
+		if (run->info.label[0])
+			output_json_string(to, run->info.label);
+		else
+			(void)fputs("null", to);
 		(void)fprintf(to,
-			      ",\"private_uid\":%u,\"limits\":{\"memory_bytes\":%llu,\"cpu_millis\":%llu,"
+			      ",\"private_uid\":%u,\"landlock_abi\":%u,\"limits\":{\"memory_bytes\":%llu,\"cpu_millis\":%llu,"
 			      "\"pids\":%llu,\"files\":%llu}}",
-			      run->info.private_uid, (unsigned long long)l->memory_bytes,
+			      run->info.private_uid, run->info.landlock_abi, (unsigned long long)l->memory_bytes,
 			      (unsigned long long)l->cpu_millis, (unsigned long long)l->pids,
 			      (unsigned long long)l->files);
 	} else {

@@ -24,11 +24,12 @@
 struct options {
 	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
 	const char *libexec, *check_policy;
+	uint64_t idle_exit_ms;
 	int fd;
 	bool personal, quiet, help, version;
 };
 
-enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_FD, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
+enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_FD, OPT_IDLE_EXIT, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
 
 static const struct {
 	const char *name, *argument, *help;
@@ -38,7 +39,8 @@ static const struct {
 	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", OPT_CHECK},
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", OPT_PERSONAL},
 	{"fd", "N", "the connected socket to serve", OPT_FD},
-	{"libexec", "DIR", "folder of yett-decoder and yett-init (default: that of this program)", OPT_LIBEXEC},
+	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", OPT_IDLE_EXIT},
+	{"libexec", "DIR", "folder of yett-decoder, -policy and -init (default: that of this program)", OPT_LIBEXEC},
 	{"quiet", NULL, "log errors only", OPT_QUIET},
 	{"help", NULL, "print this and exit", OPT_HELP},
 	{"version", NULL, "print the version and exit", OPT_VERSION},
@@ -66,6 +68,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL,
 					   (int)option_table[i].key};
 	while ((key = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		unsigned long seconds;
 		char *end;
 
 		switch (key) {
@@ -79,6 +82,12 @@ static int parse_options(int argc, char **argv, struct options *options)
 			options->fd = (int)strtol(optarg, &end, 10);
 			if (*end || options->fd < 0)
 				return -EINVAL;
+			break;
+		case OPT_IDLE_EXIT:
+			seconds = strtoul(optarg, &end, 10);
+			if (*optarg < '0' || *optarg > '9' || *end || seconds == 0 || seconds > 86400)
+				return -EINVAL;
+			options->idle_exit_ms = seconds * 1000;
 			break;
 		case OPT_PERSONAL:
 			options->personal = true;
@@ -102,7 +111,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 	return optind == argc ? 0 : -EINVAL;
 }
 
-/* The folder that this program lies in: decoder and init lie beside it, installed or built. */
+/* The folder that this program lies in: the others lie beside it, installed or built. */
 static int own_folder(char folder[static PATH_MAX])
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -118,11 +127,13 @@ static int own_folder(char folder[static PATH_MAX])
 	return 0;
 }
 
-static int check_policy(const char *path)
+static int check_policy(const struct options *options, const char *libexec)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
+	const char *path = options->check_policy;
+	const struct policy_source source = {libexec, path, false, geteuid()};
 	struct yett_error error = {0};
-	int r = policy_load(path, false, geteuid(), &policy, &error);
+	int r = policy_load(&source, &policy, &error);
 
 	if (r != 0) {
 		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "", error.detail);
@@ -137,16 +148,14 @@ static int serve_one(const struct options *options, const char *libexec, int soc
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
+	const struct policy_source source = {libexec, path, true, geteuid()};
 	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = -1};
 	const char *missing;
 	char init[PATH_MAX + 16];
 	bool root = privilege_can_build(&missing);
-	int r;
+	int r = policy_load(&source, &policy, error);
 
-	if (options->personal && !options->policy)
-		r = policy_load_builtin(&policy, error);
-	else
-		r = policy_load(options->policy ? options->policy : YETT_POLICY_PATH, true, geteuid(), &policy, error);
 	if (r == 0 && root)
 		r = privilege_take(PRIVILEGE_BUILD);
 	if (r == 0 && root) {
@@ -169,21 +178,17 @@ static int serve_one(const struct options *options, const char *libexec, int soc
 	return r;
 }
 
-static int run(const struct options *options, struct yett_error *error)
+static int run(const struct options *options, const char *libexec, struct yett_error *error)
 {
 	enum activation activation = ACTIVATION_NONE;
-	char folder[PATH_MAX];
-	int socket = options->fd, r = own_folder(folder);
-	const char *libexec = options->libexec ? options->libexec : folder;
+	int socket = options->fd, r = sodium_init() < 0 ? -ENOSYS : 0;
 
-	if (r == 0 && sodium_init() < 0)
-		r = -ENOSYS;
 	if (r == 0 && socket < 0)
 		r = activation_receive(&activation, &socket, error);
 	if (r != 0)
 		return r;
 	if (activation == ACTIVATION_LISTENING) {
-		struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, libexec, socket};
+		struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, libexec, socket, options->idle_exit_ms};
 
 		return listener_run(&listener, error);
 	}
@@ -198,6 +203,8 @@ int main(int argc, char **argv)
 {
 	struct options options = {.fd = -1};
 	struct yett_error error = {0};
+	const char *libexec;
+	char folder[PATH_MAX];
 	int r;
 
 	if (parse_options(argc, argv, &options) < 0) {
@@ -211,13 +218,17 @@ int main(int argc, char **argv)
 			(void)printf("yett-helper " YETT_VERSION "\n");
 		return 0;
 	}
-	if (options.check_policy)
-		return check_policy(options.check_policy);
+	r = own_folder(folder);
+	libexec = options.libexec ? options.libexec : folder;
+	(void)signal(SIGCHLD, SIG_DFL); /* whoever started us: children are waited for */
+	if (r == 0 && options.check_policy)
+		return check_policy(&options, libexec);
 	if (options.quiet)
 		log_set_level(LOG_LEVEL_ERROR);
 	(void)umask(022);
 	(void)signal(SIGPIPE, SIG_IGN);
-	r = run(&options, &error);
+	if (r == 0)
+		r = run(&options, libexec, &error);
 	if (r == 0)
 		return 0;
 	log_line(LOG_LEVEL_ERROR, "%s%s%s", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "; " : "", error.detail);

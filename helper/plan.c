@@ -121,6 +121,12 @@ static void print_rules(FILE *out, const char *rules)
 }
 
 /* The values of one step; each kind shows those it uses. */
+static void print_label(FILE *out, const struct plan *plan, const char *kind, struct plan_text name)
+{
+	if (*plan_text(plan, name))
+		fprintf(out, "%s %s (%s), ", kind, ESCAPE(plan_text(plan, name)), plan->label_required ? "required" : "if available");
+}
+
 static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
 {
 	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
@@ -170,6 +176,8 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		print_rlimits(out, &plan->limits);
 		break;
 	case PLAN_INIT:
+		print_label(out, plan, "AppArmor profile", plan->label);
+		print_label(out, plan, "SELinux type", plan->selinux_type);
 		print_environment(out, plan);
 		break;
 	case PLAN_IDS:

@@ -101,6 +101,9 @@ struct plan {
 	int32_t nice;
 	/* For the sandbox's passwd and group. A home other than "/" is an empty directory made on the sandbox's own root. */
 	struct plan_text user_name, group_name, home, shell;
+	struct plan_text label; /* the AppArmor profile of init and commands; empty: none */
+	struct plan_text selinux_type; /* the SELinux type of init; empty: none */
+	bool label_required;    /* no sandbox without it */
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for plan_print() */

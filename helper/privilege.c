@@ -51,6 +51,8 @@ int privilege_take(enum privilege_role role)
 {
 	bool can_bound;
 
+	/* The library learns of fork(2), but not of clone3(2), that there is another process now. */
+	capng_setpid(getpid());
 	/* The bounding set can only be changed while SETPCAP is effective: raised for that moment if we have it at all. */
 	capng_get_caps_process();
 	can_bound = capng_have_capability(CAPNG_PERMITTED, CAP_SETPCAP);

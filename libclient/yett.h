@@ -29,6 +29,7 @@ extern "C" {
 #define YETT_SIGNATURE_SIZE 64
 #define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
 #define YETT_NAME_SIZE	    65
+#define YETT_LABEL_SIZE	    128
 
 struct yett_connection;
 struct yett_sandbox;
@@ -176,6 +177,8 @@ struct yett_sandbox_info {
 	char id[YETT_ID_SIZE];
 	char profile[YETT_NAME_SIZE];
 	uint32_t private_uid; /* the host uid its commands run as */
+	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
+	uint32_t landlock_abi; /* the version of Landlock in force inside (landlock(7)); 0: none */
 	struct yett_limits limits;
 };
 

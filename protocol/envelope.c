@@ -29,7 +29,7 @@ static uint8_t *put(uint8_t *out, const void *bytes, size_t length)
 
 static bool envelope_kind_is_known(uint16_t kind)
 {
-	return kind != MESSAGE_KEYS && (kind == MESSAGE_PLAN || message_body_size(kind) > 0);
+	return kind == MESSAGE_PLAN || message_body_size(kind) > 0;
 }
 
 bool envelope_kind_is_signed(uint16_t kind)

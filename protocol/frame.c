@@ -22,12 +22,12 @@ static void frame_attach_fds(struct msghdr *header, union frame_control *control
 	struct cmsghdr *cmsg;
 
 	header->msg_control = control->bytes;
-	header->msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
+	header->msg_controllen = (socklen_t)CMSG_SPACE(sizeof(int) * fd_count);
 	memset(control->bytes, 0, header->msg_controllen);
 	cmsg = CMSG_FIRSTHDR(header);
 	cmsg->cmsg_level = SOL_SOCKET;
 	cmsg->cmsg_type = SCM_RIGHTS;
-	cmsg->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+	cmsg->cmsg_len = (socklen_t)CMSG_LEN(sizeof(int) * fd_count);
 	memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
 }
 

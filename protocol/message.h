@@ -23,6 +23,8 @@
 #define MESSAGE_NAME_MAX 64
 #define MESSAGE_HOSTNAME_MAX 64
 #define MESSAGE_CHALLENGE_SIZE 32
+#define MESSAGE_LANDLOCK_ABI_MAX 255
+#define MESSAGE_LABEL_MAX 127
 
 enum message_kind {
 	/* between client and helper */
@@ -37,8 +39,6 @@ enum message_kind {
 	MESSAGE_STARTED = 33, /* init → client */
 	MESSAGE_EXITED = 34,  /* init → client */
 	MESSAGE_SIGNAL = 35,  /* client → init; not answered unless refused */
-	/* between monitor and decoder only; never on a client's wire */
-	MESSAGE_KEYS = 64, /* the keys of an authorized_keys file */
 };
 
 /* A text in the arena of the message that holds it; arena[offset + length] is NUL. */
@@ -88,6 +88,8 @@ struct message_created {
 	struct text id;      /* 16 lower-case hexadecimal digits */
 	struct text profile;
 	uint32_t private_uid; /* the host uid that the sandbox's commands run as */
+	struct text label;     /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
+	uint32_t landlock_abi; /* the version of Landlock that holds them as well; 0: none */
 	struct message_limits limits; /* in force; 0: unlimited */
 };
 
@@ -145,15 +147,6 @@ struct message_signal {
 	uint32_t signal;  /* 1 … 64 */
 };
 
-#define MESSAGE_KEYS_MAX 64
-struct message_key {
-	uint8_t key[32];
-};
-struct message_keys {
-	struct message_key keys[MESSAGE_KEYS_MAX];
-	uint32_t keys_count;
-};
-
 union message_body {
 	struct message_hello hello;
 	struct message_create create;
@@ -164,7 +157,6 @@ union message_body {
 	struct message_started started;
 	struct message_exited exited;
 	struct message_signal signal;
-	struct message_keys keys;
 };
 
 struct message {

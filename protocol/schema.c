@@ -80,6 +80,8 @@ static const struct schema_field created_fields[] = {
 	TEXT(message_created, id, HEX, 16, 16),
 	TEXT(message_created, profile, NAME, 1, MESSAGE_NAME_MAX),
 	NUMBER(message_created, private_uid, 0, UINT32_MAX - 1),
+	TEXT(message_created, label, ANY, 0, MESSAGE_LABEL_MAX),
+	NUMBER(message_created, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX),
 	MAP(message_created, limits, limits_table),
 };
 
@@ -124,15 +126,6 @@ static const struct schema_field signal_fields[] = {
 	NUMBER(message_signal, signal, 1, 64),
 };
 
-static const struct schema_field key_fields[] = {
-	BYTES(message_key, key),
-};
-static const struct schema key_table = TABLE(message_key, 0, key_fields);
-
-static const struct schema_field keys_fields[] = {
-	MAPS(message_keys, keys, 0, key_table),
-};
-
 static const struct schema messages[] = {
 	TABLE(message_hello, MESSAGE_HELLO, hello_fields),
 	TABLE(message_create, MESSAGE_CREATE, create_fields),
@@ -144,7 +137,6 @@ static const struct schema messages[] = {
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),
 	TABLE(message_signal, MESSAGE_SIGNAL, signal_fields),
-	TABLE(message_keys, MESSAGE_KEYS, keys_fields),
 };
 
 const struct schema *schema_at(size_t index)

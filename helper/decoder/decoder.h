@@ -2,7 +2,7 @@
  * yett-decoder, seen from the monitor: starting it, asking it, and believing none of its answers.
  *
  * The decoder is the only process of the privileged side that parses bytes of a client; decoder_client.c holds no
- * parser, and keys.c and main.c are linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
+ * parser, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
  * default, so that a pid stays the decoder's until decoder_free() reaps it.
  */
 #pragma once
@@ -40,7 +40,7 @@ enum decoder_stage {
 
 /* Monitor → decoder, followed by `length` bytes. */
 struct decoder_question {
-	uint32_t task; /* MESSAGE_CREATE: a body. MESSAGE_KEYS: the text of an authorized_keys file */
+	uint32_t task; /* MESSAGE_CREATE */
 	uint32_t length;
 };
 
@@ -63,7 +63,7 @@ struct decoder {
 
 /* One thing to decode. */
 struct decoder_task {
-	uint32_t kind; /* MESSAGE_CREATE or MESSAGE_KEYS */
+	uint32_t kind; /* MESSAGE_CREATE */
 	const void *bytes;
 	size_t length;
 	int timeout_ms; /* from now on, for question and answer together, and for becoming ready if it is not yet */

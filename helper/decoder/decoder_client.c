@@ -6,11 +6,11 @@
  */
 #include "helper/decoder/decoder.h"
 
+#include "base/spawn.h"
 #include "protocol/codec.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -29,36 +29,6 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Spawns with `socket` as descriptor 0 and nothing else, every signal at its default, and an empty environment. */
-static int spawn_with_socket(const char *path, char *const argv[], int socket, pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	char *environment[] = {NULL};
-	sigset_t all, none;
-	int r;
-
-	(void)sigfillset(&all);
-	(void)sigemptyset(&none);
-	r = posix_spawn_file_actions_init(&actions);
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (r == 0) {
-		(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-		(void)posix_spawnattr_setsigmask(&attributes, &none);
-		(void)posix_spawnattr_setsigdefault(&attributes, &all);
-		r = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
-		if (r == 0)
-			r = posix_spawn_file_actions_addclosefrom_np(&actions, STDIN_FILENO + 1);
-		if (r == 0)
-			r = posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
-		(void)posix_spawnattr_destroy(&attributes);
-	}
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
 int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir, struct decoder *ret_decoder)
 {
 	struct decoder decoder = DECODER_NONE;
@@ -72,7 +42,7 @@ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir,
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
 		return -errno;
 	decoder.socket = sockets[0];
-	r = spawn_with_socket(path, argv, sockets[1], &decoder.pid);
+	r = spawn(path, argv, sockets[1], NULL, 0, &decoder.pid); /* which closes what else is open */
 	(void)fd_close(sockets[1]);
 	if (r == 0) {
 		/* Still the same process: it cannot be reaped before decoder_free() does it. */

@@ -7,21 +7,17 @@
  * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
  */
 #include "helper/decoder/decoder.h"
-#include "helper/decoder/keys.h"
+#include "helper/lockdown.h"
 #include "protocol/codec.h"
 
-#include <grp.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__)
@@ -30,17 +26,6 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #else
 #error "the architecture's AUDIT_ARCH is not known here"
-#endif
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ADDRESS_SPACE RLIM_INFINITY /* its shadow alone is terabytes of address space */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SPACE RLIM_INFINITY
-#endif
-#endif
-#ifndef ADDRESS_SPACE
-#define ADDRESS_SPACE (64u << 20)
 #endif
 
 /* Before a call that does not return the address sanitizer makes calls of its own, which seccomp would kill. */
@@ -89,65 +74,21 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 	return argc == 4 && parse_id(argv[1], &ret->uid) && parse_id(argv[2], &ret->gid);
 }
 
-/* Only ever lowered. No descriptor can be made any more, no process, no file, no core. */
+/* No descriptor can be made any more, no process, no file, no core. */
 static bool stage_limits(void)
 {
-	static const struct {
-		__rlimit_resource_t resource;
-		rlim_t most;
-	} limits[] = {
-		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 0}, {RLIMIT_AS, ADDRESS_SPACE},
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 0},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
-		struct rlimit limit;
-
-		if (getrlimit(limits[i].resource, &limit) < 0)
-			return false;
-		if (limit.rlim_max > limits[i].most)
-			limit.rlim_max = limits[i].most;
-		limit.rlim_cur = limit.rlim_max;
-		if (setrlimit(limits[i].resource, &limit) < 0)
-			return false;
-	}
-	return true;
+	return lockdown_limits(limits, ARRAY_SIZE(limits));
 }
 
 /* CAP_SYS_CHROOT. Safe because the directory is root's and empty, and this process can make nothing in it. */
 static bool stage_root(const char *empty_dir)
 {
 	return chroot(empty_dir) == 0 && chdir("/") == 0;
-}
-
-/* While CAP_SETPCAP is still there. The kernel answers EINVAL beyond its last capability. */
-static bool stage_bounding_set(void)
-{
-	for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-		if (prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0)
-			return false;
-	return true;
-}
-
-/* CAP_SETGID, CAP_SETUID; proven afterwards. */
-static bool stage_ids(uid_t uid, gid_t gid)
-{
-	uid_t uids[3];
-	gid_t gids[3];
-
-	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 &&
-	       getgroups(0, NULL) == 0 && getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
-	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid && uids[1] == uid && uids[2] == uid &&
-	       gids[0] == gid && gids[1] == gid && gids[2] == gid;
-}
-
-static bool stage_capabilities(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, left[_LINUX_CAPABILITY_U32S_3];
-
-	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
-	       syscall(SYS_capset, &header, none) == 0 && syscall(SYS_capget, &header, left) == 0 &&
-	       memcmp(none, left, sizeof none) == 0;
 }
 
 /* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a filter. */
@@ -204,14 +145,14 @@ static void lock_down(int argc, char **argv)
 	need(stage_limits(), DECODER_LIMITS);
 	if (is_root) {
 		need(stage_root(arguments.empty_dir), DECODER_ROOT);
-		need(stage_bounding_set(), DECODER_BOUNDING_SET);
-		need(stage_ids(arguments.uid, arguments.gid), DECODER_IDS);
+		need(lockdown_bounding_set(), DECODER_BOUNDING_SET);
+		need(lockdown_ids(arguments.uid, arguments.gid), DECODER_IDS);
 	}
-	need(stage_capabilities(), DECODER_CAPABILITIES);
-	need(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, DECODER_UNDUMPABLE);
-	need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, DECODER_NO_NEW_PRIVS);
-	/* After the ids, which clear it. Had the monitor died before, the first read would find the end of file. */
-	need(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0, DECODER_DEATH_SIGNAL);
+	need(lockdown_capabilities(), DECODER_CAPABILITIES);
+	need(lockdown_undumpable(), DECODER_UNDUMPABLE);
+	need(lockdown_no_new_privs(), DECODER_NO_NEW_PRIVS);
+	/* Had the monitor died before, the first read would find the end of file. */
+	need(lockdown_death_signal(), DECODER_DEATH_SIGNAL);
 	release_start_pages();
 	need(stage_seccomp(), DECODER_SECCOMP);
 }
@@ -243,14 +184,9 @@ MAY_LEAVE static int decode(const struct decoder_question *question, struct yett
 {
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
 
-	switch (question->task) {
-	case MESSAGE_CREATE:
-		return message_decode_with(&scratch, question->task, input, question->length, &message, error);
-	case MESSAGE_KEYS:
-		return keys_parse((const char *)input, question->length, &message, error);
-	default:
+	if (question->task != MESSAGE_CREATE)
 		leave(DECODER_EXIT_CONFUSED);
-	}
+	return message_decode_with(&scratch, question->task, input, question->length, &message, error);
 }
 
 static void answer(int refused, const struct yett_error *error)

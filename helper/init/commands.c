@@ -74,7 +74,7 @@ static int commands_refuse_start(int r, struct yett_error *error)
 				"the sandbox has no room for another command");
 	else
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
-	error_detail(error, "step=start errno=%d %s", -r, strerrordesc_np(-r));
+	error_detail(error, "step=start errno=%d %s", -r, strerror(-r));
 	return (int)error->code;
 }
 
@@ -178,7 +178,7 @@ static void commands_read_limits(const struct commands *commands, struct command
 	struct leaf_counters now, before = command->before;
 
 	leaf_read_sandbox(commands->config->fds_present, &now);
-	if (commands_have_leaves(commands) && leaf_read_memory(commands_leaf(commands, command), &now)) {
+	if (commands_have_leaves(commands) && leaf_read_own(commands_leaf(commands, command), &now)) {
 		command->leaf_spent = true; /* and is as old as its command */
 		before.oom_kills = 0;
 		before.memory_peak_bytes = 0;

@@ -8,6 +8,7 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Descriptors init starts with; 0, 1 and 2 are the sandbox's /dev/null. Nothing else is open. */
@@ -23,10 +24,20 @@ enum init_fd {
 };
 
 #define INIT_GROUPS_MAX 256
-#define INIT_RLIMITS_MAX 16
+#define INIT_RLIMITS_MAX 8
 #define INIT_ENV_MAX 256
+#define INIT_PATHS_MAX 1024
+#define INIT_LABEL_SIZE 128
 #define INIT_FILTER_MAX 4096 /* BPF_MAXINSNS */
 #define INIT_DATA_MAX 98304
+
+/* How a path of the sandbox may be used; the first byte of its text. */
+enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
+
+/* Of each process; 0: as init has it, but for core. setrlimit(2) */
+struct init_limits {
+	uint64_t files, file_bytes, cpu_seconds, stack_bytes, core_bytes;
+};
 
 struct init_rlimit {
 	uint32_t resource; /* RLIMIT_* */
@@ -41,20 +52,38 @@ struct init_config {
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	uint32_t umask;
 	int32_t nice;
-	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
-	uint32_t rlimits_count;
+	struct init_limits limits;
 	/*
-	 * data: first init's own filter, then the filter of commands (arrays of struct sock_filter), then the
-	 * environment of the profile as env_count NUL-terminated texts NAME=VALUE.
+	 * data: first init's own filter, then the filter of commands (arrays of struct sock_filter), then NUL-terminated
+	 * texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has besides what
+	 * every one has, as paths_count absolute paths with an enum init_path before each.
 	 */
 	uint32_t init_filter_count, command_filter_count; /* instructions; 0: no filter (only tests do that) */
-	uint32_t env_count;
+	uint32_t env_count, paths_count;
+	/* init's own notes: what the limits come to, and the version of Landlock in force (0: none) */
+	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
+	uint32_t rlimits_count, landlock_abi;
 	uint32_t data_used;
 	uint8_t data[INIT_DATA_MAX] __attribute__((aligned(8)));
+};
+
+/* The texts of data, the environment first. Only after start_check_config(). */
+static inline const char *init_config_texts(const struct init_config *config)
+{
+	size_t filters = (size_t)config->init_filter_count + config->command_filter_count;
+
+	return (const char *)config->data + filters * sizeof(struct sock_filter);
+}
+
+/* What holds a sandbox besides its plan, as init finds it. */
+struct init_layers {
+	uint8_t landlock_abi; /* the version of Landlock in force; 0: none */
+	char label[INIT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it; empty: the kernel has none */
 };
 
 /* init → supervisor, one packet: ready, or the step of init that failed and its errno. */
 struct init_report {
 	int32_t error; /* 0: serving the channel; else an errno */
+	struct init_layers layers;
 	char step[60];
 };

@@ -3,6 +3,7 @@
  * the child is a copy of init: it must end in execve or _exit and never return into init's loop.
  */
 #include "helper/init/launch.h"
+#include "helper/init/layer.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -34,7 +35,7 @@ static int launch_stdio(const struct launch *launch)
 		if (launch->stdio[i] >= 0 && dup2(launch->stdio[i], i) < 0)
 			return -errno;
 	/* All are close-on-exec already; this holds even if one day one is not. */
-	return close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
 static int launch_limits(const struct launch *launch)
@@ -119,8 +120,7 @@ static void launch_fill_env(const struct launch *launch)
 	const struct init_config *config = launch->config;
 	const struct message_exec *exec = &launch->message->body.exec;
 	char **env = launch->scratch->env;
-	size_t filters = (size_t)config->init_filter_count + config->command_filter_count;
-	const char *entry = (const char *)config->data + filters * sizeof(struct sock_filter);
+	const char *entry = init_config_texts(config);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < exec->env_count; i++)
@@ -215,7 +215,8 @@ static _Noreturn void launch_child(const struct launch *launch, int pipe_end)
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(launch_steps) && failure.error == 0; i++) {
 		failure.step = i;
-		failure.error = -launch_steps[i].run(launch);
+		if (layer_is_on(launch->config, launch_steps[i].name))
+			failure.error = -launch_steps[i].run(launch);
 	}
 	_exit(write(pipe_end, &failure, sizeof failure) < 0 ? 126 : 127);
 }
@@ -262,19 +263,19 @@ static const struct {
 void launch_describe(const struct launch_failure *failure, struct yett_error *error)
 {
 	const char *text = "the command could not be executed";
-	const char *reason = strerrordesc_np(failure->error);
+	const char *reason = strerror(failure->error);
 
 	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;
 
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set",
 				name);
-		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason ? reason : "");
+		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(launch_texts); i++)
 		if (launch_texts[i].error == failure->error)
 			text = launch_texts[i].text;
 	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "%s", text);
-	error_detail(error, "errno=%d %s", failure->error, reason ? reason : "");
+	error_detail(error, "errno=%d %s", failure->error, reason);
 }

@@ -110,16 +110,17 @@ void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters)
 					    : 0;
 }
 
-bool leaf_read_memory(unsigned number, struct leaf_counters *counters)
+bool leaf_read_own(unsigned number, struct leaf_counters *counters)
 {
-	uint64_t peak = 0, oom_kills = 0;
+	uint64_t oom_kills = 0, refused = 0;
 
 	if (!leaf_open_value(number, "/memory.events", "oom_kill", &oom_kills))
 		return false;
 	counters->oom_kills = oom_kills;
-	if (leaf_open_value(number, "/memory.peak", "", &peak))
-		counters->memory_peak_bytes = peak;
-	else
+	if (!leaf_open_value(number, "/memory.peak", "", &counters->memory_peak_bytes))
 		counters->memory_peak_bytes = 0;
+	/* Before Linux 6.11 the kernel counts where the process is that could not fork, and not where the limit is. */
+	if (leaf_open_value(number, "/pids.events", "max", &refused) && refused)
+		counters->pids_refused += refused;
 	return true;
 }

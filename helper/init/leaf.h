@@ -34,6 +34,6 @@ void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters)
 
 /*
  * Replaces those of memory by the leaf's own and returns true, if it has them: exact, and not shared with other
- * commands. Such a leaf must not be used again.
+ * commands. Forks that were refused in the leaf are added. Such a leaf must not be used again.
  */
-bool leaf_read_memory(unsigned number, struct leaf_counters *counters);
+bool leaf_read_own(unsigned number, struct leaf_counters *counters);

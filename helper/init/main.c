@@ -22,9 +22,6 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-/* From the linker (ld(1)): the program's code, which is never written and comes back from the memfd when it is run. */
-extern const uint8_t __executable_start[], etext[];
-
 enum main_poll { MAIN_CONTROL, MAIN_CHANNEL, MAIN_CHILDREN, MAIN_PIPES };
 
 /* Mapped, not allocated: most of it is never touched, and what was touched can be given back. */
@@ -40,10 +37,26 @@ struct init {
 	uint8_t end __attribute__((aligned(4096)));
 };
 
-static void main_report(int r, const char *step)
+/* "PROFILE (MODE)" or "unconfined" of AppArmor; else the context of SELinux; nothing where the kernel uses neither. apparmor(7) */
+static void main_read_label(char label[INIT_LABEL_SIZE])
 {
-	struct init_report report = {.error = -r};
+	_cleanup_fd_ int fd = open("/proc/self/attr/apparmor/current", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, label, INIT_LABEL_SIZE - 1);
 
+	if (n <= 0) {
+		(void)fd_close(fd);
+		fd = open("/proc/self/attr/current", O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? 0 : read(fd, label, INIT_LABEL_SIZE - 1);
+	}
+	label[n > 0 ? n : 0] = '\0';
+	label[strcspn(label, "\n")] = '\0';
+}
+
+static void main_report(int r, const char *step, uint32_t landlock_abi)
+{
+	struct init_report report = {.error = -r, .layers.landlock_abi = (uint8_t)landlock_abi};
+
+	main_read_label(report.layers.label);
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
 	(void)send(INIT_FD_CONTROL, &report, sizeof report, MSG_NOSIGNAL);
 }
@@ -99,14 +112,6 @@ static bool main_turn(struct init *init, int children)
 	return !(init->polled[MAIN_CHANNEL].revents & POLLIN) || channel_receive(&init->channel) == 0;
 }
 
-static void main_rest(struct init *init)
-{
-	uintptr_t code = (uintptr_t)__executable_start & ~(uintptr_t)4095;
-
-	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
-	(void)madvise((void *)code, ((uintptr_t)etext & ~(uintptr_t)4095) - code, MADV_DONTNEED);
-}
-
 static void main_serve(struct init *init, int children)
 {
 	bool resting = false; /* nothing to do, and working memory given back */
@@ -118,7 +123,7 @@ static void main_serve(struct init *init, int children)
 		if (idle && !resting)
 			next = commands_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
-			main_rest(init);
+			(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
 			resting = true;
 			continue;
 		}
@@ -147,13 +152,13 @@ int main(void)
 	int children, r;
 
 	if (init == MAP_FAILED) {
-		main_report(-errno, step);
+		main_report(-errno, step, 0);
 		return EXIT_FAILURE;
 	}
 	r = start_run(&init->config, &step);
 	children = r == 0 ? main_open_children() : r;
 	if (children < 0) {
-		main_report(children, step);
+		main_report(children, step, 0);
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
@@ -162,7 +167,7 @@ int main(void)
 					 .frame = &init->frame,
 					 .message = &init->message,
 					 .commands = &init->commands};
-	main_report(0, "");
+	main_report(0, "", init->config.landlock_abi);
 	main_warm(init);
 	main_serve(init, children);
 	return EXIT_SUCCESS;

@@ -3,6 +3,8 @@
  * that dies in between is seen by one or the other; the filter comes last.
  */
 #include "helper/init/start.h"
+#include "helper/init/landlock.h"
+#include "helper/init/layer.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -36,16 +38,16 @@ int start_check_config(const struct init_config *config, size_t length)
 	if (length < offsetof(struct init_config, data) || config->data_used > INIT_DATA_MAX ||
 	    length != offsetof(struct init_config, data) + config->data_used)
 		return -EBADMSG;
-	if (config->groups_count > INIT_GROUPS_MAX || config->rlimits_count > INIT_RLIMITS_MAX ||
-	    config->env_count > INIT_ENV_MAX || config->init_filter_count > INIT_FILTER_MAX ||
+	if (config->groups_count > INIT_GROUPS_MAX || config->env_count > INIT_ENV_MAX ||
+	    config->paths_count > INIT_PATHS_MAX || config->init_filter_count > INIT_FILTER_MAX ||
 	    config->command_filter_count > INIT_FILTER_MAX || config->fds_present >> (INIT_FD_END - INIT_FD_CONTROL))
 		return -EBADMSG;
 	filters = (size_t)config->init_filter_count + config->command_filter_count;
 	used = filters * sizeof(struct sock_filter);
-	for (uint32_t i = 0; i < config->env_count && used <= config->data_used; i++) {
-		const uint8_t *end = memchr(config->data + used, '\0', config->data_used - used);
+	for (uint32_t i = 0; i < config->env_count + config->paths_count && used <= config->data_used; i++) {
+		const uint8_t *text = config->data + used, *end = memchr(text, '\0', config->data_used - used);
 
-		if (!end)
+		if (!end || (i >= config->env_count && (end - text < 2 || text[1] != '/')))
 			return -EBADMSG;
 		used = (size_t)(end - config->data) + 1;
 	}
@@ -77,7 +79,7 @@ static int start_descriptors(struct init_config *config)
 		if ((fd < INIT_FD_CONTROL || config->fds_present & 1U << (fd - INIT_FD_CONTROL)) &&
 		    fcntl(fd, F_GETFD) < 0)
 			return -errno;
-	return close_range(INIT_FD_CONTROL, ~0U, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+	return syscall(SYS_close_range, (unsigned)INIT_FD_CONTROL, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
 static int start_death_signal(struct init_config *config)
@@ -110,6 +112,12 @@ static int start_no_new_privileges(struct init_config *config)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
+/* Before the death signal is set: this changes the id that files are opened as, which clears it. prctl(2) */
+static int start_landlock(struct init_config *config)
+{
+	return landlock_restrict(config, &config->landlock_abi);
+}
+
 /*
  * Keeps CAP_SETUID and CAP_SETGID (launch_identity), CAP_KILL (commands_kill, commands_signal) and what commands are to
  * have; of that alone the inheritable set, which an empty bounding set lets nobody raise later.
@@ -129,20 +137,44 @@ static int start_capabilities(struct init_config *config)
 }
 
 /* A limit above the hard one that init was born with could not be set: its maker may lack CAP_SYS_RESOURCE. */
+static int start_limit(struct init_config *config, uint32_t resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit) < 0)
+		return -errno;
+	if (hard > limit.rlim_max)
+		hard = limit.rlim_max;
+	if (soft > hard)
+		soft = hard;
+	config->rlimits[config->rlimits_count++] = (struct init_rlimit){resource, soft, hard};
+	return 0;
+}
+
 static int start_limits(struct init_config *config)
 {
-	for (uint32_t i = 0; i < config->rlimits_count; i++) {
-		struct init_rlimit *wanted = &config->rlimits[i];
-		struct rlimit limit;
+	const struct init_limits *limits = &config->limits;
+	const struct {
+		uint32_t resource;
+		bool is_set;
+		uint64_t value, grace;
+	} wanted[] = {
+		{RLIMIT_NOFILE, limits->files != 0, limits->files, 0},
+		{RLIMIT_FSIZE, limits->file_bytes != 0, limits->file_bytes, 0},
+		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores that. */
+		{RLIMIT_CPU, limits->cpu_seconds != 0, limits->cpu_seconds, 1},
+		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, 0},
+		{RLIMIT_CORE, true, limits->core_bytes, 0},
+		/* Locked memory and message queues are the kernel's, not the cgroup's, to count; nobody needs more than a little. */
+		{RLIMIT_MEMLOCK, true, 8 << 20, 0},
+	};
+	int r = 0;
 
-		if (getrlimit(wanted->resource, &limit) < 0)
-			return -errno;
-		if (wanted->hard > limit.rlim_max)
-			wanted->hard = limit.rlim_max;
-		if (wanted->soft > wanted->hard)
-			wanted->soft = wanted->hard;
-	}
-	return 0;
+	config->rlimits_count = 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(wanted); i++)
+		if (wanted[i].is_set)
+			r = start_limit(config, wanted[i].resource, wanted[i].value, wanted[i].value + wanted[i].grace);
+	return r;
 }
 
 /* Ignored signals would stay ignored in commands; blocked ones are taken from a descriptor, and restored in the child.
@@ -234,12 +266,13 @@ static const struct {
 } start_stages[] = {
 	{"read-configuration", start_read_config},
 	{"descriptors", start_descriptors},
+	{"groups", start_groups},
+	{"no-new-privileges", start_no_new_privileges},
+	{"landlock", start_landlock},
 	{"death-signal", start_death_signal},
 	{"control-socket", start_control_socket},
 	{"undumpable", start_undumpable},
-	{"no-new-privileges", start_no_new_privileges},
 	{"capabilities", start_capabilities},
-	{"groups", start_groups},
 	{"limits", start_limits},
 	{"signals", start_signals},
 	{"system-call-filter", start_filter}, /* last: what comes before may need more */
@@ -248,7 +281,8 @@ static const struct {
 int start_run(struct init_config *config, const char **ret_step)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(start_stages); i++) {
-		int r = start_stages[i].run(config);
+		/* The configuration comes first of all, so there is one to ask. */
+		int r = i == 0 || layer_is_on(config, start_stages[i].name) ? start_stages[i].run(config) : 0;
 
 		*ret_step = start_stages[i].name;
 		if (r < 0)

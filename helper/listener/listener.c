@@ -1,8 +1,10 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"
+#include "helper/listener/notify.h"
 #include "helper/log.h"
 #include "helper/monitor/monitor.h"
+#include "helper/place.h"
 #include "helper/privilege.h"
 #include "protocol/frame.h"
 
@@ -24,7 +26,6 @@
 #define MONITOR_RETRY_MS 1000
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
-#define SPARES_MAX 16
 
 /* What is polled besides workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
@@ -40,7 +41,7 @@ struct worker {
 struct user {
 	uid_t uid;
 	gid_t gid;
-	struct supervisor spares[SPARES_MAX];
+	struct supervisor spares[POLICY_SPARES_MAX];
 	size_t spares_count;
 	bool is_filling; /* from half empty until full: one wait for a grace period then serves several */
 	uint64_t last_used_ms;
@@ -58,22 +59,32 @@ struct listener {
 	size_t users_count;
 	int pool[2]; /* supervisors that are ready again announce themselves on the second one */
 	struct pollfd poll[POLL_FIXED + CONNECTIONS_MAX + MONITORS_READY];
+	struct notify notify;
+	struct place place; /* of monitors and supervisors */
+	uint64_t alive_ms; /* when the service manager was last told so */
+	uint64_t busy_ms;  /* when there was last a connection */
 	uint64_t generation;
 	bool is_over;
 };
 
-/* Policy, templates and filters: with privilege, and only from what the administrator wrote. */
-static int load(struct listener *l, struct yett_error *error)
+/* Policy and templates: with privilege, and only from what the administrator wrote. */
+static int load_here(struct listener *l, struct yett_error *error)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	_cleanup_fd_ int helpers = -1;
 	char init[4096];
-	int r = policy_load(l->options->policy_path, true, 0, &policy, error);
+	const struct policy_source source = {l->options->libexec, l->options->policy_path, true, 0};
+	int r = policy_load(&source, &policy, error);
 
 	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
 	if (r == 0) {
 		policy->generation = ++l->generation;
 		r = setup_host_open(policy, init, &host, error);
+	}
+	if (r == 0) {
+		helpers = cgroup_host_make_helpers(&host->cgroups);
+		r = helpers < 0 ? helpers : 0;
 	}
 	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++)
 		r = setup_host_profile(host, i, error);
@@ -81,9 +92,21 @@ static int load(struct listener *l, struct yett_error *error)
 		return r;
 	setup_host_close(l->host);
 	policy_free(l->policy);
+	fd_close(l->place.cgroup);
+	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
 	return 0;
+}
+
+/* Where the host's files are what they are to everyone. */
+static int load(struct listener *l, struct yett_error *error)
+{
+	int r = place_visit(&l->place);
+
+	if (r == 0)
+		r = load_here(l, error);
+	return place_return(&l->place) < 0 ? -EPERM : r;
 }
 
 static void drop_spares(struct user *user)
@@ -123,12 +146,12 @@ static int start_worker(struct listener *l)
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	pid = fork();
+	pid = place_fork(&l->place);
 	if (pid == 0)
 		be_monitor(l, pair[1]);
 	(void)close(pair[1]);
 	if (pid < 0)
-		return fd_close(pair[0]), -EAGAIN;
+		return fd_close(pair[0]), pid;
 	l->workers[l->workers_count++] = (struct worker){.control = pair[0]};
 	l->ready_count++;
 	return 0;
@@ -316,7 +339,7 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &subject, l->pool[1], &user->spares[user->spares_count]) < 0)
+		if (supervisor_start(l->host, &l->place, &subject, l->pool[1], &user->spares[user->spares_count]) < 0)
 			return false;
 		user->spares_count++;
 		return true;
@@ -337,10 +360,13 @@ static bool is_short(const struct listener *l)
 static void reload(struct listener *l)
 {
 	struct yett_error error = {0};
-	int r = privilege_raise(); /* mounts and namespaces of the new templates */
+	int r;
 
+	notify_send(&l->notify, "RELOADING=1");
+	r = privilege_raise(); /* mounts and namespaces of the new templates */
 	if (r == 0)
 		r = load(l, &error);
+	notify_send(&l->notify, "READY=1");
 	if (r != 0)
 		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s", error.message[0] ? error.message : strerror(-r));
 	if (privilege_lower() < 0 || r != 0)
@@ -380,20 +406,42 @@ static void handle_signal(struct listener *l)
 		l->is_over = true;
 }
 
+/*
+ * Tells the service manager that we live, and ends when nobody wanted anything for long enough: a connection that comes
+ * just then waits in the socket, which is not ours, and starts the next listener. How long nothing need be looked at.
+ */
+static int watch(struct listener *l)
+{
+	uint64_t now = clock_now_ms(), wait_ms = 60000, idle_exit_ms = l->options->idle_exit_ms;
+
+	if (l->notify.watchdog_ms && now - l->alive_ms >= l->notify.watchdog_ms) {
+		notify_send(&l->notify, "WATCHDOG=1");
+		l->alive_ms = now;
+	}
+	if (l->notify.watchdog_ms && l->notify.watchdog_ms < wait_ms)
+		wait_ms = l->notify.watchdog_ms;
+	if (l->workers_count > l->ready_count)
+		l->busy_ms = now;
+	if (idle_exit_ms && now - l->busy_ms >= idle_exit_ms)
+		l->is_over = true;
+	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
+}
+
 static void loop(struct listener *l)
 {
 	bool has_work = true;
 
+	l->busy_ms = l->alive_ms = clock_now_ms();
 	while (!l->is_over) {
 		size_t count = l->workers_count;
-		int r;
+		int wait_ms = watch(l), r;
 
 		l->poll[POLL_SOCKET] = (struct pollfd){.fd = l->options->socket, .events = POLLIN};
 		l->poll[POLL_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
 		l->poll[POLL_POOL] = (struct pollfd){.fd = l->pool[0], .events = POLLIN};
 		for (size_t i = 0; i < count; i++)
 			l->poll[i + POLL_FIXED] = (struct pollfd){.fd = l->workers[i].control, .events = POLLIN};
-		r = poll(l->poll, count + POLL_FIXED, !has_work ? 60000 : is_short(l) ? 0 : REFILL_AFTER_MS);
+		r = poll(l->poll, count + POLL_FIXED, !has_work ? wait_ms : is_short(l) ? 0 : REFILL_AFTER_MS);
 		if (r <= 0) {
 			has_work = refill(l);
 			continue;
@@ -445,13 +493,17 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (!l)
 		return -ENOMEM;
 	l->options = options;
+	notify_open(&l->notify);
 	raise_descriptor_limit();
 	/* Monitors that die leave their supervisors to us, so that a killed one is noticed. prctl(2). */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
+	l->place = PLACE_HERE;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
-	if (r == 0)
+	if (r == 0) {
+		place_open(&l->place);
 		r = load(l, error);
+	}
 	if (r == 0)
 		r = take_signals(l);
 	if (r == 0)
@@ -460,7 +512,9 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 		return r;
 	supervisor_start_sweep(l->host);
 	log_line(LOG_LEVEL_INFO, "ready, %zu profiles", l->policy->profiles_count);
+	notify_send(&l->notify, "READY=1");
 	loop(l);
+	notify_send(&l->notify, "STOPPING=1");
 	for (size_t i = 0; i < l->users_count; i++)
 		drop_spares(&l->users[i]);
 	for (size_t i = 0; i < l->workers_count; i++)

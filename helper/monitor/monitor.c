@@ -1,11 +1,13 @@
 /* See monitor.h. */
 #include "helper/monitor/monitor.h"
+#include "base/clock.h"
 #include "helper/log.h"
 #include "helper/monitor/peer.h"
 #include "helper/monitor/planning.h"
 #include "helper/monitor/verify.h"
 #include "helper/privilege.h"
 #include "protocol/codec.h"
+#include "protocol/envelope.h"
 #include "protocol/frame.h"
 
 #include <fcntl.h>
@@ -17,7 +19,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define SANDBOXES_MAX 4096             /* of one connection; a grant's max_sandboxes is the real bound */
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
@@ -48,7 +49,7 @@ struct connection {
 	struct pollfd *poll;
 	size_t sandboxes_count;
 	unsigned refusals;
-	struct timespec since;
+	uint64_t since_ms;
 	bool is_known; /* a request of this client was signed by an enrolled key */
 	bool is_over;
 };
@@ -64,14 +65,13 @@ int monitor_prepare(struct monitor *monitor, const char *libexec)
 	r = decoder_start(path, id, id, empty, &monitor->decoder);
 	if (r == 0)
 		r = peer_reader_start(&monitor->reader);
-	return r == 0 ? keys_refresh(&monitor->keys, monitor->policy->keys_dir, &monitor->decoder) : r;
+	return r;
 }
 
 void monitor_free(struct monitor *monitor)
 {
 	decoder_free(&monitor->decoder);
 	peer_reader_free(&monitor->reader);
-	keys_free(&monitor->keys);
 	monitor->listener = fd_close(monitor->listener);
 }
 
@@ -176,7 +176,7 @@ static int start_supervisor(const struct connection *c, struct supervisor *ret_s
 					.groups_count = c->peer.groups_count,
 					.identity = (enum plan_identity)c->plan->identity};
 
-	return supervisor_start(c->monitor->host, &subject, -1, ret_supervisor);
+	return supervisor_start(c->monitor->host, &PLACE_HERE, &subject, -1, ret_supervisor);
 }
 
 static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
@@ -319,13 +319,15 @@ static void handle_request(struct connection *c)
 		refuse(c, sequence, &error);
 }
 
-static void reap(const struct supervisor *supervisor)
+/* Whether it was killed, and so has left something. */
+static bool reap(const struct supervisor *supervisor)
 {
+	int status;
+
 	/* Had its word not come through whole (no descriptor was left for the channel, say), it would wait for us, and we for it. */
 	if (supervisor->socket >= 0)
 		(void)shutdown(supervisor->socket, SHUT_RDWR);
-	if (supervisor->pid > 0)
-		(void)waitpid(supervisor->pid, NULL, 0);
+	return supervisor->pid > 0 && waitpid(supervisor->pid, &status, 0) > 0 && WIFSIGNALED(status);
 }
 
 static void remove_sandbox(struct connection *c, size_t i)
@@ -340,8 +342,10 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 
 	c->message->kind = MESSAGE_CREATED;
 	c->message->arena_used = 0;
-	*body = (struct message_created){.private_uid = created->private_uid, .limits = sandbox->limits};
-	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0)
+	*body = (struct message_created){
+		.private_uid = created->private_uid, .landlock_abi = created->layers.landlock_abi, .limits = sandbox->limits};
+	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
+	    message_add_text(c->message, created->layers.label, &body->label) < 0)
 		return;
 	sandbox->is_created = true;
 	answer(c, sandbox->sequence, channel);
@@ -362,7 +366,7 @@ static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 {
 	struct yett_error error = {0};
 
-	reap(&sandbox->supervisor);
+	(void)reap(&sandbox->supervisor);
 	supervisor_start_sweep(c->monitor->host);
 	if (sandbox->is_created) {
 		report_ended(c, sandbox, ENDED_HELPER);
@@ -388,13 +392,13 @@ static void handle_supervisor(struct connection *c, size_t i)
 			return;
 		}
 		refuse(c, sandbox.sequence, &created.error);
-		reap(&sandbox.supervisor);
+		(void)reap(&sandbox.supervisor);
 	} else if (r > 0 && c->frame->length == sizeof(struct supervisor_ended)) {
 		struct supervisor_ended ended;
 
 		memcpy(&ended, c->frame->bytes, sizeof ended);
 		report_ended(c, &sandbox, ended.reason);
-		reap(&sandbox.supervisor);
+		(void)reap(&sandbox.supervisor);
 	} else {
 		handle_lost(c, &sandbox);
 	}
@@ -433,19 +437,16 @@ static bool is_busy(const struct connection *c)
 /* Whoever has not proven a key yet has so long for it, whatever else is sent. */
 static int time_left(const struct connection *c)
 {
-	struct timespec now;
-	int64_t left_ms;
+	uint64_t passed_ms = clock_now_ms() - c->since_ms;
 
 	if (c->is_known)
 		return FORGET_AFTER_MS;
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	left_ms = (int64_t)(c->since.tv_sec - now.tv_sec) * 1000 + FIRST_REQUEST_DEADLINE_MS;
-	return left_ms > 0 ? (int)left_ms : 0;
+	return passed_ms < FIRST_REQUEST_DEADLINE_MS ? (int)(FIRST_REQUEST_DEADLINE_MS - passed_ms) : 0;
 }
 
 static void loop(struct connection *c)
 {
-	(void)clock_gettime(CLOCK_MONOTONIC, &c->since);
+	c->since_ms = clock_now_ms();
 	while (!c->is_over) {
 		size_t count = c->sandboxes_count;
 		int timeout_ms = time_left(c), r;
@@ -482,6 +483,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 {
 	struct connection c = {.monitor = monitor, .socket = socket};
 	struct yett_error error = {0};
+	bool killed = false;
 	int r;
 
 	c.frame = map(sizeof *c.frame);
@@ -494,7 +496,6 @@ int monitor_serve(struct monitor *monitor, int socket)
 					   .peer = &c.peer,
 					   .decoder = &monitor->decoder,
 					   .reader = &monitor->reader,
-					   .keys = &monitor->keys,
 					   .next_sequence = 1};
 	r = peer_read(socket, &c.peer, &error);
 	if (r > 0)
@@ -510,7 +511,9 @@ int monitor_serve(struct monitor *monitor, int socket)
 	for (size_t i = 0; i < c.sandboxes_count; i++)
 		c.sandboxes[i].supervisor.socket = fd_close(c.sandboxes[i].supervisor.socket);
 	for (size_t i = 0; i < c.sandboxes_count; i++)
-		reap(&c.sandboxes[i].supervisor);
+		killed = reap(&c.sandboxes[i].supervisor) || killed;
+	if (killed)
+		supervisor_start_sweep(monitor->host);
 	free(c.sandboxes);
 	free(c.poll);
 	return r < 0 ? r : 0;

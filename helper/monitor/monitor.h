@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "helper/monitor/keys.h"
+#include "helper/decoder/decoder.h"
 #include "helper/monitor/peer.h"
 #include "helper/supervisor/supervisor.h"
 
@@ -16,11 +16,10 @@ struct monitor {
 	const struct policy *policy;
 	struct decoder decoder;
 	struct peer_reader reader;
-	struct keys keys;
 	int listener; /* asks for prepared supervisors here; -1: there is no listener */
 };
 
-/* Starts the decoder and the reader of the user's keys, and reads the enrolled ones. `libexec` is the folder of yett-decoder. 0 or -errno. */
+/* Starts the decoder and the reader of the user's keys. `libexec` is the folder of yett-decoder. 0 or -errno. */
 _must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
 
 /* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at all. */

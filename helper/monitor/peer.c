@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 #define NAMES_BYTES_MAX (4 << 20) /* a larger passwd file is left to the name service */
-#define USER_DEADLINE_MS 3000 /* a home may be on a network file system */
+#define USER_DEADLINE_MS 10000 /* a home may be on a network file system */
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* asm-generic/socket.h; Linux 6.5 */

@@ -283,6 +283,9 @@ static void add_names(struct planning *p)
 	add_text(p, is_root ? "root" : passwd_field(peer->group_name, "user"), &plan->group_name);
 	add_text(p, home, &plan->home);
 	add_text(p, passwd_field(peer->shell, "/bin/sh"), &plan->shell);
+	add_text(p, profile->apparmor_profile, &plan->label);
+	add_text(p, profile->selinux_type, &plan->selinux_type);
+	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
 	add_text(p, profile->name, &plan->profile_name);
 	add_place(p, profile->place, &plan->profile_place);
 	add_text(p, p->decision->grant->name, &plan->grant_name);

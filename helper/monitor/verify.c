@@ -1,5 +1,6 @@
 /* See verify.h. */
 #include "helper/monitor/verify.h"
+#include "helper/monitor/keys.h"
 #include "helper/monitor/peer.h"
 #include "protocol/codec.h"
 
@@ -7,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#define DECODE_TIMEOUT_MS 2000
+#define DECODE_TIMEOUT_MS 5000
 #define USER_KEYS_MAX 16384
 
 static int refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason)
@@ -49,17 +50,15 @@ static int check_signature(const struct verify_context *context, const struct en
 static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
 		    struct yett_error *error)
 {
-	bool want_keys = authorize_user_keys(context->policy, context->peer), found = false;
+	bool want_keys = authorize_user_keys(context->policy, context->peer);
 	_cleanup_free_ char *text = malloc(USER_KEYS_MAX);
-	const char *principal;
 	size_t length = 0;
-	int r = text ? keys_find(context->keys, context->policy->keys_dir, context->decoder, key, &principal) : -ENOMEM;
+	int r = text ? keys_find(context->policy->keys_dir, key, verified->principal) : -ENOMEM;
 
-	if (r != 0)
+	if (r < 0)
 		return r;
-	if (principal) {
+	if (r > 0) {
 		verified->key_source = KEY_ENROLLED;
-		memcpy(verified->principal, principal, strlen(principal) + 1);
 		want_keys = false;
 		if (context->peer->user_name[0] != '\0')
 			return 0;
@@ -69,12 +68,10 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	r = peer_read_user(context->reader, context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
 	if (r < 0)
 		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
-	if (r == 0 && want_keys)
-		r = keys_in_text(context->decoder, text, length, key, &found, error);
-	if (r != 0 || principal)
+	if (r != 0 || !want_keys)
 		return r;
 	verified->key_source = KEY_OF_USER;
-	return found ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	return keys_in_text(text, length, key) ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,

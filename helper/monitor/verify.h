@@ -6,8 +6,8 @@
  */
 #pragma once
 
+#include "helper/decoder/decoder.h"
 #include "helper/monitor/authorize.h"
-#include "helper/monitor/keys.h"
 #include "helper/monitor/peer.h"
 
 /* What one connection knows before any request. */
@@ -16,7 +16,6 @@ struct verify_context {
 	struct peer *peer; /* its names may be filled in */
 	struct decoder *decoder;
 	struct peer_reader *reader;
-	struct keys *keys;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	uint64_t next_sequence; /* 1 at first; moves on with each request whose envelope can be read */
 };

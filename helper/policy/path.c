@@ -1,9 +1,10 @@
 /*
  * The rules for paths and names that need nobody else's word. Declared in policy.h.
  *
- * Pure; no privilege. The loader applies them to the policy, planning to a request.
+ * Pure; no privilege. yett-policy applies them to the policy, planning to a request.
  */
 #include "helper/policy/policy.h"
+#include "base/escape.h"
 
 #include <string.h>
 
@@ -81,6 +82,16 @@ const char *policy_hostname_problem(const char *name)
 	return NULL;
 }
 
+const char *policy_label_problem(const char *name)
+{
+	size_t length = strlen(name);
+
+	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
+	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
+	return NULL;
+}
+
 int policy_split(const char *item, char **ret_head, char **ret_tail)
 {
 	const char *colon = strchr(item, ':');
@@ -102,4 +113,9 @@ const struct policy_profile *policy_find_profile(const struct policy *policy, co
 		if (strcmp(policy->profiles[i].name, name) == 0)
 			return &policy->profiles[i];
 	return NULL;
+}
+
+int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: '%s' %s", place.file, place.line, ESCAPE(text), problem);
 }

@@ -1,17 +1,31 @@
 /*
- * The administrator's policy as data: profiles, grants, and where each value was written.
+ * The administrator's policy as data: profiles, grants, the compiled system call filters, and where each value was
+ * written.
  *
- * load.c reads it as root from files that only root can write, through libConfuse (parse.c) and the tables of
- * settings.c; check.c compares it with the host; after that a policy is immutable and needs no I/O. Nothing here comes
- * from a client. dist/yett.conf shows every key, and is also what is compiled in as the built-in policy.
+ * yett-policy (compiler/) makes it of the files' text without privilege and hands it over as an image; image.c checks
+ * that one and points the pointers below into it. After that a policy is immutable and needs no I/O. Nothing here
+ * comes from a client. dist/yett.conf shows every key, and is also what is compiled in as the built-in policy.
  */
 #pragma once
 
 #include "base/error.h"
 #include "helper/plan.h"
 
+#include <linux/filter.h>
+
 #define POLICY_NAME_MAX 64
 #define POLICY_HOSTNAME_MAX 64
+#define POLICY_LABEL_MAX 100
+#define POLICY_FILES_MAX 256
+#define POLICY_SPARES_MAX 16
+#define POLICY_SANDBOXES_MAX 4095
+#define POLICY_IDS_FIRST_DEFAULT UINT32_C(0x70000000) /* above what systemd hands out, below 2^31 */
+/* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
+#define POLICY_COMPILER_ID (POLICY_IDS_FIRST_DEFAULT + 2)
+#define POLICY_IDS_FIRST_MIN 131072
+#define POLICY_IDS_RANGES_MAX 32768
+#define POLICY_IDS_STEP 65536
+#define POLICY_IDS_END_MAX (UINT64_C(1) << 31) /* ids beyond are negative to programs that keep them in an int */
 
 /* Where a value was written; shown in refusals. */
 struct policy_place {
@@ -27,14 +41,13 @@ struct policy_list {
 	struct policy_place place; /* of the first item; of the section when there is none */
 };
 
-enum policy_syscalls { POLICY_SYSCALLS_DEFAULT = 0, POLICY_SYSCALLS_STRICT = 1 };
+/* What becomes of a request where the profile's label cannot be had. */
+enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 
-/* After loading, `extends` has been applied: every profile is complete in itself. */
+/* `extends` has been applied: every profile is complete in itself. */
 struct policy_profile {
 	char *name;
 	struct policy_place place;
-	char *description;
-	char *extends; /* NULL: none */
 	/* the template: read-only, shared by all sandboxes of the profile */
 	struct policy_list system;       /* host directories and symlinks shown read-only at the same path: /usr, /bin … */
 	struct policy_list etc;          /* names below the host's /etc that are copied or bound into the sandbox's */
@@ -49,14 +62,17 @@ struct policy_profile {
 	bool private_home;               /* an empty home directory at the caller's path */
 	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;       /* defaults and, where a grant says less, more strictly bounded */
-	enum policy_syscalls syscalls;
-	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
+	struct sock_filter *init_filter, *command_filter; /* what the system call keys come to: seccomp.h of compiler/ */
+	size_t init_filter_count, command_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;
 	enum plan_identity identity;
 	unsigned umask;
 	int nice;
 	char *hostname;
+	char *apparmor_profile;          /* of init and commands; "": none */
+	char *selinux_type;              /* of init; what commands get follows from it in the loaded SELinux policy. "": none */
+	enum policy_label label;
 	bool shares;                     /* whether a request may bring shares and tmpfs of its own at all */
 };
 
@@ -66,9 +82,7 @@ enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, P
 struct policy_grant {
 	char *name;
 	struct policy_place place;
-	/* who: any of these; "*" is everyone */
-	struct policy_list users;        /* names or numbers, resolved to uids at load */
-	struct policy_list groups;
+	/* who: any of these */
 	uid_t *uids;
 	size_t uids_count;
 	gid_t *gids;
@@ -93,32 +107,37 @@ struct policy_grant {
 };
 
 struct policy {
+	char **files;           /* the names that places point to */
+	size_t files_count;
 	char *runtime_dir;      /* "/run/yett" */
 	char *keys_dir;         /* "/etc/yett/keys.d" */
 	char *cgroup;           /* "/yett": below the root of each hierarchy */
 	uint32_t ids_first;     /* first host id of the private ranges; a multiple of 65536 */
 	uint32_t ids_ranges;    /* how many ranges of 65536; the first one is the roles' own */
 	struct policy_place ids_place; /* file NULL: not written */
-	unsigned spares;        /* prepared supervisors a recently served user has; 0 … 16 */
+	unsigned spares;        /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
 	struct policy_profile *profiles;
 	size_t profiles_count;
 	struct policy_grant *grants;
 	size_t grants_count;
 	uint64_t generation;    /* of the text that was read: another text, another number */
-	char **files;           /* their names, which places point to */
-	size_t files_count;
+	void *image;            /* where all the pointers lead, read-only; policy_free() unmaps it */
+	size_t image_size;
+};
+
+struct policy_source {
+	const char *libexec; /* the folder of yett-policy */
+	const char *path;    /* NULL: the built-in policy, dist/yett.conf; its places say "built-in" */
+	bool with_fragments; /* and conf.d/\*.conf beside it */
+	uid_t owner;         /* whom files and their directories must belong to; writable by nobody else */
 };
 
 /*
- * Reads `path` and, when `with_fragments`, conf.d/\*.conf beside it. Files and their directories must be owned by
- * `owner` and writable by nobody else; unknown keys, wrong values and names that do not exist are refused.
- * 0, -errno, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as message.
+ * Opens the files, has yett-policy compile them, and checks what it says. Unknown keys, wrong values and names that do
+ * not exist are refused. 0, -errno, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as
+ * message; YETT_E_HELPER_UNAVAILABLE when yett-policy failed.
  */
-_must_check_ int policy_load(const char *path, bool with_fragments, uid_t owner, struct policy **ret_policy,
-			     struct yett_error *error);
-
-/* The policy of personal mode: dist/yett.conf, compiled in. Its places say "built-in". */
-_must_check_ int policy_load_builtin(struct policy **ret_policy, struct yett_error *error);
+_must_check_ int policy_load(const struct policy_source *source, struct policy **ret_policy, struct yett_error *error);
 
 /* NULL when there is none. */
 const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name);
@@ -139,11 +158,17 @@ const char *policy_path_problem(const char *path);
 /* Why a sandbox cannot have this host name; NULL when it can. Pure. */
 const char *policy_hostname_problem(const char *name);
 
+/* Why this cannot be the name of an AppArmor profile or an SELinux type; NULL when it can, as the empty text can. Pure. */
+const char *policy_label_problem(const char *name);
+
 /*
  * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.
  * `ret_tail` is NULL without a colon. -ENOMEM.
  */
 _must_check_ int policy_split(const char *item, char **ret_head, char **ret_tail);
+
+/* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */
+int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error);
 
 void policy_free(struct policy *policy);
 static inline void policy_freep(struct policy **policy)

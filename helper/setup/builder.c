@@ -47,6 +47,12 @@ static void resolve_ids(struct setup *setup)
 	setup->payload_gid = idmap_host(&setup->map->gids, setup->map->payload_gid);
 	setup->owner_uid = idmap_host(&setup->map->uids, 0);
 	setup->owner_gid = idmap_host(&setup->map->gids, 0);
+	if (setup->host->templates[setup->plan->profile].selinux >= SELINUX_PERMISSIVE) {
+		uint32_t init = idmap_host(&setup->map->uids, setup->map->init_inside); /* of the range, whatever the identity */
+
+		selinux_process_context(plan_text(setup->plan, setup->plan->selinux_type), init, setup->process_label);
+		selinux_file_context(init, setup->files_label);
+	}
 }
 
 /* Builds on a guess of the plan, and goes back to where a client's mounts can be cloned. */

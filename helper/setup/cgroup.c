@@ -112,6 +112,20 @@ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct ye
 	return 0;
 }
 
+int cgroup_host_make_helpers(const struct cgroup_host *host)
+{
+	int fd;
+
+	if (mkdirat(host->trees[0].parent, "helpers", 0755) < 0 && errno != EEXIST)
+		return -errno;
+	fd = openat(host->trees[0].parent, "helpers", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return -errno;
+	/* However many sandboxes compute, requests are served. Absent where the controller is on v1. */
+	(void)kernel_write_file(fd, "cpu.weight", "1000");
+	return fd;
+}
+
 void cgroup_host_close(struct cgroup_host *host)
 {
 	for (size_t i = 0; i < host->count; i++)

@@ -4,7 +4,8 @@
  * With full privilege, in the supervisor (and in the sweep). The v2 tree always tracks and kills; a limit is enforced
  * by v2 where its controller is there and by v1 where it still sits there. A tree that the host has mounted is used as
  * it is (mounting v2 once more would reset its options for the whole host); one that it has not is mounted by us, in
- * no namespace. cgroups(7), the kernel's cgroup-v2 and cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below NAME: "init", and "c…" for commands.
+ * no namespace. cgroups(7), the kernel's cgroup-v2 and cgroup-v1 documents. Layout: PARENT/user-UID/NAME, and in v2 below
+ * NAME: "init", and "c…" for commands. PARENT/helpers is for the service's own processes.
  */
 #pragma once
 
@@ -41,6 +42,9 @@ struct cgroup {
 
 /* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
 _must_check_ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error);
+/* Makes PARENT/helpers in the v2 tree, for processes of a service that are to outlive it. A descriptor or -errno. */
+_must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
+
 void cgroup_host_close(struct cgroup_host *host);
 
 /* Makes the user's and the sandbox's group in every tree. -EEXIST when the name is taken. */

@@ -24,7 +24,7 @@ static int open_hierarchy(char *list)
 	for (char *name; (name = strsep(&list, ",")) && n < 2 * 16; n += 2)
 		options[n] = name;
 	fd = cgroup_find_mount("cgroup", options[0]);
-	return fd == -ENOENT ? kernel_mount_new("cgroup", options, 0) : fd;
+	return fd == -ENOENT ? kernel_mount_new("cgroup", options, "", 0) : fd;
 }
 
 static unsigned controllers_of(const char *list)

@@ -21,7 +21,7 @@ int cgroup2_discover(struct cgroup_host *host)
 	struct cgroup_tree *tree = &host->trees[host->count];
 
 	if (root == -ENOENT)
-		root = kernel_mount_new("cgroup2", NULL, 0);
+		root = kernel_mount_new("cgroup2", NULL, "", 0);
 	if (root < 0)
 		return root;
 	*tree = (struct cgroup_tree){.version = 2, .parent = root};

@@ -5,7 +5,6 @@
 #include "helper/setup/steps.h"
 
 #include <stddef.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 static int append(struct init_config *config, const void *bytes, size_t size)
@@ -17,36 +16,39 @@ static int append(struct init_config *config, const void *bytes, size_t size)
 	return 0;
 }
 
-static void add_soft_rlimit(struct init_config *config, uint32_t resource, uint64_t soft, uint64_t hard)
+static int add_path(struct init_config *config, bool is_writable, const char *path)
 {
-	config->rlimits[config->rlimits_count++] = (struct init_rlimit){resource, soft, hard};
+	char access = is_writable ? INIT_PATH_WRITE : INIT_PATH_READ;
+	int r = append(config, &access, 1);
+
+	config->paths_count++;
+	return r == 0 ? append(config, path, strlen(path) + 1) : r;
 }
 
-static void add_rlimit(struct init_config *config, uint32_t resource, uint64_t value)
+/* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
+static int add_paths(const struct setup *setup, struct init_config *config)
 {
-	add_soft_rlimit(config, resource, value, value);
-}
+	const struct template *template = &setup->host->templates[setup->plan->profile];
+	const struct plan *plan = setup->plan;
+	const char *home = plan_text(plan, plan->home);
+	int r = home[0] && home[1] ? add_path(config, true, home) : 0;
 
-static void add_rlimits(struct init_config *config, const struct plan_limits *limits)
-{
-	if (limits->files)
-		add_rlimit(config, RLIMIT_NOFILE, limits->files);
-	if (limits->file_bytes)
-		add_rlimit(config, RLIMIT_FSIZE, limits->file_bytes);
-	if (limits->cpu_seconds)
-		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores that. setrlimit(2) */
-		add_soft_rlimit(config, RLIMIT_CPU, limits->cpu_seconds, limits->cpu_seconds + 1);
-	if (limits->stack_bytes)
-		add_rlimit(config, RLIMIT_STACK, limits->stack_bytes);
-	add_rlimit(config, RLIMIT_CORE, limits->core_bytes);
-	/* Locked memory and message queues are the kernel's, not the cgroup's, to count; nobody needs more than a little. */
-	add_rlimit(config, RLIMIT_MEMLOCK, 8 << 20);
+	for (size_t i = 0; r == 0 && i < template->entries_count; i++)
+		if (!template->entries[i].link)
+			r = add_path(config, false, template->entries[i].path);
+	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+
+		if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
+			r = add_path(config, step->kind == PLAN_TMPFS || step->writable, plan_text(plan, step->target));
+	}
+	return r;
 }
 
 static int fill(const struct setup *setup, struct init_config *config)
 {
 	const struct plan *plan = setup->plan;
-	const struct setup_filters *filters = &setup->host->filters[plan->profile];
+	const struct policy_profile *profile = &setup->host->policy->profiles[plan->profile];
 	bool root = plan->identity == PLAN_IDENTITY_ROOT;
 	int r;
 
@@ -59,22 +61,26 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->capabilities = plan->capabilities;
 	config->umask = plan->umask;
 	config->nice = plan->nice;
-	add_rlimits(config, &plan->limits);
+	config->limits = (struct init_limits){.files = plan->limits.files,
+					      .file_bytes = plan->limits.file_bytes,
+					      .cpu_seconds = plan->limits.cpu_seconds,
+					      .stack_bytes = plan->limits.stack_bytes,
+					      .core_bytes = plan->limits.core_bytes};
 	config->fds_present = 7;
 	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
 		if (setup->counters[i] >= 0)
 			config->fds_present |= 8u << i;
-	config->init_filter_count = (uint32_t)filters->init_count;
-	config->command_filter_count = (uint32_t)filters->command_count;
-	r = append(config, filters->init, filters->init_count * sizeof *filters->init);
+	config->init_filter_count = (uint32_t)profile->init_filter_count;
+	config->command_filter_count = (uint32_t)profile->command_filter_count;
+	r = append(config, profile->init_filter, profile->init_filter_count * sizeof *profile->init_filter);
 	if (r == 0)
-		r = append(config, filters->command, filters->command_count * sizeof *filters->command);
+		r = append(config, profile->command_filter, profile->command_filter_count * sizeof *profile->command_filter);
 	for (uint32_t i = 0; r == 0 && i < plan->env_count; i++, config->env_count++) {
 		const char *text = plan_text(plan, plan->env[i]);
 
 		r = append(config, text, strlen(text) + 1);
 	}
-	return r;
+	return r == 0 ? add_paths(setup, config) : r;
 }
 
 int config_send(const struct setup *setup, int control)

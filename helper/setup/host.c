@@ -1,6 +1,5 @@
 /* What is prepared once, before any request: see setup.h. With full privilege, from the policy and the installed init only. */
 #include "helper/setup/kernel.h"
-#include "helper/setup/seccomp.h"
 #include "helper/setup/setup.h"
 
 #include <stdio.h>
@@ -41,24 +40,6 @@ static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 	return 0;
 }
 
-static struct seccomp_names names_of(const struct policy_list *list)
-{
-	return (struct seccomp_names){list->items, list->count, list->place.file, list->place.line};
-}
-
-static int compile_filters(const struct policy_profile *profile, struct setup_filters *filters, struct yett_error *error)
-{
-	struct seccomp_spec spec = {
-		.strict = profile->syscalls == POLICY_SYSCALLS_STRICT,
-		.allow = names_of(&profile->syscalls_allow),
-		.deny = names_of(&profile->syscalls_deny),
-		.log = names_of(&profile->syscalls_log),
-	};
-	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &filters->command, &filters->command_count, error);
-
-	return r == 0 ? seccomp_compile(&spec, SECCOMP_INIT, &filters->init, &filters->init_count, error) : r;
-}
-
 int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host, struct yett_error *error)
 {
 	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
@@ -71,8 +52,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, struct s
 	host->init_program = -1;
 	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
-	host->filters = calloc(policy->profiles_count, sizeof *host->filters);
-	if (!host->templates || !host->filters)
+	if (!host->templates)
 		return -ENOMEM;
 	for (size_t i = 0; i < policy->profiles_count; i++)
 		host->templates[i].mount_ns = -1;
@@ -90,28 +70,19 @@ int setup_host_open(const struct policy *policy, const char *init_path, struct s
 int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error)
 {
 	const struct policy_profile *p = &host->policy->profiles[profile];
-	int r;
 
 	if (host->templates[profile].mount_ns >= 0)
 		return 0;
-	r = compile_filters(p, &host->filters[profile], error);
-	return r == 0 ? template_build(p, host->policy->runtime_dir, host->face, &host->templates[profile], error) : r;
+	return template_build(p, host->policy->runtime_dir, host->face, &host->templates[profile], error);
 }
 
 void setup_host_close(struct setup_host *host)
 {
 	if (!host)
 		return;
-	for (size_t i = 0; i < host->policy->profiles_count; i++) {
-		if (host->templates)
-			template_close(&host->templates[i]);
-		if (host->filters) {
-			free(host->filters[i].init);
-			free(host->filters[i].command);
-		}
-	}
+	for (size_t i = 0; host->templates && i < host->policy->profiles_count; i++)
+		template_close(&host->templates[i]);
 	free(host->templates);
-	free(host->filters);
 	fd_close(host->init_program);
 	reserve_host_close(&host->reserve);
 	cgroup_host_close(&host->cgroups);

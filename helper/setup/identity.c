@@ -121,6 +121,48 @@ static int place(int *fds, int count, int first)
 	return 0;
 }
 
+/*
+ * The label that init gets with the exec to come, and its commands from it. Here, and not by init: after no_new_privs the
+ * kernel changes no label of its own accord. apparmor.d(5), aa_change_onexec(2)
+ */
+static int choose_apparmor(const struct plan *plan, struct yett_error *error)
+{
+	static const char file[] = "/proc/self/attr/apparmor/exec";
+	const char *name = plan_text(plan, plan->label);
+	char text[POLICY_LABEL_MAX + 8];
+	int r;
+
+	if (!*name && plan->label_required)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and this host does not use SELinux",
+				 plan_text(plan, plan->selinux_type));
+	if (!*name)
+		return 0;
+	(void)snprintf(text, sizeof text, "exec %s", name);
+	r = kernel_write_file(AT_FDCWD, file, text);
+	if (r == 0 || (r != -ENOENT && r != -EINVAL))
+		return r;
+	if (!plan->label_required)
+		return 0;
+	if (r == -ENOENT && access(file, F_OK) == 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required and not loaded", name);
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor", name);
+}
+
+/* SELinux, where the host uses it and the profile names a type; otherwise AppArmor. No kernel before 6.17 has both in force. */
+static int choose_label(const struct setup *setup, struct yett_error *error)
+{
+	enum selinux_state state = setup->host->templates[setup->plan->profile].selinux;
+
+	if (state == SELINUX_ABSENT)
+		return choose_apparmor(setup->plan, error);
+	if (setup->plan->label_required && state != SELINUX_ENFORCING)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s",
+				 plan_text(setup->plan, setup->plan->selinux_type),
+				 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
+	/* proc_pid_attr_current(5): the context of the next exec. The file is our own. */
+	return setup->process_label[0] ? kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", setup->process_label) : 0;
+}
+
 int identity_become_init(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	static char *const arguments[] = {"yett-init", NULL}, *const environment[] = {NULL};
@@ -128,7 +170,7 @@ int identity_become_init(struct setup *setup, const struct plan_step *step, stru
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), nulls[3] = {null, null, null};
 	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r;
 
-	(void)step, (void)error;
+	(void)step;
 	for (int i = 0; i < 4; i++)
 		fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + i] = setup->counters[i];
 	if (null < 0 || program < 0)
@@ -137,7 +179,9 @@ int identity_become_init(struct setup *setup, const struct plan_step *step, stru
 	r = place(fds, INIT_FD_END - INIT_FD_CONTROL, INIT_FD_CONTROL);
 	if (r == 0)
 		r = place(nulls, 3, 0);
-	if (r < 0)
+	if (r == 0)
+		r = choose_label(setup, error);
+	if (r != 0)
 		return r;
 	for (int i = 0; i < INIT_FD_END - INIT_FD_CONTROL; i++)
 		if (fds[i] < 0)

@@ -13,8 +13,9 @@
 
 /* Ids of the first range, which no sandbox gets. */
 enum idmap_role {
-	IDMAP_ROLE_FACE = 0,    /* what root's files show as, read-only and the same for every sandbox */
-	IDMAP_ROLE_DECODER = 1, /* yett-decoder runs as this id */
+	IDMAP_ROLE_FACE = 0,     /* what root's files show as, read-only and the same for every sandbox */
+	IDMAP_ROLE_DECODER = 1,  /* yett-decoder runs as this id */
+	IDMAP_ROLE_COMPILER = 2, /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
 };
 
 struct idmap_line {

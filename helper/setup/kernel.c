@@ -1,7 +1,7 @@
 /* See kernel.h. */
 #include "helper/setup/kernel.h"
 
-int kernel_mount_new(const char *type, const char *const *options, unsigned mount_attributes)
+int kernel_mount_new(const char *type, const char *const *options, const char *label, unsigned mount_attributes)
 {
 	_cleanup_fd_ int context = fsopen(type, FSOPEN_CLOEXEC);
 	int fd;
@@ -14,6 +14,8 @@ int kernel_mount_new(const char *type, const char *const *options, unsigned moun
 		if (fsconfig(context, command, options[0], options[1], 0) < 0)
 			return -errno;
 	}
+	if (*label && fsconfig(context, FSCONFIG_SET_STRING, "context", label, 0) < 0)
+		return -errno;
 	if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
 	fd = fsmount(context, FSMOUNT_CLOEXEC, mount_attributes);

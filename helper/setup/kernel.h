@@ -44,8 +44,11 @@ static inline int kernel_pidfd_kill(int pidfd, int signal)
 	return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* A detached mount of a file system of type `type`; options are "key", "value" pairs ended by NULL. A fd or -errno. */
-int kernel_mount_new(const char *type, const char *const *options, unsigned mount_attributes);
+/*
+ * A detached mount of a file system of type `type`; options are "key", "value" pairs ended by NULL. `label`, if not empty, is
+ * what SELinux knows all its files by. A fd or -errno.
+ */
+int kernel_mount_new(const char *type, const char *const *options, const char *label, unsigned mount_attributes);
 
 /* Writes `text` to `name` below `dir` in one write(2). 0 or -errno. */
 int kernel_write_file(int dir, const char *name, const char *text);

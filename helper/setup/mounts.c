@@ -290,7 +290,7 @@ int mounts_tmpfs(struct setup *setup, const struct plan_step *step, struct yett_
 	(void)snprintf(mode, sizeof mode, "%" PRIo32, step->mode);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, setup->payload_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, setup->payload_gid);
-	tree = kernel_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	tree = kernel_mount_new("tmpfs", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	return tree < 0 ? tree : attach(setup, tree, plan_text(setup->plan, step->target), error);
 }
 

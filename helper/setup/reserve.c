@@ -89,29 +89,28 @@ static int take(int dir, const char *name, const char *text, struct reservation 
 }
 
 /*
- * Where the search for a range begins: behind the one handed out last. Two processes that read the same number only
- * meet at the link(2) that decides.
+ * Where the search for a range begins, behind the one handed out last, so that ids are not used again soon; with `next`, where
+ * it is to begin. Written in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep.
+ * Two that read the same number only meet at the link(2) that decides.
  */
-static uint32_t next_range(const struct reserve_host *host)
+static uint32_t hint(const struct reserve_host *host, uint32_t next)
 {
-	/* Written in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep. */
 	_cleanup_fd_ int fd = openat(host->runtime, "next-range", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char text[32] = "";
-	uint32_t next = 1;
 
-	if (fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0)
+	if (next) {
+		(void)snprintf(text, sizeof text, "%010" PRIu32 "\n", next);
+		(void)!pwrite(fd, text, strlen(text), 0);
+	} else if (fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0) {
 		next = (uint32_t)strtoul(text, NULL, 10);
-	if (next == 0 || next >= host->ids_ranges)
-		next = 1;
-	(void)snprintf(text, sizeof text, "%010" PRIu32 "\n", next + 1);
-	(void)!pwrite(fd, text, strlen(text), 0);
-	return next;
+	}
+	return next == 0 || next >= host->ids_ranges ? 1 : next;
 }
 
 int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
 		  uint32_t *ret_index, struct yett_error *error)
 {
-	uint32_t start = next_range(host);
+	uint32_t start = hint(host, 0);
 	char name[16], text[48];
 
 	(void)snprintf(text, sizeof text, "%" PRIu32 " %s", (uint32_t)uid, cgroup_name);
@@ -122,8 +121,10 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
 		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
 		r = take(host->ranges, name, text, ret_reservation);
-		if (r == 0)
+		if (r == 0) {
 			*ret_index = index;
+			(void)hint(host, index + 1); /* not start + 1: what lies between is in use, and this one will be free */
+		}
 		if (r != -EEXIST)
 			return r;
 	}

@@ -82,7 +82,7 @@ static int open_root(struct setup *setup, uint64_t size_bytes)
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, setup->owner_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, setup->owner_gid);
-	setup->root = kernel_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	setup->root = kernel_mount_new("tmpfs", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (setup->root < 0)
 		return setup->root;
 	if (fstat(setup->root, &st) < 0)
@@ -139,7 +139,7 @@ int root_make(struct setup *setup, const struct plan_step *step, struct yett_err
 int root_prepare_proc(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	(void)step, (void)error;
-	setup->proc = kernel_mount_new("proc", NULL, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	setup->proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return setup->proc < 0 ? setup->proc : 0;
 }
 
@@ -149,19 +149,31 @@ int root_proc(struct setup *setup, const struct plan_step *step, struct yett_err
 	return move_mount(setup->proc, "", setup->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
+static int attach_new(const struct setup *setup, const char *type, const char *const *options, const char *label,
+		      unsigned attributes, const char *path)
+{
+	_cleanup_fd_ int mount = kernel_mount_new(type, options, label, attributes);
+
+	if (mount < 0)
+		return mount;
+	return move_mount(mount, "", setup->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there is a path to them. */
 int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	char gid[16];
 	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "gid", gid, NULL, NULL};
-	_cleanup_fd_ int pts = -1;
+	int r;
 
 	(void)step, (void)error;
 	/* 5 is "tty" on every distribution: its private id, since to the kernel the payload is of a private group. */
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, idmap_host(&setup->map->gids, 5));
-	pts = kernel_mount_new("devpts", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-	if (pts < 0)
-		return pts;
-	return move_mount(pts, "", setup->root, "dev/pts", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	r = attach_new(setup, "devpts", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
+	if (r < 0)
+		return r;
+	/* Its file system is there since the ipc namespace is, with the label that such have. */
+	return attach_new(setup, "mqueue", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
 }
 
 static int write_file(const struct setup *setup, const char *path, const char *text)

@@ -19,22 +19,13 @@
 #include "helper/setup/reserve.h"
 #include "helper/setup/template.h"
 
-#include <linux/filter.h>
-
-/* Compiled system call filters of one profile. */
-struct setup_filters {
-	struct sock_filter *init, *command;
-	size_t init_count, command_count;
-};
-
 /* What does not depend on a request; made once by the listener (or a one-shot helper), inherited by fork. */
 struct setup_host {
 	const struct policy *policy;
 	struct cgroup_host cgroups;
 	struct reserve_host reserve;
-	struct template *templates;    /* one for each profile of the policy */
-	struct setup_filters *filters; /* likewise */
-	int init_program;              /* sealed memfd with yett-init */
+	struct template *templates; /* one for each profile of the policy */
+	int init_program;           /* sealed memfd with yett-init */
 	uint32_t face;
 };
 
@@ -44,7 +35,7 @@ struct setup_host {
 _must_check_ int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host,
 				 struct yett_error *error);
 
-/* Builds the template and filters of a profile unless that was done. 0, -errno or a positive code. */
+/* Builds the template of a profile unless that was done. 0, -errno or a positive code. */
 _must_check_ int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error);
 
 void setup_host_close(struct setup_host *host);

@@ -49,6 +49,8 @@ struct setup {
 	dev_t root_device;
 	uint32_t owner_uid, owner_gid; /* host ids of what is root's inside */
 	uint32_t payload_uid, payload_gid; /* host ids of commands */
+	/* SELinux contexts of init and of the sandbox's own file systems; empty where there are none */
+	char process_label[SELINUX_CONTEXT_MAX], files_label[SELINUX_CONTEXT_MAX];
 };
 
 typedef int (*setup_step_function)(struct setup *setup, const struct plan_step *step, struct yett_error *error);

@@ -199,7 +199,7 @@ static int enter_empty_root(const char *runtime_dir, uint32_t face)
 	_cleanup_fd_ int root = -1;
 
 	(void)snprintf(id, sizeof id, "%" PRIu32, face);
-	root = kernel_mount_new("tmpfs", options, MOUNT_ATTR_NOSUID);
+	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
 	if (root < 0)
 		return root;
 	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
@@ -276,6 +276,8 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 	int go[2], r = list_entries(profile, &template, error);
 	char path[64], byte;
 	pid_t pid;
+
+	template.selinux = selinux_look(profile->selinux_type);
 
 	if (result == MAP_FAILED || (r == 0 && pipe2(go, O_CLOEXEC) < 0))
 		return -errno;

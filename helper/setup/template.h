@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "helper/policy/policy.h"
+#include "helper/setup/selinux.h"
 
 /* A tree or symbolic link at the same path in the template and in each sandbox. */
 struct template_entry {
@@ -17,6 +18,7 @@ struct template_entry {
 };
 
 struct template {
+	enum selinux_state selinux; /* how it is with the profile's type */
 	int mount_ns; /* -1: not built */
 	struct template_entry *entries;
 	size_t entries_count;

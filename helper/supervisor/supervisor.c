@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -80,8 +81,21 @@ static void close_order(struct order *order)
 	(void)madvise(order, sizeof *order, MADV_DONTNEED);
 }
 
+/* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
+static int check_label(const struct plan *plan, const char *label, struct yett_error *error)
+{
+	const char *profile = plan_text(plan, plan->label), *type = plan_text(plan, plan->selinux_type);
+	char enforced[INIT_LABEL_SIZE], context[INIT_LABEL_SIZE];
+
+	(void)snprintf(enforced, sizeof enforced, "%s (enforce)", profile);
+	(void)snprintf(context, sizeof context, "system_u:system_r:%s:", type);
+	if (!plan->label_required || strcmp(label, enforced) == 0 || (*type && strncmp(label, context, strlen(context)) == 0))
+		return 0;
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type, label);
+}
+
 /* Waits for init's word that it serves the channel. */
-static int await_init(const struct setup *setup, struct yett_error *error)
+static int await_init(const struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, struct yett_error *error)
 {
 	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
 	struct init_report report = {.error = ECHILD};
@@ -90,8 +104,11 @@ static int await_init(const struct setup *setup, struct yett_error *error)
 
 	if (r == 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
-	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC) == sizeof report && report.error == 0)
-		return 0;
+	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC) == sizeof report && report.error == 0) {
+		report.layers.label[INIT_LABEL_SIZE - 1] = '\0';
+		*ret_layers = report.layers;
+		return check_label(plan, report.layers.label, error);
+	}
 	inside = setup_inside_error(setup);
 	if (inside) {
 		*error = *inside;
@@ -102,8 +119,9 @@ static int await_init(const struct setup *setup, struct yett_error *error)
 			 strerror(report.error));
 }
 
-static int create(struct setup *setup, const struct order *order, int *ret_channel, struct yett_error *error)
+static int create(struct setup *setup, const struct order *order, int *ret_channel, struct supervisor_created *created)
 {
+	struct yett_error *error = &created->error;
 	const struct yett_error *inside;
 	int r;
 
@@ -117,7 +135,7 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	}
 	if (r < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
-	return r == 0 ? await_init(setup, error) : r;
+	return r == 0 ? await_init(setup, &order->plan, &created->layers, error) : r;
 }
 
 /* Until the monitor is gone or init is. */
@@ -144,7 +162,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	int channel = -1, r;
 	bool out_of_memory;
 
-	created.code = create(setup, order, &channel, &created.error);
+	created.code = create(setup, order, &channel, &created);
 	created.private_uid = setup_private_uid(setup);
 	if (created.code != 0) {
 		fd_close(channel);
@@ -194,14 +212,17 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
 	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
-	bool is_ahead = pool >= 0;
+	struct pollfd wait = {.fd = socket, .events = POLLIN};
+	bool is_ahead = pool >= 0, is_useless;
 
 	if (order == MAP_FAILED || r < 0 || (!is_ahead && receive_order(socket, order) <= 0))
 		return;
 	prepared = setup_prepare(host, subject, is_ahead ? NULL : &order->plan, &setup, &failed.error);
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
-	while (!is_ahead || receive_order(socket, order) > 0) {
+	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
+	is_useless = prepared != 0 && is_ahead && poll(&wait, 1, 0) == 0;
+	while (!is_useless && (!is_ahead || receive_order(socket, order) > 0)) {
 		bool is_good = prepared == 0 && serve(setup, order, socket, is_ahead);
 
 		if (prepared != 0)
@@ -218,7 +239,7 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 	fd_close(socket);
 }
 
-int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject, int pool,
+int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject, int pool,
 		     struct supervisor *ret_supervisor)
 {
 	int pair[2];
@@ -226,7 +247,7 @@ int supervisor_start(const struct setup_host *host, const struct idmap_subject *
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	pid = fork();
+	pid = place_fork(place);
 	if (pid == 0) {
 		const int keep_open[] = {pair[1], pool};
 		sigset_t no_signals;
@@ -239,10 +260,8 @@ int supervisor_start(const struct setup_host *host, const struct idmap_subject *
 	}
 	(void)close(pair[1]);
 	if (pid < 0) {
-		int r = -errno;
-
 		(void)close(pair[0]);
-		return r;
+		return pid;
 	}
 	*ret_supervisor = (struct supervisor){pid, pair[0]};
 	return 0;

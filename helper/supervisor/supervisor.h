@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "helper/place.h"
 #include "helper/setup/setup.h"
 
 /* Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0. */
@@ -15,6 +16,7 @@ struct supervisor_created {
 	int32_t code;
 	struct yett_error error;
 	uint32_t private_uid;
+	struct init_layers layers;
 };
 
 /* Supervisor → monitor: the sandbox is gone, and everything of it. */
@@ -34,11 +36,11 @@ struct supervisor_ready {
 };
 
 /*
- * Forks a supervisor that prepares itself for a sandbox of `subject` at once. With `pool` (-1: none) it announces itself
- * there after each sandbox, and ends when nobody takes it. 0 or -errno.
+ * Forks a supervisor into `place` that prepares itself for a sandbox of `subject` at once. With `pool` (-1: none) it
+ * announces itself there after each sandbox, and ends when nobody takes it. 0 or -errno.
  */
-_must_check_ int supervisor_start(const struct setup_host *host, const struct idmap_subject *subject, int pool,
-				  struct supervisor *ret_supervisor);
+_must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
+				  int pool, struct supervisor *ret_supervisor);
 
 /* Sends a plan and its descriptors (borrowed). 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, const int *fds);

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint32_t kinds[] = {
 	MESSAGE_HELLO, MESSAGE_CREATE,  MESSAGE_CREATED, MESSAGE_PLAN,   MESSAGE_ERROR, MESSAGE_ENDED,
-	MESSAGE_EXEC,  MESSAGE_STARTED, MESSAGE_EXITED,  MESSAGE_SIGNAL, MESSAGE_KEYS,  0,
+	MESSAGE_EXEC,  MESSAGE_STARTED, MESSAGE_EXITED,  MESSAGE_SIGNAL, 0,
 };
 
 static struct message message, again;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "helper/policy/parse.h"
+#include "helper/compiler/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,12 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r == 0) {
 		fill(SETTINGS_HELPER, cfg_getsec(root, "helper"), &policy);
 		for (unsigned i = 0; i < cfg_size(root, "profile"); i++) {
-			struct policy_profile profile = {0};
+			struct settings_profile profile = {0};
 
 			fill(SETTINGS_PROFILE, cfg_getnsec(root, "profile", i), &profile);
 		}
 		for (unsigned i = 0; i < cfg_size(root, "grant"); i++) {
-			struct policy_grant grant = {0};
+			struct settings_grant grant = {0};
 
 			fill(SETTINGS_GRANT, cfg_getnsec(root, "grant", i), &grant);
 		}

@@ -16,9 +16,9 @@ static int family(long number)
 {
 	int types[] = {SOCK_RAW, SOCK_DGRAM, SOCK_STREAM, SOCK_SEQPACKET}, r = -EAFNOSUPPORT;
 
-	/* whichever type the family has */
+	/* whichever type and protocol the family has: PF_KEY knows one protocol, PF_KEY_V2, which has the number 2 */
 	for (size_t i = 0; i < ARRAY_SIZE(types) && r != 0; i++)
-		r = attack_result(socket((int)number, types[i] | SOCK_CLOEXEC, 0));
+		r = attack_result(socket((int)number, types[i] | SOCK_CLOEXEC, number == AF_KEY ? 2 : 0));
 	return r;
 }
 

@@ -5,7 +5,6 @@
  * nothing, since what it may do to the monitor is all that is looked at. "mode" beside the program: fails at once.
  */
 #include "helper/decoder/decoder.h"
-#include "helper/decoder/keys.h"
 #include "protocol/codec.h"
 
 #include <fcntl.h>
@@ -136,15 +135,14 @@ static void answer(const struct decoder_question *question)
 {
 	struct yett_error error = {0};
 	const char *host;
-	int r = question->task == MESSAGE_CREATE ? message_decode(question->task, input, question->length, &message, &error)
-						 : keys_parse((const char *)input, question->length, &message, &error);
+	int r = message_decode(question->task, input, question->length, &message, &error);
 
 	if (r != 0) {
 		send_head(1, sizeof error, 0);
 		send_all(&error, sizeof error);
 		return;
 	}
-	host = question->task == MESSAGE_CREATE ? message_text(&message, message.body.create.hostname) : "";
+	host = message_text(&message, message.body.create.hostname);
 	for (size_t i = 0; i < ARRAY_SIZE(modes) && strncmp(host, "hostile-", 8) == 0; i++) {
 		char name[64];
 

@@ -1,5 +1,5 @@
 """
-Programs in the place of yett-decoder and yett-init that are the attacker's: what they do ends their own connection or
+Programs in the place of yett-decoder, yett-init and yett-policy that are the attacker's: what they do ends their own connection or
 sandbox, with an error that a person can read, and nobody else's.
 """
 import os
@@ -36,7 +36,8 @@ class Decoders(yett.Case):
         cls.libexec = run.path('libexec-decoder')
         os.makedirs(cls.libexec)
         shutil.copy(hostile.program('fake-decoder'), cls.libexec + '/yett-decoder')
-        shutil.copy(run.path('helper/yett-init'), cls.libexec + '/yett-init')
+        for name in ('yett-init', 'yett-policy'):
+            shutil.copy(run.path('helper/' + name), cls.libexec)
         cls.service_options = {'libexec': cls.libexec}
         super().setUpClass()
 
@@ -120,7 +121,8 @@ class Inits(yett.Case):
         libexec = run.path('libexec-init')
         os.makedirs(libexec)
         shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
-        shutil.copy(run.path('helper/yett-decoder'), libexec + '/yett-decoder')
+        for name in ('yett-decoder', 'yett-policy'):
+            shutil.copy(run.path('helper/' + name), libexec)
         cls.service_options = {'libexec': libexec, 'before': profiles()}
         super().setUpClass()
 
@@ -155,6 +157,57 @@ class Inits(yett.Case):
 
 
 hostile.add_cases(Inits, 'init', INITS, Inits.misbehave)
+
+# What yett-policy does, as a shell script, and what is told of it. $image is the descriptor that it writes its answer to.
+COMPILERS = [
+    ('says_nothing', 'exit 0', 'gave an answer that cannot be'),
+    ('writes_nothing_but_zeros', 'head -c 100000 /dev/zero >&$image', 'gave an answer that cannot be'),
+    ('writes_garbage', 'head -c 100000 /dev/urandom >&$image', 'gave an answer that cannot be'),
+    ('writes_without_end', 'ulimit -f 100000; cat /dev/zero >&$image; exit 0', 'gave an answer that cannot be'),
+    ('fails', 'exit 3', 'exit status 3'),
+    ('is_killed', 'kill -9 $$', 'signal 9'),
+    ('hangs', 'exec sleep 1000', 'signal 9'),
+    ('pretends_to_be_gone', 'exec sleep 1000 <&-', 'signal 9'),
+]
+
+
+class Compilers(yett.Case):
+    """yett-policy is the attacker: there is no policy then, and a service that has one keeps it."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.libexec = run.path('libexec-compiler')
+        os.makedirs(cls.libexec)
+        for name in ('yett-init', 'yett-decoder', 'yett-policy'):
+            shutil.copy(run.path('helper/' + name), cls.libexec)
+        os.rename(cls.libexec + '/yett-policy', cls.libexec + '/honest')
+        cls.put('exec %s/honest "$@"' % cls.libexec)
+        cls.service_options = {'libexec': cls.libexec}
+        super().setUpClass()
+
+    @classmethod
+    def put(cls, script):
+        yett.write(cls.libexec + '/yett-policy', '#!/bin/bash\nPATH=/usr/bin:/bin\nimage=${1%:}\n' + script + '\n', 0o755)
+
+    def misbehave(self, script, text):
+        self.put(script)
+        self.addCleanup(self.put, 'exec %s/honest "$@"' % self.libexec)
+        done = self.service.run(yett.Root(self.service.folder), self.service.helper, '--libexec', self.libexec,
+                                '--check-policy', self.service.policy)
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn(text, done.err)
+        self.service.reload()
+        self.assertIn('the policy was not loaded anew: yett-policy', self.service.log_text())
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_one_that_is_honest_is_believed(self):
+        self.service.reload()
+        self.assertIn('policy loaded anew', self.service.log_text())
+        self.assertEqual(self.sandbox('true').code, 0)
+
+
+hostile.add_cases(Compilers, 'compiler', COMPILERS, lambda case, _, script, text: Compilers.misbehave(case, script, text))
 
 if __name__ == '__main__':
     yett.DEADLINE = 15

@@ -35,7 +35,7 @@ ATTACKS = [
     *(('unshare-' + name, ROOT, EPERM) for name in ('mount', 'pid', 'network', 'ipc', 'uts', 'cgroup', 'user', 'time', 'several')),
     *(('clone-' + name, ROOT, EPERM) for name in ('mount', 'pid', 'network', 'ipc', 'uts', 'cgroup', 'user')),
     *(('clone3-' + name, ROOT, ENOSYS) for name in ('mount', 'pid', 'network', 'ipc', 'uts', 'cgroup', 'user', 'time')),
-    ('setns', ROOT, EPERM),
+    ('setns', ROOT, EPERM + EACCES),
     # mounts
     ('mount-tmpfs', ROOT, EPERM), ('mount-bind', ROOT, EPERM), ('mount-propagation', ROOT, EPERM, 'EINVAL'),
     ('umount', ROOT, EPERM), ('pivot_root', ROOT, EPERM, 'EINVAL', 'EBUSY'), ('chroot', ROOT, EPERM), ('fsopen', ROOT, EPERM),
@@ -53,7 +53,7 @@ ATTACKS = [
     # the machine
     ('sethostname', ROOT, EPERM), ('clock_settime', ROOT, EPERM, 'EFAULT'), ('nice', ROOT, EPERM + EACCES),
     ('real-time', ROOT, EPERM), ('reboot', ROOT, EPERM, 'EINVAL'), ('delete_module', ROOT, EPERM, 'ENOENT', 'EFAULT'),
-    ('init_module', ROOT, EPERM, 'ENOEXEC', 'EFAULT', 'EINVAL'), ('finit_module', ROOT, EPERM, 'EBADF', 'EINVAL', 'ENOEXEC'),
+    ('init_module', ROOT, EPERM, 'ENOEXEC', 'EFAULT', 'EINVAL'), ('finit_module', ROOT, EPERM, 'EBADF', 'EINVAL', 'ENOEXEC', 'EACCES'),
     ('swapon', ROOT, EPERM, 'ENOENT'), ('acct', ROOT, EPERM, 'ENOENT'), ('syslog', ROOT, EPERM),
     ('fanotify_init', ROOT, EPERM),
     # set-id files and devices in a writable share
@@ -66,7 +66,7 @@ ATTACKS = [
     ('chown-root', ROOT, EPERM), ('chown-other', ROOT, EPERM), ('open_by_handle_at', ROOT, EPERM),
     # the kernel's files
     ('kcore', ROOT, EACCES + ENOENT + ('ENODATA',)), ('keys', USER, EACCES + ENOENT + ('ENODATA',)), ('kmsg', ROOT, ENOENT),
-    ('dev-mem', ROOT, ENOENT), ('sysrq', ROOT, EACCES + EROFS), ('core_pattern', ROOT, EACCES + EROFS),
+    ('dev-mem', ROOT, ENOENT), ('sysrq', ROOT, ('ENODATA',)), ('core_pattern', ROOT, EACCES + EROFS),
     ('modprobe', ROOT, EACCES + EROFS), ('proc-hostname', ROOT, EACCES + EROFS), ('drop_caches', ROOT, EACCES + EROFS),
     ('sysfs-write', ROOT, ENOENT), ('sysfs-read', USER, ENOENT), ('cgroupfs', ROOT, ENOENT), ('device-in-share', USER, EACCES),
     # the template, which other sandboxes have as well
@@ -79,7 +79,7 @@ ATTACKS = [
     *((name + '-socket', ROOT, FAMILY) for name in ('packet', 'vsock', 'alg', 'key', 'xdp', 'can', 'bluetooth', 'tipc', 'rds',
                                                     'x25', 'appletalk')),
     *(('netlink-' + name, ROOT, ('EPROTONOSUPPORT',)) for name in ('generic', 'netfilter', 'xfrm', 'uevent')),
-    ('raw-socket', ROOT, EPERM), ('abstract-socket', USER, ('ECONNREFUSED',)), ('path-socket', USER, ENOENT),
+    ('raw-socket', ROOT, EPERM + EACCES), ('abstract-socket', USER, ('ECONNREFUSED',)), ('path-socket', USER, ENOENT),
     ('helper-socket', USER, ENOENT), ('loopback-tcp', USER, ('ECONNREFUSED',)), ('route-out', USER, ('ENETUNREACH',)),
     ('shared-memory', USER, ENOENT), ('message-queue', USER, ENOENT),
 ]

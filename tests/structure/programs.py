@@ -39,6 +39,11 @@ def soname(library):
     return found.group(1) if found else None
 
 
+def libraries(path):
+    """The libraries that a program is linked with."""
+    return re.findall(r"\(NEEDED\)\s+Shared library: \[(.*)\]", run("readelf", "--dynamic", path))
+
+
 def needs_interpreter(path):
     return " INTERP " in run("readelf", "--program-headers", "--wide", path)
 

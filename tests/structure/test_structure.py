@@ -4,6 +4,7 @@ Each check that looks for something bad is also run on something that has it, so
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,18 +14,25 @@ import includes
 import programs
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "guest"))
+import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, DECODER, INIT = (os.path.join(BUILD, "helper", name) for name in ("yett-helper", "yett-decoder", "yett-init"))
+HELPER, DECODER, POLICY, INIT = (os.path.join(BUILD, "helper", name)
+                                 for name in ("yett-helper", "yett-decoder", "yett-policy", "yett-init"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
 # Inlined or not, one of these is in whatever decodes msgpack.
-DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback|keys_parse)")
+DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback)")
+
+# What reads the policy's text, makes filters of it, and asks for accounts.
+COMPILES = re.compile(r"^(cfg_|seccomp_|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
 
 # What a program does that builds sandboxes. The decoder must not even have the code for it.
 OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_build|mounts_|cgroup_|reserve_"
                   r"|crypto_sign|cfg_|capng_|seccomp_load)")
+PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_build|mounts_|cgroup_|reserve_|spawn$)")
 BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
 
 # What a function without input and output may call, besides what this project defines.
@@ -48,7 +56,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_no_object_of_a_decoder_is_linked_into_the_helper(self):
-        for source in ("protocol/decode.c", "helper/decoder/keys.c", "helper/decoder/main.c"):
+        for source in ("protocol/decode.c", "helper/decoder/main.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
@@ -58,7 +66,7 @@ class Programs(unittest.TestCase):
 
     def test_the_decoder_has_nothing_of_the_privileged_side(self):
         own = [programs.objects(BUILD, os.path.join(ROOT, path))["helper/yett-decoder"] for path in
-               ("helper/decoder/main.c", "helper/decoder/keys.c", "protocol/decode.c")]
+               ("helper/decoder/main.c", "protocol/decode.c")]
         called = sorted(name for path in own for name in programs.undefined(path) if BUILDS.match(name))
         self.assertEqual(called, [])
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
@@ -66,6 +74,21 @@ class Programs(unittest.TestCase):
 
     def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
+
+    def test_the_helper_has_no_code_that_reads_or_compiles_the_policy_s_text(self):
+        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if COMPILES.match(name)), [])
+        self.assertEqual([name for name in programs.libraries(HELPER) if re.match(r"lib(confuse|seccomp)\b", name)], [])
+        for path in sorted(includes.sources(ROOT, "helper/compiler")):
+            self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, path)), path)
+
+    def test_the_search_for_compiling_code_finds_it_in_yett_policy(self):
+        found = {name for name in programs.defined(POLICY) | programs.undefined(POLICY) if COMPILES.match(name)}
+        self.assertLessEqual({"parse_text", "compile", "cfg_parse_fp", "seccomp_compile", "seccomp_export_bpf", "getpwnam"}, found)
+        self.assertEqual(len([name for name in programs.libraries(POLICY) if re.match(r"lib(confuse|seccomp)\b", name)]), 2)
+
+    def test_the_compiler_of_the_policy_has_nothing_of_the_privileged_side(self):
+        self.assertEqual(sorted(name for name in programs.defined(POLICY) if PRIVILEGED.match(name)), [])
+        self.assertTrue(any(PRIVILEGED.match(name) for name in programs.defined(HELPER)))
 
     def test_the_pure_parts_call_nothing_with_input_or_output(self):
         for source in [path for path in includes.PURE if path.endswith(".c")]:
@@ -83,7 +106,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, INIT, YETT):
+        for path in (HELPER, DECODER, POLICY, INIT, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):
@@ -128,6 +151,14 @@ class Sources(unittest.TestCase):
         for header in ("unistd.h", "sys/mount.h", "fcntl.h", "linux/openat2.h"):
             self.assertTrue(includes.IO_HEADER.match(header), header)
 
+    def test_the_units_grant_the_capabilities_that_building_takes_and_no_other(self):
+        table = re.search(r"static const int build\[\] = \{(.*?)\};", read("helper", "privilege.c"), re.S).group(1)
+        build = set(re.findall(r"^\s*(CAP_\w+)", table, re.M))
+        self.assertIn("CAP_SYS_ADMIN", build)
+        for unit in ("yett.service", "yett@.service"):
+            granted = re.findall(r"^CapabilityBoundingSet=(.*)$", read("dist", "systemd", unit), re.M)
+            self.assertEqual(set(" ".join(granted).split()), build, unit)
+
     def test_the_privileged_code_is_no_larger_than_it_was(self):
         done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), ROOT], check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, "\n" + done.stdout)
@@ -144,6 +175,26 @@ class Sources(unittest.TestCase):
                 done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), folder], check=False, capture_output=True, text=True)
                 self.assertIn(str(expected), done.stdout)
                 self.assertEqual(done.returncode, 0 if expected == limit else 1)
+
+    def parse_apparmor(self, path):
+        """What the parser says of a file of profiles; nothing is loaded."""
+        parser = shutil.which("apparmor_parser", path=os.environ["PATH"] + ":/usr/sbin:/sbin")
+        if not parser:
+            self.skipTest("apparmor_parser is needed (Debian package apparmor)")
+        return subprocess.run([parser, "--skip-kernel-load", "--skip-cache", "--names", "-I", os.path.join(ROOT, "apparmor"), "-I",
+                               "/etc/apparmor.d", path], check=False, capture_output=True, text=True)
+
+    def test_the_apparmor_profiles_parse_and_are_those_that_the_policy_names(self):
+        self.assertEqual(self.parse_apparmor(os.path.join(ROOT, "apparmor", "yett-helper")).returncode, 0)
+        done = self.parse_apparmor(os.path.join(ROOT, "apparmor", "yett-sandbox"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(set(done.stdout.split()), set(re.findall(r'apparmor_profile = "(.+)"', read("dist", "yett.conf"))))
+
+    def test_a_profile_with_a_mistake_is_found(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".profile") as file:
+            file.write("profile wrong { network of sorts, }\n")
+            file.flush()
+            self.assertNotEqual(self.parse_apparmor(file.name).returncode, 0)
 
     def test_every_step_of_a_plan_has_a_function_that_carries_it_out(self):
         kinds = re.findall(r"^\tX\((\w+), \"", read("helper", "plan.h"), re.M)
@@ -164,13 +215,45 @@ class Documents(unittest.TestCase):
             for file in files:
                 if file.endswith((".c", ".py")):
                     text = read(directory, file)
-                    known |= set(re.findall(r"cmocka_unit_test\w*\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
         self.assertGreater(len(named), 30)
         self.assertEqual(sorted(named - known), [])
 
     def test_every_row_of_attacks_names_a_test(self):
         table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
         self.assertEqual([row for row in table.splitlines()[1:] if "`" not in row.split("|")[3]], [])
+
+
+class Layers(unittest.TestCase):
+    """The table of what each layer stops alone. That its marks are true, tests/guest/layers.py checks when the guests have run."""
+
+    def rows(self):
+        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("SECURITY.md"), re.M).group(1)
+        return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+
+    def test_the_security_page_shows_every_attempt(self):
+        names = layers.attempts_of_sources(os.path.join(ROOT, "tests", "guest"))
+        self.assertGreater(len(names), 40)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual([row[0] for row in self.rows()], names)
+
+    def test_the_security_page_says_what_hangs_on_one_layer(self):
+        self.assertEqual([row[0] for row in self.rows() if row.count("●") == 1], [name for row in self.rows() for name in layers.ONLY_ONE if name == row[0]])
+        self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("SECURITY.md")], [])
+
+    def test_guests_that_differ_are_found(self):
+        def guest(lsm, **results):
+            return {lsm: {"attempts": [{"name": "x", "gives": "", "results": {"none": "works", lsm: "EPERM", **results}}]}}
+        self.assertEqual(layers.merge({**guest("apparmor"), **guest("selinux")})[1], [])
+        self.assertEqual(len(layers.merge({**guest("apparmor", seccomp="EPERM"), **guest("selinux", seccomp="works")})[1]), 1)
+        self.assertEqual(layers.merge({"apparmor": guest("selinux")["selinux"]})[1], ["no result of the layer apparmor"])
+
+    def test_what_hangs_on_one_layer_or_on_none_is_found(self):
+        rows = [{"name": name, "results": {"namespaces": "EPERM"}} for name in layers.ONLY_ONE]
+        self.assertEqual(layers.judge(rows), [])
+        self.assertEqual(len(layers.judge(rows[1:])), 1)
+        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "EPERM"}}])), 1)
+        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "works"}}])), 1)
 
 
 class Help(unittest.TestCase):

@@ -8,7 +8,7 @@
 
 #include "tests/support/init_sandbox.h"
 
-#include "helper/setup/seccomp.h"
+#include "helper/compiler/seccomp.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
@@ -66,6 +66,15 @@ void add_env(const char *entry)
 {
 	add_data(entry, strlen(entry) + 1);
 	config.env_count++;
+}
+
+void add_path(enum init_path access, const char *path)
+{
+	char text[256];
+
+	assert_in_range(snprintf(text, sizeof text, "%c%s", access, path), 2, sizeof text - 1);
+	add_data(text, strlen(text) + 1);
+	config.paths_count++;
 }
 
 /* The configuration of an ordinary profile. */
@@ -232,6 +241,9 @@ struct sandbox *start_cut(size_t length)
 	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), errno);
 	if (with_cgroup)
 		make_cgroup(sandbox);
+	/* Behind all variables. Nothing is mounted for these sandboxes: their root is the host's, and they may use it. */
+	if (config.paths_count == 0)
+		add_path(INIT_PATH_WRITE, "/");
 	collect_fds(sandbox, control[1], channel[1], fds);
 	spawn_init(sandbox, fds);
 	for (int i = 0; i <= INIT_FD_END; i++)

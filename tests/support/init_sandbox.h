@@ -36,6 +36,7 @@ int run_rounds(int (*run)(const char *name));
 
 void prepare(void);
 void add_env(const char *entry);
+void add_path(enum init_path access, const char *path); /* after all variables; none: anything is allowed */
 
 /* A sandbox with the prepared configuration, cut to `length` bytes if that is not 0; `report` is what init said. */
 struct sandbox *start_cut(size_t length);

@@ -61,7 +61,7 @@ service_stop() {
 	for group in /sys/fs/cgroup/*/yett-test-$$ /sys/fs/cgroup/yett-test-$$; do
 		[ -d "$group" ] || continue
 		n=0
-		until rmdir "$group" 2>/dev/null || [ $n -ge 100 ]; do
+		until rmdir "$group/helpers" "$group" 2>/dev/null || rmdir "$group" 2>/dev/null || [ $n -ge 100 ]; do
 			n=$((n + 1))
 			timeout 0.1 tail --pid="$SERVICE_PID" -f /dev/null
 		done

@@ -7,6 +7,7 @@ is started by `yett.py PROGRAM`.
 """
 import atexit
 import contextlib
+import ctypes
 import glob
 import os
 import pwd
@@ -22,6 +23,8 @@ import time
 import traceback
 import unittest
 
+import selinux
+
 DEADLINE = 60  # seconds until a test gives up on something that never comes; nothing is expected to take long
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
 IDS_RANGES = 64
@@ -29,7 +32,7 @@ RANGE = 65536
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'helper/yett-policy', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'tests/system/test_library')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.
@@ -104,6 +107,12 @@ def capability_names(mask):
     return {number for number in range(64) if int(mask, 16) >> number & 1}
 
 
+def landlock_abi():
+    """What a sandbox should say of Landlock here: 2 to 7, or 0. landlock_create_ruleset(2)"""
+    version = ctypes.CDLL(None).syscall(444, None, 0, 1)
+    return min(version, 7) if version >= 2 else 0
+
+
 class Place:
     """A number that no other run has, held by an abstract socket: it goes with this process, however that ends."""
 
@@ -130,6 +139,7 @@ class User:
     def make_home(self):
         shutil.rmtree(self.home, ignore_errors=True)
         self.mkdir('')
+        selinux.label(self.home, 'user_home_dir_t')
 
     def mkdir(self, name, mode=0o755):
         path = os.path.join(self.home, name).rstrip('/')
@@ -208,6 +218,7 @@ class Run:
                 copy = os.path.join(self.folder, os.path.relpath(path, build))
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
                 shutil.copy(path, copy, follow_symlinks=False)
+                selinux.label_program(copy)
         self.services = 0
         self.living = []
         self.roots_folders = []
@@ -218,6 +229,7 @@ class Run:
     def roots_folder(self):
         """A new folder that nobody but root can rename, nor any above it: what a policy may name."""
         self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib'))
+        selinux.label(self.roots_folders[-1], 'yett_share_t')
         return self.roots_folders[-1]
 
     def user(self, index):
@@ -268,10 +280,10 @@ class Service:
     """A helper of our own behind systemd-socket-activate, with a policy of our own."""
 
     def __init__(self, before='', after='', spares=0, accept=False, libexec=None, environment=None, shipped=True,
-                 helper='helper/yett-helper'):
+                 helper='helper/yett-helper', arguments=()):
         """
         `before` and `after` stand around the shipped policy, so a grant in `before` decides first. `libexec` is a
-        folder of other decoders and inits, `helper` another helper; `environment` is added to the helper's.
+        folder of other decoders and inits, `helper` another helper; `environment` and `arguments` are added to the helper's.
         """
         run = run_of_process()
         run.services += 1
@@ -286,7 +298,7 @@ class Service:
         self.cgroup = '/' + self.name
         self.ids_first = IDS_PLACE + run.place * IDS_RANGES * RANGE
         self.spares, self.accept, self.libexec, self.environment = spares, accept, libexec, environment or {}
-        self.helper = run.path(helper)
+        self.helper, self.arguments = run.path(helper), list(arguments)
         self.before, self.after, self.shipped = before, after, shipped
         self.process = None
 
@@ -295,6 +307,10 @@ class Service:
     def __enter__(self):
         os.mkdir(self.folder, 0o755)
         os.mkdir(self.keys, 0o755)
+        selinux.label(self.keys, 'yett_etc_t')
+        shutil.rmtree(self.runtime, ignore_errors=True)  # of a run that was killed
+        os.makedirs(self.runtime, 0o755)
+        selinux.label(self.runtime, 'yett_runtime_t')
         self.write_policy()
         self.start()
         return self
@@ -307,6 +323,7 @@ class Service:
                  (self.runtime, self.keys, self.cgroup, self.ids_first, IDS_RANGES, self.spares))
         shipped = read(os.path.join(SOURCE, 'dist', 'yett.conf')) if self.shipped else ''
         write(self.policy + '.new', '\n'.join((block, self.before, shipped, self.after)))
+        selinux.label(self.policy + '.new', 'yett_etc_t')
         os.rename(self.policy + '.new', self.policy)
 
     def line(self, text, nth=1):
@@ -320,7 +337,7 @@ class Service:
         argv = ['systemd-socket-activate', '--seqpacket', '-l', self.socket] + ['--accept'] * self.accept
         for name in list(self.environment) + [name for name in PASSED_ENVIRONMENT if name in os.environ]:
             argv += ['-E', name]
-        argv += [self.helper, '--policy', self.policy]
+        argv += [self.helper, '--policy', self.policy] + self.arguments
         argv += ['--libexec', self.libexec] if self.libexec else []
         with open(self.log, 'ab') as log:
             self.log_start = log.tell()
@@ -414,7 +431,7 @@ class Service:
         found = ['process %d %s uid %s' % (pid, argv_of(pid), status_of(pid).get('Uid'))
                  for pid in self.leftover_processes() if pid not in waiting]
         for top in self.cgroup_tops():
-            found += ['cgroup ' + path for path, _, _ in os.walk(top) if path != top]
+            found += ['cgroup ' + path for path, _, _ in os.walk(top) if path not in (top, top + '/helpers')]
         found += ['mount ' + line for line in read('/proc/self/mountinfo').splitlines()
                   if self.runtime in line or self.folder in line or self.run_.folder in line]
         for directory in ('ids', 'users'):

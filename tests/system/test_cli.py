@@ -225,6 +225,7 @@ class Json(yett.Case):
         self.assertEqual((done.code, told['exit_code'], told['error']), (3, 3, None))
         self.assertEqual(told['sandbox']['profile'], 'default')
         self.assertTrue(self.service.owns_uid(told['sandbox']['private_uid']))
+        self.assertEqual(told['sandbox']['landlock_abi'], yett.landlock_abi())
         self.assertEqual((told['result']['signaled'], told['result']['status'], told['result']['timed_out']), (False, 3, False))
         self.assertGreater(told['result']['wall_us'], 0)
 

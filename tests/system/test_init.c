@@ -142,12 +142,10 @@ static void limits_umask_and_nice_come_from_the_profile(void **state)
 	prepare();
 	config.umask = 027;
 	config.nice = 3;
-	config.rlimits[config.rlimits_count++] = (struct init_rlimit){RLIMIT_NOFILE, 77, 99};
-	config.rlimits[config.rlimits_count++] = (struct init_rlimit){RLIMIT_CORE, 0, 0};
-	config.rlimits[config.rlimits_count++] = (struct init_rlimit){RLIMIT_STACK, UINT64_MAX, UINT64_MAX};
+	config.limits = (struct init_limits){.files = 77, .stack_bytes = UINT64_MAX - 1};
 	sandbox = start_prepared();
-	assert_string_equal(output_of(sandbox, SH("ulimit -n; ulimit -Hn; ulimit -c; umask; nice")),
-			    "77\n99\n0\n0027\n3\n");
+	assert_string_equal(output_of(sandbox, SH("ulimit -n; ulimit -Hn; ulimit -c; ulimit -l; umask; nice")),
+			    "77\n77\n0\n8192\n0027\n3\n");
 	finish(sandbox);
 }
 
@@ -413,7 +411,7 @@ static void the_limit_of_cpu_time_is_named(void **state)
 
 	(void)state;
 	prepare();
-	config.rlimits[config.rlimits_count++] = (struct init_rlimit){RLIMIT_CPU, 1, 2};
+	config.limits.cpu_seconds = 1;
 	sandbox = start_prepared();
 	exited = expect_end(sandbox, exec_command(sandbox, SH("while :; do :; done")));
 	assert_true(exited->signaled && exited->limits_hit == LIMIT_CPU_TIME);

@@ -229,7 +229,7 @@ static void a_start_that_fails_names_its_step(void **state)
 	init_capabilities = 1ULL << CAP_KILL;
 	sandbox = start_cut(0);
 	assert_int_equal(sandbox->report.error, EPERM);
-	assert_string_equal(sandbox->report.step, "capabilities");
+	assert_string_equal(sandbox->report.step, "groups");
 	finish(sandbox);
 	prepare();
 	memset(config.data, 0xff, 64); /* no instruction of BPF */

@@ -83,7 +83,7 @@ class Limits(yett.Case):
         self.assertEqual(told['result']['limits_hit'], ['pids'])
 
     def test_a_fork_bomb_that_never_gives_up_ends_with_its_time(self):
-        done, told = self.json_of('bash', '-c', RELENTLESS_BOMB, options=['--pids', '50', '--timeout', '500ms'])
+        done, told = self.json_of('bash', '-c', RELENTLESS_BOMB, options=['--pids', '50', '--timeout', '2s'])
         self.assertEqual(done.code, 124, done)
         self.assertIn('pids', told['result']['limits_hit'])
         self.assertTrue(told['result']['timed_out'])

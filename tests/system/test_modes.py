@@ -1,9 +1,13 @@
 """The ways to start the helper, the privilege of each of its processes, and lives that outlast the service."""
+import contextlib
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 
 import yett
 
@@ -113,6 +117,32 @@ class Roles(yett.Case):
         for limit in ('Max open files', 'Max processes', 'Max file size'):
             self.assertRegex(limits, limit + r' +0 +0')
         self.assert_undumpable(self.decoder)
+
+    def test_the_compiler_of_the_policy_has_nothing_but_what_it_reads(self):
+        """It waits for its first byte, from a pipe in the place of a file: by then it has dropped everything."""
+        image = os.memfd_create('image', os.MFD_ALLOW_SEALING)
+        source, text = os.pipe()
+        with subprocess.Popen(['yett-policy', '%d:' % image, '%d:/the/file' % source], pass_fds=(image, source), stdin=subprocess.PIPE,
+                              executable=os.path.join(os.path.dirname(self.service.helper), 'yett-policy')) as process:
+            os.close(source)
+            yett.wait_until(lambda: yett.read('/proc/%d/syscall' % process.pid).split()[:2] == ['0', hex(source)], 'its first read')
+            status = yett.status_of(process.pid)
+            uid = re.search(r'define POLICY_COMPILER_ID \(POLICY_IDS_FIRST_DEFAULT \+ (\d+)\)',
+                            yett.read(os.path.join(yett.SOURCE, 'helper', 'policy', 'policy.h'))).group(1)
+            uid = str(0x70000000 + int(uid))
+            self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
+            self.assertEqual(sets_of(process.pid), (NONE,) * 5)
+            self.assertEqual(status['NoNewPrivs'], '1')
+            self.assertEqual(sorted(int(name) for name in os.listdir('/proc/%d/fd' % process.pid)), sorted((0, image, source)))
+            limits = yett.read('/proc/%d/limits' % process.pid)
+            for limit in ('Max processes +0 +0', 'Max core file size +0 +0', r'Max file size +16777216 +16777216'):
+                self.assertRegex(limits, limit)
+            self.assert_undumpable(process.pid)
+            os.write(text, b'profile "p" {\n memroy = 1G\n}\n')
+            os.close(text)
+            self.assertEqual(process.wait(yett.DEADLINE), 0)
+        self.assertIn(b"/the/file:2: no such option", os.pread(image, 4096, 0))
+        os.close(image)
 
     def test_all_of_the_helper_is_undumpable(self):
         for pid in (self.service.pid(), self.monitor, self.decoder, self.supervisor):
@@ -237,6 +267,75 @@ class Service(yett.Case):
         self.assertRegex(log, r"uid=%d pid=\d+ refused: no grant gives the profile 'none'" % self.alice.uid)
 
 
+class ServiceManager(yett.Case):
+    """What systemd is told and what it sees: sd_notify(3), the watchdog, idle exit, and whose group processes are in."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix='yett-notify-')
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        cls.addClassCleanup(cls.manager.close)
+        cls.manager.bind(folder + '/notify')
+        cls.manager.settimeout(yett.DEADLINE)
+        cls.service_options = {'spares': 2, 'arguments': ('--idle-exit', '1'),
+                               'environment': {'NOTIFY_SOCKET': folder + '/notify', 'WATCHDOG_USEC': '200000'}}
+        super().setUpClass()
+
+    def setUp(self):
+        if self.service.process.poll() is not None:
+            self.service.start()
+
+    def wait_told(self, state):
+        """Whatever is told before `state`."""
+        before = []
+        while (told := self.manager.recv(4096).decode()) != state:
+            before.append(told)
+        return before
+
+    def test_it_tells_that_it_is_ready_alive_reloading_and_stopping(self):
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.line(process)
+        self.wait_told('READY=1')
+        self.wait_told('WATCHDOG=1')
+        self.wait_told('WATCHDOG=1')
+        os.kill(self.service.pid(), signal.SIGHUP)
+        self.wait_told('RELOADING=1')
+        self.assertLessEqual(set(self.wait_told('READY=1')), {'WATCHDOG=1'})
+        self.service.stop()
+        self.wait_told('STOPPING=1')
+
+    def test_it_ends_when_nobody_is_connected_and_not_before(self):
+        process = self.start('sh', '-c', 'echo up; read x; echo $x')
+        self.line(process)
+        listener = self.service.process
+        with self.assertRaises(subprocess.TimeoutExpired):
+            listener.wait(3)
+        process.communicate(b'bye\n', timeout=yett.DEADLINE)
+        self.assertEqual(listener.wait(yett.DEADLINE), 0)
+        self.service.wait_no_leftovers()
+
+    def test_nothing_but_the_listener_is_in_the_services_own_group(self):
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.line(process)
+        self.sandbox('true')
+        own = self.group_of(self.service.pid())
+        self.assertNotIn(self.service.cgroup, own)
+        supervisor = yett.parent_of(yett.parent_of(self.outside(process)[0]))
+        groups = {pid: self.group_of(pid) for pid in self.service.leftover_processes()}
+        groups = {pid: group for pid, group in groups.items() if group}
+        self.assertEqual(groups[supervisor], self.service.cgroup + '/helpers')
+        for pid, group in groups.items():
+            with self.subTest(argv=yett.argv_of(pid)[:1], group=group):
+                self.assertTrue(group.startswith(self.service.cgroup + '/'))
+
+    @staticmethod
+    def group_of(pid):
+        """In the v2 tree, which is what systemd goes by; nothing for a process that has ended meanwhile."""
+        with contextlib.suppress(OSError, StopIteration):
+            return next(line[3:] for line in yett.read('/proc/%d/cgroup' % pid).splitlines() if line.startswith('0::'))
+
+
 class PerConnection(yett.Case):
     """systemd's Accept=yes: each connection has a helper of its own."""
 
@@ -353,6 +452,19 @@ class Doctor(yett.Case):
         self.assertEqual((rows['start'], rows['trial'], rows['key']), ('ok', 'ok', 'ok'))
         self.assertIn('the service answers', done.out)
         self.assertIn('yett run will work.', done.out)
+
+    def test_json_says_the_same_to_programs(self):
+        for options, works in (((), True), (('--socket', '/no/such/socket'), False)):
+            done = self.yett('doctor', '--json', *options)
+            self.assertEqual(done.code, 0 if works else 1, done)
+            report = json.loads(done.out)
+            self.assertEqual(report['works'], works)
+            checks = {check['check']: check for check in report['checks']}
+            self.assertEqual(checks['start']['state'], 'ok' if works else 'missing')
+            self.assertEqual(checks['start']['mend'] is None, works)
+            words = self.yett('doctor', *options).out
+            for name, check in checks.items():
+                self.assertRegex(words, r'(?m)^%s +%s +%s$' % (check['state'], re.escape(name), re.escape(check['found'])))
 
     def test_without_a_key_it_does_not_make_one(self):
         shutil.rmtree(self.bob.home + '/.config')

@@ -177,6 +177,17 @@ class Programs(yett.Case):
         self.assertEqual([line for line in done.out.splitlines() if not line.startswith('yett: ')],
                          ['in', 'out', 'err', 'closed', 'closed'], done)
 
+    def test_output_in_a_file_can_be_opened_anew_and_keeps_its_order(self):
+        script = ('%s run -- sh -c "echo one; echo two >&2; echo three >/dev/stderr; echo four >/dev/stdout; echo five" >file 2>&1; '
+                  'cat file' % self.service.yett)
+        done = self.service.run(self.alice, 'sh', '-c', script)
+        self.assertEqual([line for line in done.out.splitlines() if not line.startswith('yett: ')],
+                         ['one', 'two', 'three', 'four', 'five'], done)
+
+    def test_input_from_a_file_is_left_where_the_command_stopped_reading(self):
+        script = 'printf "1\n2\n3\n" >list; while read line; do %s run -- echo $line; done <list' % self.service.yett
+        self.assertEqual(self.service.run(self.alice, 'sh', '-c', script).out.split(), ['1', '2', '3'])
+
     def test_named_pipes_and_pipes_work(self):
         self.assertEqual(self.shell('mkfifo p; (echo through >p) & cat p; wait; seq 100000 | sort -n | tail -1').split(),
                          ['through', '100000'])

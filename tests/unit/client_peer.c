@@ -47,6 +47,7 @@ void say_created_with(struct peer *peer, uint64_t sequence, int fd)
 	created->id = put(peer, ID);
 	created->profile = put(peer, "default");
 	created->private_uid = 1879048192;
+	created->landlock_abi = 4;
 	created->limits.memory_bytes = 1 << 26;
 	say(peer, peer->helper, sequence, &fd, 1);
 }

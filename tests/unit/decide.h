@@ -45,7 +45,7 @@ static inline void decide_policy(struct decide *d, const char *text)
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(chmod(path, 0600), 0);
-	r = policy_load(path, false, getuid(), &d->policy, &d->error);
+	r = policy_load(&(struct policy_source){getenv("YETT_LIBEXEC"), path, false, getuid()}, &d->policy, &d->error);
 	if (r)
 		fail_msg("%s", d->error.message);
 	assert_int_equal(unlink(path), 0);

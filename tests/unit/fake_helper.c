@@ -166,9 +166,11 @@ static void serve_sandbox(int helper_fd)
 		_exit(1);
 	prepare(MESSAGE_CREATED);
 	if (message_add_text(&message, "0123456789abcdef", &message.body.created.id) < 0 ||
-	    message_add_text(&message, "default", &message.body.created.profile) < 0)
+	    message_add_text(&message, "default", &message.body.created.profile) < 0 ||
+	    message_add_text(&message, "yett-sandbox (enforce)", &message.body.created.label) < 0)
 		_exit(1);
 	message.body.created.private_uid = 4711;
+	message.body.created.landlock_abi = 6;
 	message.body.created.limits.memory_bytes = 64 << 20;
 	say(helper_fd, sequence, &pair[0], 1);
 	(void)close(pair[0]);

@@ -26,7 +26,6 @@
 
 #define DECODER_ID 1879048193u
 #define LONG_MS    20000
-#define KEY_OF(c)  c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
 
 static struct message message;
 static char self[4096]; /* this program's path */
@@ -53,9 +52,10 @@ static int run(struct decoder *decoder, uint32_t kind, const void *bytes, size_t
 	return decoder_run(decoder, &task, &message, error);
 }
 
-static int run_keys(struct decoder *decoder, const char *text, struct yett_error *error)
+/* What a decoder that answers refuses. */
+static int run_nothing(struct decoder *decoder, struct yett_error *error)
 {
-	return run(decoder, MESSAGE_KEYS, text, strlen(text), error);
+	return run(decoder, MESSAGE_CREATE, "", 0, error);
 }
 
 static size_t make_body(uint8_t body[1024])
@@ -117,80 +117,6 @@ static void a_body_of_the_largest_size_is_answered(void **state)
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX + 1, &error), -EMSGSIZE);
 }
 
-static void keys_of_a_file_are_read(void **state)
-{
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
-	struct yett_error error = {0};
-
-	(void)state;
-	assert_int_equal(run_keys(&decoder,
-				  "# my keys\n"
-				  "\n"
-				  "ed25519 " KEY_OF("A") " me@home: the first\n"
-				  "ed25519 " KEY_OF("/") "\n"
-				  "ed25519 AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=",
-				  &error),
-			 0);
-	assert_int_equal(message.kind, MESSAGE_KEYS);
-	assert_int_equal(message.body.keys.keys_count, 3);
-	for (size_t i = 0; i < 32; i++) {
-		assert_int_equal(message.body.keys.keys[0].key[i], 0);
-		assert_int_equal(message.body.keys.keys[1].key[i], i < 31 ? 0xff : 0xf0);
-		assert_int_equal(message.body.keys.keys[2].key[i], i + 1);
-	}
-	assert_int_equal(run_keys(&decoder, "", &error), 0);
-	assert_int_equal(message.body.keys.keys_count, 0);
-}
-
-static void a_bad_line_of_a_key_file_is_named(void **state)
-{
-	static const char *const lines[] = {
-		"ed25519",
-		"ed25519 ",
-		"ed25519 AAAA",
-		"rsa " KEY_OF("A"),
-		" ed25519 " KEY_OF("A"),
-		"ed25519  " KEY_OF("A"),
-		"ed25519\t" KEY_OF("A"),
-		"ED25519 " KEY_OF("A"),
-		"ed25519 " KEY_OF("A") "=",
-		"ed25519 " KEY_OF("A") "\r",
-		"ed25519 " KEY_OF("A") " a\x1b[2J",
-		"ed25519 " KEY_OF("-"),
-		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", /* a bit beyond the 32 bytes */
-		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* 33 bytes */
-		" # indented",
-	};
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
-	struct yett_error error = {0};
-	char text[512];
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
-		(void)snprintf(text, sizeof text, "# one\ned25519 " KEY_OF("A") "\n%s\n", lines[i]);
-		assert_int_equal(run_keys(&decoder, text, &error), YETT_E_INVALID_REQUEST);
-		assert_int_equal(error.reason, YETT_R_MALFORMED);
-		assert_true(strncmp(error.message, "line 3: ", 8) == 0);
-	}
-	assert_int_equal(run(&decoder, MESSAGE_KEYS, "\0", 1, &error), YETT_E_INVALID_REQUEST);
-}
-
-static void a_sixty_fifth_key_is_one_too_many(void **state)
-{
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
-	struct yett_error error = {0};
-	char text[8192] = "";
-
-	(void)state;
-	for (unsigned i = 0; i < MESSAGE_KEYS_MAX; i++)
-		(void)strcat(text, "ed25519 " KEY_OF("A") "\n");
-	assert_int_equal(run_keys(&decoder, text, &error), 0);
-	assert_int_equal(message.body.keys.keys_count, MESSAGE_KEYS_MAX);
-	(void)strcat(text, "ed25519 " KEY_OF("A") "\n");
-	assert_int_equal(run_keys(&decoder, text, &error), YETT_E_INVALID_REQUEST);
-	assert_string_equal(error.message, "line 65: more than 64 keys");
-}
-
 static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 {
 	_cleanup_(decoder_free) struct decoder decoder = start_real();
@@ -199,15 +125,15 @@ static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 	(void)state;
 	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
 	assert_int_equal(kill(decoder.pid, SIGKILL), 0);
-	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 	assert_int_equal(error.code, YETT_E_HELPER_UNAVAILABLE);
-	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 }
 
 static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
 {
 	_cleanup_(decoder_free) struct decoder decoder = start_real();
-	struct decoder_task task = {.kind = MESSAGE_KEYS, .bytes = "", .timeout_ms = 50};
+	struct decoder_task task = {.kind = MESSAGE_CREATE, .bytes = "", .timeout_ms = 50};
 	struct yett_error error = {0};
 
 	(void)state;
@@ -410,24 +336,24 @@ static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
 	assert_int_equal(run(&decoder, MESSAGE_EXEC, "\x80", 1, &error), -EPIPE);
 	(void)poll(&(struct pollfd){.fd = decoder.pidfd, .events = POLLIN}, 1, LONG_MS);
 	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0); /* it was ready */
-	assert_int_equal(run_keys(&decoder, "", &error), -EPIPE);
+	assert_int_equal(run_nothing(&decoder, &error), -EPIPE);
 }
 
-/* X(name, status, body_size, arena_used, what follows) of an answer to a MESSAGE_KEYS. */
+/* X(name, status, body_size, arena_used, what follows) of an answer to a MESSAGE_CREATE. */
 #define LIES(X)                                                                 \
-	X("status", 7, sizeof(struct message_keys), 0)                          \
-	X("small-body", 0, sizeof(struct message_keys) - 1, 0)                  \
+	X("status", 7, sizeof(struct message_create), 0)                          \
+	X("small-body", 0, sizeof(struct message_create) - 1, 0)                  \
 	X("large-body", 0, UINT32_MAX, 0)                                       \
-	X("body-of-a-create", 0, sizeof(struct message_create), 0)              \
-	X("large-arena", 0, sizeof(struct message_keys), MESSAGE_ARENA_MAX + 1) \
-	X("largest-arena", 0, sizeof(struct message_keys), UINT32_MAX)          \
+	X("body-of-an-exec", 0, sizeof(struct message_exec), 0)                \
+	X("large-arena", 0, sizeof(struct message_create), MESSAGE_ARENA_MAX + 1) \
+	X("largest-arena", 0, sizeof(struct message_create), UINT32_MAX)          \
 	X("error-size", 1, sizeof(struct yett_error) + 1, 0)                    \
 	X("error-arena", 1, sizeof(struct yett_error), 1)                       \
 	X("error-code", 1, sizeof(struct yett_error), 0)                        \
 	X("error-reason", 1, sizeof(struct yett_error), 0)                      \
 	X("error-text", 1, sizeof(struct yett_error), 0)                        \
-	X("too-many-keys", 0, sizeof(struct message_keys), 0)                   \
-	X("half-an-answer", 0, sizeof(struct message_keys), 0)                  \
+	X("too-many-shares", 0, sizeof(struct message_create), 0)                   \
+	X("half-an-answer", 0, sizeof(struct message_create), 0)                  \
 	X("unasked", 0, 0, 0)                                                   \
 	X("ready", 0, 0, 0)
 
@@ -448,9 +374,9 @@ static void write_lie(const char *lie)
 		error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
 	if (strcmp(lie, "error-reason") == 0)
 		error.reason = (enum yett_reason)-1;
-	message.body.keys.keys_count = MESSAGE_KEYS_MAX + 1;
-	if (strcmp(lie, "too-many-keys") == 0)
-		write_all(&message.body, sizeof message.body.keys);
+	message.body.create.shares_count = MESSAGE_SHARES_MAX + 1;
+	if (strcmp(lie, "too-many-shares") == 0)
+		write_all(&message.body, sizeof message.body.create);
 	else if (strcmp(lie, "half-an-answer") == 0)
 		write_all(&message, 100);
 	else
@@ -492,8 +418,8 @@ static int run_lie(const char *which, struct yett_error *error)
 	memset(&message, 0x5a, sizeof message);
 	memset(canary, 0x5a, sizeof canary);
 	if (r == 0)
-		r = run_keys(&decoder, "", error);
-	assert_memory_equal((uint8_t *)&message.body + sizeof(struct message_keys), canary, sizeof canary);
+		r = run_nothing(&decoder, error);
+	assert_memory_equal((uint8_t *)&message.body + sizeof(struct message_create), canary, sizeof canary);
 	return r;
 }
 
@@ -531,9 +457,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_body_is_decoded_to_what_was_encoded),
 		cmocka_unit_test(a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded),
 		cmocka_unit_test(a_body_of_the_largest_size_is_answered),
-		cmocka_unit_test(keys_of_a_file_are_read),
-		cmocka_unit_test(a_bad_line_of_a_key_file_is_named),
-		cmocka_unit_test(a_sixty_fifth_key_is_one_too_many),
 		cmocka_unit_test(a_killed_decoder_is_an_error_and_is_not_asked_again),
 		cmocka_unit_test(a_hung_decoder_is_given_up_on_at_the_deadline),
 		cmocka_unit_test(a_failed_stage_is_named),

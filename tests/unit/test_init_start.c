@@ -23,7 +23,7 @@ static void add(const void *data, size_t size)
 	config.data_used += (uint32_t)size;
 }
 
-/* Two instructions for init, one for commands, two variables. */
+/* Two instructions for init, one for commands, two variables, two paths. */
 static int fill(void **state)
 {
 	static const struct sock_filter filter[3];
@@ -31,10 +31,11 @@ static int fill(void **state)
 	(void)state;
 	memset(&config, 0, sizeof config);
 	add(filter, sizeof filter);
-	add("A=1\0B=2", 8);
+	add("A=1\0B=2\0r/usr\0w/tmp/a", 22);
 	config.init_filter_count = 2;
 	config.command_filter_count = 1;
 	config.env_count = 2;
+	config.paths_count = 2;
 	return 0;
 }
 
@@ -59,7 +60,7 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 
 static void every_count_is_bounded(void **state)
 {
-	uint32_t *const counts[] = {&config.groups_count,      &config.rlimits_count,	     &config.env_count,
+	uint32_t *const counts[] = {&config.groups_count,      &config.env_count,	     &config.paths_count,
 				    &config.init_filter_count, &config.command_filter_count, &config.fds_present};
 
 	(void)state;
@@ -72,7 +73,8 @@ static void every_count_is_bounded(void **state)
 
 static void counts_that_do_not_match_the_data_are_refused(void **state)
 {
-	uint32_t *const counts[] = {&config.env_count, &config.init_filter_count, &config.command_filter_count};
+	uint32_t *const counts[] = {&config.env_count, &config.paths_count, &config.init_filter_count,
+				    &config.command_filter_count};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)

@@ -69,7 +69,7 @@ static const char expected[] =
 	" 12 hostname       box\n"
 	" 13 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
 	"unlimited, cpu-time 10, stack 8M, core 0\n"
-	" 14 init           HOME=/home/alice LANG=C.UTF-8\n";
+	" 14 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static struct plan_text add(struct plan *plan, const char *string)
 {
@@ -99,6 +99,8 @@ static struct plan *example(void)
 	plan->user_name = add(plan, "alice");
 	plan->group_name = add(plan, "staff");
 	plan->home = add(plan, "/home/alice");
+	plan->label = add(plan, "boxed");
+	plan->label_required = true;
 	plan->shell = add(plan, "/bin/sh");
 	plan->env[plan->env_count++] = add(plan, "HOME=/home/alice");
 	plan->env[plan->env_count++] = add(plan, "LANG=C.UTF-8");

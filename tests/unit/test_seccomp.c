@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "helper/setup/seccomp.h"
-#include "helper/setup/seccomp_table.h"
+#include "helper/compiler/seccomp.h"
+#include "helper/compiler/seccomp_table.h"
 #include "tests/support/bpf.h"
 
 #include <asm/ioctls.h>
@@ -256,6 +256,23 @@ static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 		assert_int_equal(answer(&filter, SYS_chmod, 0, bad[i], 0, 0), ERROR(EPERM));
 #endif
 	}
+	filter_free(&filter);
+}
+
+static void no_device_can_be_made_but_other_nodes_can(void **state)
+{
+	struct filter filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFCHR | 0666, 0x103), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFBLK | HIGH, 0x700), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFIFO | 0666, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFSOCK | 0666, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, 0666, 0), ALLOWED);
+#if defined(__x86_64__)
+	assert_int_equal(answer(&filter, SYS_mknod, 0, S_IFBLK | 0600, 0x700, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_mknod, 0, S_IFIFO | 0600, 0, 0), ALLOWED);
+#endif
 	filter_free(&filter);
 }
 
@@ -548,6 +565,7 @@ int main(void)
 		cmocka_unit_test(privileged_calls_answer_as_to_any_user),
 		cmocka_unit_test(no_flag_makes_a_namespace),
 		cmocka_unit_test(set_id_bits_are_seen_in_every_visible_mode),
+		cmocka_unit_test(no_device_can_be_made_but_other_nodes_can),
 		cmocka_unit_test(a_mode_that_is_not_used_does_not_matter),
 		cmocka_unit_test(terminal_injection_is_refused_whatever_the_high_bits),
 		cmocka_unit_test(only_local_and_internet_sockets_are_made),

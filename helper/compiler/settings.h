@@ -1,8 +1,9 @@
 /*
  * Every key of a policy, declared once, and how its text becomes a field.
  *
- * Pure but for memory; no privilege. The option tables of libConfuse, the conversion, the checks of a value by itself
- * and the freeing all follow these tables. Comparing values with the host is check.c's.
+ * Pure but for memory; in yett-policy, without privilege. The option tables of libConfuse, the conversion, the checks of
+ * a value by itself and the freeing all follow these tables. Comparing values with the host is check.c's, here and in
+ * policy/.
  */
 #pragma once
 
@@ -12,6 +13,23 @@
 
 #define SETTINGS_KEYS_MAX 48
 #define SETTINGS_LIST_MAX 256 /* items of one list */
+
+enum settings_syscalls { SETTINGS_SYSCALLS_DEFAULT = 0, SETTINGS_SYSCALLS_STRICT = 1 };
+
+/* What is written in a profile: what the helper needs of it, and what has been made of the rest by then. */
+struct settings_profile {
+	struct policy_profile profile;
+	char *description;
+	char *extends; /* NULL: none */
+	enum settings_syscalls syscalls;
+	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
+};
+
+/* The same of a grant. "*" among the users is everyone. */
+struct settings_grant {
+	struct policy_grant grant;
+	struct policy_list users, groups; /* names or numbers */
+};
 
 enum settings_kind {
 	SETTINGS_TEXT,    /* char *; checked by `check` if there is one */
@@ -48,7 +66,7 @@ enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT,
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*
- * Sets the fields of `object` (a struct policy, policy_profile or policy_grant) from the keys that stand in `section`.
+ * Sets the fields of `object` (a struct policy, settings_profile or settings_grant) from the keys that stand in `section`.
  * A list that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object. 0, -ENOMEM, or
  * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
@@ -57,9 +75,6 @@ _must_check_ int settings_fill(enum settings_section_index index, cfg_t *section
 
 /* Frees the texts and lists of `object`. */
 void settings_clear(enum settings_section_index index, void *object);
-
-/* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */
-int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error);
 
 /* [a-z0-9][a-z0-9._-]*, at most POLICY_NAME_MAX: what is wrong, or NULL. */
 const char *settings_check_name(const char *text);

@@ -1,8 +1,8 @@
 /*
  * The system call filter of a profile, compiled once from the policy and loaded many times as a ready program.
  *
- * Runs as root at the start of the helper, on names that the administrator wrote; it makes no privileged system call
- * and loads nothing itself: yett-init loads its own filter, and each command loads the one of commands on top.
+ * In yett-policy, without privilege, on names that the administrator wrote; it loads nothing itself: yett-init loads its
+ * own filter, and each command loads the one of commands on top.
  * Nothing here ever comes from a client. seccomp(2), seccomp_rule_add(3), kernel: userspace-api/seccomp_filter.rst.
  */
 #pragma once

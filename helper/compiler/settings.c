@@ -1,8 +1,7 @@
 /* See settings.h. */
-#include "helper/policy/settings.h"
-#include "base/escape.h"
+#include "helper/compiler/settings.h"
 #include "base/units.h"
-#include "helper/policy/parse.h"
+#include "helper/compiler/parse.h"
 
 #include <cap-ng.h>
 #include <string.h>
@@ -96,6 +95,7 @@ static const char *check_syscall(const char *text)
 }
 
 static const char *const identities[] = {"private", "root", "caller", NULL};
+static const char *const label_rules[] = {"if_available", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
 #define MEMORY_MIN (1u << 20) /* "4" for "4G" is found, not obeyed */
@@ -104,10 +104,11 @@ static const char *const syscall_sets[] = {"default", "strict", NULL};
 #define FILES_MAX 1048576
 #define CPUS_MAX 1024000
 
-#define P(field) offsetof(struct policy_profile, field)
+#define S(field) offsetof(struct settings_profile, field)
+#define P(field) S(profile.field)
 static const struct settings_key profile_keys[] = {
-	{"extends", SETTINGS_TEXT, P(extends), .check = settings_check_name},
-	{"description", SETTINGS_TEXT, P(description)},
+	{"extends", SETTINGS_TEXT, S(extends), .check = settings_check_name},
+	{"description", SETTINGS_TEXT, S(description)},
 	{"system", SETTINGS_LIST, P(system), .check = policy_path_problem},
 	{"etc", SETTINGS_LIST, P(etc), .check = check_etc},
 	{"devices", SETTINGS_LIST, P(devices), .check = check_device},
@@ -128,24 +129,29 @@ static const struct settings_key profile_keys[] = {
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
 	{"core", SETTINGS_SIZE, P(limits.core_bytes), 0, BYTES_MAX},
-	{"syscalls", SETTINGS_CHOICE, P(syscalls), .choices = syscall_sets},
-	{"syscalls_allow", SETTINGS_LIST, P(syscalls_allow), .check = check_syscall},
-	{"syscalls_deny", SETTINGS_LIST, P(syscalls_deny), .check = check_syscall},
-	{"syscalls_log", SETTINGS_LIST, P(syscalls_log), .check = check_syscall},
+	{"syscalls", SETTINGS_CHOICE, S(syscalls), .choices = syscall_sets},
+	{"syscalls_allow", SETTINGS_LIST, S(syscalls_allow), .check = check_syscall},
+	{"syscalls_deny", SETTINGS_LIST, S(syscalls_deny), .check = check_syscall},
+	{"syscalls_log", SETTINGS_LIST, S(syscalls_log), .check = check_syscall},
 	{"capabilities", SETTINGS_LIST, P(capabilities), .check = check_capability},
 	{"identity", SETTINGS_CHOICE, P(identity), .choices = identities},
 	{"umask", SETTINGS_OCTAL, P(umask), 0, 0777},
 	{"nice", SETTINGS_SIGNED, P(nice), .max = 19},
 	{"hostname", SETTINGS_TEXT, P(hostname), .check = policy_hostname_problem},
+	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = policy_label_problem},
+	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = policy_label_problem},
+	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
 	{"shares", SETTINGS_BOOL, P(shares)},
 };
 #undef P
+#undef S
 
-#define G(field) offsetof(struct policy_grant, field)
+#define S(field) offsetof(struct settings_grant, field)
+#define G(field) S(grant.field)
 #define AT(limit) G(ceilings_place[POLICY_LIMIT_##limit])
 static const struct settings_key grant_keys[] = {
-	{"users", SETTINGS_LIST, G(users), .check = check_account},
-	{"groups", SETTINGS_LIST, G(groups), .check = check_account},
+	{"users", SETTINGS_LIST, S(users), .check = check_account},
+	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
 	{"keys", SETTINGS_LIST, G(keys), .check = settings_check_name},
 	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all},
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule},
@@ -163,19 +169,20 @@ static const struct settings_key grant_keys[] = {
 	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
 	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},
 	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true},
-	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, 4095, .has_unlimited = true, .place = G(sandboxes_place)},
+	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = G(sandboxes_place)},
 };
 #undef AT
 #undef G
+#undef S
 
 #define H(field) offsetof(struct policy, field)
 static const struct settings_key helper_keys[] = {
 	{"runtime_dir", SETTINGS_TEXT, H(runtime_dir), .check = policy_path_problem},
 	{"keys_dir", SETTINGS_TEXT, H(keys_dir), .check = policy_path_problem},
 	{"cgroup", SETTINGS_TEXT, H(cgroup), .check = policy_path_problem},
-	{"ids_first", SETTINGS_NUMBER4, H(ids_first), 131072, UINT32_MAX, .place = H(ids_place)},
-	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, 32768, .place = H(ids_place)},
-	{"spares", SETTINGS_NUMBER4, H(spares), 0, 16},
+	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX, .place = H(ids_place)},
+	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX, .place = H(ids_place)},
+	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
 };
 #undef H
 
@@ -187,11 +194,6 @@ const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
 
 _Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
 _Static_assert(ARRAY_SIZE(grant_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
-
-int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error)
-{
-	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: '%s' %s", place.file, place.line, ESCAPE(text), problem);
-}
 
 static int parse_octal(const char *text, uint64_t *ret_number)
 {

@@ -1,13 +1,13 @@
 /*
- * See seccomp.h. As root, on names from the policy only; makes no privileged system call.
+ * See seccomp.h. In yett-policy, without privilege, on names from the policy only.
  *
  * Of two programs that libseccomp makes, init's filter is joined: first the refusals (whatever they do not refuse goes
  * on), then the allow-list (whatever it does not hold gets ENOSYS). So no call ever has rules of opposite actions in
  * one program, where libseccomp would have to choose.
  */
-#include "helper/setup/seccomp.h"
+#include "helper/compiler/seccomp.h"
 
-#include "helper/setup/seccomp_table.h"
+#include "helper/compiler/seccomp_table.h"
 
 #include <linux/seccomp.h>
 #include <seccomp.h>

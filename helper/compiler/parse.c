@@ -3,7 +3,7 @@
  * miscounts the lines after them); then libConfuse reads the rest. Every value is a CFGT_PTR made by parse_take(), so
  * that it keeps its line.
  */
-#include "helper/policy/parse.h"
+#include "helper/compiler/parse.h"
 #include "base/escape.h"
 
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /*
  * From the text of policy files to libConfuse sections.
  *
- * The text was written by the administrator; it is read with the privilege of the caller, and nothing else is touched.
+ * The text was written by the administrator; it is read in yett-policy, without privilege, and nothing else is touched.
  * libConfuse lets some mistakes pass (unknown characters, a section open at the end, a key set twice) and replaces
  * ${NAME} from the environment: all of that is refused here. It never opens a file: include() is not offered.
  */
 #pragma once
 
-#include "helper/policy/settings.h"
+#include "helper/compiler/settings.h"
 
 /*
  * One value. `is_inherited` stands for the extended profile's items, in a list that was not set, or with +=; `is_empty`

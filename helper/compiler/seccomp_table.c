@@ -1,5 +1,5 @@
 /* See seccomp_table.h. No privilege, no code: each entry says for whom it is there. */
-#include "helper/setup/seccomp_table.h"
+#include "helper/compiler/seccomp_table.h"
 
 #include "base/fd.h"
 
@@ -112,6 +112,8 @@ const size_t seccomp_personalities_count = ARRAY_SIZE(seccomp_personalities);
 	{calls, EPERM, 2, {BIT(flags, O_CREAT), BIT(mode, S_ISGID)}},                      \
 	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISUID)}},     \
 	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISGID)}}
+/* EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A whiteout (0, 0) goes with them. */
+#define DEVICE(calls, mode) {calls, EPERM, 1, {{mode, S_IFMT, S_IFCHR}}}, {calls, EPERM, 1, {{mode, S_IFMT, S_IFBLK}}}
 #define FAMILY(family) {"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, family)}}
 /* Protocols whose module the kernel would load for whoever asks. */
 #define PROTOCOL(protocol) {"socket", EPROTONOSUPPORT, 1, {LOW(2, protocol)}}
@@ -136,6 +138,8 @@ const struct seccomp_refusal seccomp_refusals[] = {
 	TERMINAL(TIOCSETD),
 	SET_ID("chmod fchmod creat mknod", 1),
 	SET_ID("fchmodat mknodat", 2),
+	DEVICE("mknod", 1),
+	DEVICE("mknodat", 2),
 	SET_ID_OPEN("open", 1, 2),
 	SET_ID_OPEN("openat", 2, 3),
 	FAMILY(3),

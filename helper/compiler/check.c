@@ -1,0 +1,209 @@
+/* See check.h. */
+#include "helper/compiler/check.h"
+#include "base/units.h"
+
+#include <cap-ng.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOUNTS_MAX  256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+
+/* An account's id by number or name; numbers need no account. False when there is none. */
+static bool find_id(const char *text, bool is_group, uint32_t *ret_id)
+{
+	const struct passwd *user;
+	const struct group *group;
+	uint64_t number;
+
+	if (units_parse_number(text, &number) == 0) {
+		*ret_id = (uint32_t)number;
+		return number < UINT32_MAX; /* (uid_t)-1 is nobody's id */
+	}
+	if (is_group) {
+		group = getgrnam(text);
+		if (group)
+			*ret_id = group->gr_gid;
+		return group;
+	}
+	user = getpwnam(text);
+	if (user)
+		*ret_id = user->pw_uid;
+	return user;
+}
+
+static int resolve(const struct policy_list *list, bool is_group, bool *everyone, uint32_t **ret_ids, size_t *ret_count,
+                   struct yett_error *error)
+{
+	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
+	size_t count = 0;
+
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		if (!is_group && strcmp(list->items[i], "*") == 0)
+			*everyone = true;
+		else if (!find_id(list->items[i], is_group, &ids[count++]))
+			return policy_refuse(list->places[i], list->items[i],
+			                     is_group ? "is not a group of this host" : "is not a user of this host",
+			                     error);
+	}
+	*ret_ids = steal_ptr(&ids);
+	*ret_count = count;
+	return 0;
+}
+
+static uint64_t capability_mask(const struct policy_list *names)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < names->count; i++)
+		mask |= (uint64_t)1 << capng_name_to_capability(names->items[i]);
+	return mask;
+}
+
+/* HEAD[:TAIL] lists: where it will be mounted must be a place of the profile. */
+static int check_targets(const struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
+			 struct yett_error *error)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		_cleanup_free_ char *head = NULL, *tail = NULL;
+		const char *problem;
+
+		if (policy_split(list->items[i], &head, &tail) < 0)
+			return -ENOMEM;
+		problem = policy_target_problem(profile, is_tmpfs || !tail ? head : tail);
+		if (problem)
+			return policy_refuse(list->places[i], list->items[i], problem, error);
+	}
+	return 0;
+}
+
+static int check_profile(struct policy_profile *profile, struct yett_error *error)
+{
+	size_t mounts = profile->share_ro.count + profile->share_rw.count + profile->tmpfs.count +
+			profile->read_only.count + profile->mask.count;
+	int r = check_targets(profile, &profile->share_ro, false, error);
+
+	if (r == 0)
+		r = check_targets(profile, &profile->share_rw, false, error);
+	if (r == 0)
+		r = check_targets(profile, &profile->tmpfs, true, error);
+	if (r)
+		return r;
+	if (mounts > MOUNTS_MAX)
+		return policy_refuse(profile->place, profile->name,
+				     "has more than 256 shares, tmpfs, masks and read-only paths", error);
+	if (profile->environment.count + 4 > PLAN_ENV_MAX)
+		return policy_refuse(profile->environment.place, profile->name, "has too long an environment", error);
+	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile && !*profile->selinux_type)
+		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)", error);
+	profile->capabilities_mask = capability_mask(&profile->capabilities);
+	return 0;
+}
+
+static bool has_profile(const struct compiled *compiled, const char *name)
+{
+	for (size_t i = 0; i < compiled->policy.profiles_count; i++)
+		if (strcmp(compiled->profiles[i].profile.name, name) == 0)
+			return true;
+	return false;
+}
+
+static int check_grant(const struct compiled *compiled, struct settings_grant *written, struct yett_error *error)
+{
+	struct policy_grant *grant = &written->grant;
+	int r = resolve(&written->users, false, &grant->everyone, &grant->uids, &grant->uids_count, error);
+
+	if (r == 0)
+		r = resolve(&written->groups, true, &grant->everyone, &grant->gids, &grant->gids_count, error);
+	if (r)
+		return r;
+	if (!grant->everyone && grant->uids_count + grant->gids_count == 0)
+		return policy_refuse(grant->place, grant->name, "names neither users nor groups", error);
+	if (grant->profiles.count == 0)
+		return policy_refuse(grant->place, grant->name, "names no profiles", error);
+	for (size_t i = 0; i < grant->profiles.count; i++)
+		if (strcmp(grant->profiles.items[i], "*") != 0 && !has_profile(compiled, grant->profiles.items[i]))
+			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
+	grant->capabilities_mask = capability_mask(&grant->capabilities);
+	return 0;
+}
+
+/* NAME:FIRST:COUNT. 1 when they overlap. */
+int check_subid_line(const char *line, uint64_t first, uint64_t end)
+{
+	char start[UNITS_TEXT_SIZE], count[UNITS_TEXT_SIZE];
+	const char *one = strchr(line, ':'), *two = one ? strchr(one + 1, ':') : NULL;
+	uint64_t from, length;
+
+	if (line[strspn(line, " \t")] == '\0' || *line == '#')
+		return 0;
+	if (!two || one == line || two - one > UNITS_TEXT_SIZE || strlen(two) > UNITS_TEXT_SIZE)
+		return -EINVAL;
+	(void)snprintf(start, sizeof start, "%.*s", (int)(two - one - 1), one + 1);
+	(void)snprintf(count, sizeof count, "%s", two + 1);
+	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 || from > UINT32_MAX ||
+	    length > UINT32_MAX)
+		return -EINVAL;
+	return length && from < end && first < from + length;
+}
+
+static int check_subids(const char *file, uint64_t first, uint64_t end, struct yett_error *error)
+{
+	FILE *stream = fopen(file, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	unsigned number = 0;
+	int r = 0;
+
+	if (!stream)
+		return errno == ENOENT ? 0 : -errno;
+	while (r == 0 && getline(&line, &size, stream) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		number++;
+		r = check_subid_line(line, first, end);
+		if (r < 0)
+			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT",
+			              file, number);
+		else if (r > 0)
+			r = error_set(
+			    error, YETT_E_SECURITY_VIOLATION, 0,
+			    "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file,
+			    number);
+	}
+	(void)fclose(stream);
+	return r;
+}
+
+/* Two sandboxes, or a sandbox and an account, must never share an id. Only the first is looked up: NSS can be slow. */
+static int check_ids(const struct policy *policy, struct yett_error *error)
+{
+	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP;
+	struct policy_place at = policy->ids_place.file ? policy->ids_place : (struct policy_place){policy->files[0], 1};
+	int r;
+
+	if (first % POLICY_IDS_STEP)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file,
+		                 at.line);
+	if (end > POLICY_IDS_END_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file, at.line);
+	if (getpwuid((uid_t)first))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s:%u: ids_first is the id of an account of this host", at.file, at.line);
+	r = check_subids("/etc/subuid", first, end, error);
+	return r ? r : check_subids("/etc/subgid", first, end, error);
+}
+
+int check_compiled(struct compiled *compiled, struct yett_error *error)
+{
+	int r = check_ids(&compiled->policy, error);
+
+	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++)
+		r = check_profile(&compiled->profiles[i].profile, error);
+	for (size_t i = 0; r == 0 && i < compiled->policy.grants_count; i++)
+		r = check_grant(compiled, &compiled->grants[i], error);
+	return r;
+}

@@ -1,0 +1,18 @@
+/*
+ * A Landlock domain for init and all its commands: which files may be reached, and how, once more.
+ *
+ * The mounts of a sandbox say the same. This is a further layer, from the plan's own list, for the day on which a mount,
+ * a capability or a filter is not what it should be: best effort, by what the kernel offers. As init, unprivileged.
+ * landlock(7), kernel: userspace-api/landlock.rst.
+ */
+#pragma once
+
+#include "helper/init/config.h"
+
+#include "base/error.h"
+
+/*
+ * Restricts the caller, which must have set no_new_privs, for good. `ret_abi` is the version of Landlock in force, as
+ * far as this code knows it; 0: none, because the kernel has none or not enough of it. 0 or -errno.
+ */
+_must_check_ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi);

@@ -1,0 +1,47 @@
+/*
+ * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder and yett-policy share.
+ *
+ * Each stage is one call, proven afterwards where the kernel tells; false when it failed. Started as root or as the
+ * caller in personal mode; afterwards without privilege. Links no library.
+ */
+#pragma once
+
+#include "base/fd.h"
+
+#include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+/* A sanitizer's shadow alone is terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__)
+#define LOCKDOWN_ADDRESS_SPACE(bytes) RLIM_INFINITY
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LOCKDOWN_ADDRESS_SPACE(bytes) RLIM_INFINITY
+#endif
+#endif
+#ifndef LOCKDOWN_ADDRESS_SPACE
+#define LOCKDOWN_ADDRESS_SPACE(bytes) (bytes)
+#endif
+
+struct lockdown_limit {
+	int resource;
+	rlim_t most;
+};
+
+/* Lowers hard and soft limits; never raises one. */
+bool lockdown_limits(const struct lockdown_limit *limits, size_t count);
+
+/* Empties the bounding set, while CAP_SETPCAP is still there. */
+bool lockdown_bounding_set(void);
+
+/* Takes uid and gid, without supplementary groups. CAP_SETGID, CAP_SETUID. */
+bool lockdown_ids(uid_t uid, gid_t gid);
+
+/* Empties all other sets of capabilities, sets no_new_privs, and becomes undumpable. */
+bool lockdown_capabilities(void);
+bool lockdown_no_new_privs(void);
+bool lockdown_undumpable(void);
+
+/* Ends with its parent. After the ids, which clear it; the parent may have died before. */
+bool lockdown_death_signal(void);

@@ -1,0 +1,210 @@
+/*
+ * See image.h. As root, on bytes of a process that may have been captured by the text it read.
+ *
+ * One pass in the order of the tables: each part must lie exactly where the one before it ended, so the pass only ever
+ * moves forward, and what it has checked and made a pointer of is never looked at or written again.
+ */
+#include "helper/policy/image.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#define LIST_MAX 256
+#define SECTIONS_MAX 65536
+
+/* Tables of fields of OBJECT, which is defined before each. */
+#define AT(field) offsetof(OBJECT, field)
+#define TEXT(field, ...) {IMAGE_TEXT, AT(field), __VA_ARGS__}
+#define INSIDE(field, type) {IMAGE_INSIDE, AT(field), &(type)}
+#define PLACE(field) INSIDE(field, place_type)
+#define TEXTS(field) INSIDE(field, texts_type)
+#define PATHS(field) INSIDE(field, paths_type)
+#define ARRAY(field, type, counter, most) {IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)}
+#define BOOL(field) {IMAGE_BOOL, AT(field)}
+#define NUMBER(field, least, most) {IMAGE_NUMBER, AT(field), .min = (least), .max = (most)}
+#define TYPE(name, ...)                                                  \
+	static const struct image_field name##_fields[] = {__VA_ARGS__}; \
+	static const struct image_type name = {sizeof(OBJECT), name##_fields, ARRAY_SIZE(name##_fields)}
+
+static const struct image_type number_type = {sizeof(uint32_t), NULL, 0};
+static const struct image_type filter_type = {sizeof(struct sock_filter), NULL, 0};
+
+#define OBJECT char *
+TYPE(text_type, {IMAGE_TEXT});
+TYPE(path_type, {IMAGE_TEXT, .problem = policy_path_problem});
+#undef OBJECT
+
+#define OBJECT struct policy_place
+TYPE(place_type, {IMAGE_PLACE, AT(file)});
+#undef OBJECT
+
+#define OBJECT struct policy_list
+#define LIST(type) ARRAY(items, type, count, LIST_MAX), ARRAY(places, place_type, count, LIST_MAX), PLACE(place)
+TYPE(texts_type, LIST(text_type));
+TYPE(paths_type, LIST(path_type));
+#undef OBJECT
+
+#define OBJECT struct policy_profile
+TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices), TEXTS(share_ro), TEXTS(share_rw),
+     PATHS(read_only), PATHS(mask), TEXTS(tmpfs), BOOL(private_home), TEXTS(environment),
+     ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
+     ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
+     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),
+     TEXT(apparmor_profile, .problem = policy_label_problem),
+     TEXT(selinux_type, .problem = policy_label_problem), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
+     BOOL(shares));
+#undef OBJECT
+
+#define OBJECT struct policy_grant
+TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, LIST_MAX),
+     ARRAY(gids, number_type, gids_count, LIST_MAX), BOOL(everyone), TEXTS(keys), TEXTS(profiles), TEXTS(share_ro),
+     TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices), BOOL(identity_caller), BOOL(identity_root), BOOL(user_keys),
+     BOOL(confined_clients), NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), PLACE(ceilings_place[POLICY_LIMIT_MEMORY]),
+     PLACE(ceilings_place[POLICY_LIMIT_CPUS]), PLACE(ceilings_place[POLICY_LIMIT_PIDS]),
+     PLACE(ceilings_place[POLICY_LIMIT_FILES]), PLACE(sandboxes_place), PLACE(identity_place));
+#undef OBJECT
+
+/* Files come first: places point to them. */
+#define OBJECT struct policy
+TYPE(policy_type, ARRAY(files, text_type, files_count, POLICY_FILES_MAX), TEXT(runtime_dir, .problem = policy_path_problem),
+     TEXT(keys_dir, .problem = policy_path_problem), TEXT(cgroup, .problem = policy_path_problem),
+     NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP),
+     NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX), PLACE(ids_place), NUMBER(spares, 0, POLICY_SPARES_MAX),
+     ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX), ARRAY(grants, grant_type, grants_count, SECTIONS_MAX));
+#undef OBJECT
+const struct image_type *const image_policy = &policy_type;
+
+struct loading {
+	char *base;
+	size_t size, used;
+	const struct policy *policy;
+};
+
+/* Makes a pointer of the offset of the next part, of which at least `size` bytes are there; NULL if it cannot be one. */
+static void *take(struct loading *loading, void *pointer, size_t size)
+{
+	size_t next = (loading->used + IMAGE_ALIGN - 1) & ~(size_t)(IMAGE_ALIGN - 1);
+	char *part = loading->base + next;
+
+	if (next > loading->size || size > loading->size - next || *(size_t *)pointer != next)
+		return NULL;
+	loading->used = next + size;
+	*(char **)pointer = part;
+	return part;
+}
+
+static bool load_text(struct loading *loading, char **field, const char *(*problem)(const char *))
+{
+	char *text = take(loading, field, 1), *end;
+
+	end = text ? memchr(text, '\0', (size_t)(loading->base + loading->size - text)) : NULL;
+	if (!end)
+		return false;
+	loading->used = (size_t)(end + 1 - loading->base);
+	return !problem || !problem(text);
+}
+
+static bool load_place(const struct loading *loading, const char **field)
+{
+	size_t number = *(size_t *)field;
+
+	if (number > loading->policy->files_count)
+		return false;
+	*field = number ? loading->policy->files[number - 1] : NULL;
+	return true;
+}
+
+static bool load_objects(struct loading *loading, const struct image_type *type, char *object, size_t count);
+
+static bool load_array(struct loading *loading, const struct image_field *field, char *object)
+{
+	size_t count = *(size_t *)(object + field->count_at);
+	char *first = count <= field->max ? take(loading, object + field->at, count * field->of->size) : NULL;
+
+	return first && load_objects(loading, field->of, first, count);
+}
+
+static bool load_field(struct loading *loading, const struct image_field *field, char *object)
+{
+	void *at = object + field->at;
+
+	switch (field->kind) {
+	case IMAGE_TEXT:
+		return load_text(loading, at, field->problem);
+	case IMAGE_PLACE:
+		return load_place(loading, at);
+	case IMAGE_ARRAY:
+		return load_array(loading, field, object);
+	case IMAGE_INSIDE:
+		return load_objects(loading, field->of, at, 1);
+	case IMAGE_BOOL:
+		return *(uint8_t *)at <= 1;
+	case IMAGE_NUMBER:
+		return *(uint32_t *)at >= field->min && *(uint32_t *)at <= field->max;
+	}
+	return false;
+}
+
+static bool load_objects(struct loading *loading, const struct image_type *type, char *object, size_t count)
+{
+	for (; count > 0; count--, object += type->size)
+		for (size_t i = 0; i < type->count; i++)
+			if (!load_field(loading, &type->fields[i], object))
+				return false;
+	return true;
+}
+
+/* Whether `base` now holds a policy whose pointers all lead into it. */
+static bool load_image(struct image *image, size_t size)
+{
+	struct policy *policy = &image->policy;
+	struct loading loading = {(char *)image, size, sizeof *image, policy};
+
+	return load_objects(&loading, image_policy, (char *)policy, 1) && loading.used == size &&
+	       policy->ids_first % POLICY_IDS_STEP == 0 &&
+	       policy->ids_first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP <= POLICY_IDS_END_MAX;
+}
+
+int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
+{
+	const int seals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	_cleanup_free_ struct policy *policy = malloc(sizeof *policy);
+	struct image *image;
+	struct stat st;
+	size_t size;
+	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy gave an answer that cannot be");
+
+	/* Sealing fails while somebody could still change the pages through a mapping. fcntl(2) */
+	if (!policy || fcntl(fd, F_ADD_SEALS, seals) < 0 || fstat(fd, &st) < 0)
+		return policy ? -errno : -ENOMEM;
+	size = (size_t)st.st_size;
+	if (size < sizeof *image || size > IMAGE_SIZE_MAX)
+		return r;
+	image = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (image == MAP_FAILED)
+		return -errno;
+	if (image->r == -ENOMEM || (image->r > 0 && image->r == (int)image->error.code && error_is_sound(&image->error))) {
+		r = image->r;
+		if (r > 0 && error)
+			*error = image->error;
+	} else if (image->r == 0 && load_image(image, size)) {
+		r = mprotect(image, size, PROT_READ) < 0 ? -errno : 0;
+	}
+	if (r != 0)
+		return (void)munmap(image, size), r;
+	*policy = image->policy;
+	policy->image = image;
+	policy->image_size = size;
+	*ret_policy = steal_ptr(&policy);
+	return 0;
+}
+
+void policy_free(struct policy *policy)
+{
+	if (policy)
+		(void)munmap(policy->image, policy->image_size);
+	free(policy);
+}

@@ -1,0 +1,65 @@
+"""
+Each layer alone: what one of them stops while another one, that would stop it as well, is left out. Init is that of the
+tests (tests/support/layers.c), which otherwise is the installed one; the profile says what it leaves out.
+"""
+import json
+import os
+import shutil
+
+import hostile
+import yett
+
+LAYERS = ('landlock', 'system-call-filter')
+
+# Writes to the file that is its standard input, which the client opened for reading only and anybody may write to.
+REOPEN = 'import os\nos.write(os.open("/proc/self/fd/0", os.O_WRONLY), b"changed!!")'
+
+
+def profiles():
+    text = 'profile "all-on" {\n  extends = "default"\n}\n'
+    for name in LAYERS:
+        text += 'profile "no-%s" {\n  extends = "default"\n  environment = {"YETT_TEST_LAYERS_OFF=%s"}\n}\n' % (name, name)
+    return text + 'grant "layers" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"all-on", %s}\n}\n' % ', '.join(
+        '"no-%s"' % name for name in LAYERS)
+
+
+class Layers(yett.Case):
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        libexec = run.path('libexec-layers')
+        os.makedirs(libexec)
+        shutil.copy(hostile.program('yett-init-layers'), libexec + '/yett-init')
+        for name in ('yett-decoder', 'yett-policy'):
+            shutil.copy(run.path('helper/' + name), libexec)
+        cls.service_options = {'libexec': libexec, 'before': profiles()}
+        super().setUpClass()
+
+    def reopen(self, profile):
+        """What the file holds afterwards."""
+        path = self.alice.write('open-to-all', 'as it was', 0o666)
+        with open(path, 'rb') as stdin:
+            done = self.sandbox('python3', '-c', REOPEN, options=('-p', profile), stdin=stdin)
+        self.assertIn('PermissionError' if done.code else '', done.err)
+        return yett.read(path)
+
+    def test_a_descriptor_for_reading_does_not_become_one_for_writing(self):
+        self.assertEqual(self.reopen('no-landlock'), 'changed!!')
+        self.assertEqual(self.reopen('all-on'), 'as it was')
+        self.assertEqual(self.reopen('no-system-call-filter'), 'as it was')
+
+    def test_the_description_says_which_landlock_is_in_force(self):
+        self.assertEqual(self.told('no-landlock'), 0)
+        self.assertEqual(self.told('all-on'), yett.landlock_abi())
+
+    def told(self, profile):
+        return json.loads(self.output('true', options=('-p', profile, '--json', '-')))['sandbox']['landlock_abi']
+
+    def test_the_filter_is_left_out_only_where_the_profile_says_so(self):
+        for profile, filters in (('all-on', '2'), ('no-system-call-filter', '0'), ('no-landlock', '2')):
+            self.assertEqual(self.output('grep', 'Seccomp:', '/proc/self/status', options=('-p', profile)).split()[1], filters)
+
+
+if __name__ == '__main__':
+    yett.main()
