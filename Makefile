@@ -1,14 +1,18 @@
 # make demo    set up, build, and run one command in a sandbox
 # make check   set up, build, and run all tests
 # make bench   set up, build, and measure against bubblewrap
-# make guest, fuzz: see tests/
+# make deb     set up, and build the Debian packages into build/deb
+# make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
+# make fuzz    see tests/fuzz
 # Each does its own set-up on a fresh Debian 12; a second run finds it done.
 
 BUILD ?= build
 SANITIZED ?= build-asan
 MESON_OPTIONS ?=
 
-.PHONY: demo check bench fuzz build setup clean
+GUEST_LSMS ?= apparmor selinux
+
+.PHONY: demo check bench deb guest fuzz build setup clean
 
 setup:
 	@tools/install-packages build
@@ -28,6 +32,17 @@ check: build
 bench: build
 	@tools/install-packages bench
 	@tests/bench/run $(BUILD)
+
+deb:
+	@tools/install-packages deb
+	@tools/make-deb $(BUILD)
+
+guest: build
+	@tools/install-packages guest
+	@tools/make-deb $(BUILD)
+	@tests/guest/run $(BUILD) $(GUEST_LSMS); status=$$?; \
+	tests/guest/layers.py $(BUILD) $(GUEST_LSMS) || status=1; \
+	tools/count-results $(GUEST_LSMS:%=$(BUILD)/guest/%/testlog.json) $(BUILD)/guest/layers/testlog.json && exit $$status
 
 fuzz: build
 	@tests/fuzz/run

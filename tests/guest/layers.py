@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""
+What the guests found out about each layer alone (test_each_layer.py), put together.
+
+Usage: layers.py BUILD LSM…      reads BUILD/guest/LSM/layers.json, writes BUILD/layers.json, and checks it: with both LSMs
+                                 whether they agree, whether what hangs on one layer is known to do so, and whether
+                                 SECURITY.md shows what came out. BUILD/guest/layers/testlog.json is for tools/count-results
+       layers.py BUILD           the table that SECURITY.md shows, from BUILD/layers.json
+"""
+import json
+import os
+import re
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LABELS = ('apparmor', 'selinux')
+ALONE = ('namespaces', 'seccomp', 'landlock', 'capabilities', *LABELS)
+LAYERS = ('none', *ALONE, 'all')
+
+# What only one layer stops; SECURITY.md says why the others do not.
+ONLY_ONE = ('loopback', 'reopen-for-writing', 'others-file-in-share', 'set-id-by-mode', 'set-id-by-open')
+
+HEAD = ('attempt', 'what it would give', 'namespaces and ids', 'seccomp', 'Landlock', 'capabilities', 'AppArmor', 'SELinux')
+
+
+def stopping(row):
+    """The layers that stop an attempt alone, of those that were there."""
+    return [layer for layer in ALONE if row['results'].get(layer, 'works') != 'works']
+
+
+def attempts_of_sources(folder):
+    """The names in escape*.c, in the order in which they are made."""
+    with open(os.path.join(folder, 'escape.c'), encoding='utf-8') as file:
+        subjects = re.findall(r'escape_(\w+)', re.search(r'subjects\[\] = \{(.*?)\}', file.read()).group(1))
+    names = []
+    for subject in subjects:
+        with open(os.path.join(folder, 'escape_%s.c' % subject), encoding='utf-8') as file:
+            names += re.findall(r'^\t\{"([\w-]+)", "', file.read(), re.M)
+    return names
+
+
+def merge(found):
+    """One list of attempts from {lsm: contents of layers.json}; and what is wrong, as texts."""
+    problems, rows = [], []
+    for parts in zip(*(contents['attempts'] for contents in found.values())):
+        row = {'name': parts[0]['name'], 'gives': parts[0]['gives'], 'results': {}}
+        for layer in LAYERS:
+            values = [part['results'][layer] for part in parts if layer in part['results']]
+            if len({value == 'works' for value in values}) > 1:
+                problems.append('%s, %s: the guests differ: %s' % (row['name'], layer, ' and '.join(values)))
+            if values:
+                row['results'][layer] = values[0]
+        rows.append(row)
+    for lsm in found:
+        if any(lsm not in row['results'] for row in rows):
+            problems.append('no result of the layer ' + lsm)
+    return rows, problems
+
+
+def judge(rows):
+    """What is wrong with the results of all layers, as texts."""
+    only = {row['name']: stopping(row)[0] for row in rows if len(stopping(row)) == 1}
+    return (['%s is stopped by %s only: SECURITY.md has to say why' % item for item in only.items() if item[0] not in ONLY_ONE] +
+            ['%s is not stopped by one layer only, as SECURITY.md says' % name for name in ONLY_ONE if name not in only] +
+            ['%s is stopped by no layer that is alone' % row['name'] for row in rows if not stopping(row)])
+
+
+def table(rows):
+    lines = ['| %s |' % ' | '.join(HEAD), '|%s' % (' --- |' * len(HEAD))]
+    for row in rows:
+        cells = ['●' if row['results'][layer] != 'works' else '' for layer in ALONE]
+        lines.append('| %s |' % ' | '.join([row['name'], row['gives'], *cells]))
+    return '\n'.join(lines) + '\n'
+
+
+def read_json(*path):
+    with open(os.path.join(*path), encoding='utf-8') as file:
+        return json.load(file)
+
+
+def put_together(build, lsms):
+    found = {lsm: read_json(build, 'guest', lsm, 'layers.json') for lsm in lsms}
+    rows, problems = merge(found)
+    if set(LABELS) <= set(lsms):
+        problems += judge(rows)
+        with open(os.path.join(SOURCE, 'SECURITY.md'), encoding='utf-8') as file:
+            if not problems and table(rows) not in file.read():
+                problems.append('SECURITY.md shows another table; that of this run: tests/guest/layers.py ' + build)
+    with open(os.path.join(build, 'layers.json'), 'w', encoding='utf-8') as file:
+        json.dump({'machines': [contents['machine'] for contents in found.values()], 'attempts': rows}, file, indent=1)
+    return problems
+
+
+def main(build, lsms):
+    if not lsms:
+        print(table(read_json(build, 'layers.json')['attempts']), end='')
+        return 0
+    try:
+        problems = put_together(build, lsms)
+    except (OSError, KeyError, ValueError) as failure:
+        problems = ['there is nothing to put together: %r' % failure]
+    os.makedirs(os.path.join(build, 'guest', 'layers'), exist_ok=True)
+    with open(os.path.join(build, 'guest', 'layers', 'testlog.json'), 'w', encoding='utf-8') as file:
+        file.write(json.dumps({'name': 'guest / layers put together', 'result': 'FAIL' if problems else 'OK',
+                               'stdout': '\n'.join(problems)}) + '\n')
+    for problem in problems:
+        print('layers: ' + problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2:]) if len(sys.argv) > 1 else __doc__.strip())

@@ -1,0 +1,56 @@
+"""
+Which tests run in the guest, in which order, and with which LSM. Read by `run` outside and by inside.py.
+
+The first ones install the packages; those after them need not care, since each system test brings a service of its own, with
+cgroups, ids and users that no installed one has.
+"""
+import os
+
+BOTH = ('apparmor', 'selinux')
+
+
+class Test:
+    """A program below the source, or below the build tree (then `arguments` are arguments of its own)."""
+
+    def __init__(self, name, program, seconds, lsms=BOTH, arguments=(), **environment):
+        self.name, self.program, self.seconds, self.lsms = name, program, seconds, lsms
+        self.arguments, self.environment = arguments, environment
+
+    def argv(self, source):
+        python = ['/usr/bin/python3'] if self.program.endswith('.py') else []
+        return python + [os.path.join(source, self.program)] + [argument.replace('@', source) for argument in self.arguments]
+
+
+TESTS = (
+    Test('machine', 'tests/guest/test_machine.py', 60),
+    Test('packages', 'tests/guest/test_packages.py', 300),
+    # The profiles stay loaded: the tests after this one run with the label that the shipped policy asks for.
+    Test('apparmor', 'tests/guest/test_apparmor.py', 300, ['apparmor']),
+    Test('selinux', 'tests/guest/test_selinux.py', 480, ['selinux']),
+    Test('service', 'tests/guest/test_service.py', 600),
+    Test('users', 'tests/guest/test_users.py', 300),
+    # Of the tests that also run elsewhere: limits on v2, and the rest once, divided between the two.
+    Test('system-limits', 'tests/system/test_limits.py', 240),
+    Test('system-inside', 'tests/system/test_inside.py', 240),
+    Test('hostile-payload', 'tests/hostile/test_payload.py', 240),
+    Test('hostile-layers', 'tests/hostile/test_layers.py', 120),
+    Test('hostile-landlock', 'build/tests/hostile/test_landlock', 240, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    Test('system-modes', 'tests/system/test_modes.py', 240, ['apparmor']),
+    Test('system-programs', 'tests/system/test_programs.py', 240, ['apparmor']),
+    Test('system-cli', 'tests/system/test_cli.py', 240, ['selinux']),
+    Test('system-policy', 'tests/system/test_policy.py', 240, ['selinux']),
+    # What was refused until here; the next ones attack.
+    Test('denials', 'tests/guest/test_denials.py', 60, ['selinux']),
+    # Among the last: what escapes here may leave something behind.
+    Test('each-layer', 'tests/guest/test_each_layer.py', 240),
+    Test('purge', 'tests/guest/test_purge.py', 120),
+)
+
+
+def chosen(lsm, names):
+    """The tests of an LSM, or of these those that are named; ValueError for a name that is none of its tests."""
+    tests = [test for test in TESTS if lsm in test.lsms]
+    unknown = set(names) - {test.name for test in tests}
+    if unknown:
+        raise ValueError('no test of %s: %s' % (lsm, ', '.join(sorted(unknown))))
+    return [test for test in tests if not names or test.name in names]

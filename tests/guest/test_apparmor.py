@@ -1,0 +1,158 @@
+"""The shipped AppArmor profiles, enforced: that they are in force, in nobody's way, and not to be left."""
+import json
+import os
+import shutil
+import subprocess
+
+import test_labels
+import yett
+
+FOLDER = os.path.join(yett.SOURCE, 'apparmor')
+COMPLAINING = 'abi <abi/3.0>,\nprofile yett-test-complaining flags=(complain, attach_disconnected) {\n  / r,\n}\n'
+
+STREAM = 'socket(my $s, PF_INET, SOCK_STREAM, 0) or exit 1'
+INSTALLED = '/usr/libexec/yett'
+
+
+def parse(options, text=None, action='--replace'):
+    subprocess.run(['apparmor_parser', action, '--skip-cache', *options], input=text, text=True, check=True)
+
+
+def load(name):
+    parse(['-I', FOLDER, '-I', '/etc/apparmor.d', os.path.join(FOLDER, name)])
+
+
+class Labels(test_labels.Labels):
+    @classmethod
+    def setUpClass(cls):
+        load('yett-sandbox')
+        parse([], COMPLAINING)
+        cls.addClassCleanup(parse, [], COMPLAINING, '--remove')
+        super().setUpClass()
+
+    def test_the_shipped_profiles_have_their_labels_enforced(self):
+        self.assertEqual([self.label(profile) for profile in ('default', 'build', 'strict', 'required')],
+                         ['yett-sandbox (enforce)', 'yett-sandbox-build (enforce)', 'yett-sandbox-strict (enforce)',
+                          'yett-sandbox (enforce)'])
+
+    def test_commands_have_the_label_of_init(self):
+        self.assertEqual(self.output('cat', '/proc/self/attr/apparmor/current').strip('\n\0'), 'yett-sandbox (enforce)')
+        self.assertEqual(self.label('no-label'), test_labels.own_label())
+
+    def test_a_label_that_does_not_exist_is_refused(self):
+        self.refused('missing', "the AppArmor profile 'yett-test-there-is-none' is required and not loaded")
+        self.assertEqual(self.label('missing-if-available'), test_labels.own_label())
+
+    def test_a_label_that_only_complains_is_refused_where_it_is_required(self):
+        self.refused('complaining', "'yett-test-complaining' is required and not enforced: 'yett-test-complaining (complain)'")
+        self.assertEqual(self.label('complaining-if-available'), 'yett-test-complaining (complain)')
+
+    def test_a_file_without_a_name_can_be_given_one(self):
+        script = ('import ctypes, os\nfd = os.open("/tmp", os.O_TMPFILE | os.O_RDWR)\nos.write(fd, b"text")\n'
+                  'ctypes.CDLL(None).linkat(-100, b"/proc/self/fd/%d" % fd, -100, b"/tmp/named", 0x400)\n'
+                  'print(open("/tmp/named").read())')
+        for profile in ('default', 'strict'):
+            self.assertEqual(self.python(script, options=('-p', profile)).strip(), 'text')
+
+    def test_a_command_cannot_leave_its_label(self):
+        for how in ('exec', 'current'):
+            done = self.sandbox('sh', '-c', 'echo "changeprofile unconfined" >/proc/self/attr/apparmor/' + how)
+            self.assertNotEqual(done.code, 0, done)
+
+
+PROFILES = '''
+profile "fake-root" {
+  extends = "default"
+  identity = root
+}
+profile "shaped" {
+  extends = "default"
+  share_ro = {"/usr/share/misc:/manuals"}
+  mask = {"/usr/local/share"}
+  read_only = {"/var/tmp"}
+  tmpfs = {"/scratch:1M"}
+}
+profile "no-label" {
+  extends = "default"
+  apparmor_profile = ""
+}
+grant "all" {
+  users = {"*"}
+  user_keys = true
+  identity_root = true
+  profiles = {"*"}
+  share_ro = {"*"}
+  share_rw = {"*"}
+}
+'''
+
+
+class Helper(yett.Case):
+    """The helper under its own profile, which its path gives it. What it does for all kinds of sandboxes is not refused."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        if not os.path.exists(INSTALLED):
+            os.makedirs(INSTALLED)
+            cls.addClassCleanup(shutil.rmtree, INSTALLED)
+            for name in ('yett-helper', 'yett-decoder', 'yett-policy', 'yett-init'):
+                shutil.copy(run.path('helper/' + name), INSTALLED)
+        load('yett-sandbox')
+        load('yett-helper')
+        cls.addClassCleanup(parse, ['-I', FOLDER, '-I', '/etc/apparmor.d', FOLDER + '/yett-helper'], None, '--remove')
+        cls.service_options = {'helper': INSTALLED + '/yett-helper', 'before': PROFILES, 'spares': 1}
+        cls.denied_before = len(cls.denied())
+        super().setUpClass()
+
+    @staticmethod
+    def denied():
+        lines = yett.read('/var/log/audit/audit.log').splitlines()
+        return [line for line in lines if 'apparmor="DENIED"' in line and 'profile="yett-helper' in line]
+
+    def tearDown(self):
+        self.assertEqual(self.denied()[self.denied_before:], [])
+
+    def test_each_process_has_its_label(self):
+        client = self.start('sh', '-c', 'echo ready; read line')
+        self.assertEqual(self.line(client), 'ready')
+        labels = {}
+        for pid in yett.processes():
+            label = yett.read('/proc/%d/attr/apparmor/current' % pid).strip() if yett.is_alive(pid) else ''
+            if label.startswith('yett-'):
+                labels.setdefault(label, set()).add(os.path.basename(os.readlink('/proc/%d/exe' % pid)))
+        self.assertEqual(labels.pop('yett-helper (enforce)'), {'yett-helper'})
+        self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
+        self.assertEqual(list(labels), ['yett-sandbox (enforce)'])
+
+    def test_every_kind_of_sandbox_is_made(self):
+        directory = self.folder('work')
+        self.shell('echo text >file; cat file', options=['--rw', directory], cwd=directory)
+        self.shell('ls /manuals >/dev/null; echo x >/scratch/x', options=['-p', 'shaped', '--tmpfs', '/more:1M'])
+        self.assertEqual(self.shell('id -u', options=['-p', 'fake-root']).strip(), '0')
+        for profile in ('build', 'strict'):
+            told = json.loads(self.output('true', options=('-p', profile, '--json', '-')))
+            self.assertEqual(told['sandbox']['label'], 'yett-sandbox-%s (enforce)' % profile)
+        self.assertEqual(self.sandbox('sh', '-c', 'kill -9 $$').code, 137)
+        self.assertEqual(self.sandbox('sleep', '600', options=['--timeout', '100ms']).code, 124)
+
+    def test_no_sandbox_goes_without_a_label_under_a_confined_helper(self):
+        told = json.loads(self.output('true', options=('-p', 'no-label', '--json', '-')))
+        self.assertEqual(told['sandbox']['label'], 'yett-sandbox (enforce)')
+
+    def test_what_the_helper_never_needs_is_refused_to_its_label(self):
+        for argv, works in ((('cat', '/etc/hostname'), True), (('cat', '/etc/shadow'), False),
+                            (('sh', '-c', '/bin/true'), False), (('perl', '-MSocket', '-e', STREAM), False)):
+            self.assertEqual(subprocess.run(argv, stdout=subprocess.DEVNULL).returncode, 0, argv)
+            done = subprocess.run(('aa-exec', '-p', 'yett-helper', '--', *argv), capture_output=True)
+            self.assertEqual(done.returncode == 0, works, done)
+        self.denied_before = len(self.denied())
+
+    def test_a_policy_is_loaded_anew(self):
+        self.service.reload()
+        self.assertRegex(self.service.log_text(), 'policy loaded anew')
+        self.assertEqual(self.sandbox('true').code, 0)
+
+
+if __name__ == '__main__':
+    yett.main()
