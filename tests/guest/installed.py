@@ -44,7 +44,9 @@ def show(unit, key):
     return tool('systemctl', 'show', '--value', '--property', key, unit).out.strip()
 
 
-def forget_drop_in(unit):
+def forget_drop_in(unit, folder):
+    os.unlink(folder + '/test.conf')
+    os.rmdir(folder)
     tool('systemctl', 'daemon-reload')
     tool('systemctl', 'stop', unit)
 
@@ -123,8 +125,7 @@ class Case(unittest.TestCase):
         folder = '/run/systemd/system/%s.d' % unit
         os.makedirs(folder, exist_ok=True)
         yett.write(folder + '/test.conf', text)
-        self.addCleanup(forget_drop_in, unit)
-        self.addCleanup(os.unlink, folder + '/test.conf')
+        self.addCleanup(forget_drop_in, unit, folder)
         tool('systemctl', 'daemon-reload')
 
     def reload(self):

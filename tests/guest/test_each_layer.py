@@ -220,22 +220,13 @@ class EachLayer(unittest.TestCase):
         cls.results = {'none': around.run()}
         for name in ('seccomp', 'landlock', 'capabilities', 'apparmor', 'selinux'):
             cls.results[name] = around.run(cls.run_.path('tests/guest/with_layer'), name)
-        cls.results['namespaces'] = cls.run_in_sandbox(around, alice, '-p', 'bare', before=BARE, libexec=cls.libexec())
+        cls.results['namespaces'] = cls.run_in_sandbox(around, alice, '-p', 'bare', before=BARE,
+                                                         libexec=cls.run_.libexec('libexec-layers', init=cls.run_.path('tests/hostile/yett-init-layers')))
         cls.results['all'] = cls.run_in_sandbox(around, alice)
         cls.results['none-again'] = around.run()
         listed = subprocess.run([around.share + '/escape', 'list'], check=True, capture_output=True, text=True).stdout
         cls.attempts = [line.split('\t') for line in listed.splitlines()]
         cls.write_results()
-
-    @classmethod
-    def libexec(cls):
-        """A folder with the tests' init."""
-        path = cls.run_.path('libexec-layers')
-        os.makedirs(path)
-        shutil.copy(cls.run_.path('tests/hostile/yett-init-layers'), path + '/yett-init')
-        for name in ('yett-decoder', 'yett-policy'):
-            shutil.copy(cls.run_.path('helper/' + name), path)
-        return path
 
     @classmethod
     def run_in_sandbox(cls, around, alice, *options, **service_options):

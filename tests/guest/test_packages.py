@@ -77,6 +77,7 @@ class PerConnection(installed.Case):
 
     def back(self):
         os.unlink(self.FOLDER + '/accept.conf')
+        os.rmdir(self.FOLDER)
         self.switch()
 
     def test_a_helper_for_each_connection(self):

@@ -21,7 +21,8 @@ class Living(installed.Case):
 
     def goes_on(self):
         for process in self.held:
-            self.assertIsNone(process.poll())
+            if process.poll() is not None:
+                self.fail('%d: %s' % (process.returncode, process.stderr.read().decode()))
             out, err = process.communicate(b'still here\n', timeout=yett.DEADLINE)
             self.assertEqual((process.returncode, out), (0, b'still here\n'), err)
         self.wait_all_gone()

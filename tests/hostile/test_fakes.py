@@ -3,7 +3,6 @@ Programs in the place of yett-decoder, yett-init and yett-policy that are the at
 sandbox, with an error that a person can read, and nobody else's.
 """
 import os
-import shutil
 import signal
 
 import hostile
@@ -32,12 +31,7 @@ class Decoders(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        run = yett.run_of_process()
-        cls.libexec = run.path('libexec-decoder')
-        os.makedirs(cls.libexec)
-        shutil.copy(hostile.program('fake-decoder'), cls.libexec + '/yett-decoder')
-        for name in ('yett-init', 'yett-policy'):
-            shutil.copy(run.path('helper/' + name), cls.libexec)
+        cls.libexec = yett.run_of_process().libexec('libexec-decoder', decoder=hostile.program('fake-decoder'))
         cls.service_options = {'libexec': cls.libexec}
         super().setUpClass()
 
@@ -117,12 +111,7 @@ class Inits(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        run = yett.run_of_process()
-        libexec = run.path('libexec-init')
-        os.makedirs(libexec)
-        shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
-        for name in ('yett-decoder', 'yett-policy'):
-            shutil.copy(run.path('helper/' + name), libexec)
+        libexec = yett.run_of_process().libexec('libexec-init', init=hostile.program('fake-init'))
         cls.service_options = {'libexec': libexec, 'before': profiles()}
         super().setUpClass()
 
@@ -176,11 +165,7 @@ class Compilers(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        run = yett.run_of_process()
-        cls.libexec = run.path('libexec-compiler')
-        os.makedirs(cls.libexec)
-        for name in ('yett-init', 'yett-decoder', 'yett-policy'):
-            shutil.copy(run.path('helper/' + name), cls.libexec)
+        cls.libexec = yett.run_of_process().libexec('libexec-compiler')
         os.rename(cls.libexec + '/yett-policy', cls.libexec + '/honest')
         cls.put('exec %s/honest "$@"' % cls.libexec)
         cls.service_options = {'libexec': cls.libexec}

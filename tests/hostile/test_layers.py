@@ -3,8 +3,6 @@ Each layer alone: what one of them stops while another one, that would stop it a
 tests (tests/support/layers.c), which otherwise is the installed one; the profile says what it leaves out.
 """
 import json
-import os
-import shutil
 
 import hostile
 import yett
@@ -27,12 +25,7 @@ class Layers(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        run = yett.run_of_process()
-        libexec = run.path('libexec-layers')
-        os.makedirs(libexec)
-        shutil.copy(hostile.program('yett-init-layers'), libexec + '/yett-init')
-        for name in ('yett-decoder', 'yett-policy'):
-            shutil.copy(run.path('helper/' + name), libexec)
+        libexec = yett.run_of_process().libexec('libexec-layers', init=hostile.program('yett-init-layers'))
         cls.service_options = {'libexec': libexec, 'before': profiles()}
         super().setUpClass()
 

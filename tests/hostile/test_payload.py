@@ -66,7 +66,7 @@ ATTACKS = [
     ('chown-root', ROOT, EPERM), ('chown-other', ROOT, EPERM), ('open_by_handle_at', ROOT, EPERM),
     # the kernel's files
     ('kcore', ROOT, EACCES + ENOENT + ('ENODATA',)), ('keys', USER, EACCES + ENOENT + ('ENODATA',)), ('kmsg', ROOT, ENOENT),
-    ('dev-mem', ROOT, ENOENT), ('sysrq', ROOT, ('ENODATA',)), ('core_pattern', ROOT, EACCES + EROFS),
+    ('dev-mem', ROOT, ENOENT), ('sysrq', ROOT, EACCES + ('ENODATA',)), ('core_pattern', ROOT, EACCES + EROFS),
     ('modprobe', ROOT, EACCES + EROFS), ('proc-hostname', ROOT, EACCES + EROFS), ('drop_caches', ROOT, EACCES + EROFS),
     ('sysfs-write', ROOT, ENOENT), ('sysfs-read', USER, ENOENT), ('cgroupfs', ROOT, ENOENT), ('device-in-share', USER, EACCES),
     # the template, which other sandboxes have as well

@@ -226,6 +226,16 @@ class Run:
     def path(self, name):
         return os.path.join(self.folder, name)
 
+    def libexec(self, name, **others):
+        """A folder of programs for a service: the built ones but for `others`, paths by name without "yett-"."""
+        folder = self.path(name)
+        os.makedirs(folder)
+        for program in ('init', 'decoder', 'policy'):
+            copy = '%s/yett-%s' % (folder, program)
+            shutil.copy(others.get(program) or self.path('helper/yett-' + program), copy)
+            selinux.label_program(copy)
+        return folder
+
     def roots_folder(self):
         """A new folder that nobody but root can rename, nor any above it: what a policy may name."""
         self.roots_folders.append(tempfile.mkdtemp(prefix='yett-test-', dir='/var/lib'))
