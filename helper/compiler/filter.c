@@ -6,7 +6,8 @@
  */
 #include "helper/compiler/filter.h"
 
-#include <linux/seccomp.h>
+#include "base/filter_head.h"
+
 #include <string.h>
 
 /* A jump passes 255 instructions at most; one may yet come between, to reach the other target. */
@@ -242,14 +243,16 @@ static size_t push_search(struct emitter *emitter, const struct range *ranges, s
 
 static void push_program(struct emitter *emitter)
 {
-	size_t position, other;
+	struct sock_filter head[FILTER_HEAD];
+	size_t position;
 
 	push_verdicts(emitter);
 	position = push_search(emitter, emitter->ranges, emitter->ranges_count);
-	position = push_load(emitter, offsetof(struct seccomp_data, nr), position);
-	other = push_answer(emitter, emitter->filter->otherwise);
-	position = push_jump(emitter, BPF_JEQ, emitter->filter->arch, position, other);
-	(void)push_load(emitter, offsetof(struct seccomp_data, arch), position);
+	if (position != emitter->first)
+		(void)push_goto(emitter, position);
+	filter_head(head, emitter->filter->arch, emitter->filter->otherwise);
+	for (size_t i = FILTER_HEAD; i-- > 0;)
+		(void)push(emitter, head[i]);
 }
 
 int filter_emit(const struct filter *filter, struct sock_filter **ret_code, size_t *ret_count)

@@ -31,5 +31,8 @@ struct filter {
 	struct filter_verdict verdicts[FILTER_NUMBERS];
 };
 
-/* 0 with an array that the caller frees; -E2BIG: longer than the kernel takes; -ENOMEM. */
+/*
+ * 0 with an array that the caller frees, and that begins as base/filter_head.h says; -E2BIG: longer than the kernel
+ * takes; -ENOMEM.
+ */
 _must_check_ int filter_emit(const struct filter *filter, struct sock_filter **ret_code, size_t *ret_count);

@@ -3,6 +3,7 @@
  * that dies in between is seen by one or the other; the filter comes last.
  */
 #include "helper/init/start.h"
+#include "base/filter_head.h"
 #include "helper/init/landlock.h"
 #include "helper/init/layer.h"
 
@@ -204,11 +205,12 @@ static const struct {
 
 /* Where the parts of the guard begin. */
 enum {
-	GUARD_CALLS = 6,
+	GUARD_CALLS = 2,
 	GUARD_USERS = GUARD_CALLS + ARRAY_SIZE(start_guarded) + 1,
 	GUARD_ID = 3, /* instructions for one id */
 	GUARD_GROUPS = GUARD_USERS + 3 * GUARD_ID + 1,
 	GUARD_REFUSE = GUARD_GROUPS + 3 * GUARD_ID + 1,
+	GUARD_RELOAD,
 	GUARD_END,
 };
 _Static_assert(GUARD_END == START_GUARD_LENGTH, "the guard is as long as is said");
@@ -233,7 +235,7 @@ static void start_guard_ids(struct sock_filter *filter, size_t at, uint32_t id)
 		start_jump(filter, at + 1, BPF_JEQ, id, at + GUARD_ID, at + 2);
 		start_jump(filter, at + 2, BPF_JEQ, UINT32_MAX, at + GUARD_ID, GUARD_REFUSE);
 	}
-	filter[at] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(GUARD_END - at - 1));
+	filter[at] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(GUARD_RELOAD - at - 1));
 }
 
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH])
@@ -250,16 +252,24 @@ void start_guard(const struct init_config *config, struct sock_filter filter[STA
 	}
 	filter[GUARD_USERS - 1] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, GUARD_END - GUARD_USERS);
 	/* Most calls are not concerned, and leave by the first two comparisons. */
-	start_load(filter, 0, offsetof(struct seccomp_data, nr));
-	start_jump(filter, 1, BPF_JGT, most, GUARD_END, 2);
-	start_jump(filter, 2, BPF_JGE, least, 3, GUARD_END);
-	/* Another calling convention has other numbers: the filter that follows refuses it as a whole. */
-	start_load(filter, 3, offsetof(struct seccomp_data, arch));
-	start_jump(filter, 4, BPF_JEQ, START_ARCH, 5, GUARD_END);
-	start_load(filter, 5, offsetof(struct seccomp_data, nr));
+	start_jump(filter, 0, BPF_JGT, most, GUARD_END, 1);
+	start_jump(filter, 1, BPF_JGE, least, GUARD_CALLS, GUARD_END);
 	start_guard_ids(filter, GUARD_USERS, config->uid);
 	start_guard_ids(filter, GUARD_GROUPS, config->gid);
 	filter[GUARD_REFUSE] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	start_load(filter, GUARD_RELOAD, offsetof(struct seccomp_data, nr));
+}
+
+/* Whether the guard can stand behind the first instructions of init's filter. */
+static bool start_has_head(const struct init_config *config)
+{
+	const struct sock_filter *program = (const struct sock_filter *)config->data;
+	struct sock_filter head[FILTER_HEAD];
+
+	if (config->init_filter_count < FILTER_HEAD)
+		return false;
+	filter_head(head, START_ARCH, program[2].k);
+	return memcmp(head, program, sizeof head) == 0;
 }
 
 static int start_filter(struct init_config *config)
@@ -267,19 +277,24 @@ static int start_filter(struct init_config *config)
 	/* Static: large, and used once. */
 	static struct sock_filter filter[START_GUARD_LENGTH + INIT_FILTER_MAX];
 	struct sock_fprog program = {.filter = filter};
-	size_t n = 0;
+	const struct sock_filter *own = (const struct sock_filter *)config->data;
+	size_t head = 0, guard = 0, count = config->init_filter_count;
 
-	if (config->init_filter_count == 0)
+	if (count == 0)
 		return 0;
 	/* Commands with capabilities may change ids; their shared directories have a map of their own (setup/build.c). */
 	if (config->capabilities == 0) {
-		start_guard(config, filter);
-		n = START_GUARD_LENGTH;
+		if (!start_has_head(config))
+			return -EBADMSG;
+		head = FILTER_HEAD;
+		guard = START_GUARD_LENGTH;
+		memcpy(filter, own, head * sizeof *filter);
+		start_guard(config, filter + head);
 	}
-	if (n + config->init_filter_count > BPF_MAXINSNS)
+	if (guard + count > BPF_MAXINSNS)
 		return -E2BIG;
-	memcpy(filter + n, config->data, config->init_filter_count * sizeof *filter);
-	program.len = (unsigned short)(n + config->init_filter_count);
+	memcpy(filter + head + guard, own + head, (count - head) * sizeof *filter);
+	program.len = (unsigned short)(guard + count);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include <linux/filter.h>
 
-#define START_GUARD_LENGTH 37 /* instructions of start_guard() */
+#define START_GUARD_LENGTH 34 /* instructions of start_guard() */
 
 /* Checks every count and length of a configuration of `length` bytes. 0 or -EBADMSG. Pure. */
 _must_check_ int start_check_config(const struct init_config *config, size_t length);
@@ -21,7 +21,7 @@ _must_check_ int start_check_config(const struct init_config *config, size_t len
  * What makes CAP_SETUID and CAP_SETGID harmless to others. The shared directories are id-mapped by the same user
  * namespace, so with any other id of it a captured init would be another owner of files there, root among them. A filter
  * judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
- * Falls through into the filter that follows it. Pure.
+ * It stands behind a filter's head (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
  */
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
 
