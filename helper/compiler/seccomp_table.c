@@ -83,91 +83,79 @@ const struct seccomp_group seccomp_groups[] = {
 	 "set_mempolicy_home_node vmsplice"},
 	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
 	{"roots", false, "chroot"},
-	{"personality", false, "personality"},
 };
 const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 
 /* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the strict set. */
 const char seccomp_init_calls[] = "clone3";
 
-const uint32_t seccomp_personalities[] = {PER_LINUX,
-					  PER_LINUX32, /* setarch */
-					  UNAME26,
-					  UNAME26 | PER_LINUX32,
-					  ADDR_NO_RANDOMIZE, /* debuggers, reproducible builds */
-					  0xffffffff};       /* asks, changes nothing */
-const size_t seccomp_personalities_count = ARRAY_SIZE(seccomp_personalities);
+#define MASKED(argument, mask, number) {(argument), (mask), (uint32_t)(number), (uint32_t)(number)}
+#define LOW(argument, number)	       MASKED(argument, UINT32_MAX, number)
+#define BETWEEN(argument, first, last) {(argument), UINT32_MAX, (first), (last)}
+#define BITS(argument, bits)	       {(argument), (uint32_t)(bits), 1, UINT32_MAX} /* any of them */
+#define ABOVE(argument, last)	       {(argument), 0, 0, (last)}
 
-#define LOW(argument, number) {(argument), UINT32_MAX, (uint32_t)(number)}
-#define BIT(argument, bit)    {(argument), (uint32_t)(bit), (uint32_t)(bit)}
-#define ABOVE(argument, last) {(argument), 0, (last)}
-
-#define NEW_NAMESPACE(flag) {"clone unshare", EPERM, 1, {BIT(0, flag)}}
+#define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 /* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
 #define TERMINAL(request) {"ioctl", EPERM, 1, {LOW(1, request)}}
 /* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be made. */
-#define SET_ID(calls, mode) {calls, EPERM, 1, {BIT(mode, S_ISUID)}}, {calls, EPERM, 1, {BIT(mode, S_ISGID)}}
-#define SET_ID_OPEN(calls, flags, mode)                                                    \
-	{calls, EPERM, 2, {BIT(flags, O_CREAT), BIT(mode, S_ISUID)}},                      \
-	{calls, EPERM, 2, {BIT(flags, O_CREAT), BIT(mode, S_ISGID)}},                      \
-	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISUID)}},     \
-	{calls, EPERM, 2, {BIT(flags, O_TMPFILE & ~O_DIRECTORY), BIT(mode, S_ISGID)}}
-/* EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A whiteout (0, 0) goes with them. */
-#define DEVICE(calls, mode) {calls, EPERM, 1, {{mode, S_IFMT, S_IFCHR}}}, {calls, EPERM, 1, {{mode, S_IFMT, S_IFBLK}}}
-#define FAMILY(family) {"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, family)}}
+#define SET_ID_BITS(mode) BITS(mode, S_ISUID | S_ISGID)
+#define SET_ID(calls, mode) {calls, EPERM, 1, {SET_ID_BITS(mode)}}
+#define SET_ID_OPEN(calls, flags, mode) \
+	{calls, EPERM, 2, {BITS(flags, O_CREAT | (O_TMPFILE & ~O_DIRECTORY)), SET_ID_BITS(mode)}}
+/*
+ * EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A whiteout (0, 0) goes with
+ * them. The two types differ in one bit.
+ */
+#define DEVICE(calls, mode) {calls, EPERM, 1, {MASKED(mode, S_IFMT & ~(S_IFCHR ^ S_IFBLK), S_IFCHR & S_IFBLK)}}
+#define FAMILIES(first, last) {"socket socketpair", EAFNOSUPPORT, 1, {BETWEEN(0, first, last)}}
 /* Protocols whose module the kernel would load for whoever asks. */
 #define PROTOCOL(protocol) {"socket", EPROTONOSUPPORT, 1, {LOW(2, protocol)}}
+#define TYPE(type) MASKED(1, 0xf, type)
+#define PERSONALITY(number) {"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT}
 
-const struct seccomp_refusal seccomp_refusals[] = {
+/* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
+const struct seccomp_rule seccomp_rules[] = {
 	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its like. */
 	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree", EPERM},
 	{"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register", EPERM},
 	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
 	{"quotactl quotactl_fd open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie", EPERM},
 	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
-	NEW_NAMESPACE(CLONE_NEWNS),
-	NEW_NAMESPACE(CLONE_NEWCGROUP),
-	NEW_NAMESPACE(CLONE_NEWUTS),
-	NEW_NAMESPACE(CLONE_NEWIPC),
-	NEW_NAMESPACE(CLONE_NEWUSER),
-	NEW_NAMESPACE(CLONE_NEWPID),
-	NEW_NAMESPACE(CLONE_NEWNET),
-	{"unshare", EPERM, 1, {BIT(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
+	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
+	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
 	TERMINAL(TIOCSTI),
 	TERMINAL(TIOCLINUX),
 	TERMINAL(TIOCSETD),
-	SET_ID("chmod fchmod creat mknod", 1),
-	SET_ID("fchmodat mknodat", 2),
 	DEVICE("mknod", 1),
 	DEVICE("mknodat", 2),
+	SET_ID("chmod fchmod creat mknod", 1),
+	SET_ID("fchmodat mknodat", 2),
 	SET_ID_OPEN("open", 1, 2),
 	SET_ID_OPEN("openat", 2, 3),
-	FAMILY(3),
-	FAMILY(4),
-	FAMILY(5),
-	FAMILY(6),
-	FAMILY(7),
-	FAMILY(8),
-	FAMILY(9),
-	FAMILY(11),
-	FAMILY(12),
-	FAMILY(13),
-	FAMILY(14),
-	FAMILY(15),
-	{"socket socketpair", EAFNOSUPPORT, 1, {ABOVE(0, AF_NETLINK)}},
-	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
-	{"socket socketpair", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
-	{"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, AF_NETLINK)}, SECCOMP_STRICT},
 	PROTOCOL(33),  /* DCCP */
 	PROTOCOL(115), /* L2TP */
 	PROTOCOL(132), /* SCTP */
 	PROTOCOL(256), /* SMC */
-	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_DCCP}}},
-	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_PACKET}}},
-	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET), {1, 0xf, SOCK_SEQPACKET}}},  /* SCTP by default */
-	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET6), {1, 0xf, SOCK_SEQPACKET}}},
+	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(SOCK_DCCP)}},
+	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(SOCK_PACKET)}},
+	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET), TYPE(SOCK_SEQPACKET)}}, /* SCTP by default */
+	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET6), TYPE(SOCK_SEQPACKET)}},
+	FAMILIES(3, 9),
+	FAMILIES(11, 15),
+	{"socket socketpair", EAFNOSUPPORT, 1, {ABOVE(0, AF_NETLINK)}},
+	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
+	{"socket socketpair", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
+	{"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, AF_NETLINK)}, SECCOMP_STRICT},
+	PERSONALITY(PER_LINUX),
+	PERSONALITY(PER_LINUX32), /* setarch */
+	PERSONALITY(UNAME26),
+	PERSONALITY(UNAME26 | PER_LINUX32),
+	PERSONALITY(ADDR_NO_RANDOMIZE), /* debuggers, reproducible builds */
+	PERSONALITY(0xffffffff),	/* asks, changes nothing */
 };
-const size_t seccomp_refusals_count = ARRAY_SIZE(seccomp_refusals);
+const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
+_Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");
 
 const struct seccomp_newer seccomp_newer[] = {
 	{"cachestat", 451},  {"fchmodat2", 452},   {"map_shadow_stack", 453}, {"futex_wake", 454},

@@ -5,9 +5,12 @@
  */
 #pragma once
 
+#include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define SECCOMP_RULES_MAX 64
 
 /* One subject of the allow-list. Lists of calls are texts, the names separated by single blanks. */
 struct seccomp_group {
@@ -22,20 +25,20 @@ struct seccomp_newer {
 	int number;
 };
 
-/* Fits when (argument & mask) == value; with mask 0, when all 64 bits of the argument are above value. */
+/* Fits when first <= (argument & mask) <= last; with mask 0, when all 64 bits of the argument are above `last`. */
 struct seccomp_argument {
 	unsigned index;
 	uint32_t mask; /* of the low half, where the kernel takes an int */
-	uint32_t value;
+	uint32_t first, last;
 };
 
 enum seccomp_set { SECCOMP_BOTH = 0, SECCOMP_DEFAULT, SECCOMP_STRICT };
 
 /*
- * Calls that are refused with `error` if each of the arguments fits; with no arguments, always. For one call in one set
- * no refusal's arguments may be the beginning of another's: libseccomp 2.5 then drops one of them.
+ * Calls that fail with `error` if each of the arguments fits; with no arguments, always. Error 0 allows them. Of the
+ * rules for a call the first one that fits decides; if none does, whether a group holds the call.
  */
-struct seccomp_refusal {
+struct seccomp_rule {
 	const char *calls;
 	int error;
 	unsigned arguments_count;
@@ -43,14 +46,15 @@ struct seccomp_refusal {
 	enum seccomp_set set;
 };
 
-/* The values of personality(2) that are let through; other calls are not bound to values. */
-extern const uint32_t seccomp_personalities[];
-extern const size_t seccomp_personalities_count;
-
 extern const struct seccomp_group seccomp_groups[];
 extern const size_t seccomp_groups_count;
-extern const struct seccomp_refusal seccomp_refusals[];
-extern const size_t seccomp_refusals_count;
+extern const struct seccomp_rule seccomp_rules[];
+extern const size_t seccomp_rules_count;
 extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
 extern const char seccomp_init_calls[]; /* that yett-init makes and commands may not */
+
+static inline uint32_t seccomp_rule_action(const struct seccomp_rule *rule)
+{
+	return rule->error ? SECCOMP_RET_ERRNO | (uint32_t)rule->error : SECCOMP_RET_ALLOW;
+}

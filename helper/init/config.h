@@ -54,7 +54,7 @@ struct init_config {
 	int32_t nice;
 	struct init_limits limits;
 	/*
-	 * data: first init's own filter, then the filter of commands (arrays of struct sock_filter), then NUL-terminated
+	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct sock_filter), then NUL-terminated
 	 * texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has besides what
 	 * every one has, as paths_count absolute paths with an enum init_path before each.
 	 */

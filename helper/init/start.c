@@ -3,6 +3,7 @@
  * that dies in between is seen by one or the other; the filter comes last.
  */
 #include "helper/init/start.h"
+#include "base/filter_head.h"
 #include "helper/init/landlock.h"
 #include "helper/init/layer.h"
 
@@ -28,8 +29,6 @@
 #else
 #error "the architecture's AUDIT_ARCH is not known here"
 #endif
-
-#define START_GUARD_MAX 128 /* instructions of start_guard() */
 
 int start_check_config(const struct init_config *config, size_t length)
 {
@@ -194,69 +193,108 @@ static int start_signals(struct init_config *config)
 	return sigprocmask(SIG_SETMASK, &all, NULL) < 0 ? -errno : 0;
 }
 
-/* Calls that change ids: only to those of commands, or to none (-1). */
+/* Calls that change ids: only to those of commands, or to none (-1). One without ids here is not made at all. */
 static const struct {
-	uint32_t number, arguments;
+	uint32_t number, ids;
 	bool is_group;
 } start_guarded[] = {
 	{SYS_setuid, 1, false},   {SYS_setgid, 1, true},    {SYS_setreuid, 2, false},  {SYS_setregid, 2, true},
 	{SYS_setresuid, 3, false}, {SYS_setresgid, 3, true}, {SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},
+	{SYS_setgroups, 0, true},
 };
 
-/*
- * What makes CAP_SETUID and CAP_SETGID harmless to others. The shared directories are id-mapped by the same user
- * namespace, so with any other id of it a captured init would be another owner of files there, root among them. A filter
- * judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
- * Falls through into the filter that follows it. `filter` has room for START_GUARD_MAX. Returns the length.
- */
-static size_t start_guard(const struct init_config *config, struct sock_filter *filter)
+/* Where the parts of the guard begin. */
+enum {
+	GUARD_CALLS = 2,
+	GUARD_USERS = GUARD_CALLS + ARRAY_SIZE(start_guarded) + 1,
+	GUARD_ID = 3, /* instructions for one id */
+	GUARD_GROUPS = GUARD_USERS + 3 * GUARD_ID + 1,
+	GUARD_REFUSE = GUARD_GROUPS + 3 * GUARD_ID + 1,
+	GUARD_RELOAD,
+	GUARD_END,
+};
+_Static_assert(GUARD_END == START_GUARD_LENGTH, "the guard is as long as is said");
+
+static void start_load(struct sock_filter *filter, size_t at, size_t offset)
 {
-	const uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
-	size_t n = 0, ends[ARRAY_SIZE(start_guarded)];
+	filter[at] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+}
 
-	/* Another calling convention has other numbers: the filter that follows refuses it as a whole. */
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, START_ARCH, 1, 0);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setgroups, 0, 1);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
-	for (size_t i = 0; i < ARRAY_SIZE(start_guarded); i++) {
-		uint32_t arguments = start_guarded[i].arguments, id = start_guarded[i].is_group ? config->gid : config->uid;
+static void start_jump(struct sock_filter *filter, size_t at, uint16_t comparison, uint32_t k, size_t yes, size_t no)
+{
+	filter[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - at - 1),
+						  (uint8_t)(no - at - 1));
+}
 
-		filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, start_guarded[i].number, 0,
-							   (uint8_t)(4 * arguments + 1));
-		for (uint32_t a = 0; a < arguments; a++) {
-			/* The lower half: both architectures are little-endian, and the kernel takes 32 bits of an id. */
-			filter[n++] = (struct sock_filter)BPF_STMT(
-				BPF_LD | BPF_W | BPF_ABS, (uint32_t)(offsetof(struct seccomp_data, args) + a * sizeof(uint64_t)));
-			filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, id, 2, 0);
-			filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 1, 0);
-			filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, refuse);
-		}
-		ends[i] = n++;
+/* The third id of a call, the second and the first: a call with fewer enters later. */
+static void start_guard_ids(struct sock_filter *filter, size_t at, uint32_t id)
+{
+	for (size_t i = 3; i-- > 0; at += GUARD_ID) {
+		/* The lower half: both architectures are little-endian, and the kernel takes 32 bits of an id. */
+		start_load(filter, at, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t));
+		start_jump(filter, at + 1, BPF_JEQ, id, at + GUARD_ID, at + 2);
+		start_jump(filter, at + 2, BPF_JEQ, UINT32_MAX, at + GUARD_ID, GUARD_REFUSE);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		filter[ends[i]] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(n - ends[i] - 1));
-	return n;
+	filter[at] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, (uint32_t)(GUARD_RELOAD - at - 1));
+}
+
+void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH])
+{
+	uint32_t least = UINT32_MAX, most = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(start_guarded); i++) {
+		size_t ids = start_guarded[i].ids, at = start_guarded[i].is_group ? GUARD_GROUPS : GUARD_USERS;
+
+		start_jump(filter, GUARD_CALLS + i, BPF_JEQ, start_guarded[i].number,
+			   ids ? at + (3 - ids) * GUARD_ID : GUARD_REFUSE, GUARD_CALLS + i + 1);
+		least = start_guarded[i].number < least ? start_guarded[i].number : least;
+		most = start_guarded[i].number > most ? start_guarded[i].number : most;
+	}
+	filter[GUARD_USERS - 1] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, GUARD_END - GUARD_USERS);
+	/* Most calls are not concerned, and leave by the first two comparisons. */
+	start_jump(filter, 0, BPF_JGT, most, GUARD_END, 1);
+	start_jump(filter, 1, BPF_JGE, least, GUARD_CALLS, GUARD_END);
+	start_guard_ids(filter, GUARD_USERS, config->uid);
+	start_guard_ids(filter, GUARD_GROUPS, config->gid);
+	filter[GUARD_REFUSE] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	start_load(filter, GUARD_RELOAD, offsetof(struct seccomp_data, nr));
+}
+
+/* Whether the guard can stand behind the first instructions of init's filter. */
+static bool start_has_head(const struct init_config *config)
+{
+	const struct sock_filter *program = (const struct sock_filter *)config->data;
+	struct sock_filter head[FILTER_HEAD];
+
+	if (config->init_filter_count < FILTER_HEAD)
+		return false;
+	filter_head(head, START_ARCH, program[2].k);
+	return memcmp(head, program, sizeof head) == 0;
 }
 
 static int start_filter(struct init_config *config)
 {
 	/* Static: large, and used once. */
-	static struct sock_filter filter[START_GUARD_MAX + INIT_FILTER_MAX];
+	static struct sock_filter filter[START_GUARD_LENGTH + INIT_FILTER_MAX];
 	struct sock_fprog program = {.filter = filter};
-	size_t n = 0;
+	const struct sock_filter *own = (const struct sock_filter *)config->data;
+	size_t head = 0, guard = 0, count = config->init_filter_count;
 
-	if (config->init_filter_count == 0)
+	if (count == 0)
 		return 0;
 	/* Commands with capabilities may change ids; their shared directories have a map of their own (setup/build.c). */
-	if (config->capabilities == 0)
-		n = start_guard(config, filter);
-	if (n + config->init_filter_count > BPF_MAXINSNS)
+	if (config->capabilities == 0) {
+		if (!start_has_head(config))
+			return -EBADMSG;
+		head = FILTER_HEAD;
+		guard = START_GUARD_LENGTH;
+		memcpy(filter, own, head * sizeof *filter);
+		start_guard(config, filter + head);
+	}
+	if (guard + count > BPF_MAXINSNS)
 		return -E2BIG;
-	memcpy(filter + n, config->data, config->init_filter_count * sizeof *filter);
-	program.len = (unsigned short)(n + config->init_filter_count);
+	memcpy(filter + head + guard, own + head, (count - head) * sizeof *filter);
+	program.len = (unsigned short)(guard + count);
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 

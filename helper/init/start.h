@@ -10,8 +10,20 @@
 
 #include "base/error.h"
 
+#include <linux/filter.h>
+
+#define START_GUARD_LENGTH 34 /* instructions of start_guard() */
+
 /* Checks every count and length of a configuration of `length` bytes. 0 or -EBADMSG. Pure. */
 _must_check_ int start_check_config(const struct init_config *config, size_t length);
+
+/*
+ * What makes CAP_SETUID and CAP_SETGID harmless to others. The shared directories are id-mapped by the same user
+ * namespace, so with any other id of it a captured init would be another owner of files there, root among them. A filter
+ * judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
+ * It stands behind a filter's head (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
+ */
+void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
 
 /* Reads the configuration and runs the stages. 0 or -errno, with the stage's name in `ret_step`. */
 _must_check_ int start_run(struct init_config *config, const char **ret_step);

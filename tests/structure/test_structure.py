@@ -27,7 +27,7 @@ YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclie
 DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback)")
 
 # What reads the policy's text, makes filters of it, and asks for accounts.
-COMPILES = re.compile(r"^(cfg_|seccomp_|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
+COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
 
 # What a program does that builds sandboxes. The decoder must not even have the code for it.
 OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_build|mounts_|cgroup_|reserve_"
@@ -83,7 +83,7 @@ class Programs(unittest.TestCase):
 
     def test_the_search_for_compiling_code_finds_it_in_yett_policy(self):
         found = {name for name in programs.defined(POLICY) | programs.undefined(POLICY) if COMPILES.match(name)}
-        self.assertLessEqual({"parse_text", "compile", "cfg_parse_fp", "seccomp_compile", "seccomp_export_bpf", "getpwnam"}, found)
+        self.assertLessEqual({"parse_text", "compile", "cfg_parse_fp", "seccomp_compile", "filter_emit", "seccomp_syscall_resolve_name", "getpwnam"}, found)
         self.assertEqual(len([name for name in programs.libraries(POLICY) if re.match(r"lib(confuse|seccomp)\b", name)]), 2)
 
     def test_the_compiler_of_the_policy_has_nothing_of_the_privileged_side(self):

@@ -1,16 +1,23 @@
 /*
  * Runs a system call filter on made-up calls, so that a test can ask it what no process could try.
  *
- * Classic BPF as far as libseccomp emits it; anything else fails the test. Include after cmocka.h.
+ * Classic BPF as far as filters use it; anything else fails the test. Include after cmocka.h.
  */
 #pragma once
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#endif
 
 struct bpf {
 	struct sock_filter *code;

@@ -8,6 +8,7 @@
 
 #include "tests/support/init_sandbox.h"
 
+#include "base/filter_head.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
@@ -232,7 +233,13 @@ static void a_start_that_fails_names_its_step(void **state)
 	assert_string_equal(sandbox->report.step, "groups");
 	finish(sandbox);
 	prepare();
-	memset(config.data, 0xff, 64); /* no instruction of BPF */
+	memset(config.data, 0xff, 64); /* not the head that the guard needs */
+	sandbox = start_cut(0);
+	assert_int_equal(sandbox->report.error, EBADMSG);
+	assert_string_equal(sandbox->report.step, "system-call-filter");
+	finish(sandbox);
+	prepare();
+	memset(config.data + FILTER_HEAD * sizeof(struct sock_filter), 0xff, 64); /* no instruction of BPF */
 	sandbox = start_cut(0);
 	assert_int_equal(sandbox->report.error, EINVAL);
 	assert_string_equal(sandbox->report.step, "system-call-filter");

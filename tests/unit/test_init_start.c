@@ -1,4 +1,4 @@
-/* The configuration packet of init, and how failures to start are worded. */
+/* The configuration packet of init, the guard before its filter, and how failures to start are worded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,12 @@
 
 #include <cmocka.h>
 
+#include "base/filter_head.h"
 #include "helper/init/launch.h"
 #include "helper/init/start.h"
+#include "tests/support/bpf.h"
+
+#include <sys/syscall.h>
 
 static struct init_config config;
 
@@ -92,6 +96,74 @@ static void a_variable_without_its_end_is_refused(void **state)
 	assert_int_equal(start_check_config(&config, length()), -EBADMSG);
 }
 
+/* --- the guard --- */
+
+#define PASSED 0x12345678u /* what a filter behind the guard says when the number is loaded */
+#define OTHER  0x87654321u /* what the head says to other conventions */
+
+static uint32_t guard(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c)
+{
+	const struct seccomp_data data = {.nr = (int)number, .arch = arch, .args = {a, b, c}};
+	static struct sock_filter code[FILTER_HEAD + START_GUARD_LENGTH + 3];
+	const struct bpf program = {code, ARRAY_SIZE(code)};
+
+	config.uid = 1000;
+	config.gid = 2000;
+	filter_head(code, NATIVE_ARCH, OTHER);
+	start_guard(&config, code + FILTER_HEAD);
+	code[FILTER_HEAD + START_GUARD_LENGTH] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+	code[FILTER_HEAD + START_GUARD_LENGTH + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PASSED);
+	code[FILTER_HEAD + START_GUARD_LENGTH + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return bpf_run(&program, &data);
+}
+
+static void ids_change_only_to_those_of_commands(void **state)
+{
+	static const struct {
+		long number;
+		unsigned ids;
+		uint32_t own;
+	} calls[] = {{SYS_setuid, 1, 1000},    {SYS_setfsuid, 1, 1000}, {SYS_setreuid, 2, 1000},  {SYS_setresuid, 3, 1000},
+		     {SYS_setgid, 1, 2000},    {SYS_setfsgid, 1, 2000}, {SYS_setregid, 2, 2000},  {SYS_setresgid, 3, 2000}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		const uint64_t values[] = {calls[i].own, UINT32_MAX, UINT64_MAX, 1ULL << 32 | calls[i].own, /* good ones */
+					   0, 1, 999, 1001, 3000 - calls[i].own, 65534, UINT32_MAX - 1, 1ULL << 32};
+		const size_t good = 4, n = ARRAY_SIZE(values);
+
+		for (size_t k = 0; k < n * n * n; k++) {
+			const size_t chosen[] = {k % n, k / n % n, k / n / n};
+			bool is_good = true;
+
+			for (unsigned j = 0; j < calls[i].ids; j++)
+				is_good = is_good && chosen[j] < good;
+			assert_int_equal(guard(NATIVE_ARCH, (uint32_t)calls[i].number, values[chosen[0]], values[chosen[1]],
+					       values[chosen[2]]),
+					 is_good ? PASSED : SECCOMP_RET_ERRNO | EPERM);
+		}
+	}
+}
+
+static void other_calls_pass_the_guard(void **state)
+{
+	static const long guarded[] = {SYS_setuid, SYS_setfsuid, SYS_setreuid, SYS_setresuid, SYS_setgid,
+				       SYS_setfsgid, SYS_setregid, SYS_setresgid, SYS_setgroups};
+
+	(void)state;
+	for (uint32_t number = 0; number < 1024; number++) {
+		bool is_guarded = false;
+
+		for (size_t i = 0; i < ARRAY_SIZE(guarded); i++)
+			is_guarded = is_guarded || number == (uint32_t)guarded[i];
+		assert_int_equal(guard(NATIVE_ARCH, number, 0, 0, 0), is_guarded ? SECCOMP_RET_ERRNO | EPERM : PASSED);
+		assert_int_equal(guard(AUDIT_ARCH_I386, number, 0, 0, 0), OTHER);
+		assert_int_equal(guard(NATIVE_ARCH, UINT32_MAX - number, 0, 0, 0), PASSED);
+		assert_int_equal(guard(NATIVE_ARCH, 0x40000000 | number, 0, 0, 0), PASSED);
+	}
+	assert_int_equal(guard(NATIVE_ARCH, SYS_setgroups, 1000, 2000, 0), SECCOMP_RET_ERRNO | EPERM);
+}
+
 static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 {
 	struct yett_error error;
@@ -137,6 +209,8 @@ int main(void)
 		cmocka_unit_test(every_count_is_bounded),
 		cmocka_unit_test(counts_that_do_not_match_the_data_are_refused),
 		cmocka_unit_test_setup(a_variable_without_its_end_is_refused, fill),
+		cmocka_unit_test(ids_change_only_to_those_of_commands),
+		cmocka_unit_test(other_calls_pass_the_guard),
 		cmocka_unit_test(a_failure_to_execute_can_be_mapped_by_a_shell),
 		cmocka_unit_test(a_failure_before_that_names_the_step),
 		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
