@@ -20,6 +20,7 @@ import subprocess
 import unittest
 
 import layers
+import selinux
 import yett
 
 yett.STAGED += ('tests/guest/escape', 'tests/guest/with_layer', 'tests/hostile/yett-init-layers')
@@ -220,13 +221,21 @@ class EachLayer(unittest.TestCase):
         cls.results = {'none': around.run()}
         for name in ('seccomp', 'landlock', 'capabilities', 'apparmor', 'selinux'):
             cls.results[name] = around.run(cls.run_.path('tests/guest/with_layer'), name)
-        cls.results['namespaces'] = cls.run_in_sandbox(around, alice, '-p', 'bare', before=BARE,
-                                                         libexec=cls.run_.libexec('libexec-layers', init=cls.run_.path('tests/hostile/yett-init-layers')))
+        cls.results['namespaces'] = cls.run_in_sandbox(around, alice, '-p', 'bare', before=BARE, **cls.programs())
         cls.results['all'] = cls.run_in_sandbox(around, alice)
         cls.results['none-again'] = around.run()
         listed = subprocess.run([around.share + '/escape', 'list'], check=True, capture_output=True, text=True).stdout
         cls.attempts = [line.split('\t') for line in listed.splitlines()]
         cls.write_results()
+
+    @classmethod
+    def programs(cls):
+        """The helper with the tests' init, in no domain of their own: that would be one more layer."""
+        folder = cls.run_.libexec('libexec-layers', init=cls.run_.path('tests/hostile/yett-init-layers'))
+        shutil.copy(cls.run_.path('helper/yett-helper'), folder)
+        for name in os.listdir(folder):
+            selinux.label(os.path.join(folder, name), 'bin_t')
+        return {'libexec': folder, 'helper': 'libexec-layers/yett-helper'}
 
     @classmethod
     def run_in_sandbox(cls, around, alice, *options, **service_options):

@@ -43,7 +43,7 @@ def setUpModule():
     """For this test and all after it."""
     if not installed.is_installed():
         installed.install()
-    load(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'yett_test.cil'))
+    load(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'harness.cil'))
 
 
 def load(path):
