@@ -497,12 +497,16 @@ int monitor_serve(struct monitor *monitor, int socket)
 					   .decoder = &monitor->decoder,
 					   .reader = &monitor->reader,
 					   .next_sequence = 1};
-	r = peer_read(socket, &c.peer, &error);
+	if (monitor->caller)
+		c.peer = *monitor->caller;
+	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);
 	if (r > 0)
 		refuse(&c, 0, &error);
 	if (r == 0)
 		r = hello(&c);
-	if (r == 0)
+	if (r == 0 && monitor->caller)
+		peer_read_names(&c.peer);
+	else if (r == 0)
 		r = peer_examine(socket, &c.peer);
 	if (r == 0)
 		loop(&c);

@@ -16,6 +16,7 @@ struct monitor {
 	const struct policy *policy;
 	struct decoder decoder;
 	struct peer_reader reader;
+	const struct peer *caller; /* whom it serves, where the socket cannot tell: a set-user-id helper. NULL: the socket's peer */
 	int listener; /* asks for prepared supervisors here; -1: there is no listener */
 };
 
