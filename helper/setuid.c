@@ -345,14 +345,19 @@ static int take_descriptors(struct yett_error *error)
 	return 0;
 }
 
-extern char **environ;
-
-/* The texts as well, which /proc/PID/environ would show and processes forked from us would carry along. */
+/*
+ * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them, and processes forked
+ * from us would carry them along. They lie between our two arguments and the name that was executed; execve(2), getauxval(3).
+ */
 static int take_environment(struct yett_error *error)
 {
+	char *at = program_invocation_name, *end = (char *)getauxval(AT_EXECFN); /* NOLINT(performance-no-int-to-ptr) */
+
 	(void)error;
-	for (char **variable = environ; variable && *variable; variable++)
-		explicit_bzero(*variable, strlen(*variable));
+	at += strlen(at) + 1;
+	at += strlen(at) + 1;
+	if (at < end)
+		explicit_bzero(at, (size_t)(end - at));
 	return clearenv() == 0 ? 0 : -EINVAL;
 }
 
