@@ -92,7 +92,7 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 	}
 	if (start == YETT_START_PERSONAL) {
 		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
-			     geteuid() == 0 ? NULL : "have the administrator start the service, as README.md says", "personal, %s: %s",
+			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as README.md says", "personal, %s: %s",
 			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
 			     path);
 		return;

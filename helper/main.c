@@ -11,7 +11,6 @@
 #include "helper/monitor/monitor.h"
 #include "helper/privilege.h"
 #include "helper/setuid.h"
-#include "protocol/frame.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -22,7 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -149,18 +147,6 @@ static int check_policy(const struct options *options, const char *libexec)
 	return 0;
 }
 
-/*
- * Who asked is waiting for a hello. Only where it is our own caller: a client of the service learns nothing of the policy's text.
- */
-static void report(int socket, int r, struct yett_error *error)
-{
-	if (r < 0 && error->message[0] == '\0')
-		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s", strerror(-r));
-	if (error->code == YETT_OK)
-		error->code = YETT_E_INIT_FAILED;
-	(void)!frame_send_error(socket, error, 0, MSG_DONTWAIT);
-}
-
 /* What takes privilege before there is a monitor. As a set-user-id program, `place` is taken and the caller's groups are left. */
 static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
 {
@@ -205,8 +191,8 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	if (r == 0) {
 		r = monitor_serve(&monitor, socket);
 	} else {
-		if (caller || options->personal)
-			report(socket, r, error);
+		if (caller || options->personal) /* a client of the service learns nothing of the policy's text */
+			monitor_report(socket, r, error);
 		fd_close(socket);
 	}
 	monitor_free(&monitor);
@@ -233,7 +219,7 @@ static int serve_caller(void)
 		return setuid_give_up() == 0 ? tell(r, &error) : 1; /* no longer root: standard error is the caller's */
 	r = setuid_cleanse(&caller, &error);
 	if (r != 0) {
-		report(SETUID_SOCKET, r, &error); /* there alone, for the same reason */
+		monitor_report(SETUID_SOCKET, r, &error); /* there alone, for the same reason */
 		return 1;
 	}
 	r = sodium_init() < 0 ? -ENOSYS : serve_one(&none, YETT_LIBEXEC_DIR, &caller, SETUID_SOCKET, &error);

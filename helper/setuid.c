@@ -129,17 +129,22 @@ static int take_ids(struct yett_error *error)
 	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0 ? -EPERM : 0;
 }
 
+/* The fifth field behind the name, which may have spaces and parentheses: the terminal, 0 for none. proc_pid_stat(5) */
+static bool has_terminal(void)
+{
+	char text[1024], *at;
+	ssize_t n = kernel_read_file(AT_FDCWD, "/proc/self/stat", text, sizeof text);
+	int terminal = -1;
+
+	at = n > 0 ? strrchr(text, ')') : NULL;
+	return !at || sscanf(at, ") %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
+}
+
 /* A terminal sends signals to its session, whoever is in it; and SIGCONT needs no permission within one. */
 static int take_session(struct yett_error *error)
 {
-	_cleanup_fd_ int terminal = -1;
-
-	if (setsid() >= 0)
+	if (setsid() >= 0 || (getsid(0) == getpid() && !has_terminal())) /* libyett has it lead one already */
 		return 0;
-	if (getsid(0) == getpid())
-		terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	if (getsid(0) == getpid() && terminal < 0)
-		return 0; /* it leads one already, as libyett has it, that has no terminal */
 	return error_set(error, YETT_E_UNSUPPORTED, 0, "it must be started in a session without a terminal, or lead no group of processes");
 }
 
@@ -351,7 +356,7 @@ static int take_descriptors(struct yett_error *error)
  */
 static int take_environment(struct yett_error *error)
 {
-	char *at = program_invocation_name, *end = (char *)getauxval(AT_EXECFN); /* NOLINT(performance-no-int-to-ptr) */
+	char *at = program_invocation_name, *end = (char *)(uintptr_t)getauxval(AT_EXECFN);
 
 	(void)error;
 	at += strlen(at) + 1;

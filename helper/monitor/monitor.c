@@ -479,6 +479,13 @@ static void loop(struct connection *c)
 	}
 }
 
+void monitor_report(int socket, int r, struct yett_error *error)
+{
+	if (r < 0 && error->message[0] == '\0')
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s", strerror(-r));
+	(void)!frame_send_error(socket, error, 0, MSG_DONTWAIT);
+}
+
 int monitor_serve(struct monitor *monitor, int socket)
 {
 	struct connection c = {.monitor = monitor, .socket = socket};

@@ -26,6 +26,9 @@ _must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
 /* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at all. */
 _must_check_ int monitor_serve(struct monitor *monitor, int socket);
 
+/* In place of serving: tells who waits for a hello why there will be none; `r` as returned with the error. */
+void monitor_report(int socket, int r, struct yett_error *error);
+
 void monitor_free(struct monitor *monitor);
 
 /* Monitor → listener: a prepared supervisor for this user, please. Answered with one byte, and its socket if there is one. */
