@@ -178,9 +178,11 @@ static int choose_start(const char *path, enum yett_start *start, struct yett_er
 
 static int cannot_execute(int r, const char *path, struct yett_error *error)
 {
+	bool is_denied = r == -EACCES && is_set_uid(path);
+
 	errno = -r;
-	r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
-	if (errno == EACCES && is_set_uid(path))
+	r = error_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+	if (is_denied)
 		error_detail(error, "its group, which the administrator chooses, may execute it, and you are not in that group");
 	return r;
 }

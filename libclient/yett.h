@@ -119,7 +119,8 @@ struct yett_connect_options {
  * Connects, checks that the peer is root (or, on a socketpair, the caller itself) and agrees on the version. `options` may be
  * NULL. A helper to be executed, and each directory above it, must belong to root or the caller and be writable by
  * nobody else. Executing one makes a child process, which yett_connection_close() waits for.
- * YETT_E_HELPER_UNAVAILABLE, YETT_E_SECURITY_VIOLATION, YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
+ * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
 					  struct yett_connection **ret_connection, struct yett_error *error);
