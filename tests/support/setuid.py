@@ -6,6 +6,7 @@ The helper is the one that tests/meson.build links for this: its place is compil
 import contextlib
 import ctypes
 import os
+import select
 import shutil
 import signal
 import socket
@@ -49,7 +50,8 @@ class Installed(yett.Service):
         self.turn = socket.socket(socket.AF_UNIX)
 
     def __enter__(self):
-        yett.wait_until(self.take_turn, 'the end of another run')
+        while not self.take_turn():  # however long another run takes: the test's own time bounds it
+            select.select([], [], [], 0.05)
         shutil.rmtree(PREFIX, ignore_errors=True)
         for folder in (PREFIX, LIBEXEC, os.path.dirname(POLICY)):
             os.mkdir(folder, 0o755)
