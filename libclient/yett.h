@@ -96,9 +96,10 @@ YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_
 /* --- connection --------------------------------------------------------------------------------------------- */
 
 enum yett_start {
-	YETT_START_ANY = 0,	 /* the service if its socket answers, else a helper of the caller's own */
+	YETT_START_ANY = 0,	 /* the service if its socket answers, else a set-user-id helper, else one of the caller's own */
 	YETT_START_SERVICE = 1,	 /* the listening socket of the service */
-	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair */
+	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair, with the caller's privilege */
+	YETT_START_SETUID = 3,	 /* the same, where the file is root's and set-user-id */
 };
 
 /*
@@ -115,10 +116,11 @@ struct yett_connect_options {
 };
 
 /*
- * Connects, checks that the peer is root (or, personal, the caller itself) and agrees on the version. `options` may be
+ * Connects, checks that the peer is root (or, on a socketpair, the caller itself) and agrees on the version. `options` may be
  * NULL. A helper to be executed, and each directory above it, must belong to root or the caller and be writable by
- * nobody else. Personal mode makes a child process, which yett_connection_close() waits for.
- * YETT_E_HELPER_UNAVAILABLE, YETT_E_SECURITY_VIOLATION, YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ * nobody else. Executing one makes a child process, which yett_connection_close() waits for.
+ * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
+ * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
 					  struct yett_connection **ret_connection, struct yett_error *error);
@@ -136,7 +138,7 @@ YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct
 YETT_API void yett_connection_close(struct yett_connection *connection);
 
 /*
- * The helper that personal mode would execute, checked as yett_connect() checks it, in path[0 … size) with symbolic
+ * The helper that would be executed where no service answers, checked as yett_connect() checks it, in path[0 … size) with symbolic
  * links resolved. `helper_path` as in the options. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION.
  */
 YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size,
