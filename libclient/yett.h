@@ -232,6 +232,8 @@ struct yett_command_options {
 	const char *cwd;	 /* inside; NULL: "/" */
 	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
 	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
+	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
+	uint16_t rows, columns;	 /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
 	void *data;
 };
@@ -258,7 +260,8 @@ struct yett_result {
 /*
  * Whether a sandbox may hold this descriptor: pipes, sockets, regular files that are not on a pseudo file system, and
  * /dev/null. YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH descriptor is a way into the host, a
- * terminal takes input for the caller's shell. Bridge a terminal with a pipe.
+ * terminal takes input for the caller's shell. Bridge a terminal with a pipe,
+ * or with a terminal of the command's own.
  */
 YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
@@ -286,6 +289,23 @@ YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, i
 /* Its pid inside the sandbox; 0 until it is known to have started. */
 YETT_API uint32_t yett_command_pid(const struct yett_command *command);
 
+/*
+ * The master of the command's terminal, to be read and written; -1 until it is known to have started, and for a command
+ * without one. Owned by the command: closed by yett_command_free(), which hangs up the terminal unless a duplicate is
+ * kept. It is checked to be a pty's master (pty(7)), and is never the caller's controlling terminal. read(2) fails with
+ * EIO once all who had the terminal open are gone. What is read was written by the sandbox: printed on a terminal, it
+ * does there what its escape sequences say.
+ */
+YETT_API int yett_command_terminal(const struct yett_command *command);
+
+/*
+ * Tells the command's terminal its size, which sends SIGWINCH to its foreground; before the start it is kept until then.
+ * YETT_E_INVALID_REQUEST for a command that was started without a terminal; YETT_E_NOT_RUNNING when it is known to have
+ * ended.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns,
+						 struct yett_error *error);
+
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
 
@@ -298,7 +318,7 @@ struct yett_output {
 
 /*
  * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
- * Of options->stdio only the first entry counts; on_exit is not called. Free with yett_output_free().
+ * Of options->stdio only the first entry counts; on_exit is not called; YETT_E_INVALID_REQUEST with a terminal. Free with yett_output_free().
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);

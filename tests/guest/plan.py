@@ -33,6 +33,7 @@ TESTS = (
     # Of the tests that also run elsewhere: limits on v2, and the rest once, divided between the two.
     Test('system-limits', 'tests/system/test_limits.py', 240),
     Test('system-inside', 'tests/system/test_inside.py', 240),
+    Test('system-terminal', 'tests/system/test_terminal.py', 300),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 240),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 120),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 240, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
