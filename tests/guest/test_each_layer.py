@@ -240,7 +240,7 @@ class EachLayer(unittest.TestCase):
     @classmethod
     def run_in_sandbox(cls, around, alice, *options, **service_options):
         with yett.Service(**service_options) as service:
-            done = service.enter_key(alice)
+            done = service.enter_key(alice, *options)
             if done.code != 0:
                 raise RuntimeError('no sandbox: %r\n%s' % (done, service.log_text()))
             return around.run_in_sandbox(alice, service, *options)

@@ -506,10 +506,10 @@ class Service:
         """yett run OPTIONS -- ARGV, with nothing shared unless the options say so."""
         return self.run(user, self.yett, 'run', *options, '--', *argv, **more)
 
-    def enter_key(self, user):
+    def enter_key(self, user, *options):
         """The first run makes a key and says so; after this no run does."""
         shutil.rmtree(os.path.join(user.home, '.config'), ignore_errors=True)
-        return self.sandbox(user, 'true')
+        return self.sandbox(user, 'true', options=options)
 
 
 class Case(unittest.TestCase):
