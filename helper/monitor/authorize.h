@@ -40,6 +40,7 @@ struct decision {
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
 	struct plan_limits limits;
+	struct plan_life life;
 };
 
 /*
