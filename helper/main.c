@@ -150,7 +150,7 @@ static int serve_one(const struct options *options, const char *libexec, int soc
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
 	const struct policy_source source = {libexec, path, true, geteuid()};
-	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = -1};
+	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .lasting = PLACE_HERE, .listener = -1};
 	const char *missing;
 	char init[PATH_MAX + 16];
 	bool root = privilege_can_build(&missing);
@@ -163,6 +163,8 @@ static int serve_one(const struct options *options, const char *libexec, int soc
 		r = setup_host_open(policy, init, &host, error);
 	}
 	if (r == 0 && root) {
+		/* As a listener has it: not the group of a unit that ends with its connection. */
+		monitor.lasting.cgroup = cgroup_host_make_helpers(&host->cgroups);
 		setup_sweep(host); /* nobody else does, where there is no listener */
 		r = privilege_take(PRIVILEGE_MONITOR);
 	}

@@ -276,3 +276,23 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 		*ret_decision = decision;
 	return r;
 }
+
+int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error)
+{
+	const struct policy_grant *found = NULL;
+
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		const struct policy_grant *grant = &policy->grants[i];
+
+		if (fits_peer(grant, verified->peer) && fits_key(grant, verified) && (!found || grant->confined_clients))
+			found = grant;
+	}
+	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(policy, verified, "", error);
+}
+
+bool authorize_manage(const struct verified *verified, uid_t uid, const char *principal)
+{
+	const char *own = verified->key_source == KEY_OF_USER ? "" : verified->principal;
+
+	return verified->peer->uid == 0 || (verified->peer->uid == uid && strcmp(own, principal) == 0);
+}
