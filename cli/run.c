@@ -17,6 +17,7 @@
 /* One run from its options to its exit code. */
 struct run {
 	struct run_options options;
+	const char *attach_to; /* a sandbox that is there; NULL: make one */
 	const char *const *argv;
 	char home[4096]; /* empty: none */
 	char inside[4096];
@@ -112,7 +113,7 @@ static void choose_directories(struct run *run)
 		add_directory(run, run->inside);
 		return;
 	}
-	if (here && workdir_in_template(here))
+	if (here && (run->attach_to || workdir_in_template(here)))
 		add_directory(run, here);
 	if (run->home[0])
 		add_directory(run, run->home);
@@ -143,6 +144,9 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.tmpfs = o->tmpfs,
 		.tmpfs_count = o->tmpfs_count,
 		.limits = o->limits,
+		.name = o->name,
+		.labels = o->labels,
+		.life = o->life,
 	};
 }
 
@@ -229,10 +233,23 @@ static int run_command(struct run *run)
 	return r;
 }
 
-static int run_sandbox(struct run *run)
+/* It goes with the command, or it goes on. */
+static void leave(struct run *run)
 {
 	struct yett_error unused;
-	int r = ask_sandbox(run, NULL);
+	bool goes_on = run->attach_to || run->options.life.linger;
+
+	if (goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT)
+		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
+	if (goes_on ? yett_sandbox_detach(run->sandbox, &unused) : yett_sandbox_destroy(run->sandbox, &unused))
+		output_note("%s", unused.message);
+	run->sandbox = NULL;
+}
+
+static int run_sandbox(struct run *run)
+{
+	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error)
+			       : ask_sandbox(run, NULL);
 
 	if (r)
 		return r;
@@ -246,9 +263,7 @@ static int run_sandbox(struct run *run)
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	/* what the command left behind is gone after this, so the pipes have an end */
-	if (yett_sandbox_destroy(run->sandbox, &unused))
-		output_note("%s", unused.message);
-	run->sandbox = NULL;
+	leave(run);
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
 	return r;
@@ -385,21 +400,28 @@ static int finish(struct run *run, int r)
 	return code;
 }
 
+/* Options first, for run, create and exec alike. -1 to go on, else the exit code. */
+static int begin(struct run *run, const struct subcommand *self, int argc, char **argv, int *ret_first)
+{
+	int r;
+
+	run_options_init(&run->options);
+	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, ret_first);
+	if (r >= 0)
+		run_options_free(&run->options);
+	else
+		find_home(run->home, sizeof run->home);
+	return r;
+}
+
 int run_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
-	int first, r;
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
 
-	if (!run)
-		return RUN_FAILED;
-	run_options_init(&run->options);
-	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, &first);
-	if (r >= 0) {
-		run_options_free(&run->options);
+	if (r >= 0)
 		return r;
-	}
 	run->argv = (const char *const *)argv + first;
-	find_home(run->home, sizeof run->home);
 	r = open_json(run);
 	if (r == 0)
 		r = choose_share(run);
@@ -407,5 +429,43 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 		r = connect_helper(run);
 	if (r == 0)
 		r = run->options.dry_run ? dry_run(run) : run_sandbox(run);
+	return finish(run, r);
+}
+
+int exec_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
+
+	if (r >= 0)
+		return r;
+	run->attach_to = argv[first++];
+	first += first < argc && strcmp(argv[first], "--") == 0;
+	run->argv = (const char *const *)argv + first;
+	r = open_json(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = run_sandbox(run);
+	return finish(run, r);
+}
+
+int create_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
+
+	if (r >= 0)
+		return r;
+	run->options.life.linger = true;
+	r = choose_share(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = ask_sandbox(run, NULL);
+	if (r == 0) {
+		(void)puts(yett_sandbox_get_info(run->sandbox)->id);
+		r = yett_sandbox_detach(run->sandbox, &run->error);
+	}
 	return finish(run, r);
 }
