@@ -131,7 +131,6 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	};
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);
 	request->state = CONNECTION_ANSWERED;
-	request->sandbox_state = YETT_STATE_RUNNING;
 	return 0;
 }
 
@@ -199,7 +198,7 @@ static int route(struct yett_connection *connection, struct connection_request *
 	}
 	switch (kind) {
 	case MESSAGE_STATE:
-		if (request && request->state == CONNECTION_ANSWERED)
+		if (request && (asked || request->state == CONNECTION_ANSWERED))
 			request->sandbox_state = (enum yett_state)channel->message.body.state.state;
 		return 0;
 	case MESSAGE_ERROR:

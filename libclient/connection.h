@@ -38,7 +38,7 @@ struct connection_request {
 	enum connection_wanted wanted;
 	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan or listing; owned */
 	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox */
-	enum yett_state sandbox_state; /* the same */
+	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
 	enum yett_ended ended;	       /* CONNECTION_ENDED */
 };

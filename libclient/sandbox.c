@@ -212,6 +212,7 @@ int sandbox_request(struct yett_connection *connection, const int *fds, size_t f
 	if (r)
 		return r;
 	sandbox->request.sequence = connection->channel->sequence;
+	sandbox->request.sandbox_state = YETT_STATE_RUNNING;
 	sandbox->connection = connection;
 	sandbox->next = connection->sandboxes;
 	connection->sandboxes = sandbox;

@@ -352,7 +352,7 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
- * once. YETT_E_NOT_RUNNING when the sandbox is paused. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
+ * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
  * of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called
  * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() for it.
  */

@@ -165,9 +165,10 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	life->holders[i].role = HOLDER_HOLDS;
 	record->attached = count_holders(life);
 	setup_publish(life->setup);
-	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
+	/* First, so that its client asks a paused one for nothing. */
 	if (record->state == SANDBOX_PAUSED)
 		notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED);
+	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return 0;
 }
 

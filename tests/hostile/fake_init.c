@@ -305,6 +305,20 @@ static void many_groups(void)
 	stay_for_client();
 }
 
+/* Reads no word of its supervisor's, and tells it as much as it takes. */
+static void floods_control(void)
+{
+	report(0, "");
+	for (;;) {
+		struct pollfd wait = {.fd = CONTROL, .events = POLLOUT};
+
+		while (send(CONTROL, &config, 1000, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			;
+		if (poll(&wait, 1, -1) < 0 || (wait.revents & POLLHUP))
+			_exit(0);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -316,7 +330,7 @@ static const struct {
 	MODE(bad_body),	       MODE(unknown_sequence), MODE(zero_sequence),    MODE(exited_first),
 	MODE(wrong_kind),      MODE(signal_to_client), MODE(descriptors),      MODE(endless_started),
 	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
-	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),
+	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),        MODE(floods_control),
 };
 
 int main(void)
