@@ -9,7 +9,7 @@
 #include "helper/init/commands.h"
 #include "protocol/frame.h"
 
-#define CHANNELS_MAX 33 /* the first one, and as many as a supervisor lets attach */
+#define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
 
 struct channel {
 	int socket; /* -1: none */

@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HOLDERS_MAX 32 /* init has room for as many channels */
+#define HOLDERS_MAX 32 /* init has room for more channels */
 #define ASKING_MAX 16  /* connections besides, that have not asked yet or wait for the end */
+#define INIT_ANSWERS_MS 1000
 #define LOOK_MS_MIN 10
 #define LOOK_MS_MAX 60000
 #define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
@@ -130,12 +131,15 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
 	return 0;
 }
 
-/* One byte to init, which may be stopped, or captured: it is not waited for. */
+/* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only while it could read. */
 static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
 {
+	struct pollfd wait = {.fd = setup_control(life->setup), .events = POLLOUT};
 	uint8_t byte = (uint8_t)word;
-	int r = frame_send(setup_control(life->setup), &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+	int r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 
+	if (r == -EAGAIN && life->record->state == SANDBOX_RUNNING && poll(&wait, 1, INIT_ANSWERS_MS) > 0)
+		r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox's init does not answer now: %s", strerror(-r)) : 0;
 }
 

@@ -91,7 +91,7 @@ class Lives(yett.Case):
         self.assertEqual(self.line(watcher), sandbox + ' running')
         os.kill(supervisors[0], signal.SIGKILL)
         self.assertEqual(self.line(watcher), sandbox + ' ended helper')
-        self.assertEqual(self.ids(), [])
+        yett.wait_until(lambda: self.ids() == [], 'the end of its lock')  # it closes one descriptor after the other
         yett.wait_until(lambda: self.yett('create', '--name', 'orphan').code == 0, 'a name that is free again')
 
     # --- the way to a supervisor ---
