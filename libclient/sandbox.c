@@ -435,6 +435,20 @@ enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox)
 	return sandbox->request.sandbox_state;
 }
 
+bool sandbox_is_paused(struct yett_sandbox *sandbox)
+{
+	struct yett_connection *connection = sandbox->connection;
+	bool is_paused;
+
+	if (!connection || pthread_mutex_trylock(&connection->lock) != 0)
+		return false;
+	while (connection_turn(connection, channel_deadline(0), NULL) == 0)
+		;
+	is_paused = sandbox->request.state == CONNECTION_ANSWERED && sandbox->request.sandbox_state == YETT_STATE_PAUSED;
+	connection_unlock(&connection);
+	return is_paused;
+}
+
 /* The end of the handle: nobody hears of its commands any more. */
 static void let_go(struct yett_sandbox *sandbox, const char *why)
 {

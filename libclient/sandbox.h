@@ -45,6 +45,9 @@ _must_check_ int sandbox_request(struct yett_connection *connection, const int *
 /* Makes a handle of the answer. Consumes `sandbox`. */
 _must_check_ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
+/* As far as the helper has told, and without waiting for another thread that talks to it. */
+bool sandbox_is_paused(struct yett_sandbox *sandbox);
+
 /* Out of the connection's list, with the lock held; and freed. */
 void sandbox_forget(struct yett_sandbox *sandbox);
 void sandbox_free(struct yett_sandbox *sandbox);
