@@ -156,6 +156,14 @@ enum yett_ended connection_ended_of(uint32_t reason)
 	}
 }
 
+static void take_id(const struct message *message, struct connection_request *request)
+{
+	const char *id = message_text(message, message->body.done.id);
+
+	if (id && strlen(id) == sizeof request->info.id - 1)
+		memcpy(request->info.id, id, sizeof request->info.id);
+}
+
 /* What the answers to requests are, besides errors. */
 static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 {
@@ -193,6 +201,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 			return take_created(connection, request, error);
 		if (channel->frame.fd_count)
 			request->fd = steal_fd(&channel->frame.fds[0]);
+		if (kind == MESSAGE_DONE)
+			take_id(&channel->message, request);
 		request->state = CONNECTION_ANSWERED;
 		return 0;
 	}

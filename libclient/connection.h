@@ -37,7 +37,7 @@ struct connection_request {
 	enum connection_state state;
 	enum connection_wanted wanted;
 	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan or listing; owned */
-	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox */
+	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done */
 	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
 	enum yett_ended ended;	       /* CONNECTION_ENDED */

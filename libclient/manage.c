@@ -71,9 +71,14 @@ int manage_done(struct yett_connection *connection, enum manage_action action, c
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
 
-	if (r == 0)
-		sandbox_forget(sandbox);
-	return r;
+	if (r != 0)
+		return r;
+	sandbox_forget(sandbox);
+	/* Handles of the same sandbox learn of it too, and perhaps later. */
+	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
+		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) && strcmp(s->info.id, sandbox->request.info.id) == 0)
+			s->request.sandbox_state = action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
+	return 0;
 }
 
 int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
