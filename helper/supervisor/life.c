@@ -203,18 +203,13 @@ static int act(struct life *life, size_t i, enum manage_action action, int chann
 	return r;
 }
 
-/* From a monitor. One who asks for a sandbox that was here before is sent away without a word. */
-static void handle_holder(struct life *life, size_t i)
+/* One who asks for a sandbox that was here before is sent away without a word. */
+static void answer_holder(struct life *life, size_t i, const struct frame *frame)
 {
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
-	_cleanup_(frame_close_fdsp) struct frame *fds = frame;
 	struct supervisor_created refused = {0};
 	struct supervisor_request request;
-	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
 
-	if (r == -EAGAIN)
-		return;
-	if (r <= 0 || frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS) {
+	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS) {
 		remove_holder(life, i);
 		return;
 	}
@@ -228,6 +223,19 @@ static void handle_holder(struct life *life, size_t i)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
+}
+
+/* From a monitor. */
+static void handle_holder(struct life *life, size_t i)
+{
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
+
+	if (r > 0)
+		answer_holder(life, i, frame);
+	else if (r != -EAGAIN)
+		remove_holder(life, i);
+	frame_close_fds(frame);
 }
 
 static void handle_listening(struct life *life)
