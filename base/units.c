@@ -80,6 +80,35 @@ int units_parse_cpus(const char *text, uint64_t *ret_millis)
 	return 0;
 }
 
+static const struct {
+	const char *unit;
+	uint64_t ms;
+} units_times[] = {{"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+
+int units_parse_duration(const char *text, uint64_t *ret_ms)
+{
+	const char *end;
+	uint64_t ms;
+	int r = units_digits(text, &end, &ms);
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(units_times); i++) {
+		if (strcmp(end, units_times[i].unit) != 0)
+			continue;
+		return __builtin_mul_overflow(ms, units_times[i].ms, ret_ms) ? -ERANGE : 0;
+	}
+	return r < 0 ? r : -EINVAL;
+}
+
+char *units_format_duration(uint64_t ms, char out[UNITS_TEXT_SIZE])
+{
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(units_times) && (ms == 0 || ms % units_times[i].ms != 0))
+		i++;
+	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%s", (unsigned long long)(ms / units_times[i].ms), units_times[i].unit);
+	return out;
+}
+
 char *units_format_size(uint64_t bytes, char out[UNITS_TEXT_SIZE])
 {
 	size_t unit = 0;

@@ -8,6 +8,7 @@
 
 #include "cli/doctor.h"
 #include "cli/keys.h"
+#include "cli/manage.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/policy.h"
@@ -21,6 +22,16 @@ static int help_main(const struct subcommand *self, int argc, char **argv);
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
 	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", run_options + 1, 0, 0, shell_main},
+	{"create", "", "Make a sandbox that lingers, without a command, and print its id", create_options, 0, 0, create_main},
+	{"exec", "SANDBOX [--] COMMAND [ARG…]", "Run a command in a sandbox that is there, by its id or name", exec_options, 2, -1,
+	 exec_main},
+	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
+	{"ps", "", "List sandboxes", ps_options, 0, 0, ps_main},
+	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
+	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
+	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
+	{"kill", "SANDBOX…", "End every command of a sandbox, but not the sandbox", manage_options, 1, -1, manage_main},
+	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
 	 enroll_main},

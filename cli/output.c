@@ -127,13 +127,7 @@ void output_size(char *out, size_t size, uint64_t bytes)
 
 void output_duration(char *out, size_t size, uint64_t ms)
 {
-	static const struct {
-		uint64_t ms;
-		const char *unit;
-	} units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
-	size_t i = 0;
+	char text[UNITS_TEXT_SIZE];
 
-	while (i + 1 < sizeof units / sizeof units[0] && (ms == 0 || ms % units[i].ms != 0))
-		i++;
-	(void)snprintf(out, size, "%llu%s", (unsigned long long)(ms / units[i].ms), units[i].unit);
+	(void)snprintf(out, size, "%s", units_format_duration(ms, text));
 }

@@ -10,31 +10,15 @@
 
 int parse_duration(const char *text, uint64_t *ret_ms)
 {
-	static const struct {
-		const char *unit;
-		uint64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}};
-	size_t digits = strspn(text, "0123456789");
-	char number[UNITS_TEXT_SIZE];
-	uint64_t value;
-	int r;
+	uint64_t ms;
+	int r = units_parse_duration(text, &ms);
 
-	if (digits >= sizeof number)
-		return -ERANGE;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	r = units_parse_number(number, &value);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strcmp(text + digits, units[i].unit) != 0)
-			continue;
-		if (value == 0 || __builtin_mul_overflow(value, units[i].ms, &value) || value > DURATION_MAX_MS)
-			return -ERANGE;
-		*ret_ms = value;
-		return 0;
-	}
-	return -EINVAL;
+	if (ms == 0 || ms > DURATION_MAX_MS)
+		return -ERANGE;
+	*ret_ms = ms;
+	return 0;
 }
 
 int parse_path(const char *directory, const char *path, char **ret_path)

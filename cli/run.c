@@ -18,6 +18,7 @@
 /* One run from its options to its exit code. */
 struct run {
 	struct run_options options;
+	const char *attach_to; /* a sandbox that is there; NULL: make one */
 	const char *const *argv;
 	const char *shell[2]; /* argv of `yett shell` */
 	char shell_path[4096];
@@ -135,7 +136,7 @@ static void choose_directories(struct run *run)
 		add_directory(run, run->inside);
 		return;
 	}
-	if (here && workdir_in_template(here))
+	if (here && (run->attach_to || workdir_in_template(here)))
 		add_directory(run, here);
 	if (run->home[0])
 		add_directory(run, run->home);
@@ -166,6 +167,9 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.tmpfs = o->tmpfs,
 		.tmpfs_count = o->tmpfs_count,
 		.limits = o->limits,
+		.name = o->name,
+		.labels = o->labels,
+		.life = o->life,
 	};
 }
 
@@ -276,10 +280,24 @@ static int open_pump(struct run *run)
 	return 0;
 }
 
+/* It goes with the command, or it goes on: whether there is somebody to tell so. `late` gets a code when it could not. */
+static bool leave(struct run *run, struct yett_error *late)
+{
+	bool goes_on = run->attach_to || run->options.life.linger;
+	bool is_news = goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
+
+	if ((goes_on ? yett_sandbox_detach(run->sandbox, late) : yett_sandbox_destroy(run->sandbox, late)) == 0)
+		late->code = YETT_OK;
+	run->sandbox = NULL;
+	return is_news;
+}
+
 static int run_sandbox(struct run *run)
 {
 	struct yett_error late = {0};
-	int r = ask_sandbox(run, NULL);
+	bool goes_on;
+	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error)
+			       : ask_sandbox(run, NULL);
 
 	if (r)
 		return r;
@@ -293,13 +311,13 @@ static int run_sandbox(struct run *run)
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	/* what the command left behind is gone after this, so the pipes have an end */
-	if (yett_sandbox_destroy(run->sandbox, &late) == 0)
-		late.code = YETT_OK;
-	run->sandbox = NULL;
+	goes_on = leave(run, &late);
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
+	if (goes_on)
+		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
 	if (late.code)
 		output_note("%s", late.message);
 	return r;
@@ -448,19 +466,27 @@ static void find_shell(char *out, size_t size)
 		(void)snprintf(out, size, "/bin/sh");
 }
 
+/* Options first, for run, create and exec alike. -1 to go on, else the exit code. */
+static int begin(struct run *run, const struct subcommand *self, int argc, char **argv, int *ret_first)
+{
+	int r;
+
+	run_options_init(&run->options);
+	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, ret_first);
+	if (r >= 0)
+		run_options_free(&run->options);
+	else
+		find_home(run->home, sizeof run->home);
+	return r;
+}
+
 static int run_with(const struct subcommand *self, int argc, char **argv, bool is_shell)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
-	int first, r;
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
 
-	if (!run)
-		return RUN_FAILED;
-	run_options_init(&run->options);
-	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, &first);
-	if (r >= 0) {
-		run_options_free(&run->options);
+	if (r >= 0)
 		return r;
-	}
 	run->argv = (const char *const *)argv + first;
 	if (is_shell) {
 		run->options.tty = true;
@@ -468,7 +494,6 @@ static int run_with(const struct subcommand *self, int argc, char **argv, bool i
 		run->shell[0] = run->shell_path;
 		run->argv = run->shell;
 	}
-	find_home(run->home, sizeof run->home);
 	r = open_terminal(run);
 	if (r == 0)
 		r = open_json(run);
@@ -489,4 +514,44 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 int shell_main(const struct subcommand *self, int argc, char **argv)
 {
 	return run_with(self, argc, argv, true);
+}
+
+int exec_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
+
+	if (r >= 0)
+		return r;
+	run->attach_to = argv[first++];
+	first += first < argc && strcmp(argv[first], "--") == 0;
+	run->argv = (const char *const *)argv + first;
+	r = open_terminal(run);
+	if (r == 0)
+		r = open_json(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = run_sandbox(run);
+	return finish(run, r);
+}
+
+int create_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int first, r = run ? begin(run, self, argc, argv, &first) : RUN_FAILED;
+
+	if (r >= 0)
+		return r;
+	run->options.life.linger = true;
+	r = choose_share(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = ask_sandbox(run, NULL);
+	if (r == 0) {
+		(void)puts(yett_sandbox_get_info(run->sandbox)->id);
+		r = yett_sandbox_detach(run->sandbox, &run->error);
+	}
+	return finish(run, r);
 }

@@ -17,9 +17,16 @@ enum {
 };
 
 extern const struct option run_options[]; /* of shell_main() all but the first */
+extern const struct option create_options[], exec_options[];
 
 int run_main(const struct subcommand *self, int argc, char **argv);
 int shell_main(const struct subcommand *self, int argc, char **argv);
+
+/* `yett exec`: the same in a sandbox that is there, which stays. */
+int exec_main(const struct subcommand *self, int argc, char **argv);
+
+/* `yett create`: the sandbox alone. */
+int create_main(const struct subcommand *self, int argc, char **argv);
 
 /* The exit code for an error: 126 and 127 where the command could not be started, else 125. */
 int run_exit_code_of_error(const struct yett_error *error);

@@ -143,10 +143,65 @@ static int set_files(void *into, const char *value, struct yett_error *error)
 	return set_count("files", value, &((struct run_options *)into)->limits.files, error);
 }
 
+static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
+{
+	if (parse_duration(value, ret_ms) < 0)
+		return invalid(error, name, value, "a time like 300ms, 2s, 5m or 1h, of at most 30 days");
+	return 0;
+}
+
 static int set_timeout(void *into, const char *value, struct yett_error *error)
 {
-	if (parse_duration(value, &((struct run_options *)into)->timeout_ms) < 0)
-		return invalid(error, "timeout", value, "a time like 300ms, 2s, 5m or 1h, of at most 30 days");
+	return set_duration("timeout", value, &((struct run_options *)into)->timeout_ms, error);
+}
+
+static int set_idle_timeout(void *into, const char *value, struct yett_error *error)
+{
+	return set_duration("idle-timeout", value, &((struct run_options *)into)->life.idle_ms, error);
+}
+
+static int set_wall_time(void *into, const char *value, struct yett_error *error)
+{
+	return set_duration("wall-time", value, &((struct run_options *)into)->life.wall_ms, error);
+}
+
+static int set_cpu_time(void *into, const char *value, struct yett_error *error)
+{
+	return set_duration("cpu-time", value, &((struct run_options *)into)->life.cpu_ms, error);
+}
+
+static int set_cleanup(void *into, const char *value, struct yett_error *error)
+{
+	return set_duration("cleanup-delay", value, &((struct run_options *)into)->life.cleanup_ms, error);
+}
+
+static int set_idle_action(void *into, const char *value, struct yett_error *error)
+{
+	struct yett_life *life = &((struct run_options *)into)->life;
+
+	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0)
+		return invalid(error, "idle-action", value, "end or pause");
+	life->idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
+	return 0;
+}
+
+static int set_linger(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->life.linger = true;
+	return 0;
+}
+
+static int set_label(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	if (!strchr(value, '=') || *value == '=')
+		return invalid(error, "label", value, "KEY=VALUE");
+	if (options->labels_count == RUN_LABELS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d labels", RUN_LABELS_MAX);
+	options->labels[options->labels_count++] = value;
 	return 0;
 }
 
@@ -175,6 +230,7 @@ static int set_dry_run(void *into, const char *value, struct yett_error *error)
 		return 0;                                                                                              \
 	}
 TEXT_SETTER(profile)
+TEXT_SETTER(name)
 TEXT_SETTER(hostname)
 TEXT_SETTER(json)
 TEXT_SETTER(socket_path)
@@ -194,8 +250,47 @@ const struct option run_options[] = {
 	{0, "pids", "N", "limit processes and threads", set_pids},
 	{0, "files", "N", "limit the open files of a process", set_files},
 	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout},
+	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},
+	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},
+	{0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger},
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},
+	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},
+	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},
+	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},
+	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup},
 	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json},
 	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
+	{0},
+};
+
+const struct option create_options[] = {
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
+	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},
+	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},
+	{0, "hostname", "NAME", "the host name inside", set_hostname},
+	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},
+	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},
+	{0, "pids", "N", "limit processes and threads", set_pids},
+	{0, "files", "N", "limit the open files of a process", set_files},
+	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},
+	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},
+	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},
+	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},
+	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},
+	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
+	{0},
+};
+
+const struct option exec_options[] = {
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},
+	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},
+	{'e', "env", "NAME=VALUE", "set an environment variable", set_env},
+	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout},
+	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
 	{0},
 };

@@ -9,6 +9,7 @@
 #define RUN_SHARES_MAX 125
 #define RUN_TMPFS_MAX  32
 #define RUN_ENV_MAX    2048
+#define RUN_LABELS_MAX 16
 
 struct run_options {
 	const char *profile, *hostname, *socket_path, *directory, *json;
@@ -20,6 +21,10 @@ struct run_options {
 	size_t env_count;
 	struct yett_limits limits;
 	uint64_t timeout_ms;
+	const char *name;
+	const char *labels[RUN_LABELS_MAX + 1];
+	size_t labels_count;
+	struct yett_life life;
 	bool dry_run, tty;
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };

@@ -156,6 +156,8 @@ static int prepare_host(struct monitor *monitor, const char *libexec, struct res
 	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
 	if (r == 0)
 		r = setup_host_open(monitor->policy, init, &monitor->host, error);
+	if (r == 0) /* as a listener has it: not the group of a unit that ends with its connection */
+		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
 	if (r == 0 && monitor->caller)
 		r = setuid_settle(monitor->host, monitor->caller, place, error);
 	if (r == 0 && monitor->caller)
@@ -173,7 +175,8 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
 	const struct policy_source source = {libexec, path, true, geteuid()};
-	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .caller = caller, .listener = -1};
+	struct monitor monitor = {
+		.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
 	const char *missing;
 	bool root = privilege_can_build(&missing);
 	int r = 0;

@@ -190,6 +190,34 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	}
 }
 
+static void print_time(FILE *out, const char *name, uint64_t ms)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	if (ms)
+		fprintf(out, " %s %s", name, units_format_duration(ms, text));
+}
+
+/* What was asked about its life and its names; nothing for a sandbox that ends with its connection. */
+static void print_life(FILE *out, const struct plan *plan)
+{
+	const struct plan_life *life = &plan->life;
+
+	if (*plan_text(plan, plan->name))
+		fprintf(out, "name %s\n", ESCAPE(plan_text(plan, plan->name)));
+	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++)
+		fprintf(out, "label %s\n", ESCAPE(plan_text(plan, plan->labels[i])));
+	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms)
+		return;
+	fprintf(out, "life%s", life->linger ? " lingers" : "");
+	print_time(out, "unattended at rest at most", life->linger_ms);
+	print_time(out, "wall", life->wall_ms);
+	print_time(out, "cpu", life->cpu_ms);
+	print_time(out, life->idle_pauses ? "paused when idle for" : "ends when idle for", life->idle_ms);
+	print_time(out, "listed after its end for", life->cleanup_ms);
+	fprintf(out, "\n");
+}
+
 static void print_all(FILE *out, const struct plan *plan)
 {
 	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id,
@@ -199,6 +227,7 @@ static void print_all(FILE *out, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
 		fprintf(out, " %u", plan->groups[i]);
 	fprintf(out, "\n");
+	print_life(out, plan);
 	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
 		const struct plan_step *step = &plan->steps[i];
 		const char *from = plan_text(plan, step->from);

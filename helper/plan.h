@@ -84,6 +84,15 @@ struct plan_limits {
 	uint64_t core_bytes;        /* RLIMIT_CORE: 0 is 0 here */
 };
 
+/* How long it may live, in milliseconds; 0: no bound. */
+struct plan_life {
+	uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
+	uint64_t linger_ms; /* of one that lingers, at rest with nobody attached */
+	bool linger, idle_pauses;
+};
+
+#define PLAN_LABELS_MAX 16
+
 struct plan {
 	char id[PLAN_ID_SIZE];
 	uint64_t policy_generation; /* a supervisor of another generation refuses the plan */
@@ -95,12 +104,16 @@ struct plan {
 	uint32_t identity;             /* enum plan_identity */
 	uint64_t capabilities;         /* mask of 1 << CAP_* that commands keep in their own user namespace */
 	uint32_t sandboxes_max;        /* of this caller at once; 0: unlimited */
+	struct plan_life life;
 	struct plan_limits limits;      /* of this sandbox */
 	struct plan_limits user_limits; /* of all the caller's sandboxes together: memory, cpu, pids */
 	uint32_t umask;
 	int32_t nice;
 	/* For the sandbox's passwd and group. A home other than "/" is an empty directory made on the sandbox's own root. */
 	struct plan_text user_name, group_name, home, shell;
+	struct plan_text name, principal; /* what it is called besides its id; the enrolled key that asked. Empty: none */
+	struct plan_text labels[PLAN_LABELS_MAX]; /* KEY=VALUE, for who lists sandboxes */
+	uint32_t labels_count;
 	struct plan_text label; /* the AppArmor profile of init and commands; empty: none */
 	struct plan_text selinux_type; /* the SELinux type of init; empty: none */
 	bool label_required;    /* no sandbox without it */

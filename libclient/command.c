@@ -236,6 +236,9 @@ int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_op
 	if (!command)
 		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
 	r = fill_exec(sandbox->channel, options, fds, &count, error);
+	/* it would not answer before somebody resumes it */
+	if (r == 0 && sandbox_is_paused(sandbox))
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
 	if (r == 0)
 		r = channel_send(sandbox->channel, fds, count, channel_deadline(SEND_TIMEOUT_MS), error);
 	if (r)

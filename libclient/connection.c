@@ -114,9 +114,6 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
 	const char *label = message_text(message, created->label);
 
-	if (request->plan_only)
-		return channel_violation(connection->channel, YETT_R_KIND, error,
-					 "the helper made a sandbox where a plan was asked");
 	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 ||
 	    !profile || strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label)
 		return channel_violation(connection->channel, YETT_R_RANGE, error,
@@ -137,7 +134,7 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	return 0;
 }
 
-static enum yett_ended ended_of(uint32_t reason)
+enum yett_ended connection_ended_of(uint32_t reason)
 {
 	switch (reason) {
 	case ENDED_CLOSED:
@@ -146,9 +143,45 @@ static enum yett_ended ended_of(uint32_t reason)
 		return YETT_ENDED_INIT_DIED;
 	case ENDED_OOM:
 		return YETT_ENDED_OUT_OF_MEMORY;
+	case ENDED_DESTROYED:
+		return YETT_ENDED_DESTROYED;
+	case ENDED_WALL_TIME:
+		return YETT_ENDED_WALL_TIME;
+	case ENDED_CPU_TIME:
+		return YETT_ENDED_CPU_TIME;
+	case ENDED_IDLE:
+		return YETT_ENDED_IDLE;
 	default:
 		return YETT_ENDED_HELPER;
 	}
+}
+
+static void take_id(const struct message *message, struct connection_request *request)
+{
+	const char *id = message_text(message, message->body.done.id);
+
+	if (id && strlen(id) == sizeof request->info.id - 1)
+		memcpy(request->info.id, id, sizeof request->info.id);
+}
+
+/* What the answers to requests are, besides errors. */
+static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
+{
+	static const struct {
+		uint32_t kind;
+		enum connection_wanted wanted;
+	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX},
+		       {MESSAGE_PLAN, CONNECTION_PLAN},
+		       {MESSAGE_LISTING, CONNECTION_LISTING},
+		       {MESSAGE_DONE, CONNECTION_DONE}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
+		if (answers[i].kind != kind)
+			continue;
+		*ret_wanted = answers[i].wanted;
+		return true;
+	}
+	return false;
 }
 
 /* One checked message of the helper. `request` is NULL when nobody waits for it. */
@@ -157,18 +190,26 @@ static int route(struct yett_connection *connection, struct connection_request *
 	struct channel *channel = connection->channel;
 	uint32_t kind = channel->message.kind;
 	bool asked = request && request->state == CONNECTION_ASKED;
+	enum connection_wanted wanted;
 
-	switch (kind) {
-	case MESSAGE_CREATED:
-		return asked ? take_created(connection, request, error) : 0;
-	case MESSAGE_PLAN:
-		if (asked && !request->plan_only)
-			return channel_violation(channel, YETT_R_KIND, error,
-						 "the helper sent a plan where a sandbox was asked");
-		if (asked) {
+	if (is_answer(kind, &wanted)) {
+		if (!asked)
+			return 0;
+		if (wanted != request->wanted)
+			return channel_violation(channel, YETT_R_KIND, error, "the helper answered something else than was asked");
+		if (kind == MESSAGE_CREATED)
+			return take_created(connection, request, error);
+		if (channel->frame.fd_count)
 			request->fd = steal_fd(&channel->frame.fds[0]);
-			request->state = CONNECTION_ANSWERED;
-		}
+		if (kind == MESSAGE_DONE)
+			take_id(&channel->message, request);
+		request->state = CONNECTION_ANSWERED;
+		return 0;
+	}
+	switch (kind) {
+	case MESSAGE_STATE:
+		if (request && (asked || request->state == CONNECTION_ANSWERED))
+			request->sandbox_state = (enum yett_state)channel->message.body.state.state;
 		return 0;
 	case MESSAGE_ERROR:
 		if (asked) {
@@ -178,7 +219,7 @@ static int route(struct yett_connection *connection, struct connection_request *
 		return 0;
 	case MESSAGE_ENDED:
 		if (request && request->state != CONNECTION_REFUSED) {
-			request->ended = ended_of(channel->message.body.ended.reason);
+			request->ended = connection_ended_of(channel->message.body.ended.reason);
 			request->state = CONNECTION_ENDED;
 		}
 		return 0;

@@ -25,16 +25,20 @@ struct yett_connection {
 	struct yett_sandbox *sandboxes;
 };
 
-/* Where the answer to a create goes. CONNECTION_ASKED until it is there. */
+/* What is expected. */
+enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE };
+
+/* Where the answer to a request goes. CONNECTION_ASKED until it is there. */
 enum connection_state { CONNECTION_ASKED, CONNECTION_ANSWERED, CONNECTION_REFUSED, CONNECTION_ENDED };
 
 /* The part of a sandbox that the connection writes, under its lock. */
 struct connection_request {
 	uint64_t sequence;
 	enum connection_state state;
-	bool plan_only;
-	int fd;			       /* CONNECTION_ANSWERED: the exec channel or the plan; owned */
-	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, unless plan_only */
+	enum connection_wanted wanted;
+	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan or listing; owned */
+	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done */
+	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
 	enum yett_ended ended;	       /* CONNECTION_ENDED */
 };
@@ -51,6 +55,9 @@ _must_check_ int connection_take(int fd, const struct yett_connect_options *opti
  * connection is over, which every waiting request is told too. Called with the lock held.
  */
 _must_check_ int connection_turn(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error);
+
+/* The public name of an enum ended_reason. */
+enum yett_ended connection_ended_of(uint32_t reason);
 
 static inline void connection_unlock(struct yett_connection **connection)
 {

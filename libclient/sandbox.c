@@ -10,7 +10,7 @@
 #include "libclient/signer.h"
 #include "protocol/codec.h"
 
-#define PLAN_MAX	     (1024 * 1024)
+#define PLAN_MAX	     (size_t)(1024 * 1024)
 #define WHY_ENDED_TIMEOUT_MS 1000
 
 /* The descriptors of a create, in the order of its shares. */
@@ -60,14 +60,40 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 {
 	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
-	const char *profile = options->profile, *hostname = options->hostname;
+	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
 
 	if (profile && (!*profile || profile[strspn(profile, small)] || strchr("._-", *profile)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile",
 				 profile);
 	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be a host name", hostname);
+	if (name && (!*name || name[strspn(name, small)] || strchr("._-", *name)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a sandbox", name);
 	return 0;
+}
+
+/* What it is called and how long it may live. */
+static int put_identity(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	const struct yett_life *life = &options->life;
+	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name", &create->name, error);
+
+	for (const char *const *label = options->labels; r == 0 && label && *label; label++) {
+		if (create->labels_count == MESSAGE_LABELS_MAX)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels", MESSAGE_LABELS_MAX);
+		if (!strchr(*label, '=') || **label == '=')
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a label is not KEY=VALUE: %s", *label);
+		r = channel_put_text(channel, *label, MESSAGE_KEY_VALUE_MAX, "a label", &create->labels[create->labels_count++],
+				     error);
+	}
+	create->life = (struct message_life){.linger = life->linger,
+					     .wall_ms = life->wall_ms,
+					     .cpu_ms = life->cpu_ms,
+					     .idle_ms = life->idle_ms,
+					     .idle_action = (uint32_t)life->idle_action,
+					     .cleanup_ms = life->cleanup_ms};
+	return r;
 }
 
 static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds,
@@ -83,6 +109,9 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 				 "%zu tmpfs are more than the %d allowed", options->tmpfs_count, MESSAGE_TMPFS_MAX);
 	r = check_names(options, error);
+	if (r)
+		return r;
+	r = put_identity(channel, options, error);
 	if (r)
 		return r;
 	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX,
@@ -122,16 +151,16 @@ static int need_signer(struct yett_connection *connection, struct yett_error *er
 }
 
 /* Signs channel->message over this connection's challenge and sends it with the next sequence number. */
-static int send_signed(struct yett_connection *connection, const struct share_fds *fds, struct yett_error *error)
+static int send_signed(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct envelope envelope = {
-		.kind = MESSAGE_CREATE,
-		.fd_count = (uint8_t)fds->count,
+		.kind = (uint16_t)channel->message.kind,
+		.fd_count = (uint8_t)fd_count,
 		.sequence = channel->sequence + 1,
 		.is_signed = true,
 	};
-	size_t head = envelope_size(MESSAGE_CREATE), length, signed_length;
+	size_t head = envelope_size(envelope.kind), length, signed_length;
 	uint8_t *packet = channel->frame.bytes; /* nothing is being received */
 	_cleanup_free_ uint8_t *to_sign = malloc(ENVELOPE_SIGNED_MAX);
 	int r;
@@ -150,7 +179,7 @@ static int send_signed(struct yett_connection *connection, const struct share_fd
 	if (r)
 		return r;
 	envelope_write(&envelope, packet);
-	r = channel_send_packet(channel, packet, head + length, fds->fds, fds->count,
+	r = channel_send_packet(channel, packet, head + length, fds, fd_count,
 				channel_deadline(connection->timeout_ms), error);
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
@@ -161,7 +190,7 @@ static int send_signed(struct yett_connection *connection, const struct share_fd
 	return r > 0 ? r : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper does not listen");
 }
 
-static void forget(struct yett_sandbox *sandbox)
+void sandbox_forget(struct yett_sandbox *sandbox)
 {
 	struct yett_sandbox **at = &sandbox->connection->sandboxes;
 
@@ -172,30 +201,18 @@ static void forget(struct yett_sandbox *sandbox)
 	sandbox->next = NULL;
 }
 
-/* Sends the request and waits for its answer, with the lock held; sandbox->request says what it was. */
-static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
-	       struct yett_sandbox *sandbox, struct yett_error *error)
+int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+		    struct yett_error *error)
 {
-	static const struct yett_sandbox_options defaults = {0};
-	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
 	deadline_ms deadline;
-	int r;
+	int r = need_signer(connection, error);
 
-	if (connection->channel->failure.code) {
-		if (error)
-			*error = connection->channel->failure;
-		return (int)connection->channel->failure.code;
-	}
-	r = fill_create(connection->channel, options ? options : &defaults, &fds, error);
-	if (r)
-		return r;
-	connection->channel->message.body.create.plan_only = sandbox->request.plan_only;
-	r = need_signer(connection, error);
 	if (r == 0)
-		r = send_signed(connection, &fds, error);
+		r = send_signed(connection, fds, fd_count, error);
 	if (r)
 		return r;
 	sandbox->request.sequence = connection->channel->sequence;
+	sandbox->request.sandbox_state = YETT_STATE_RUNNING;
 	sandbox->connection = connection;
 	sandbox->next = connection->sandboxes;
 	connection->sandboxes = sandbox;
@@ -204,7 +221,7 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 		r = connection_turn(connection, deadline, error);
 	if (sandbox->request.state == CONNECTION_ANSWERED)
 		return 0;
-	forget(sandbox);
+	sandbox_forget(sandbox);
 	if (r == -EAGAIN)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
 	if (r)
@@ -216,7 +233,28 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	return (int)sandbox->request.error.code;
 }
 
-static void sandbox_free(struct yett_sandbox *sandbox)
+/* Asks for a sandbox or its plan, with the lock held; sandbox->request says what it was. */
+static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
+	       struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	static const struct yett_sandbox_options defaults = {0};
+	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
+	int r;
+
+	if (connection->channel->failure.code) {
+		if (error)
+			*error = connection->channel->failure;
+		return (int)connection->channel->failure.code;
+	}
+	r = fill_create(connection->channel, options ? options : &defaults, &fds, error);
+	if (r)
+		return r;
+	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
+	sandbox->outlives = options && options->life.linger;
+	return sandbox_request(connection, fds.fds, fds.count, sandbox, error);
+}
+
+void sandbox_free(struct yett_sandbox *sandbox)
 {
 	channel_free(sandbox->channel);
 	fd_close(sandbox->request.fd);
@@ -241,6 +279,24 @@ static bool is_channel(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX && type == SOCK_SEQPACKET;
 }
 
+int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error)
+{
+	_cleanup_(sandbox_freep) struct yett_sandbox *owned = sandbox;
+
+	if (!is_channel(sandbox->request.fd)) {
+		sandbox_forget(sandbox);
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
+	}
+	sandbox->info = sandbox->request.info;
+	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd));
+	if (!sandbox->channel) {
+		sandbox_forget(sandbox);
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+	}
+	*ret_sandbox = steal_ptr(&owned);
+	return 0;
+}
+
 int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
 			struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
@@ -252,49 +308,50 @@ int yett_sandbox_create(struct yett_connection *connection, const struct yett_sa
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
 	sandbox->request.fd = -1;
 	r = ask(connection, options, sandbox, error);
-	if (r)
-		return r;
-	if (!is_channel(sandbox->request.fd)) {
-		forget(sandbox);
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
-	}
-	sandbox->info = sandbox->request.info;
-	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd));
-	if (!sandbox->channel) {
-		forget(sandbox);
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
-	}
-	*ret_sandbox = steal_ptr(&sandbox);
-	return 0;
+	return r ? r : sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-/* The text in a memfd that nobody can change any more. memfd_create(2), fcntl(2) F_GET_SEALS */
-static int read_plan(int fd, char **ret_text, struct yett_error *error)
+/* memfd_create(2), fcntl(2) F_GET_SEALS */
+int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error)
 {
 	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	_cleanup_free_ char *text = NULL;
+	_cleanup_free_ char *bytes = NULL;
 	size_t size, used = 0;
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
 	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size > PLAN_MAX)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE,
-				 "the helper's plan is no sealed memory of at most 1 MiB");
+	    (uint64_t)st.st_size > max)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB",
+				 what, max >> 20);
 	size = (size_t)st.st_size;
-	text = malloc(size + 1);
-	while (text && used < size) {
-		ssize_t n = pread(fd, text + used, size - used, (off_t)used);
+	bytes = malloc(size + 1);
+	while (bytes && used < size) {
+		ssize_t n = pread(fd, bytes + used, size - used, (off_t)used);
 
 		if (n <= 0)
 			break;
 		used += (size_t)n;
 	}
-	if (!text || used < size || memchr(text, '\0', size))
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan cannot be read as text");
-	text[size] = '\0';
-	*ret_text = steal_ptr(&text);
+	if (!bytes || used < size)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s cannot be read", what);
+	bytes[size] = '\0';
+	*ret_bytes = steal_ptr(&bytes);
+	*ret_length = size;
 	return 0;
+}
+
+static int read_plan(int fd, char **ret_text, struct yett_error *error)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = sealed_read(fd, PLAN_MAX, &text, &length, "plan", error);
+
+	if (r == 0 && memchr(text, '\0', length))
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan cannot be read as text");
+	if (r == 0)
+		*ret_text = steal_ptr(&text);
+	return r;
 }
 
 int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
@@ -307,11 +364,11 @@ int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sand
 	if (!asked)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a plan");
 	asked->request.fd = -1;
-	asked->request.plan_only = true;
+	asked->request.wanted = CONNECTION_PLAN;
 	r = ask(connection, options, asked, error);
 	if (r)
 		return r;
-	forget(asked);
+	sandbox_forget(asked);
 	return read_plan(asked->request.fd, ret_text, error);
 }
 
@@ -348,6 +405,14 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 				 "the sandbox ended because its memory ran out");
 	case YETT_ENDED_INIT_DIED:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its init died");
+	case YETT_ENDED_DESTROYED:
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was destroyed");
+	case YETT_ENDED_WALL_TIME:
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its time was over");
+	case YETT_ENDED_CPU_TIME:
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its processor time was used");
+	case YETT_ENDED_IDLE:
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because it was idle");
 	case YETT_ENDED_HELPER:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was ended by the helper");
 	case YETT_ENDED_NOT:
@@ -362,34 +427,88 @@ int yett_sandbox_fd(const struct yett_sandbox *sandbox)
 	return sandbox->channel->fd;
 }
 
-int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
+enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox)
+{
+	/* what the helper said is handled meanwhile */
+	if (yett_sandbox_ended(sandbox) != YETT_ENDED_NOT)
+		return YETT_STATE_DESTROYED;
+	return sandbox->request.sandbox_state;
+}
+
+bool sandbox_is_paused(struct yett_sandbox *sandbox)
+{
+	struct yett_connection *connection = sandbox->connection;
+	bool is_paused;
+
+	if (!connection || pthread_mutex_trylock(&connection->lock) != 0)
+		return false;
+	while (connection_turn(connection, channel_deadline(0), NULL) == 0)
+		;
+	is_paused = sandbox->request.state == CONNECTION_ANSWERED && sandbox->request.sandbox_state == YETT_STATE_PAUSED;
+	connection_unlock(&connection);
+	return is_paused;
+}
+
+/* The end of the handle: nobody hears of its commands any more. */
+static void let_go(struct yett_sandbox *sandbox, const char *why)
 {
 	struct yett_error closed;
-	int r = 0;
 
-	if (!sandbox)
-		return 0;
-	(void)error_set(&closed, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was destroyed before the command ended");
+	(void)error_set(&closed, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s", why);
 	command_fail_all(sandbox, &closed);
 	for (struct yett_command *c = sandbox->commands, *next; c; c = next) {
 		next = c->next;
 		c->sandbox = NULL;
 		c->next = NULL;
 	}
-	/* end of file on the channel is what ends a sandbox */
 	sandbox->channel->fd = fd_close(sandbox->channel->fd);
-	if (sandbox->connection) {
-		/* an init that broke the protocol need not heed the end of file: the connection's end will see to it */
-		bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
+}
 
-		r = wait_ended(sandbox,
-			       channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS : sandbox->connection->timeout_ms), error);
-		if (r == -EAGAIN)
-			r = error_set(error, YETT_E_TIMEOUT, YETT_R_NONE,
-				      "the helper did not say that the sandbox ended");
+/* Waits for the end that was caused. */
+static int confirm_end(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	/* an init that broke the protocol need not heed the end of file: the connection's end will see to it */
+	bool is_broken = sandbox->channel->failure.code == YETT_E_PROTOCOL;
+	int r = wait_ended(sandbox, channel_deadline(is_broken ? WHY_ENDED_TIMEOUT_MS : sandbox->connection->timeout_ms), error);
+
+	return r == -EAGAIN ? error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper did not say that the sandbox ended") : r;
+}
+
+static void remove_handle(struct yett_sandbox *sandbox)
+{
+	if (sandbox->connection) {
 		CONNECTION_LOCKED(sandbox->connection);
-		forget(sandbox);
+		sandbox_forget(sandbox);
 	}
 	sandbox_free(sandbox);
+}
+
+int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	int r = 0;
+
+	if (!sandbox)
+		return 0;
+	/* end of file on the channel is what ends a sandbox, unless it outlives that */
+	if (sandbox->outlives && sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
+		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
+	let_go(sandbox, "the sandbox was destroyed before the command ended");
+	/* it may have ended by itself in the same moment */
+	if (sandbox->connection && (r == 0 || r == YETT_E_NOT_FOUND))
+		r = confirm_end(sandbox, error);
+	remove_handle(sandbox);
 	return r;
+}
+
+int yett_sandbox_detach(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	int r = 0;
+
+	if (!sandbox)
+		return 0;
+	let_go(sandbox, "the sandbox was detached from before the command ended");
+	if (sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
+		r = manage_done(sandbox->connection, MANAGE_DETACH, sandbox->info.id, error);
+	remove_handle(sandbox);
+	return r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? 0 : r;
 }

@@ -13,6 +13,7 @@ struct yett_sandbox {
 	struct connection_request request;  /* under the connection's lock */
 	struct channel *channel;	    /* to init */
 	struct yett_sandbox_info info;
+	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
 	struct yett_command *commands;
 };
 
@@ -45,6 +46,30 @@ bool command_is_over(const struct yett_command *command);
  * closed.
  */
 _must_check_ int command_take_terminal(struct yett_command *command, int fd, struct yett_error *error);
+
+/*
+ * One request from its message in the connection's channel to its answer in sandbox->request, with the lock held: signed by
+ * the connection's key, with the descriptors of a create. 0 when it is CONNECTION_ANSWERED.
+ */
+_must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,
+				 struct yett_sandbox *sandbox, struct yett_error *error);
+
+/* Makes a handle of the answer. Consumes `sandbox`. */
+_must_check_ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error);
+
+/* As far as the helper has told, and without waiting for another thread that talks to it. */
+bool sandbox_is_paused(struct yett_sandbox *sandbox);
+
+/* Out of the connection's list, with the lock held; and freed. */
+void sandbox_forget(struct yett_sandbox *sandbox);
+void sandbox_free(struct yett_sandbox *sandbox);
+
+/* manage.c: a manage request with a plain answer, without the lock. */
+_must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
+			     struct yett_error *error);
+
+/* The descriptor is memory that nobody can change any more, of at most `max` bytes: allocates a copy with a NUL behind it. */
+_must_check_ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error);
 
 /* Waits until the helper has said why the sandbox ended, but not for long; fills `error` and returns its code. */
 int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error);

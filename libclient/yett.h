@@ -165,6 +165,17 @@ struct yett_limits {
 	uint64_t files; /* open files of a process */
 };
 
+/* What happens when no command ran for idle_ms. */
+enum yett_idle_action { YETT_IDLE_END = 0, YETT_IDLE_PAUSE = 1 };
+
+/* How long a sandbox may live, in milliseconds of at most 30 days; 0: no bound. */
+struct yett_life {
+	bool linger; /* it outlives the connection that made it; the policy says for how long at rest */
+	uint64_t wall_ms, cpu_ms, idle_ms;
+	enum yett_idle_action idle_action;
+	uint64_t cleanup_ms; /* how long it is listed when it has ended; it counts as one of the user's until then */
+};
+
 struct yett_sandbox_options {
 	const char *profile;  /* NULL: "default" */
 	const char *hostname; /* NULL: the profile's */
@@ -173,6 +184,9 @@ struct yett_sandbox_options {
 	const struct yett_tmpfs *tmpfs;
 	size_t tmpfs_count; /* at most 32 */
 	struct yett_limits limits;
+	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL: none */
+	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes; at most 16 of 128 bytes; ends with NULL. NULL: none */
+	struct yett_life life;
 };
 
 struct yett_sandbox_info {
@@ -189,8 +203,28 @@ enum yett_ended {
 	YETT_ENDED_CLOSED = 1, /* because its channel or its connection was closed */
 	YETT_ENDED_INIT_DIED = 2,
 	YETT_ENDED_OUT_OF_MEMORY = 3,
-	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone */
+	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone; or the connection that made it was closed */
+	YETT_ENDED_DESTROYED = 5, /* somebody destroyed it */
+	YETT_ENDED_WALL_TIME = 6,
+	YETT_ENDED_CPU_TIME = 7,
+	YETT_ENDED_IDLE = 8,
 };
+
+/* In this order; one that is destroyed is in no list any more. */
+enum yett_state {
+	YETT_STATE_CREATING = 0,
+	YETT_STATE_STARTING = 1,
+	YETT_STATE_RUNNING = 2,
+	YETT_STATE_PAUSED = 3,
+	YETT_STATE_STOPPING = 4,
+	YETT_STATE_STOPPED = 5,
+	YETT_STATE_FAILED = 6, /* stopped, because init died or memory ran out */
+	YETT_STATE_DESTROYED = 7,
+};
+
+/* "running", "wall-time" and so on. Never NULL. */
+YETT_API const char *yett_state_name(enum yett_state state);
+YETT_API const char *yett_ended_name(enum yett_ended ended);
 
 /* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was asked, what is
  * allowed. */
@@ -202,6 +236,62 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connect
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
 					       const struct yett_sandbox_options *options, char **ret_text,
 					       struct yett_error *error);
+
+/*
+ * A handle of a sandbox that is there, by its id or its name: of one that the same user made with the same enrolled key (or
+ * with any key of the user's own), from whatever connection; root may attach to all, to those of others by id. Commands of
+ * other handles are not seen through it. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
+						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
+
+/*
+ * Frees the handle and gives up this connection's hold on the sandbox, which goes on if it lingers or if the handle was an attached
+ * one. Commands go on, but one whose start was not waited for may never be. Takes NULL. Not to be called from an on_exit.
+ */
+YETT_API int yett_sandbox_detach(struct yett_sandbox *sandbox, struct yett_error *error);
+
+/* Paused or running, as far as the helper has told; looks without waiting. */
+YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
+
+/* What is known of a sandbox to those who may manage it. */
+struct yett_sandbox_status {
+	struct yett_sandbox_info info;
+	char name[YETT_NAME_SIZE]; /* empty: none */
+	enum yett_state state;
+	enum yett_ended ended; /* YETT_ENDED_NOT before YETT_STATE_STOPPING */
+	uint32_t uid;
+	char principal[YETT_NAME_SIZE]; /* the enrolled key that asked for it; empty: one of the user's own */
+	struct yett_life life;
+	uint64_t linger_ms; /* a lingering one ends after so long at rest with nobody attached; 0: never */
+	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
+	uint32_t attached; /* connections that hold it */
+	size_t labels_count;
+	char labels[16][129]; /* KEY=VALUE */
+};
+
+/* All that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
+YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, bool all,
+						 struct yett_sandbox_status **ret_list, size_t *ret_count,
+						 struct yett_error *error);
+
+/* One of them. YETT_E_NOT_FOUND also for what is another one's. */
+YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name,
+						  struct yett_sandbox_status *ret_status, struct yett_error *error);
+
+/*
+ * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on; time limits of commands go
+ * on meanwhile. Kill ends every command, not the sandbox. End ends it with everything in it, and waits until all is gone.
+ * YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it is not in a state for that.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name,
+						struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name,
+						 struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name,
+					       struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_end(struct yett_connection *connection, const char *id_or_name,
+					      struct yett_error *error);
 
 /* Valid as long as the sandbox. */
 YETT_API const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox);
@@ -267,7 +357,7 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
- * once. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
+ * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
  * of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called
  * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() for it.
  */

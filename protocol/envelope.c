@@ -34,7 +34,7 @@ static bool envelope_kind_is_known(uint16_t kind)
 
 bool envelope_kind_is_signed(uint16_t kind)
 {
-	return kind == MESSAGE_CREATE;
+	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE;
 }
 
 size_t envelope_size(uint16_t kind)

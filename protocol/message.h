@@ -26,15 +26,22 @@
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX 127
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
+#define MESSAGE_LABELS_MAX 16
+#define MESSAGE_KEY_VALUE_MAX 128
 
 enum message_kind {
 	/* between client and helper */
 	MESSAGE_HELLO = 1,   /* helper → client, once, first */
 	MESSAGE_CREATE = 2,  /* client → helper, signed; one descriptor for each share */
-	MESSAGE_CREATED = 3, /* helper → client; one descriptor: the exec channel */
+	MESSAGE_CREATED = 3, /* helper → client, answers a create or an attach; one descriptor: the exec channel */
 	MESSAGE_PLAN = 4,    /* helper → client, answers a create with plan_only; one sealed memfd with text */
 	MESSAGE_ERROR = 5,   /* helper or init → client; the sequence names the message refused */
-	MESSAGE_ENDED = 6,   /* helper → client; the sequence is that of the create */
+	MESSAGE_ENDED = 6,   /* helper → client; the sequence is that of the create or attach */
+	MESSAGE_MANAGE = 7,  /* client → helper, signed */
+	MESSAGE_DONE = 8,    /* helper → client, answers a manage that asks for no more */
+	MESSAGE_STATE = 9,   /* helper → client; the sequence is that of the create or attach */
+	MESSAGE_LISTING = 10, /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX bodies */
+	MESSAGE_SANDBOX = 11, /* in the memfd of a listing, and nowhere else */
 	/* between client and init, on the exec channel */
 	MESSAGE_EXEC = 32,    /* client → init; a descriptor for each stdio entry that is not "null" */
 	MESSAGE_STARTED = 33, /* init → client */
@@ -74,6 +81,17 @@ struct message_limits {
 	uint64_t files; /* RLIMIT_NOFILE */
 };
 
+enum idle_action { IDLE_END = 0, IDLE_PAUSE = 1 };
+
+/* How long it may live. 0: no bound. */
+struct message_life {
+	bool linger; /* it outlives the connection that made it */
+	uint64_t wall_ms, cpu_ms;
+	uint64_t idle_ms; /* without a process but init */
+	uint32_t idle_action; /* enum idle_action */
+	uint64_t cleanup_ms; /* how long it can be looked at when it has ended */
+};
+
 struct message_create {
 	struct text profile;
 	struct text hostname; /* empty: the profile's */
@@ -83,6 +101,10 @@ struct message_create {
 	struct message_tmpfs tmpfs[MESSAGE_TMPFS_MAX];
 	uint32_t tmpfs_count;
 	bool plan_only;
+	struct text name; /* empty: none */
+	struct text labels[MESSAGE_LABELS_MAX]; /* KEY=VALUE, each key once */
+	uint32_t labels_count;
+	struct message_life life;
 };
 
 struct message_created {
@@ -102,10 +124,78 @@ struct message_error {
 	struct text detail;
 };
 
-enum ended_reason { ENDED_CLOSED = 0, ENDED_INIT_DIED = 1, ENDED_OOM = 2, ENDED_HELPER = 3 };
+enum ended_reason {
+	ENDED_CLOSED = 0,
+	ENDED_INIT_DIED = 1,
+	ENDED_OOM = 2,
+	ENDED_HELPER = 3,
+	ENDED_DESTROYED = 4, /* somebody asked for it */
+	ENDED_WALL_TIME = 5,
+	ENDED_CPU_TIME = 6,
+	ENDED_IDLE = 7,
+};
 
 struct message_ended {
 	uint32_t reason; /* enum ended_reason */
+};
+
+enum manage_action {
+	MANAGE_LIST = 0,
+	MANAGE_INSPECT = 1,
+	MANAGE_ATTACH = 2,
+	MANAGE_DETACH = 3,
+	MANAGE_PAUSE = 4,
+	MANAGE_RESUME = 5,
+	MANAGE_KILL = 6,
+	MANAGE_DESTROY = 7,
+};
+
+struct message_manage {
+	uint32_t action; /* enum manage_action */
+	struct text sandbox; /* an id or a name; empty for a list */
+	bool all; /* of a list: everybody's, for an administrator */
+};
+
+struct message_done {
+	struct text id; /* of the sandbox */
+};
+
+/* DESTROYED is gone, and never on the wire. */
+enum sandbox_state {
+	SANDBOX_CREATING = 0,
+	SANDBOX_STARTING = 1,
+	SANDBOX_RUNNING = 2,
+	SANDBOX_PAUSED = 3,
+	SANDBOX_STOPPING = 4,
+	SANDBOX_STOPPED = 5,
+	SANDBOX_FAILED = 6,
+	SANDBOX_DESTROYED = 7,
+};
+
+struct message_state {
+	uint32_t state; /* enum sandbox_state */
+};
+
+struct message_listing {
+	uint32_t count; /* of sandboxes in the memfd */
+};
+
+struct message_sandbox {
+	struct text id, name, profile;
+	uint32_t state; /* enum sandbox_state */
+	uint32_t ended; /* enum ended_reason; of one that is stopping, stopped or failed */
+	uint32_t uid;
+	struct text principal; /* the name of the enrolled key that asked; empty: a key of the user's own */
+	uint32_t private_uid;
+	struct text label;
+	uint32_t landlock_abi;
+	struct message_limits limits;
+	struct message_life life; /* in force */
+	uint64_t linger_ms; /* how long it may rest with nobody attached; 0: no bound */
+	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
+	uint32_t attached; /* connections that hold it */
+	struct text labels[MESSAGE_LABELS_MAX];
+	uint32_t labels_count;
 };
 
 enum stdio_kind { STDIO_NULL = 0, STDIO_FD = 1 };
@@ -156,6 +246,11 @@ union message_body {
 	struct message_created created;
 	struct message_error error;
 	struct message_ended ended;
+	struct message_manage manage;
+	struct message_done done;
+	struct message_state state;
+	struct message_listing listing;
+	struct message_sandbox sandbox;
 	struct message_exec exec;
 	struct message_started started;
 	struct message_exited exited;

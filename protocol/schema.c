@@ -8,6 +8,7 @@
 #define SIZE_BYTES_MAX (UINT64_C(1) << 50)
 #define TIME_US_MAX    (UINT64_C(1) << 50)
 #define TIMEOUT_MS_MAX (UINT64_C(30) * 24 * 3600 * 1000)
+#define CLOCK_MS_MAX   (UINT64_C(1) << 50)
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
 #define LIMIT_BITS     (LIMIT_MEMORY | LIMIT_PIDS | LIMIT_CPU | LIMIT_CPU_TIME)
 
@@ -32,9 +33,9 @@
 #define NUMBERS(s, m, high)                                                                               \
 	{ITEMS(s, m), .kind = WIDTH(MEMBER(s, m[0])), .max = (high), .list = SCHEMA_FIXED,                \
 	 .items_max = ARRAY_SIZE(MEMBER(s, m))}
-#define TEXTS(s, m, which, low)                                                                           \
+#define TEXTS(s, m, which, low, high)                                                                     \
 	{ITEMS(s, m), .kind = ONLY(MEMBER(s, m[0]), struct text, SCHEMA_TEXT), .text = SCHEMA_TEXT_##which, \
-	 .max = MESSAGE_PACKET_MAX, COUNTED(s, m, low)}
+	 .max = (high), COUNTED(s, m, low)}
 #define MAPS(s, m, low, table) {ITEMS(s, m), .kind = SCHEMA_MAP, .nested = &(table), COUNTED(s, m, low)}
 
 #define TABLE(s, number, rows)                                                                            \
@@ -67,6 +68,16 @@ static const struct schema_field limits_fields[] = {
 };
 static const struct schema limits_table = TABLE(message_limits, 0, limits_fields);
 
+static const struct schema_field life_fields[] = {
+	BOOL(message_life, linger),
+	NUMBER(message_life, wall_ms, 0, TIMEOUT_MS_MAX),
+	NUMBER(message_life, cpu_ms, 0, TIMEOUT_MS_MAX),
+	NUMBER(message_life, idle_ms, 0, TIMEOUT_MS_MAX),
+	NUMBER(message_life, idle_action, 0, IDLE_PAUSE),
+	NUMBER(message_life, cleanup_ms, 0, TIMEOUT_MS_MAX),
+};
+static const struct schema life_table = TABLE(message_life, 0, life_fields);
+
 static const struct schema_field create_fields[] = {
 	TEXT(message_create, profile, NAME, 1, MESSAGE_NAME_MAX),
 	TEXT(message_create, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX),
@@ -74,6 +85,9 @@ static const struct schema_field create_fields[] = {
 	MAPS(message_create, shares, 0, share_table),
 	MAPS(message_create, tmpfs, 0, tmpfs_table),
 	BOOL(message_create, plan_only),
+	TEXT(message_create, name, NAME, 0, MESSAGE_NAME_MAX),
+	TEXTS(message_create, labels, ENVIRONMENT, 0, MESSAGE_KEY_VALUE_MAX),
+	MAP(message_create, life, life_table),
 };
 
 static const struct schema_field created_fields[] = {
@@ -94,12 +108,51 @@ static const struct schema_field error_fields[] = {
 };
 
 static const struct schema_field ended_fields[] = {
-	NUMBER(message_ended, reason, 0, ENDED_HELPER),
+	NUMBER(message_ended, reason, 0, ENDED_IDLE),
+};
+
+static const struct schema_field manage_fields[] = {
+	NUMBER(message_manage, action, 0, MANAGE_DESTROY),
+	TEXT(message_manage, sandbox, NAME, 0, MESSAGE_NAME_MAX),
+	BOOL(message_manage, all),
+};
+
+static const struct schema_field done_fields[] = {
+	TEXT(message_done, id, HEX, 16, 16),
+};
+
+static const struct schema_field state_fields[] = {
+	NUMBER(message_state, state, 0, SANDBOX_FAILED),
+};
+
+static const struct schema_field listing_fields[] = {
+	NUMBER(message_listing, count, 0, UINT32_MAX),
+};
+
+static const struct schema_field sandbox_fields[] = {
+	TEXT(message_sandbox, id, HEX, 16, 16),
+	TEXT(message_sandbox, name, NAME, 0, MESSAGE_NAME_MAX),
+	TEXT(message_sandbox, profile, NAME, 1, MESSAGE_NAME_MAX),
+	NUMBER(message_sandbox, state, 0, SANDBOX_FAILED),
+	NUMBER(message_sandbox, ended, 0, ENDED_IDLE),
+	NUMBER(message_sandbox, uid, 0, UINT32_MAX - 1),
+	TEXT(message_sandbox, principal, NAME, 0, MESSAGE_NAME_MAX),
+	NUMBER(message_sandbox, private_uid, 0, UINT32_MAX - 1),
+	TEXT(message_sandbox, label, ANY, 0, MESSAGE_LABEL_MAX),
+	NUMBER(message_sandbox, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX),
+	MAP(message_sandbox, limits, limits_table),
+	MAP(message_sandbox, life, life_table),
+	NUMBER(message_sandbox, linger_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_sandbox, created_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_sandbox, started_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_sandbox, ended_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_sandbox, attached, 0, UINT32_MAX),
+	TEXTS(message_sandbox, labels, ENVIRONMENT, 0, MESSAGE_KEY_VALUE_MAX),
 };
 
 static const struct schema_field exec_fields[] = {
-	TEXTS(message_exec, argv, ANY, 1),
-	TEXTS(message_exec, env, ENVIRONMENT, 0),
+	TEXTS(message_exec, argv, ANY, 1, MESSAGE_PACKET_MAX),
+	TEXTS(message_exec, env, ENVIRONMENT, 0, MESSAGE_PACKET_MAX),
 	TEXT(message_exec, cwd, ANY, 0, MESSAGE_PATH_MAX),
 	NUMBERS(message_exec, stdio, STDIO_FD),
 	NUMBER(message_exec, timeout_ms, 0, TIMEOUT_MS_MAX),
@@ -136,6 +189,11 @@ static const struct schema messages[] = {
 	{.name = "message_plan", .kind = MESSAGE_PLAN}, /* the text is in the descriptor; the body says nothing */
 	TABLE(message_error, MESSAGE_ERROR, error_fields),
 	TABLE(message_ended, MESSAGE_ENDED, ended_fields),
+	TABLE(message_manage, MESSAGE_MANAGE, manage_fields),
+	TABLE(message_done, MESSAGE_DONE, done_fields),
+	TABLE(message_state, MESSAGE_STATE, state_fields),
+	TABLE(message_listing, MESSAGE_LISTING, listing_fields),
+	TABLE(message_sandbox, MESSAGE_SANDBOX, sandbox_fields),
 	TABLE(message_exec, MESSAGE_EXEC, exec_fields),
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),

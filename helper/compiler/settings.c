@@ -166,6 +166,7 @@ static const struct settings_key grant_keys[] = {
 	{"max_cpus", SETTINGS_CPUS, G(ceilings.cpu_millis), 10, CPUS_MAX, .place = AT(CPUS)},
 	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(PIDS)},
 	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(FILES)},
+	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = G(linger_place)},
 	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
 	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},
 	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true},
@@ -213,6 +214,17 @@ static int parse_bool(const char *text, uint64_t *ret_number)
 	return 0;
 }
 
+/* In a list of numbers 0 is no bound; here it is "not at all", which is what is not written. */
+static int parse_linger(const char *text, uint64_t *ret_number)
+{
+	int r = 0;
+
+	*ret_number = POLICY_LINGER_UNLIMITED;
+	if (strcmp(text, "unlimited") != 0)
+		r = units_parse_duration(text, ret_number);
+	return r == 0 && *ret_number > BYTES_MAX && *ret_number != POLICY_LINGER_UNLIMITED ? -ERANGE : r;
+}
+
 /* How the kinds that are numbers are read and stored. */
 static const struct {
 	int (*parse)(const char *text, uint64_t *ret_number);
@@ -222,6 +234,7 @@ static const struct {
 	[SETTINGS_BOOL] = {parse_bool, "is not true or false", sizeof(bool)},
 	[SETTINGS_SIZE] = {units_parse_size, "is not a size such as 64M or 2G", 8},
 	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
+	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
 	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
 	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022", 4},

@@ -37,6 +37,7 @@ enum settings_kind {
 	SETTINGS_BOOL,    /* bool */
 	SETTINGS_SIZE,    /* uint64_t, bytes */
 	SETTINGS_CPUS,    /* uint64_t, thousandths */
+	SETTINGS_LINGER,  /* uint64_t, milliseconds, or POLICY_LINGER_UNLIMITED */
 	SETTINGS_NUMBER,  /* uint64_t */
 	SETTINGS_NUMBER4, /* uint32_t */
 	SETTINGS_OCTAL,   /* uint32_t, written as a mode */

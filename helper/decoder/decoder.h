@@ -40,7 +40,7 @@ enum decoder_stage {
 
 /* Monitor → decoder, followed by `length` bytes. */
 struct decoder_question {
-	uint32_t task; /* MESSAGE_CREATE */
+	uint32_t task; /* MESSAGE_CREATE or MESSAGE_MANAGE */
 	uint32_t length;
 };
 
@@ -63,7 +63,7 @@ struct decoder {
 
 /* One thing to decode. */
 struct decoder_task {
-	uint32_t kind; /* MESSAGE_CREATE */
+	uint32_t kind; /* MESSAGE_CREATE or MESSAGE_MANAGE */
 	const void *bytes;
 	size_t length;
 	int timeout_ms; /* from now on, for question and answer together, and for becoming ready if it is not yet */
@@ -85,7 +85,7 @@ _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, str
 
 /*
  * Has one task decoded; waits for readiness first if need be. 0: `ret_message` holds what the decoder says the bytes
- * mean: within the bounds of the tables, but not proven; message_compare() with the body proves a MESSAGE_CREATE.
+ * mean: within the bounds of the tables, but not proven; message_compare() with the body proves it.
  * Positive: the decoder refused the bytes, `error` says why. Negative: it died (-EPIPE), hung (-ETIMEDOUT) or lied (-EPROTO); `error` says
  * so with YETT_E_HELPER_UNAVAILABLE, and it is not asked again. -EMSGSIZE: more than DECODER_INPUT_MAX bytes.
  * Only the body for its kind and the used part of the arena of `ret_message` are written.

@@ -184,7 +184,7 @@ MAY_LEAVE static int decode(const struct decoder_question *question, struct yett
 {
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
 
-	if (question->task != MESSAGE_CREATE)
+	if (question->task != MESSAGE_CREATE && question->task != MESSAGE_MANAGE)
 		leave(DECODER_EXIT_CONFUSED);
 	return message_decode_with(&scratch, question->task, input, question->length, &message, error);
 }

@@ -12,6 +12,33 @@
 /* Packets taken before other events get their turn. */
 #define CHANNEL_BURST 16
 
+bool channels_add(struct channels *channels, int socket, const struct channel *like)
+{
+	size_t i = 0;
+
+	while (i < channels->end && channels->table[i].socket >= 0)
+		i++;
+	if (i == CHANNELS_MAX) {
+		fd_close(socket);
+		return false;
+	}
+	if (i == channels->end)
+		channels->end++;
+	channels->table[i] = (struct channel){
+		.socket = socket, .frame = like->frame, .message = like->message, .commands = like->commands};
+	return true;
+}
+
+void channels_remove(struct channels *channels, size_t i)
+{
+	struct channel *channel = &channels->table[i];
+
+	commands_forget(channel->commands, channel);
+	channel->socket = fd_close(channel->socket);
+	while (channels->end > 0 && channels->table[channels->end - 1].socket < 0)
+		channels->end--;
+}
+
 short channel_events(const struct channel *channel)
 {
 	short events = channel->error.code == YETT_OK ? POLLIN : 0;
@@ -58,7 +85,8 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 	if (r == 0)
 		r = terminal_check(exec, &channel->error);
 	if (r == 0)
-		r = commands_start(channel->commands, channel->message, sequence, stdio, &channel->error);
+		r = commands_start(channel->commands, channel->message, (struct command_origin){channel, sequence}, stdio,
+				   &channel->error);
 	return r;
 }
 
@@ -68,7 +96,8 @@ static int channel_signal(struct channel *channel)
 
 	if (channel->frame->fd_count != 0)
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a signal takes no descriptors");
-	return commands_signal(channel->commands, signal->command, (int)signal->signal, &channel->error);
+	return commands_signal(channel->commands, (struct command_origin){channel, signal->command}, (int)signal->signal,
+			       &channel->error);
 }
 
 /* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's, if it has one. */
@@ -139,15 +168,15 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 			channel->error.code = YETT_OK;
 		return r;
 	}
-	*ret_done = !commands_next(channel->commands, &index, channel->message, &error);
+	*ret_done = !commands_next(channel->commands, channel, &index, channel->message, &error);
 	if (*ret_done)
 		return 0;
 	command = &channel->commands->table[index];
 	fd = command->terminal; /* only while STARTED is due */
 	if (error.code != YETT_OK)
-		r = frame_send_error(channel->socket, &error, command->sequence, MSG_DONTWAIT);
+		r = frame_send_error(channel->socket, &error, command->origin.sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, command->sequence, &fd, fd >= 0, MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, command->origin.sequence, &fd, fd >= 0, MSG_DONTWAIT);
 	if (r == 0)
 		commands_sent(channel->commands, index);
 	return r;

@@ -9,8 +9,10 @@
 #include "helper/init/commands.h"
 #include "protocol/frame.h"
 
+#define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
+
 struct channel {
-	int socket;
+	int socket; /* -1: none */
 	uint64_t sequence; /* of the last packet accepted or refused; the next must be greater */
 	bool blocked;	   /* the socket takes nothing more for now */
 	uint64_t error_sequence;
@@ -19,6 +21,18 @@ struct channel {
 	struct message *message;
 	struct commands *commands;
 };
+
+/* Every channel there is. */
+struct channels {
+	size_t end; /* no channel at or after this index */
+	struct channel table[CHANNELS_MAX];
+};
+
+/* Takes one more socket, in any case; `like` says what it works with. False when there are as many as can be. */
+bool channels_add(struct channels *channels, int socket, const struct channel *like);
+
+/* Closes one. What was started there goes on, and nobody is told of it. */
+void channels_remove(struct channels *channels, size_t i);
 
 /* What to poll the socket for. */
 short channel_events(const struct channel *channel);

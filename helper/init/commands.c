@@ -79,8 +79,8 @@ static int commands_refuse_start(int r, struct yett_error *error)
 	return (int)error->code;
 }
 
-int commands_start(struct commands *commands, const struct message *message, uint64_t sequence, const int stdio[3],
-		   struct yett_error *error)
+int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
+		   const int stdio[3], struct yett_error *error)
 {
 	struct command *command = commands_free_slot(commands);
 	struct launch launch = {.config = commands->config,
@@ -94,7 +94,7 @@ int commands_start(struct commands *commands, const struct message *message, uin
 	if (!command)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				 "%d commands are running or not reported yet", COMMANDS_MAX);
-	*command = (struct command){.sequence = sequence,
+	*command = (struct command){.origin = origin,
 				    .pipe = -1,
 				    .terminal = -1,
 				    .has_terminal = message->body.exec.terminal,
@@ -118,12 +118,12 @@ int commands_start(struct commands *commands, const struct message *message, uin
 	return 0;
 }
 
-int commands_signal(struct commands *commands, uint64_t sequence, int signal, struct yett_error *error)
+int commands_signal(struct commands *commands, struct command_origin origin, int signal, struct yett_error *error)
 {
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (command->sequence != sequence ||
+		if (command->origin.channel != origin.channel || command->origin.sequence != origin.sequence ||
 		    (command->state != COMMAND_STARTING && command->state != COMMAND_RUNNING))
 			continue;
 		/* A child without its session yet holds the signal back until it executes the program. */
@@ -133,6 +133,28 @@ int commands_signal(struct commands *commands, uint64_t sequence, int signal, st
 		return 0;
 	}
 	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "no command with that number is running");
+}
+
+void commands_kill_all(struct commands *commands)
+{
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].state == COMMAND_STARTING || commands->table[i].state == COMMAND_RUNNING)
+			commands_kill(commands, &commands->table[i]);
+}
+
+void commands_forget(struct commands *commands, const void *channel)
+{
+	for (size_t i = commands->end; i-- > 0;) {
+		struct command *command = &commands->table[i];
+
+		if (command->state == COMMAND_FREE || command->origin.channel != channel)
+			continue;
+		command->origin.channel = NULL;
+		command->started_due = command->result_due = false;
+		command->terminal = fd_close(command->terminal);
+		if (command->state == COMMAND_ENDED)
+			commands_release(commands, command);
+	}
 }
 
 size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t max)
@@ -151,7 +173,9 @@ static void commands_read_pipe(struct command *command)
 	if (launch_read(command->pipe, &command->failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
 	command->pipe = fd_close(command->pipe);
-	command->started_due = command->failure.error == 0;
+	command->started_due = command->failure.error == 0 && command->origin.channel;
+	if (!command->started_due)
+		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
 }
 
@@ -228,9 +252,9 @@ static void commands_ended(struct commands *commands, struct command *command, i
 		commands_read_pipe(command);
 	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
 		command->pipe = fd_close(command->pipe);
-		command->started_due = !command->has_terminal || command->terminal >= 0;
-		if (!command->started_due)
+		if (command->has_terminal && command->terminal < 0)
 			command->failure = launch_without_terminal();
+		command->started_due = command->failure.error == 0 && command->origin.channel;
 	}
 	exited->signaled = WIFSIGNALED(status);
 	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -318,13 +342,14 @@ static bool commands_result_ready(const struct command *command)
 						    commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US));
 }
 
-bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,
+bool commands_next(const struct commands *commands, const void *channel, size_t *ret_index, struct message *message,
 		   struct yett_error *error)
 {
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (command->state == COMMAND_FREE || (!command->started_due && !commands_result_ready(command)))
+		if (command->state == COMMAND_FREE || command->origin.channel != channel ||
+		    (!command->started_due && !commands_result_ready(command)))
 			continue;
 		*ret_index = i;
 		error->code = YETT_OK;

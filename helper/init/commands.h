@@ -23,11 +23,17 @@ enum command_state {
 	COMMAND_ENDED,	  /* ended, and nothing of it is left */
 };
 
+/* Which request asked for it, and on which channel, where it is told of; NULL: nobody is told any more. */
+struct command_origin {
+	const void *channel;
+	uint64_t sequence;
+};
+
 struct command {
 	enum command_state state;
 	bool started_due; /* STARTED was not sent yet */
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
-	uint64_t sequence;
+	struct command_origin origin;
 	pid_t pid;
 	int pipe;	     /* while starting; owned */
 	bool has_terminal;
@@ -54,11 +60,18 @@ int64_t commands_now_us(void);
  * Starts what an EXEC asks for. stdio as in struct launch, borrowed. 0 (STARTED or ERROR follows in time);
  * YETT_E_RESOURCE_LIMIT when there are COMMANDS_MAX or the kernel refuses another process; YETT_E_COMMAND_FAILED.
  */
-_must_check_ int commands_start(struct commands *commands, const struct message *message, uint64_t sequence,
+_must_check_ int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
 				const int stdio[3], struct yett_error *error);
 
 /* To the process group of a command that has not ended. 0, YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST. */
-_must_check_ int commands_signal(struct commands *commands, uint64_t sequence, int signal, struct yett_error *error);
+_must_check_ int commands_signal(struct commands *commands, struct command_origin origin, int signal,
+				 struct yett_error *error);
+
+/* Kills every command. */
+void commands_kill_all(struct commands *commands);
+
+/* Those of this channel go on, and nobody is told of them. */
+void commands_forget(struct commands *commands, const void *channel);
 
 /* Adds the pipes of starting commands to fds[0 … max); returns how many. */
 size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t max);
@@ -70,9 +83,9 @@ void commands_advance(struct commands *commands);
 int64_t commands_expire(struct commands *commands);
 
 /*
- * The next message for the client, into `message` (a result), or into `error`, which then has a code. False when none
+ * The next message for the client of this channel, into `message` (a result), or into `error`, which then has a code. False when none
  * is due. It stays due until commands_sent(). With STARTED goes the command's `terminal`, if it has one.
  */
-bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,
+bool commands_next(const struct commands *commands, const void *channel, size_t *ret_index, struct message *message,
 		   struct yett_error *error);
 void commands_sent(struct commands *commands, size_t index);

@@ -14,13 +14,19 @@
 /* Descriptors init starts with; 0, 1 and 2 are the sandbox's /dev/null. Nothing else is open. */
 enum init_fd {
 	INIT_FD_CONTROL = 3,       /* SOCK_SEQPACKET to the supervisor; end of file there ends init */
-	INIT_FD_CHANNEL = 4,       /* SOCK_SEQPACKET to the client: the exec channel; end of file there ends init */
+	INIT_FD_CHANNEL = 4,       /* SOCK_SEQPACKET to the client: the first exec channel */
 	INIT_FD_CGROUP = 5,        /* O_DIRECTORY of SANDBOX in the v2 tree; init's id may make leaves in it */
 	INIT_FD_MEMORY_EVENTS = 6, /* a "key value" file with oom_kill: memory.events (v2), memory.oom_control (v1) */
 	INIT_FD_MEMORY_PEAK = 7,   /* one number in bytes: memory.peak (v2, Linux 5.19), memory.max_usage_in_bytes (v1) */
 	INIT_FD_PIDS_EVENTS = 8,   /* "max N": pids.events */
 	INIT_FD_CPU_STAT = 9,      /* cpu.stat with nr_throttled */
 	INIT_FD_END = 10,
+};
+
+/* supervisor → init, one byte a packet, once init serves. */
+enum init_word {
+	INIT_WORD_CHANNEL = 'c', /* with one descriptor: a further exec channel */
+	INIT_WORD_KILL = 'k',    /* every command */
 };
 
 #define INIT_GROUPS_MAX 256
@@ -52,6 +58,7 @@ struct init_config {
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	uint32_t umask;
 	int32_t nice;
+	bool linger; /* the end of the first channel does not end init */
 	struct init_limits limits;
 	/*
 	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct sock_filter), then NUL-terminated

@@ -2,8 +2,9 @@
  * yett-init: PID 1 of a sandbox. Runs what the client asks for through the exec channel, and reaps.
  *
  * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
- * descriptors: the supervisor's socket and the client's channel (end of file on either ends the sandbox), child exits,
- * and the pipes of children that have not executed their program yet. Nothing in the loop waits for anything else.
+ * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
+ * one does, unless the sandbox lingers), child exits, and the pipes of children that have not executed their program yet.
+ * Nothing in the loop waits for anything else.
  *
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
  * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
@@ -22,7 +23,7 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-enum main_poll { MAIN_CONTROL, MAIN_CHANNEL, MAIN_CHILDREN, MAIN_PIPES };
+enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS, MAIN_PIPES = MAIN_CHANNELS + CHANNELS_MAX };
 
 /* Mapped, not allocated: most of it is never touched, and what was touched can be given back. */
 struct init {
@@ -30,7 +31,8 @@ struct init {
 	struct launch_scratch launch;
 	struct commands commands;
 	struct pollfd polled[MAIN_PIPES + COMMANDS_MAX];
-	struct channel channel;
+	struct channels channels;
+	struct channel like; /* what every channel works with */
 	/* whole pages, between two marks: contents do not outlive a turn of the loop */
 	struct frame frame __attribute__((aligned(4096)));
 	struct message message;
@@ -82,43 +84,94 @@ static bool main_wait(struct init *init, int children, int64_t until_us)
 	int n;
 
 	init->polled[MAIN_CONTROL] = (struct pollfd){.fd = INIT_FD_CONTROL, .events = POLLIN};
-	init->polled[MAIN_CHANNEL] = (struct pollfd){.fd = INIT_FD_CHANNEL, .events = channel_events(&init->channel)};
+	for (size_t i = 0; i < CHANNELS_MAX; i++) {
+		const struct channel *channel = &init->channels.table[i];
+		bool is_open = i < init->channels.end && channel->socket >= 0;
+
+		init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = -1};
+		if (is_open)
+			init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
+	}
 	init->polled[MAIN_CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
 	n = ppoll(init->polled, MAIN_PIPES + pipes, until_us ? &timeout : NULL, NULL);
 	return n > 0;
 }
 
-/* Anything the supervisor might send is skipped; only the end of its socket means something. */
-static bool main_control_ended(void)
+/* The supervisor's word, or its end. What it does not say is skipped. */
+static bool main_control_ended(struct init *init)
 {
-	uint8_t ignored[64];
-	ssize_t n = recv(INIT_FD_CONTROL, ignored, sizeof ignored, MSG_DONTWAIT);
+	struct frame *frame = &init->frame;
+	int r;
 
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+	frame->fd_count = 0;
+	r = frame_receive(INIT_FD_CONTROL, frame, MSG_DONTWAIT);
+	if (r <= 0)
+		return r != -EAGAIN && r != -EINTR && r != -EMSGSIZE;
+	if (frame->length == 1 && frame->bytes[0] == INIT_WORD_CHANNEL && frame->fd_count == 1)
+		(void)channels_add(&init->channels, steal_fd(&frame->fds[0]), &init->like);
+	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KILL)
+		commands_kill_all(&init->commands);
+	frame_close_fds(frame);
+	return false;
+}
+
+/* A channel is of no more use. Whether the sandbox ends with it. */
+static bool main_lose(struct init *init, size_t i)
+{
+	bool is_first = init->channels.table[i].socket == INIT_FD_CHANNEL;
+
+	channels_remove(&init->channels, i);
+	return is_first && !init->config.linger;
 }
 
 /* One turn, after main_wait(). False when the sandbox is to end. */
 static bool main_turn(struct init *init, int children)
 {
 	struct signalfd_siginfo info;
+	size_t end = init->channels.end;
 
-	if (init->polled[MAIN_CONTROL].revents && main_control_ended())
-		return false;
-	if (init->polled[MAIN_CHANNEL].revents & (POLLHUP | POLLERR | POLLNVAL))
-		return false;
 	if (init->polled[MAIN_CHILDREN].revents && read(children, &info, sizeof info) < 0 && errno != EAGAIN)
 		return false;
+	if (!init->config.linger && init->channels.table[0].socket == INIT_FD_CHANNEL &&
+	    (init->polled[MAIN_CHANNELS].revents & (POLLHUP | POLLERR | POLLNVAL)))
+		return false;
 	commands_advance(&init->commands);
-	return !(init->polled[MAIN_CHANNEL].revents & POLLIN) || channel_receive(&init->channel) == 0;
+	for (size_t i = 0; i < end; i++) {
+		/* Of a channel that was closed, too: what was asked before is done, and its end is read after that. */
+		short happened = init->polled[MAIN_CHANNELS + i].revents;
+		bool is_lost = (happened & POLLIN) ? channel_receive(&init->channels.table[i]) != 0 : (happened & ~POLLOUT) != 0;
+
+		if (is_lost && main_lose(init, i))
+			return false;
+	}
+	/* Last: a channel that it adds was not polled yet. */
+	return !init->polled[MAIN_CONTROL].revents || !main_control_ended(init);
+}
+
+/* False when the sandbox is to end. */
+static bool main_send(struct init *init)
+{
+	for (size_t i = 0; i < init->channels.end; i++)
+		if (init->channels.table[i].socket >= 0 && channel_send(&init->channels.table[i]) != 0 && main_lose(init, i))
+			return false;
+	return true;
+}
+
+static bool main_has_errors(const struct init *init)
+{
+	for (size_t i = 0; i < init->channels.end; i++)
+		if (init->channels.table[i].socket >= 0 && init->channels.table[i].error.code != YETT_OK)
+			return true;
+	return false;
 }
 
 static void main_serve(struct init *init, int children)
 {
 	bool resting = false; /* nothing to do, and working memory given back */
 
-	while (channel_send(&init->channel) == 0) {
+	while (main_send(init)) {
 		int64_t next = commands_expire(&init->commands);
-		bool idle = init->commands.end == 0 && init->channel.error.code == YETT_OK;
+		bool idle = init->commands.end == 0 && !main_has_errors(init);
 
 		if (idle && !resting)
 			next = commands_now_us() + MAIN_IDLE_US;
@@ -163,10 +216,8 @@ int main(void)
 	}
 	init->commands.config = &init->config;
 	init->commands.scratch = &init->launch;
-	init->channel = (struct channel){.socket = INIT_FD_CHANNEL,
-					 .frame = &init->frame,
-					 .message = &init->message,
-					 .commands = &init->commands};
+	init->like = (struct channel){.frame = &init->frame, .message = &init->message, .commands = &init->commands};
+	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
 	main_report(0, "", init->config.landlock_abi);
 	main_warm(init);
 	main_serve(init, children);

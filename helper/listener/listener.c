@@ -120,7 +120,8 @@ static void drop_spares(struct user *user)
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
-	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = control};
+	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE,
+				  .lasting = PLACE_HERE, .listener = control};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
 	int r;

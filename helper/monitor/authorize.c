@@ -199,6 +199,34 @@ static int choose_limits(const struct message_create *create, struct decision *d
 	return r;
 }
 
+/* What was asked is what it gets, but that one which lingers may do so only as long as the grant says. */
+static int choose_life(const struct message_life *asked, struct decision *decision, struct yett_error *error)
+{
+	const struct policy_grant *grant = decision->grant;
+	char text[2][UNITS_TEXT_SIZE];
+
+	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
+					    .cpu_ms = asked->cpu_ms,
+					    .idle_ms = asked->idle_ms,
+					    .cleanup_ms = asked->cleanup_ms,
+					    .linger = asked->linger,
+					    .idle_pauses = asked->idle_action == IDLE_PAUSE};
+	if (!asked->linger)
+		return 0;
+	if (grant->linger_max_ms == 0)
+		return refuse_rule(decision, "lingering", "", error);
+	if (grant->linger_max_ms == POLICY_LINGER_UNLIMITED)
+		return 0;
+	decision->life.linger_ms = grant->linger_max_ms;
+	if (asked->idle_ms <= grant->linger_max_ms)
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "an idle timeout of %s is more than the %s allowed",
+			units_format_duration(asked->idle_ms, text[0]), units_format_duration(grant->linger_max_ms, text[1]));
+	error_detail(error, "asked %s, allowed %s by linger_max of grant '%s' (%s:%u)", text[0], text[1], grant->name,
+		     grant->linger_place.file, grant->linger_place.line);
+	return YETT_E_PERMISSION_DENIED;
+}
+
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
 static int check_confined(const struct policy *policy, const struct peer *peer, const struct policy_grant *grant,
 			  struct yett_error *error)
@@ -243,6 +271,28 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 	if (r == 0)
 		r = choose_limits(create, &decision, error);
 	if (r == 0)
+		r = choose_life(&create->life, &decision, error);
+	if (r == 0)
 		*ret_decision = decision;
 	return r;
+}
+
+int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error)
+{
+	const struct policy_grant *found = NULL;
+
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		const struct policy_grant *grant = &policy->grants[i];
+
+		if (fits_peer(grant, verified->peer) && fits_key(grant, verified) && (!found || grant->confined_clients))
+			found = grant;
+	}
+	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(policy, verified, "", error);
+}
+
+bool authorize_manage(const struct verified *verified, uid_t uid, const char *principal)
+{
+	const char *own = verified->key_source == KEY_OF_USER ? "" : verified->principal;
+
+	return verified->peer->uid == 0 || (verified->peer->uid == uid && strcmp(own, principal) == 0);
 }

@@ -28,7 +28,7 @@ enum key_source { KEY_ENROLLED, KEY_OF_USER };
 /* A request whose signature holds. Only monitor/verify.c makes one. */
 struct verified {
 	const struct peer *peer;
-	const struct message *request; /* kind MESSAGE_CREATE; its texts were checked by re-encoding */
+	const struct message *request; /* kind MESSAGE_CREATE or MESSAGE_MANAGE; its texts were checked by re-encoding */
 	enum key_source key_source;
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
 	size_t fd_count;
@@ -40,6 +40,7 @@ struct decision {
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
 	struct plan_limits limits;
+	struct plan_life life;
 };
 
 /*
@@ -49,6 +50,15 @@ struct decision {
  */
 _must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
 			   struct yett_error *error);
+
+/*
+ * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says confined_clients where it
+ * is confined. 0, PERMISSION_DENIED, BAD_SIGNATURE, SECURITY_VIOLATION.
+ */
+_must_check_ int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error);
+
+/* Whether it may manage a sandbox that `principal` of `uid` asked for. */
+bool authorize_manage(const struct verified *verified, uid_t uid, const char *principal);
 
 /* Whether any grant lets this peer use keys of its own (then the monitor reads ~/.config/yett/authorized_keys). */
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

@@ -2,6 +2,7 @@
 #include "helper/monitor/monitor.h"
 #include "base/clock.h"
 #include "helper/log.h"
+#include "helper/monitor/manage.h"
 #include "helper/monitor/peer.h"
 #include "helper/monitor/planning.h"
 #include "helper/monitor/verify.h"
@@ -27,11 +28,14 @@
 #define WISH_DEADLINE_MS 500
 #define REFUSALS_LOGGED_MAX 20         /* of one connection; a client that is refused in a loop fills no log */
 
-/* One sandbox of this connection. */
+/* One sandbox of this connection, made or attached to; or one that something else is asked about. */
 struct sandbox {
 	struct supervisor supervisor;
-	uint64_t sequence; /* of the create */
+	uint64_t sequence; /* of the request */
+	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked */
 	bool is_created;
+	bool lasts;  /* its supervisor may outlive us */
+	int channel; /* of an attach: the client's end */
 	char id[PLAN_ID_SIZE];
 	char profile[MESSAGE_NAME_MAX + 1];
 	struct message_limits limits;
@@ -168,6 +172,11 @@ static int wish(const struct connection *c, struct supervisor *ret_supervisor)
 	return 0;
 }
 
+static bool is_lasting(const struct plan *plan)
+{
+	return plan->life.linger || plan->life.cleanup_ms;
+}
+
 static int start_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
 {
 	struct idmap_subject subject = {.uid = c->peer.uid,
@@ -176,7 +185,8 @@ static int start_supervisor(const struct connection *c, struct supervisor *ret_s
 					.groups_count = c->peer.groups_count,
 					.identity = (enum plan_identity)c->plan->identity};
 
-	return supervisor_start(c->monitor->host, &PLACE_HERE, &subject, -1, ret_supervisor);
+	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, &subject, -1,
+				ret_supervisor);
 }
 
 static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
@@ -195,9 +205,9 @@ static int give_order(const struct connection *c, const int *fds, const struct s
 	return privilege_lower() < 0 ? -EPERM : r;
 }
 
-static int add_sandbox(struct connection *c, const struct decision *decision, uint64_t sequence, const struct supervisor *supervisor)
+static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 {
-	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes), *sandbox;
+	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
 	struct pollfd *wait = reallocarray(c->poll, c->sandboxes_count + 2, sizeof *wait);
 
 	if (sandboxes)
@@ -206,16 +216,22 @@ static int add_sandbox(struct connection *c, const struct decision *decision, ui
 		c->poll = wait;
 	if (!sandboxes || !wait)
 		return -ENOMEM;
-	sandbox = &c->sandboxes[c->sandboxes_count++];
-	*sandbox = (struct sandbox){.supervisor = *supervisor,
-				    .sequence = sequence,
-				    .limits = {.memory_bytes = decision->limits.memory_bytes,
-					       .cpu_millis = decision->limits.cpu_millis,
-					       .pids = decision->limits.pids,
-					       .files = decision->limits.files}};
-	memcpy(sandbox->id, c->plan->id, sizeof sandbox->id);
-	(void)snprintf(sandbox->profile, sizeof sandbox->profile, "%s", decision->profile->name);
+	c->sandboxes[c->sandboxes_count++] = *sandbox;
 	return 0;
+}
+
+static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile, const struct plan_limits *limits)
+{
+	struct sandbox sandbox = {.sequence = sequence,
+				  .channel = -1,
+				  .limits = {.memory_bytes = limits->memory_bytes,
+					     .cpu_millis = limits->cpu_millis,
+					     .pids = limits->pids,
+					     .files = limits->files}};
+
+	(void)snprintf(sandbox.id, sizeof sandbox.id, "%s", id);
+	(void)snprintf(sandbox.profile, sizeof sandbox.profile, "%s", profile);
+	return sandbox;
 }
 
 /* A listener has built all templates; a helper for one connection builds what it needs, when it needs it. */
@@ -232,20 +248,27 @@ static int ready_profile(const struct connection *c, struct yett_error *error)
 	return r == 0 ? lowered : r;
 }
 
+static int check_host(const struct connection *c, struct yett_error *error)
+{
+	if (c->monitor->host && c->sandboxes_count < SANDBOXES_MAX)
+		return 0;
+	if (c->monitor->host)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "sandboxes are built by root, and the helper runs as this user");
+	error_detail(error, "start the service as root (README, Installation), or run the command as root");
+	return YETT_E_UNSUPPORTED;
+}
+
 /* Hands the plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. */
 static int begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds, struct yett_error *error)
 {
+	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &decision->limits);
 	struct supervisor supervisor;
-	int r;
+	int r = check_host(c, error);
 
-	if (!c->monitor->host) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "sandboxes are built by root, and the helper runs as this user");
-		error_detail(error, "start the service as root (README, Installation), or run the command as root");
-		return YETT_E_UNSUPPORTED;
-	}
-	if (c->sandboxes_count == SANDBOXES_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
-	r = ready_profile(c, error);
+	sandbox.lasts = is_lasting(c->plan);
+	if (r == 0)
+		r = ready_profile(c, error);
 	if (r == 0)
 		r = find_supervisor(c, &supervisor);
 	if (r == -ESTALE)
@@ -261,8 +284,9 @@ static int begin(struct connection *c, const struct decision *decision, uint64_t
 			return error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r));
 		r = give_order(c, fds, &supervisor);
 	}
+	sandbox.supervisor = supervisor;
 	if (r == 0)
-		r = add_sandbox(c, decision, sequence, &supervisor);
+		r = add_sandbox(c, &sandbox);
 	if (r < 0) {
 		fd_close(supervisor.socket);
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the supervisor did not take the plan: %s", strerror(-r));
@@ -276,6 +300,90 @@ static void make_id(char id[static PLAN_ID_SIZE])
 
 	randombytes_buf(bytes, sizeof bytes);
 	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
+}
+
+static void remove_sandbox(struct connection *c, size_t i)
+{
+	fd_close(c->sandboxes[i].supervisor.socket);
+	fd_close(c->sandboxes[i].channel);
+	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
+}
+
+static void report_done(struct connection *c, uint64_t sequence, const char *id)
+{
+	c->message->kind = MESSAGE_DONE;
+	c->message->arena_used = 0;
+	if (message_add_text(c->message, id, &c->message->body.done.id) == 0)
+		answer(c, sequence, -1);
+}
+
+/* This connection's holds on it, as if the connection ended. */
+static int detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error)
+{
+	size_t before = c->sandboxes_count;
+
+	for (size_t i = c->sandboxes_count; i > 0; i--)
+		if (c->sandboxes[i - 1].is_created && strcmp(c->sandboxes[i - 1].id, id) == 0)
+			remove_sandbox(c, i - 1);
+	if (c->sandboxes_count == before)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "this connection does not hold the sandbox");
+	report_done(c, sequence, id);
+	return 0;
+}
+
+/* Asks the supervisor; its answer comes through the loop. */
+static int ask_supervisor(struct connection *c, const struct record *record, enum manage_action action, uint64_t sequence,
+			  struct yett_error *error)
+{
+	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, &record->limits);
+	int channel[2] = {-1, -1}, r = 0;
+
+	sandbox.action = action;
+	sandbox.lasts = true;
+	if (action == MANAGE_ATTACH && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+		return -errno;
+	sandbox.channel = channel[0];
+	sandbox.supervisor.socket = manage_ask(c->monitor->host, record, action, channel[1]);
+	fd_close(channel[1]);
+	r = sandbox.supervisor.socket < 0 ? sandbox.supervisor.socket : add_sandbox(c, &sandbox);
+	if (r == 0)
+		return 0;
+	fd_close(sandbox.supervisor.socket);
+	fd_close(sandbox.channel);
+	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
+		return error_set(error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+}
+
+/* The whole way of a request about sandboxes that are there. */
+static int handle_manage(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+{
+	enum manage_action action = (enum manage_action)verified->request->body.manage.action;
+	_cleanup_fd_ int memfd = -1;
+	struct record record;
+	uint32_t count;
+	int r = authorize_manager(c->monitor->policy, verified, error);
+
+	if (r == 0)
+		r = check_host(c, error);
+	if (r != 0)
+		return r;
+	if (action == MANAGE_LIST || action == MANAGE_INSPECT) {
+		r = manage_list(c->monitor->host, verified, &memfd, &count, error);
+		if (r != 0)
+			return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r)) : r;
+		c->message->kind = MESSAGE_LISTING;
+		c->message->arena_used = 0;
+		c->message->body.listing = (struct message_listing){count};
+		answer(c, sequence, memfd);
+		return 0;
+	}
+	r = manage_find(c->monitor->host, verified, &record, error);
+	if (r != 0)
+		return r;
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s asks for action %d", (uint32_t)c->peer.uid, c->peer.pid, record.id,
+		 (int)action);
+	return action == MANAGE_DETACH ? detach(c, sequence, record.id, error) : ask_supervisor(c, &record, action, sequence, error);
 }
 
 /* The whole way of a request. */
@@ -293,6 +401,12 @@ static void handle_request(struct connection *c)
 	r = verify_request(&c->verify, frame->bytes, frame->length, frame->fd_count, c->message, &sequence, &verified, &error);
 	if (r == 0) {
 		c->is_known = true;
+		if (c->message->kind == MESSAGE_MANAGE) {
+			r = handle_manage(c, &verified, sequence, &error);
+			if (r != 0)
+				refuse(c, sequence, &error);
+			return;
+		}
 		r = authorize(c->monitor->policy, &verified, &decision, &error);
 	}
 	if (r == 0) {
@@ -330,12 +444,6 @@ static bool reap(const struct supervisor *supervisor)
 	return supervisor->pid > 0 && waitpid(supervisor->pid, &status, 0) > 0 && WIFSIGNALED(status);
 }
 
-static void remove_sandbox(struct connection *c, size_t i)
-{
-	fd_close(c->sandboxes[i].supervisor.socket);
-	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
-}
-
 static void report_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created, int channel)
 {
 	struct message_created *body = &c->message->body.created;
@@ -361,11 +469,24 @@ static void report_ended(struct connection *c, const struct sandbox *sandbox, ui
 	answer(c, sandbox->sequence, -1);
 }
 
-/* The supervisor was killed: what it left is swept, and its client told. */
+static void report_state(struct connection *c, const struct sandbox *sandbox, uint32_t state)
+{
+	c->message->kind = MESSAGE_STATE;
+	c->message->arena_used = 0;
+	c->message->body.state = (struct message_state){state};
+	answer(c, sandbox->sequence, -1);
+}
+
+/* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the sandbox's. */
 static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 {
 	struct yett_error error = {0};
 
+	if (sandbox->action && !sandbox->is_created) {
+		error_set(&error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
+		refuse(c, sandbox->sequence, &error);
+		return;
+	}
 	(void)reap(&sandbox->supervisor);
 	supervisor_start_sweep(c->monitor->host);
 	if (sandbox->is_created) {
@@ -376,34 +497,61 @@ static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 	refuse(c, sandbox->sequence, &error);
 }
 
+/* Whether there is more to come. */
+static bool handle_notice(struct connection *c, const struct sandbox *sandbox, const struct supervisor_notice *notice)
+{
+	if (notice->kind == NOTICE_STATE) {
+		report_state(c, sandbox, notice->value);
+		return true;
+	}
+	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {
+		report_done(c, sandbox->sequence, sandbox->id);
+		return false;
+	}
+	report_ended(c, sandbox, notice->value);
+	if (!sandbox->lasts)
+		(void)reap(&sandbox->supervisor);
+	return false;
+}
+
+/* The answer to a create or an attach, or the refusal of anything. Whether there is more to come. */
+static bool handle_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created)
+{
+	int channel = sandbox->channel >= 0 ? sandbox->channel : c->frame->fd_count == 1 ? c->frame->fds[0] : -1;
+
+	if (created->code == 0 && channel >= 0) {
+		report_created(c, sandbox, created, channel);
+		sandbox->channel = fd_close(sandbox->channel);
+		return true;
+	}
+	refuse(c, sandbox->sequence, &created->error);
+	if (!sandbox->action)
+		(void)reap(&sandbox->supervisor);
+	return false;
+}
+
 static void handle_supervisor(struct connection *c, size_t i)
 {
-	struct sandbox sandbox = c->sandboxes[i];
+	struct sandbox *sandbox = &c->sandboxes[i];
 	struct supervisor_created created;
-	int r = frame_receive(sandbox.supervisor.socket, c->frame, MSG_DONTWAIT);
+	struct supervisor_notice notice;
+	int r = frame_receive(sandbox->supervisor.socket, c->frame, MSG_DONTWAIT);
+	bool goes_on = false;
 
 	if (r == -EAGAIN)
 		return;
-	if (r > 0 && !sandbox.is_created && c->frame->length == sizeof created) {
+	if (r > 0 && !sandbox->is_created && c->frame->length == sizeof created) {
 		memcpy(&created, c->frame->bytes, sizeof created);
-		if (created.code == 0 && c->frame->fd_count == 1) {
-			report_created(c, &c->sandboxes[i], &created, c->frame->fds[0]);
-			frame_close_fds(c->frame);
-			return;
-		}
-		refuse(c, sandbox.sequence, &created.error);
-		(void)reap(&sandbox.supervisor);
-	} else if (r > 0 && c->frame->length == sizeof(struct supervisor_ended)) {
-		struct supervisor_ended ended;
-
-		memcpy(&ended, c->frame->bytes, sizeof ended);
-		report_ended(c, &sandbox, ended.reason);
-		(void)reap(&sandbox.supervisor);
+		goes_on = handle_created(c, sandbox, &created);
+	} else if (r > 0 && c->frame->length == sizeof notice) {
+		memcpy(&notice, c->frame->bytes, sizeof notice);
+		goes_on = handle_notice(c, sandbox, &notice);
 	} else {
-		handle_lost(c, &sandbox);
+		handle_lost(c, sandbox);
 	}
 	frame_close_fds(c->frame);
-	remove_sandbox(c, i);
+	if (!goes_on)
+		remove_sandbox(c, i);
 }
 
 static void handle_client(struct connection *c)
@@ -522,7 +670,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	for (size_t i = 0; i < c.sandboxes_count; i++)
 		c.sandboxes[i].supervisor.socket = fd_close(c.sandboxes[i].supervisor.socket);
 	for (size_t i = 0; i < c.sandboxes_count; i++)
-		killed = reap(&c.sandboxes[i].supervisor) || killed;
+		killed = (!c.sandboxes[i].lasts && reap(&c.sandboxes[i].supervisor)) || killed;
 	if (killed)
 		supervisor_start_sweep(monitor->host);
 	free(c.sandboxes);

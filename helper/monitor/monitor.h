@@ -8,6 +8,7 @@
 
 #include "helper/decoder/decoder.h"
 #include "helper/monitor/peer.h"
+#include "helper/place.h"
 #include "helper/supervisor/supervisor.h"
 
 /* What a monitor can have ready before there is a connection. */
@@ -17,6 +18,7 @@ struct monitor {
 	struct decoder decoder;
 	struct peer_reader reader;
 	const struct peer *caller; /* whom it serves, where the socket cannot tell: a set-user-id helper. NULL: the socket's peer */
+	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
 	int listener; /* asks for prepared supervisors here; -1: there is no listener */
 };
 

@@ -350,6 +350,37 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->share_fds = (uint32_t)decision->verified->fd_count;
 }
 
+static bool looks_like_an_id(const char *name)
+{
+	return strlen(name) == PLAN_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == PLAN_ID_SIZE - 1;
+}
+
+/* How long it may live, what it is called, and by whom. */
+static void add_life(struct planning *p)
+{
+	const struct message_create *create = &p->request->body.create;
+	const char *name = message_text(p->request, create->name);
+
+	p->plan->life = p->decision->life;
+	if (name && looks_like_an_id(name))
+		refuse(p, "name", name, "could be the id of another sandbox");
+	add_text(p, name ? name : "", &p->plan->name);
+	add_text(p, p->decision->verified->principal, &p->plan->principal);
+	for (uint32_t i = 0; i < create->labels_count && i < PLAN_LABELS_MAX; i++) {
+		const char *label = message_text(p->request, create->labels[i]);
+		size_t key = label ? strcspn(label, "=") + 1 : 0;
+
+		if (!label) {
+			refuse(p, "labels", "", "is no text");
+			return;
+		}
+		for (uint32_t j = 0; j < i; j++)
+			if (strncmp(plan_text(p->plan, p->plan->labels[j]), label, key) == 0)
+				refuse(p, "labels", label, "has the key of another label");
+		add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
+	}
+}
+
 static void add_hostname(struct planning *p)
 {
 	const char *name = message_text(p->request, p->request->body.create.hostname);
@@ -379,6 +410,7 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
 	fill_numbers(&p, policy);
 	add_names(&p);
+	add_life(&p);
 	add_environment(&p);
 	add_plain_steps(&p, PLAN_SLOT, PLAN_NAMESPACES);
 	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;

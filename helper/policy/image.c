@@ -64,7 +64,8 @@ TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, 
      TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices), BOOL(identity_caller), BOOL(identity_root), BOOL(user_keys),
      BOOL(confined_clients), NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), PLACE(ceilings_place[POLICY_LIMIT_MEMORY]),
      PLACE(ceilings_place[POLICY_LIMIT_CPUS]), PLACE(ceilings_place[POLICY_LIMIT_PIDS]),
-     PLACE(ceilings_place[POLICY_LIMIT_FILES]), PLACE(sandboxes_place), PLACE(identity_place));
+     PLACE(ceilings_place[POLICY_LIMIT_FILES]), PLACE(sandboxes_place), PLACE(identity_place),
+     PLACE(linger_place));
 #undef OBJECT
 
 /* Files come first: places point to them. */

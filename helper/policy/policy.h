@@ -19,6 +19,7 @@
 #define POLICY_FILES_MAX 256
 #define POLICY_SPARES_MAX 16
 #define POLICY_SANDBOXES_MAX 4095
+#define POLICY_LINGER_UNLIMITED UINT64_MAX
 #define POLICY_IDS_FIRST_DEFAULT UINT32_C(0x70000000) /* above what systemd hands out, below 2^31 */
 /* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
 #define POLICY_COMPILER_ID (POLICY_IDS_FIRST_DEFAULT + 2)
@@ -101,9 +102,10 @@ struct policy_grant {
 	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
 	struct plan_limits user_limits;  /* memory, cpu, pids of all the user's sandboxes together */
 	unsigned sandboxes_max;          /* 0: unlimited */
+	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	/* where each of these was written, for refusals */
 	struct policy_place ceilings_place[POLICY_LIMITS]; /* file NULL: not written */
-	struct policy_place sandboxes_place, identity_place;
+	struct policy_place sandboxes_place, identity_place, linger_place;
 };
 
 struct policy {

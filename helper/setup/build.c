@@ -17,10 +17,14 @@
 
 static int take_slot(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
+	const struct plan *plan = setup->plan;
+	const char *name = plan_text(plan, plan->name);
+	int r = 0;
+
 	(void)step;
-	if (setup->slot.fd >= 0)
-		return 0; /* setup_prepare() took it */
-	return reserve_slot(&setup->host->reserve, setup->plan->caller_uid, setup->plan->sandboxes_max, &setup->slot, error);
+	if (setup->slot.fd < 0) /* else setup_prepare() took it */
+		r = reserve_slot(&setup->host->reserve, plan->caller_uid, plan->sandboxes_max, &setup->slot, error);
+	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name, &setup->called, error) : r;
 }
 
 static int limit_cgroup(struct setup *setup, const struct plan_step *step, struct yett_error *error)
@@ -230,6 +234,8 @@ static void setup_init(const struct setup_host *host, struct setup *setup)
 	*setup = (struct setup){.host = host,
 				.range = {.fd = -1},
 				.slot = {.fd = -1},
+				.called = {.fd = -1},
+				.listening = -1,
 				.user_ns = -1,
 				.counters = {-1, -1, -1, -1},
 				.builder = {.go = -1},
@@ -264,6 +270,7 @@ static int prepare_ids(struct setup *setup, const struct idmap_subject *subject,
 
 	if (r != 0)
 		return r;
+	record_init(&setup->record, subject->uid, setup->name);
 	setup->first = setup->host->reserve.ids_first + index * IDMAP_RANGE;
 	r = idmap_make(subject, setup->first, setup->host->face, &setup->shared->map);
 	if (r < 0)
@@ -303,6 +310,11 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	if (r == 0) {
 		step = "ids";
 		r = prepare_ids(setup, subject, error);
+	}
+	if (r == 0) {
+		step = "socket";
+		r = setup->listening = registry_listen(&host->reserve, setup->name);
+		r = r < 0 ? r : 0;
 	}
 	if (r == 0) {
 		step = "cgroup";
@@ -398,7 +410,7 @@ const struct yett_error *setup_inside_error(const struct setup *setup)
 	return setup->shared->result > 0 ? &setup->shared->error : NULL;
 }
 
-/* What every sandbox has for itself, gone: its processes, its reservations, its user namespace. */
+/* What every sandbox has for itself, gone: its processes, its user namespace. */
 static bool end_sandbox(struct setup *setup)
 {
 	uint64_t oom_kills = setup->cgroup.host ? cgroup_oom_kills(&setup->cgroup) : 0;
@@ -407,7 +419,6 @@ static bool end_sandbox(struct setup *setup)
 	setup->oom_kills = oom_kills;
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
-	reserve_release(&setup->slot);
 	setup->user_ns = fd_close(setup->user_ns);
 	setup->share_ns = fd_close(setup->share_ns);
 	setup->control = fd_close(setup->control);
@@ -420,6 +431,42 @@ bool setup_finish(struct setup *setup)
 {
 	(void)setup_step_reached("supervisor", "end");
 	return end_sandbox(setup);
+}
+
+void setup_forget(struct setup *setup)
+{
+	reserve_release(&setup->called);
+	reserve_release(&setup->slot);
+}
+
+struct record *setup_record(struct setup *setup)
+{
+	return &setup->record;
+}
+
+void setup_publish(struct setup *setup)
+{
+	(void)registry_write(setup->range.fd, &setup->record);
+}
+
+int setup_listening(const struct setup *setup)
+{
+	return setup->listening;
+}
+
+int setup_pause(struct setup *setup, bool pause)
+{
+	return cgroup_freeze(&setup->cgroup, pause);
+}
+
+uint64_t setup_cpu_us(const struct setup *setup)
+{
+	return cgroup_cpu_us(&setup->cgroup);
+}
+
+bool setup_is_busy(const struct setup *setup)
+{
+	return cgroup_count(&setup->cgroup) != 1 + (setup->builder.pid > 0);
 }
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
@@ -454,6 +501,9 @@ void setup_end(struct setup *setup)
 {
 	builder_end(setup);
 	(void)end_sandbox(setup);
+	setup_forget(setup);
+	registry_unlisten(&setup->host->reserve, setup->name);
+	fd_close(setup->listening);
 	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);

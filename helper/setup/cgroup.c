@@ -152,6 +152,8 @@ void cgroup_host_close(struct cgroup_host *host)
 	host->count = 0;
 }
 
+#define FREEZE_DEADLINE_MS 1000
+
 static void user_name(uid_t uid, char name[static 24])
 {
 	(void)snprintf(name, 24, "user-%" PRIu32, (uint32_t)uid);
@@ -339,8 +341,8 @@ uint64_t cgroup_oom_kills(const struct cgroup *cgroup)
 	return 0;
 }
 
-/* Waits for cgroup.events of the v2 group to say that nobody is in it; the file signals changes by POLLPRI. */
-static void wait_empty(int sandbox, uint64_t deadline_ms)
+/* Waits for cgroup.events of the v2 group to say so; the file signals changes by POLLPRI. Whether it did, or is gone. */
+static bool wait_event(int sandbox, const char *event, uint64_t deadline_ms)
 {
 	_cleanup_fd_ int events = openat(sandbox, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	char text[128];
@@ -350,10 +352,66 @@ static void wait_empty(int sandbox, uint64_t deadline_ms)
 		ssize_t n = pread(events, text, sizeof text - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
-		if (n <= 0 || strstr(text, "populated 0"))
-			return;
+		if (n <= 0 || strstr(text, event))
+			return true;
 		(void)poll(&wait, 1, (int)(deadline_ms - clock_now_ms()) + 1);
 	}
+	return events < 0;
+}
+
+int cgroup_freeze(const struct cgroup *cgroup, bool freeze)
+{
+	int r = kernel_write_file(cgroup->sandbox[0], "cgroup.freeze", freeze ? "1" : "0");
+
+	if (r < 0)
+		return r;
+	return wait_event(cgroup->sandbox[0], freeze ? "frozen 1" : "frozen 0", clock_now_ms() + FREEZE_DEADLINE_MS) ? 0 : -ETIMEDOUT;
+}
+
+/* The v2 tree counts time whether or not it has the controller. */
+uint64_t cgroup_cpu_us(const struct cgroup *cgroup)
+{
+	char text[512];
+
+	if (kernel_read_file(cgroup->sandbox[0], "cpu.stat", text, sizeof text) < 0 || strncmp(text, "usage_usec ", 11) != 0)
+		return 0;
+	return strtoull(text + 11, NULL, 10);
+}
+
+/* Lines of cgroup.procs. A group that was made threaded has none to show: that is an error. */
+static int count_in(int directory, const char *file)
+{
+	char text[512];
+	ssize_t n = kernel_read_file(directory, file, text, sizeof text);
+	int count = 0;
+
+	for (ssize_t i = 0; i < n; i++)
+		count += text[i] == '\n';
+	return n < 0 ? (int)n : count;
+}
+
+int cgroup_count(const struct cgroup *cgroup)
+{
+	int copy = openat(cgroup->sandbox[0], ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	int count = count_in(cgroup->sandbox[0], "cgroup.procs");
+
+	if (!entries) {
+		fd_close(copy);
+		return -EIO;
+	}
+	for (struct dirent *entry = readdir(entries); entry && count >= 0; entry = readdir(entries)) {
+		char file[NAME_MAX + 16];
+		int here;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		(void)snprintf(file, sizeof file, "%s/cgroup.procs", entry->d_name);
+		here = count_in(cgroup->sandbox[0], file);
+		count = here == -ENOENT ? count : here < 0 ? here : count + here; /* init has just removed it */
+	}
+	(void)closedir(entries);
+	return count;
 }
 
 /* Kills who is left in one group and removes it. */
@@ -367,7 +425,7 @@ static void remove_group(int parent, const char *name, uint64_t deadline_ms)
 	if (group < 0)
 		return;
 	(void)kernel_write_file(group, "cgroup.kill", "1");
-	wait_empty(group, deadline_ms);
+	(void)wait_event(group, "populated 0", deadline_ms);
 	(void)unlinkat(parent, name, AT_REMOVEDIR);
 }
 
@@ -425,7 +483,7 @@ int cgroup_destroy(struct cgroup *cgroup)
 			if (tree->version == 2) {
 				/* Only after a crash is somebody still there, and then this is what ends them. */
 				(void)kernel_write_file(cgroup->sandbox[i], "cgroup.kill", "1");
-				wait_empty(cgroup->sandbox[i], deadline_ms);
+				(void)wait_event(cgroup->sandbox[i], "populated 0", deadline_ms);
 				remove_children(cgroup->sandbox[i], deadline_ms);
 			} else {
 				/* A v1 group has no event for "empty": what is left there is exiting; look again. */

@@ -84,6 +84,15 @@ void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4]);
  */
 _must_check_ int cgroup_empty(const struct cgroup *cgroup);
 
+/* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when they do not within 1 s. */
+_must_check_ int cgroup_freeze(const struct cgroup *cgroup, bool freeze);
+
+/* Processor time used in the sandbox's group since it was made; 0 when it cannot be read. */
+uint64_t cgroup_cpu_us(const struct cgroup *cgroup);
+
+/* How many processes are in the sandbox's group and its leaves, but at least that many when there are hundreds; -errno. */
+_must_check_ int cgroup_count(const struct cgroup *cgroup);
+
 /* How often the kernel killed for want of memory; 0 when it cannot be read. */
 uint64_t cgroup_oom_kills(const struct cgroup *cgroup);
 

@@ -61,6 +61,7 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->capabilities = plan->capabilities;
 	config->umask = plan->umask;
 	config->nice = plan->nice;
+	config->linger = plan->life.linger;
 	config->limits = (struct init_limits){.files = plan->limits.files,
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,

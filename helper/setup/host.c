@@ -50,7 +50,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, struct s
 	host->policy = policy;
 	host->face = policy->ids_first + IDMAP_ROLE_FACE;
 	host->init_program = -1;
-	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1};
+	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
 	if (!host->templates)
 		return -ENOMEM;
@@ -92,7 +92,7 @@ void setup_host_close(struct setup_host *host)
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
 	size_t profiles = host->policy->profiles_count, n = 0;
-	_cleanup_free_ int *fds = calloc(count + profiles + CGROUP_TREES_MAX + 4, sizeof *fds);
+	_cleanup_free_ int *fds = calloc(count + profiles + CGROUP_TREES_MAX + 6, sizeof *fds);
 
 	if (!fds)
 		_exit(1); /* rather no process than one that keeps others alive */
@@ -106,6 +106,8 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 	fds[n++] = host->reserve.runtime;
 	fds[n++] = host->reserve.ranges;
 	fds[n++] = host->reserve.slots;
+	fds[n++] = host->reserve.names;
+	fds[n++] = host->reserve.control;
 	fd_close_except(fds, n);
 }
 
@@ -113,6 +115,7 @@ static int sweep_cgroup(void *userdata, uid_t uid, const char *name)
 {
 	const struct setup_host *host = userdata;
 
+	registry_unlisten(&host->reserve, name);
 	return cgroup_sweep(&host->cgroups, uid, name);
 }
 

@@ -2,6 +2,7 @@
 #include "helper/setup/reserve.h"
 #include "helper/setup/idmap.h"
 #include "helper/setup/kernel.h"
+#include "helper/setup/registry.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -30,7 +31,7 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 		      struct yett_error *error)
 {
 	_cleanup_(reserve_host_close) struct reserve_host host = {
-		.runtime = -1, .ranges = -1, .slots = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
+		.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
 	_cleanup_fd_ int empty = -1;
 	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.runtime);
 
@@ -39,13 +40,17 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	if (r == 0)
 		r = make_directory(host.runtime, "users", 0700, &host.slots);
 	if (r == 0)
+		r = make_directory(host.runtime, "names", 0700, &host.names);
+	if (r == 0)
+		r = make_directory(host.runtime, "control", 0700, &host.control);
+	if (r == 0)
 		r = make_directory(host.runtime, "empty", 0555, &empty); /* what the decoder has for a file system */
 	if (r < 0) {
 		error_set(error, YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s", runtime_dir, strerror(-r));
 		return r;
 	}
 	*ret_host = host;
-	host = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1};
+	host = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	return 0;
 }
 
@@ -54,6 +59,8 @@ void reserve_host_close(struct reserve_host *host)
 	host->runtime = fd_close(host->runtime);
 	host->ranges = fd_close(host->ranges);
 	host->slots = fd_close(host->slots);
+	host->names = fd_close(host->names);
+	host->control = fd_close(host->control);
 }
 
 static int lock(int fd, short type)
@@ -64,10 +71,10 @@ static int lock(int fd, short type)
 }
 
 /*
- * Makes dir/name, locked, with `text`. It is made under a name that the sweep passes over, locked, and only then linked to its
+ * Makes dir/name, locked, with bytes[0 … length). It is made under a name that the sweep passes over, locked, and only then linked to its
  * own: nobody ever sees an unlocked file whose owner lives. -EEXIST when it is taken.
  */
-static int take(int dir, const char *name, const char *text, struct reservation *ret_reservation)
+static int take(int dir, const char *name, const void *bytes, size_t length, struct reservation *ret_reservation)
 {
 	_cleanup_fd_ int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char path[64];
@@ -78,7 +85,7 @@ static int take(int dir, const char *name, const char *text, struct reservation 
 	r = lock(fd, F_WRLCK);
 	if (r < 0)
 		return r;
-	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+	if (length && write(fd, bytes, length) != (ssize_t)length)
 		return errno ? -errno : -EIO;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0)
@@ -111,16 +118,19 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		  uint32_t *ret_index, struct yett_error *error)
 {
 	uint32_t start = hint(host, 0);
-	char name[16], text[48];
+	char name[16];
+	struct record record;
+	size_t length;
 
-	(void)snprintf(text, sizeof text, "%" PRIu32 " %s", (uint32_t)uid, cgroup_name);
+	record_init(&record, uid, cgroup_name);
+	length = record_seal(&record);
 	for (uint32_t i = 0; i + 1 < host->ids_ranges; i++) {
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
 
 		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
 		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
-		r = take(host->ranges, name, text, ret_reservation);
+		r = take(host->ranges, name, &record, length, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
 			(void)hint(host, index + 1); /* not start + 1: what lies between is in use, and this one will be free */
@@ -140,7 +150,7 @@ static int take_numbered(int dir, uid_t uid, const char *kind, uint32_t max, str
 
 	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
 		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, (start + i) % max);
-		r = take(dir, name, "", ret_reservation);
+		r = take(dir, name, NULL, 0, ret_reservation);
 	}
 	return r;
 }
@@ -165,6 +175,17 @@ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, str
 	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
 }
 
+int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
+		 struct yett_error *error)
+{
+	char file[sizeof ret_reservation->name];
+	int r;
+
+	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
+	r = take(host->names, file, NULL, 0, ret_reservation);
+	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0, "a sandbox named '%s' is there already", name) : r;
+}
+
 void reserve_release(struct reservation *reservation)
 {
 	if (reservation->fd < 0)
@@ -185,16 +206,12 @@ static int open_orphan(int dir, const char *name)
 	return fstat(fd, &st) == 0 && st.st_nlink == 1 ? steal_fd(&fd) : -1;
 }
 
-/* What take() wrote for a range: "UID NAME". */
 static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
-	char text[64];
-	ssize_t n = pread(fd, text, sizeof text - 1, 0);
-	char *space;
+	struct record bytes, record;
+	ssize_t n = pread(fd, &bytes, sizeof bytes, 0);
 
-	text[n > 0 ? n : 0] = '\0';
-	space = strchr(text, ' ');
-	return space && space[1] ? sweep(userdata, (uid_t)strtoul(text, NULL, 10), space + 1) : -EINVAL;
+	return n > 0 && record_open(&bytes, (size_t)n, &record) ? sweep(userdata, record.uid, record.cgroup) : -EINVAL;
 }
 
 static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)
@@ -218,5 +235,6 @@ static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), v
 
 int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
-	return sweep_directory(host->ranges, sweep, userdata) + sweep_directory(host->slots, NULL, NULL);
+	return sweep_directory(host->ranges, sweep, userdata) + sweep_directory(host->slots, NULL, NULL) +
+	       sweep_directory(host->names, NULL, NULL);
 }

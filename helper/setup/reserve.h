@@ -1,9 +1,9 @@
 /*
- * Reservations below the runtime directory: one file for each private range and each slot of a user.
+ * Reservations below the runtime directory: one file for each private range, each slot of a user, and each name.
  *
  * With full privilege, in the supervisor. A reservation is an O_EXCL file that its owner keeps locked (fcntl(2) lock:
  * it goes with the process, whatever kills it), so whoever finds a file without a lock may sweep what it stood for.
- * No lock is held across steps, and nothing is decided by reading a file's content but where the leftovers are.
+ * No lock is held across steps. The file of a range is also the record of its sandbox: registry.h.
  */
 #pragma once
 
@@ -16,6 +16,8 @@ struct reserve_host {
 	int runtime;        /* RUNTIME_DIR */
 	int ranges;         /* RUNTIME_DIR/ids */
 	int slots;          /* RUNTIME_DIR/users */
+	int names;          /* RUNTIME_DIR/names */
+	int control;        /* RUNTIME_DIR/control: sockets of supervisors */
 	uint32_t ids_first; /* of range 0, which is the roles' own */
 	uint32_t ids_ranges;
 };
@@ -24,7 +26,7 @@ struct reserve_host {
 struct reservation {
 	int fd;       /* locked; -1: none */
 	int dir;      /* borrowed */
-	char name[40];
+	char name[80];
 };
 
 /* Makes and opens the directories (0700, root's). 0, -errno; the path of RUNTIME_DIR is the administrator's. */
@@ -34,7 +36,7 @@ void reserve_host_close(struct reserve_host *host);
 
 /*
  * Takes a range that was not used for as long as there are others: a range is handed out again only after all others
- * had their turn. Writes the user and the name of its cgroup into it for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
+ * had their turn. Writes a record with the user and the name of its cgroup into it, for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
  */
 _must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name,
 			       struct reservation *ret_reservation, uint32_t *ret_index, struct yett_error *error);
@@ -47,11 +49,15 @@ _must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32
 _must_check_ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
 				struct yett_error *error);
 
+/* Takes a name among those of `uid`. 0, -errno, or ALREADY_EXISTS. */
+_must_check_ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name,
+			      struct reservation *ret_reservation, struct yett_error *error);
+
 /* Removes the file and lets the lock go. Takes one that holds nothing. */
 void reserve_release(struct reservation *reservation);
 
 /*
- * Looks through the ranges and slots for files whose owner is gone; calls `sweep` for each such range (user, name of the
+ * Looks through all of them for files whose owner is gone; calls `sweep` for each such range (user, name of the
  * cgroup) and removes the file when that returns 0. Returns how many were removed. Not for a process that holds reservations itself:
  * closing a file lets go of the locks that the process has on it.
  */

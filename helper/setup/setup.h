@@ -16,7 +16,7 @@
 #include "helper/policy/policy.h"
 #include "helper/setup/cgroup.h"
 #include "helper/setup/idmap.h"
-#include "helper/setup/reserve.h"
+#include "helper/setup/registry.h"
 #include "helper/setup/template.h"
 
 /* What does not depend on a request; made once by the listener (or a one-shot helper), inherited by fork. */
@@ -80,11 +80,28 @@ uint64_t setup_generation(const struct setup *setup); /* of the policy it was pr
 /* Why the process inside gave up before it was init; NULL if it did not say. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
+/* What others see of it, to be changed; and written for them. */
+struct record *setup_record(struct setup *setup);
+void setup_publish(struct setup *setup);
+
+/* Where the supervisor is asked about its sandbox: registry_listen(), made with `setup`. Borrowed. */
+int setup_listening(const struct setup *setup);
+
+/* Has every process of the sandbox stand still, or go on. 0, -errno, -ETIMEDOUT when they could not within a second. */
+_must_check_ int setup_pause(struct setup *setup, bool pause);
+
+/* The processor time that was used in its groups, also by earlier sandboxes; and whether any process is there but init. */
+uint64_t setup_cpu_us(const struct setup *setup);
+bool setup_is_busy(const struct setup *setup);
+
 /* Ends what runs of the sandbox. Whether the kernel killed in it for want of memory. */
 bool setup_finish(struct setup *setup);
 
+/* After setup_finish(): it no longer counts as one of the user's, and its name is free. */
+void setup_forget(struct setup *setup);
+
 /*
- * After setup_finish(): prepares for another sandbox of the same user, with another range and user namespace, in the same
+ * After setup_forget(): prepares for another sandbox of the same user, with another range and user namespace, in the same
  * cgroups and with the same builder. 0, or -errno: then setup_end() is all that can be done.
  */
 _must_check_ int setup_recycle(struct setup *setup, const struct idmap_subject *subject);

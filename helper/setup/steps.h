@@ -31,7 +31,9 @@ struct setup {
 	char name[24]; /* of the cgroup; nobody else's while this supervisor lives */
 	struct cgroup cgroup;
 	uint64_t oom_kills; /* of earlier sandboxes in the same cgroup */
-	struct reservation range, slot;
+	struct reservation range, slot, called;
+	struct record record; /* as it was written to the range's file last, or will be next */
+	int listening;
 	uint32_t first; /* host id that the range begins with */
 	const struct idmap *map; /* in shared */
 	struct plan *staged;     /* of the supervisor: a copy of that plan; NULL: none */

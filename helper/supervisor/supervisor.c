@@ -1,9 +1,12 @@
 /* See supervisor.h. */
 #include "helper/supervisor/supervisor.h"
+#include "base/clock.h"
 #include "helper/log.h"
 #include "helper/privilege.h"
+#include "helper/supervisor/life.h"
 #include "protocol/frame.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -128,6 +131,10 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	if (order->plan.policy_generation != setup_generation(setup))
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
 	r = setup_build(setup, &order->plan, order->fds, ret_channel, error);
+	if (r == 0) {
+		setup_record(setup)->state = SANDBOX_STARTING;
+		setup_publish(setup);
+	}
 	inside = setup_inside_error(setup);
 	if (r < 0 && inside) {
 		*error = *inside;
@@ -138,35 +145,61 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	return r == 0 ? await_init(setup, &order->plan, &created->layers, error) : r;
 }
 
-/* Until the monitor is gone or init is. */
-static enum ended_reason keep(const struct setup *setup, int socket)
-{
-	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
-
-	while (poll(wait, ARRAY_SIZE(wait), -1) < 0 && errno == EINTR)
-		;
-	return wait[1].revents ? ENDED_CLOSED : ENDED_HELPER;
-}
-
 /* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
 static int narrow(bool is_kept)
 {
 	return is_kept ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
 }
 
+static void begin_record(struct setup *setup, const struct plan *plan)
+{
+	struct record *record = setup_record(setup);
+
+	if (record_plan(record, plan) < 0)
+		return;
+	record->created_ms = clock_wall_ms();
+	record->state = SANDBOX_CREATING;
+	setup_publish(setup);
+}
+
+/* What became of it. A record that says so for a moment longer than there is a sandbox harms nobody. */
+static void end_record(struct setup *setup)
+{
+	setup_record(setup)->state = SANDBOX_DESTROYED;
+	setup_publish(setup);
+}
+
+static void fill_record(struct setup *setup, const struct supervisor_created *created)
+{
+	struct record *record = setup_record(setup);
+
+	record->private_uid = created->private_uid;
+	record->landlock_abi = created->layers.landlock_abi;
+	(void)snprintf(record->label, sizeof record->label, "%s", created->layers.label);
+}
+
 /* One order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
 static bool serve(struct setup *setup, struct order *order, int socket, bool is_kept)
 {
 	struct supervisor_created created = {0};
-	struct supervisor_ended ended = {ENDED_HELPER};
+	struct life *life = NULL;
 	int channel = -1, r;
 	bool out_of_memory;
 
+	begin_record(setup, &order->plan);
 	created.code = create(setup, order, &channel, &created);
 	created.private_uid = setup_private_uid(setup);
-	if (created.code != 0) {
+	if (created.code == 0) {
+		fill_record(setup, &created);
+		life = life_begin(setup, socket);
+	}
+	if (!life) {
+		if (created.code == 0)
+			created.code = error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 		fd_close(channel);
+		end_record(setup);
 		(void)setup_finish(setup);
+		setup_forget(setup);
 		(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
 		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
 		return created.code > 0 && order->fd_count == 0;
@@ -177,13 +210,11 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	if (r == 0)
 		r = narrow(is_kept);
 	if (r == 0)
-		ended.reason = keep(setup, socket);
+		life_keep(life);
 	if (is_kept && r == 0)
 		r = privilege_raise();
 	out_of_memory = setup_finish(setup);
-	if (out_of_memory && ended.reason == ENDED_CLOSED)
-		ended.reason = ENDED_OOM;
-	(void)send(socket, &ended, sizeof ended, MSG_NOSIGNAL);
+	life_end(life, out_of_memory);
 	return r == 0;
 }
 
@@ -202,6 +233,29 @@ static int announce(const struct setup_host *host, uid_t uid, int pool)
 	return r < 0 ? r : pair[0];
 }
 
+/* Waits for an order, or its end. Who asks about the sandbox that was here before finds nobody. */
+static void await_order(const struct setup *setup, int socket)
+{
+	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup_listening(setup), .events = POLLIN}};
+
+	do {
+		wait[0].revents = 0;
+		if (poll(wait, ARRAY_SIZE(wait), -1) > 0 && wait[1].revents)
+			fd_close(registry_accept(setup_listening(setup)));
+	} while (!wait[0].revents);
+}
+
+/* One that outlasts who started it: no terminal, no pipe and no signal of that one's is its own. */
+static void stand_alone(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)setsid();
+	for (int fd = 0; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	fd_close(null);
+}
+
 /*
  * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares itself ahead; without
  * one the order is there already, and tells whether it may prepare anything at all.
@@ -217,13 +271,21 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 
 	if (order == MAP_FAILED || r < 0 || (!is_ahead && receive_order(socket, order) <= 0))
 		return;
+	if (!is_ahead && (order->plan.life.linger || order->plan.life.cleanup_ms))
+		stand_alone();
 	prepared = setup_prepare(host, subject, is_ahead ? NULL : &order->plan, &setup, &failed.error);
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
 	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
 	is_useless = prepared != 0 && is_ahead && poll(&wait, 1, 0) == 0;
-	while (!is_useless && (!is_ahead || receive_order(socket, order) > 0)) {
-		bool is_good = prepared == 0 && serve(setup, order, socket, is_ahead);
+	while (!is_useless) {
+		bool is_good;
+
+		if (is_ahead && setup)
+			await_order(setup, socket);
+		if (is_ahead && receive_order(socket, order) <= 0)
+			break;
+		is_good = prepared == 0 && serve(setup, order, socket, is_ahead);
 
 		if (prepared != 0)
 			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);

@@ -1,17 +1,20 @@
 /*
- * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends.
+ * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends (life.h).
  *
  * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards. One
  * that the listener started is used again for sandboxes of the same user: meanwhile it keeps in its permitted set what
  * building takes, and puts itself at the listener's disposal when all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
- * client's: a plan, descriptors, and end of file, which ends the sandbox.
+ * client's: a plan, descriptors, and end of file, which ends a sandbox that does not linger.
  */
 #pragma once
 
 #include "helper/place.h"
 #include "helper/setup/setup.h"
 
-/* Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0. */
+/*
+ * Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0; the answer to an attach, whose channel
+ * the monitor has itself; and, if `code` is not 0, the refusal of any request.
+ */
 struct supervisor_created {
 	int32_t code;
 	struct yett_error error;
@@ -19,14 +22,23 @@ struct supervisor_created {
 	struct init_layers layers;
 };
 
-/* Supervisor → monitor: the sandbox is gone, and everything of it. */
-struct supervisor_ended {
-	uint32_t reason; /* enum ended_reason */
+/* Supervisor → monitor. ENDED: the sandbox is gone, and everything of it. */
+enum supervisor_notice_kind { NOTICE_STATE, NOTICE_ENDED, NOTICE_DONE };
+
+struct supervisor_notice {
+	uint32_t kind;
+	uint32_t value; /* enum sandbox_state, enum ended_reason, 0 */
+};
+
+/* Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new channel. */
+struct supervisor_request {
+	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the sandbox here */
+	uint32_t action;       /* enum manage_action, from ATTACH on */
 };
 
 struct supervisor {
 	pid_t pid;  /* to be reaped by whoever started it; 0: somebody else did */
-	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, a supervisor_ended */
+	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, notices */
 };
 
 /* Supervisor → listener, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */

@@ -74,9 +74,14 @@ def tmpfs(**c):
     return body([("target", text("/scratch")), ("size_bytes", ZERO)], c)
 
 
+def life(**c):
+    return body([("linger", FALSE), ("wall_ms", ZERO), ("cpu_ms", ZERO), ("idle_ms", ZERO), ("idle_action", ZERO),
+                 ("cleanup_ms", ZERO)], c)
+
+
 def create(**c):
     return body([("profile", text("default")), ("hostname", text("")), ("limits", limits()), ("shares", array([])),
-                 ("tmpfs", array([])), ("plan_only", FALSE)], c)
+                 ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life())], c)
 
 
 def created(**c):
@@ -91,6 +96,30 @@ def error(**c):
 
 def ended(**c):
     return body([("reason", ZERO)], c)
+
+
+def manage(**c):
+    return body([("action", ONE), ("sandbox", text("0123456789abcdef")), ("all", FALSE)], c)
+
+
+def done(**c):
+    return body([("id", text("0123456789abcdef"))], c)
+
+
+def state(**c):
+    return body([("state", uint(2))], c)
+
+
+def listing(**c):
+    return body([("count", ONE)], c)
+
+
+def sandbox(**c):
+    return body([("id", text("0123456789abcdef")), ("name", text("")), ("profile", text("default")), ("state", uint(2)),
+                 ("ended", ZERO), ("uid", uint(1000)), ("principal", text("")), ("private_uid", uint(1879114752)),
+                 ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("life", life()), ("linger_ms", ZERO),
+                 ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
+                 ("attached", ONE), ("labels", array([]))], c)
 
 
 def execute(**c):
@@ -114,12 +143,13 @@ def signal(**c):
 
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
+         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "keys": 64}
 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
     number = KINDS.get(kind, kind)
-    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number == 2 else b"") if signed is None else signed
+    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number in (2, 7) else b"") if signed is None else signed
     length = len(content) if length is None else length
     return magic + struct.pack("<BBHQI", version, fds, number, sequence, length) + signed + content
 
@@ -144,7 +174,22 @@ accept("create-full", "create", "every field says something", create(
     profile=text("build"), hostname=text("Box-1.example"),
     limits=limits(memory_bytes=uint(64 << 20), cpu_millis=uint(1500), pids=uint(100), files=uint(1024)),
     shares=array([share(), share(fd=ONE, mode=ONE, target=text("/work"))]),
-    tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE))
+    tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE, name=text("tests-1"),
+    labels=array([text("app=web"), text("note=a b=c")]), life=life(
+        linger=TRUE, wall_ms=uint(3600000), cpu_ms=uint(60000), idle_ms=uint(300000), idle_action=ONE, cleanup_ms=uint(1000))))
+accept("create-16-labels", "create", "as many labels as there may be, each at its bound", create(
+    labels=array([text("k%x=" % i + "v" * 125) for i in range(16)])))
+accept("manage-inspect", "manage", "by id", manage())
+accept("manage-list-all", "manage", "a list names no sandbox", manage(action=ZERO, sandbox=text(""), all=TRUE))
+accept("manage-last-action", "manage", "destroy, by name", manage(action=uint(7), sandbox=text("tests-1")))
+accept("done-plain", "done", "the id of the sandbox", done())
+accept("state-last", "state", "the largest state on the wire", state(state=uint(6)))
+accept("listing-of-none", "listing", "nothing in the descriptor", listing(count=ZERO))
+accept("sandbox-plain", "sandbox", "one that runs", sandbox())
+accept("sandbox-full", "sandbox", "every field says something", sandbox(
+    name=text("tests-1"), state=uint(5), ended=uint(7), principal=text("laptop"), label=text("yett-sandbox (enforce)"),
+    life=life(linger=TRUE, idle_ms=ONE, idle_action=ONE), linger_ms=uint(43200000), ended_ms=uint(1763712000004),
+    labels=array([text("app=web")])))
 accept("create-limits-at-their-bounds", "create", "the largest values allowed", create(limits=limits(
     memory_bytes=uint(1 << 50), cpu_millis=uint(1024000), pids=uint(4194304), files=uint(1048576))))
 accept("create-125-shares", "create", "as many shares as there may be", create(
@@ -169,7 +214,7 @@ accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
 accept("error-plain", "error", "a refusal with the rule in its detail", error())
 accept("error-longest-texts", "error", "message and detail at their bounds", error(
     message=text("m" * 255), detail=text("d" * 511), reason=uint(26), code=ONE, retryable=TRUE))
-accept("ended-each-reason", "ended", "the largest reason", ended(reason=uint(3)))
+accept("ended-each-reason", "ended", "the largest reason", ended(reason=uint(7)))
 accept("exec-least", "exec", "a name and nothing else", execute())
 accept("exec-full", "exec", "arguments, environment, directory, all three descriptors, a deadline", execute(
     argv=array([text("sh"), text("-c"), text("echo \"$A\""), text("")]),
@@ -206,17 +251,17 @@ assert len(VECTORS[-1][5]) == 65536
 # --- refused: not msgpack, or not one value
 
 refuse("empty-body", "create", "truncated", None, "no byte at all", b"")
-refuse("cut-after-first-field", "create", "truncated", None, "the map claims six fields and holds one",
+refuse("cut-after-first-field", "create", "truncated", None, "the map claims nine fields and holds one",
        create()[:17])
 refuse("cut-in-a-text", "create", "truncated", None, "a text claims more bytes than there are",
        mapping([("profile", b"\xa7defa")])[:-1])
 refuse("last-byte-missing", "create", "truncated", None, "one byte short", create()[:-1])
 refuse("list-of-a-gigabyte", "create", "truncated", None, "a list claims 2^30 items; nothing is allocated for them",
-       create(shares=b"\xdd\x40\x00\x00\x00", tmpfs=None, plan_only=None))
+       create(shares=b"\xdd\x40\x00\x00\x00", tmpfs=None, plan_only=None, name=None, labels=None, life=None))
 refuse("map-of-four-billion", "create", "truncated", None, "a map claims 2^32 - 1 pairs",
        b"\xdf\xff\xff\xff\xff" + text("profile") + text("default"))
 refuse("text-of-a-gigabyte", "create", "truncated", None, "a text claims 2^30 bytes",
-       b"\x86" + text("profile") + b"\xdb\x40\x00\x00\x00default")
+       b"\x89" + text("profile") + b"\xdb\x40\x00\x00\x00default")
 refuse("extension-of-all-bytes", "create", "wrong-type", "profile", "an extension whose length overflows 32 bits",
        create(profile=b"\xc9\xff\xff\xff\xff"))
 refuse("byte-after-the-end", "create", "trailing-bytes", None, "one byte more", create() + b"\x00")
@@ -239,7 +284,7 @@ refuse("binary-as-a-key", "ended", "wrong-type", None, "a key is a text", mappin
 refuse("empty-map", "ended", "missing-field", "reason", "no field at all", mapping([]))
 refuse("first-field-missing", "create", "missing-field", "profile", "without the first", create(profile=None))
 refuse("middle-field-missing", "create", "missing-field", "limits", "without one in the middle", create(limits=None))
-refuse("last-field-missing", "create", "missing-field", "plan_only", "without the last", create(plan_only=None))
+refuse("last-field-missing", "create", "missing-field", "life", "without the last", create(life=None))
 refuse("nested-field-missing", "create", "missing-field", "shares[1].mode", "in the second share",
        create(shares=array([share(), share(mode=None)])))
 refuse("unknown-field-last", "ended", "unknown-field", "because", "one field more",
@@ -260,9 +305,9 @@ refuse("nested-field-twice", "create", "repeated-field", "tmpfs[0].target", "in 
        create(tmpfs=array([mapping([("target", text("/a")), ("target", text("/b")), ("size_bytes", ZERO)])])))
 refuse("fields-swapped", "signal", "field-order", "signal", "all fields, the wrong way round",
        mapping([("signal", uint(15)), ("command", ONE)]))
-refuse("last-field-first", "create", "field-order", "plan_only", "the last field stands first",
-       mapping([("plan_only", FALSE), ("profile", text("default")), ("hostname", text("")), ("limits", limits()),
-                ("shares", array([share()])), ("tmpfs", array([]))]))
+refuse("last-field-first", "create", "field-order", "life", "the last field stands first",
+       mapping([("life", life()), ("profile", text("default")), ("hostname", text("")), ("limits", limits()),
+                ("shares", array([share()])), ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([]))]))
 
 # --- refused: the wrong type
 
@@ -314,7 +359,18 @@ refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid",
 refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))
 refuse("unknown-error-code", "error", "range", "code", "a code that is not in the table", error(code=uint(17)))
 refuse("unknown-error-reason", "error", "range", "reason", "a reason that is not in the table", error(reason=uint(27)))
-refuse("unknown-end", "ended", "range", "reason", "a reason that is not in the table", ended(reason=uint(4)))
+refuse("unknown-end", "ended", "range", "reason", "a reason that is not in the table", ended(reason=uint(8)))
+refuse("unknown-idle-action", "create", "range", "life.idle_action", "neither end nor pause", create(life=life(idle_action=uint(2))))
+refuse("wall-time-over-thirty-days", "create", "range", "life.wall_ms", "30 days and a millisecond",
+       create(life=life(wall_ms=uint(2592000001))))
+refuse("label-without-a-key", "create", "range", "labels[0]", "KEY=VALUE", create(labels=array([text("=web")])))
+refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", create(labels=array([text("a="), text("web")])))
+refuse("long-key-value", "create", "too-long", "labels[0]", "129 bytes", create(labels=array([text("k=" + "v" * 127)])))
+refuse("17-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 17)))
+refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(8)))
+refuse("manage-long-name", "manage", "too-long", "sandbox", "65 bytes", manage(sandbox=text("s" * 65)))
+refuse("state-of-one-that-is-gone", "state", "range", "state", "what is gone is not told of", state(state=uint(7)))
 refuse("unknown-stdio", "exec", "range", "stdio[2]", "neither null nor descriptor",
        execute(stdio=array([ZERO, ONE, uint(2)])))
 refuse("timeout-over-thirty-days", "exec", "range", "timeout_ms", "30 days and a millisecond",
@@ -421,7 +477,7 @@ refuse("packet-in-lower-case", "packet", "magic", None, "the magic is exact", pa
 refuse("packet-of-version-0", "packet", "version", None, "versions begin with 1", packet("ended", ended(), version=0))
 refuse("packet-of-version-2", "packet", "version", None, "not spoken yet", packet("ended", ended(), version=2))
 refuse("packet-of-kind-0", "packet", "kind", None, "no message has it", packet(0, mapping([])))
-refuse("packet-of-unknown-kind", "packet", "kind", None, "between the kinds in use", packet(7, mapping([])))
+refuse("packet-of-unknown-kind", "packet", "kind", None, "between the kinds in use", packet(12, mapping([])))
 refuse("packet-of-keys", "packet", "kind", None, "a kind that never travels", packet("keys", mapping([("keys", array([]))])))
 refuse("packet-of-swapped-kind", "packet", "kind", None, "big-endian", packet(0x2000, execute()))
 refuse("packet-that-states-too-much", "packet", "size", None, "a length beyond 64 KiB", packet("ended", ended(),

@@ -356,6 +356,20 @@ static void many_groups(void)
 	stay_for_client();
 }
 
+/* Reads no word of its supervisor's, and tells it as much as it takes. */
+static void floods_control(void)
+{
+	report(0, "");
+	for (;;) {
+		struct pollfd wait = {.fd = CONTROL, .events = POLLOUT};
+
+		while (send(CONTROL, &config, 1000, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+			;
+		if (poll(&wait, 1, -1) < 0 || (wait.revents & POLLHUP))
+			_exit(0);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -369,7 +383,7 @@ static const struct {
 	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
-	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right),
+	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(floods_control),
 };
 
 int main(void)

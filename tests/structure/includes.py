@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/log.h", "helper/place.h",
                           "helper/privilege.h"],
     "helper/monitor": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",
-                       "helper/supervisor/supervisor.h", "helper/log.h", "helper/privilege.h"],
+                       "helper/supervisor/supervisor.h", "helper/log.h", "helper/place.h", "helper/privilege.h"],
     "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/log.h",
                         "helper/place.h", "helper/privilege.h"],
     "helper": ["base/", "helper/"],

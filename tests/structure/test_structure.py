@@ -271,6 +271,10 @@ class Help(unittest.TestCase):
     def test_run_lists_every_option(self):
         self.check("run", self.options(("cli", "run_options.c")))
 
+    def test_ps_lists_every_option(self):
+        table = re.search(r"const struct option ps_options.*?\n\};", read("cli", "manage.c"), re.S).group(0)
+        self.check("ps", re.findall(r"^\t\{(?:0|'(\w)'), \"([a-z-]+)\",", table, re.M))
+
     def test_enroll_lists_every_option(self):
         self.check("enroll", self.options(("cli", "keys.c")))
 

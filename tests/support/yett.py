@@ -444,7 +444,7 @@ class Service:
             found += ['cgroup ' + path for path, _, _ in os.walk(top) if path not in (top, top + '/helpers')]
         found += ['mount ' + line for line in read('/proc/self/mountinfo').splitlines()
                   if self.runtime in line or self.folder in line or self.run_.folder in line]
-        for directory in ('ids', 'users'):
+        for directory in ('ids', 'users', 'names', 'control'):
             with contextlib.suppress(FileNotFoundError):
                 found += ['reservation %s/%s' % (directory, name)
                           for name in os.listdir(os.path.join(self.runtime, directory))]

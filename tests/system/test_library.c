@@ -401,6 +401,46 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	(void)yett_sandbox_destroy(sandbox, &error);
 }
 
+static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
+{
+	static const char *const labels[] = {"app=test", NULL};
+	const struct yett_sandbox_options options = {.name = "passed-on", .labels = labels, .life.linger = true};
+	struct fixture *fixture = *state;
+	struct yett_sandbox *sandbox = NULL, *again = NULL;
+	struct yett_sandbox_status status, *list = NULL;
+	struct yett_connection *other = NULL;
+	char id[YETT_ID_SIZE];
+	size_t count = 0;
+
+	assert_done(yett_sandbox_create(fixture->connection, &options, &sandbox, &error));
+	memcpy(id, yett_sandbox_get_info(sandbox)->id, sizeof id);
+	expect_status(sandbox, SH("echo kept > /tmp/file"), 0);
+	assert_done(yett_connect(NULL, &other, &error));
+	assert_done(yett_sandbox_attach(other, "passed-on", &again, &error));
+	assert_string_equal(yett_sandbox_get_info(again)->id, id);
+	assert_int_equal(yett_sandbox_get_info(again)->private_uid, yett_sandbox_get_info(sandbox)->private_uid);
+	assert_int_equal(yett_sandbox_create(other, &options, &sandbox, &error), YETT_E_ALREADY_EXISTS);
+	assert_done(yett_sandbox_inspect(other, id, &status, &error));
+	assert_int_equal(status.attached, 2);
+	assert_string_equal(status.labels[0], "app=test");
+	assert_done(yett_sandbox_detach(sandbox, &error));
+	expect_status(again, SH("test $(cat /tmp/file) = kept"), 0);
+	assert_done(yett_sandbox_pause(fixture->connection, id, &error));
+	assert_int_equal(yett_sandbox_resume(other, "nobody", &error), YETT_E_NOT_FOUND);
+	assert_done(yett_sandbox_resume(other, id, &error));
+	expect_status(again, ARGV("true"), 0);
+	assert_int_equal(yett_sandbox_state(again), YETT_STATE_RUNNING);
+	assert_done(yett_sandboxes_list(other, false, &list, &count, &error));
+	assert_int_equal(count, 2);
+	free(list);
+	assert_int_equal(yett_sandboxes_list(other, true, &list, &count, &error), YETT_E_PERMISSION_DENIED);
+	assert_done(yett_sandbox_destroy(again, &error));
+	assert_int_equal(yett_sandbox_inspect(other, id, &status, &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_sandbox_end(other, "passed-on", &error), YETT_E_NOT_FOUND);
+	yett_connection_close(other);
+	expect_status(fixture->sandbox, ARGV("true"), 0);
+}
+
 static void several_sandboxes_of_one_connection_are_apart(void **state)
 {
 	struct fixture *fixture = *state;
@@ -513,6 +553,7 @@ int main(void)
 		WITH_SANDBOX(a_sandbox_ends_with_its_handle),
 		WITH_SANDBOX(a_command_whose_sandbox_ends_says_so),
 		cmocka_unit_test(closing_the_connection_ends_its_sandboxes),
+		WITH_SANDBOX(a_sandbox_that_lingers_passes_from_handle_to_handle),
 		WITH_SANDBOX(several_sandboxes_of_one_connection_are_apart),
 		WITH_SANDBOX(a_share_can_be_a_descriptor),
 		WITH_SANDBOX(refusals_carry_code_and_rule_and_leave_the_connection_usable),

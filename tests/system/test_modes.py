@@ -388,16 +388,40 @@ class Personal(yett.Case):
         if not os.path.exists(self.keys):
             self.addCleanup(shutil.rmtree, self.keys, ignore_errors=True)
 
-    def run_personal(self, *argv, options=(), helper=None, **more):
+    def yett_personal(self, *argv, helper=None, **more):
         environment = {'HOME': self.root.home, 'YETT_HELPER': helper or self.script, 'PATH': os.environ['PATH']}
-        return subprocess.run([self.service.yett, 'run', *options, '--', *argv], env=environment, capture_output=True, text=True,
+        return subprocess.run([self.service.yett, *argv], env=environment, capture_output=True, text=True,
                               timeout=yett.DEADLINE, cwd='/', **more)
+
+    def run_personal(self, *argv, options=(), **more):
+        return self.yett_personal('run', *options, '--', *argv, **more)
 
     def test_as_root_it_does_everything(self):
         done = self.run_personal('sh', '-c', 'id -u; grep CapBnd /proc/self/status; hostname')
         self.assertEqual((done.returncode, done.stdout.split()), (0, ['0', 'CapBnd:', '0000000000000000', 'sandbox']), done)
         self.assertEqual(self.run_personal('sh', '-c', 'exit 9').returncode, 9)
         yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+    def test_one_that_lingers_outlives_its_helper(self):
+        done = self.yett_personal('create', '--name', 'lasts')  # and it ends, though it leaves somebody: no pipe is kept open
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.yett_personal('exec', 'lasts', '--', 'sh', '-c', 'echo kept > /tmp/file').returncode, 0)
+        self.assertEqual(self.yett_personal('exec', 'lasts', '--', 'cat', '/tmp/file').stdout, 'kept\n')
+        self.assertEqual(self.yett_personal('ps', '-q').stdout, done.stdout)
+        self.assertEqual(self.yett_personal('destroy', 'lasts').returncode, 0)
+        yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
+
+    def test_root_manages_the_sandboxes_of_all(self):
+        done = self.yett('create', '--name', 'alices')
+        self.assertEqual(done.code, 0, done)
+        sandbox = done.out.strip()
+        self.assertEqual(self.yett_personal('ps', '-q').stdout, '')
+        self.assertEqual(self.yett_personal('ps', '-q', '--all').stdout.strip(), sandbox)
+        self.assertEqual(self.yett_personal('inspect', 'alices').returncode, 1)  # a name is one of the user's own
+        done = self.yett_personal('exec', sandbox, '--', 'id', '-u')
+        self.assertEqual(done.stdout, '%d\n' % self.alice.uid, done)
+        self.assertEqual(self.yett_personal('destroy', sandbox).returncode, 0)
+        self.assertEqual(self.yett('ps', '-q').out, '')
 
     def test_root_inside_is_a_private_uid_outside(self):
         secret = self.service.folder + '/secret'

@@ -114,6 +114,77 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	refused(d, YETT_E_PERMISSION_DENIED, "files of 18446744073709551615", "allowed 64");
 }
 
+static void who_may_manage_is_who_could_have_made_it(void **state)
+{
+	struct decide *d = *state;
+
+	assert_true(authorize_manage(&d->verified, 1000, "laptop"));
+	assert_false(authorize_manage(&d->verified, 1000, "desktop"));
+	assert_false(authorize_manage(&d->verified, 1000, ""));
+	assert_false(authorize_manage(&d->verified, 1001, "laptop"));
+	assert_false(authorize_manage(&d->verified, 0, "laptop"));
+	d->verified.key_source = KEY_OF_USER;
+	assert_true(authorize_manage(&d->verified, 1000, ""));
+	assert_false(authorize_manage(&d->verified, 1000, "laptop")); /* what was found before does not count */
+	assert_false(authorize_manage(&d->verified, 1001, ""));
+	d->peer.uid = 0;
+	assert_true(authorize_manage(&d->verified, 1000, "laptop"));
+	assert_true(authorize_manage(&d->verified, 1001, ""));
+}
+
+static void who_has_no_grant_manages_nothing(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"a\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"big\"} }\n"
+				  "grant \"b\" { users = {\"1001\"} user_keys = true confined_clients = true profiles = {\"default\"} }\n");
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
+	strcpy(d->verified.principal, "desktop");
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
+	strcpy(d->verified.principal, "laptop");
+	d->peer.confined = true;
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_SECURITY_VIOLATION);
+	d->peer.uid = 0; /* root of a container is not the administrator */
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_SECURITY_VIOLATION);
+	d->peer.uid = 1001;
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
+	d->verified.key_source = KEY_OF_USER;
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
+	d->peer.uid = 1000;
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_BAD_SIGNATURE);
+	d->peer.confined = false;
+	d->verified.key_source = KEY_ENROLLED;
+	d->peer.uid = d->policy->ids_first + 65536 + 1000; /* from inside a sandbox */
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_SECURITY_VIOLATION);
+}
+
+static void only_as_long_as_the_grant_says_may_a_sandbox_linger(void **state)
+{
+	struct decide *d = *state;
+	struct message_life *life = &d->request.body.create.life;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
+	life->idle_ms = 100 * 3600000ull;
+	life->wall_ms = 7;
+	assert_int_equal(decide_authorize(d), 0); /* its connection bounds it */
+	assert_int_equal(d->decision.life.wall_ms, 7);
+	assert_int_equal(d->decision.life.linger_ms, 0);
+	life->linger = true;
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow lingering", "grant 'g' (");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} \n linger_max = 2h }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "an idle timeout of 100h is more than the 2h allowed", "linger_max of grant 'g' (");
+	life->idle_ms = 2 * 3600000;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_true(d->decision.life.linger);
+	assert_int_equal(d->decision.life.linger_ms, 7200000);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} linger_max = unlimited }\n");
+	life->idle_ms = 0;
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.life.linger_ms, 0);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} linger_max = 0s }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow lingering", "grant 'g' (");
+}
+
 static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)
 {
 	struct decide *d = *state;
@@ -210,6 +281,9 @@ int main(void)
 		WITH_DECIDE(a_profile_that_does_not_exist_is_refused),
 		WITH_DECIDE(a_key_of_the_user_counts_only_where_the_grant_says_so),
 		WITH_DECIDE(a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed),
+		WITH_DECIDE(who_may_manage_is_who_could_have_made_it),
+		WITH_DECIDE(who_has_no_grant_manages_nothing),
+		WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger),
 		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
 		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
 		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),

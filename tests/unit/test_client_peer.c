@@ -1,4 +1,5 @@
 /* The connection of the library, and asking for a sandbox, against a helper played here. */
+#include <endian.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
+#include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
 
 static void a_helper_of_another_version_is_refused(void **state)
@@ -271,6 +273,91 @@ static void a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol(void **stat
 	assert_int_equal(peer->error.reason, YETT_R_KIND);
 }
 
+/* Has the library list what such a memfd holds, whose seals are right. */
+static int list_bytes(struct peer *peer, uint64_t sequence, const void *bytes, size_t length)
+{
+	struct yett_sandbox_status *list = NULL;
+	size_t count = 12345;
+	int fd = memfd_create("listing", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+
+	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE), 0);
+	prepare(peer, MESSAGE_LISTING)->body.listing.count = 1;
+	say(peer, peer->helper, sequence, &fd, 1);
+	fd_close(fd);
+	r = yett_sandboxes_list(peer->connection, false, &list, &count, &peer->error);
+	hear(peer, peer->helper);
+	if (r == 0 && count == 1) {
+		assert_string_equal(list[0].name, "box");
+		assert_int_equal(list[0].state, YETT_STATE_STOPPED);
+		assert_int_equal(list[0].ended, YETT_ENDED_IDLE);
+		assert_int_equal(list[0].labels_count, 1);
+		assert_string_equal(list[0].labels[0], "app=web");
+	}
+	assert_true(r != 0 || count <= 1);
+	free(list);
+	return r;
+}
+
+static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
+{
+	struct peer *peer = *state;
+	struct message_sandbox *body = &prepare(peer, MESSAGE_SANDBOX)->body.sandbox;
+	uint8_t bytes[2048];
+	uint64_t sequence = 1;
+	uint32_t size;
+	size_t length;
+
+	body->id = put(peer, ID);
+	body->name = put(peer, "box");
+	body->profile = put(peer, "default");
+	body->state = SANDBOX_STOPPED;
+	body->ended = ENDED_IDLE;
+	body->labels[body->labels_count++] = put(peer, "app=web");
+	assert_int_equal(message_encode(&peer->message, bytes + sizeof size, sizeof bytes - sizeof size, &length), 0);
+	size = htole32((uint32_t)length);
+	memcpy(bytes, &size, sizeof size);
+	length += sizeof size;
+	peer_connect(peer);
+	assert_int_equal(list_bytes(peer, sequence++, bytes, length), 0);
+	assert_int_equal(list_bytes(peer, sequence++, bytes, 0), 0);
+	for (size_t cut = 1; cut < length; cut++)
+		assert_int_equal(list_bytes(peer, sequence++, bytes, cut), YETT_E_PROTOCOL);
+	bytes[length] = 0;
+	assert_int_equal(list_bytes(peer, sequence++, bytes, length + 1), YETT_E_PROTOCOL);
+	bytes[3] = 0xff; /* four gigabytes */
+	assert_int_equal(list_bytes(peer, sequence++, bytes, length), YETT_E_PROTOCOL);
+	bytes[3] = 0;
+	bytes[sizeof size] ^= 0xff; /* no map */
+	assert_int_equal(list_bytes(peer, sequence++, bytes, length), YETT_E_PROTOCOL);
+	bytes[sizeof size] ^= 0xff;
+	assert_int_equal(list_bytes(peer, sequence, bytes, length), 0);
+}
+
+static void a_sandbox_that_is_paused_is_asked_for_nothing(void **state)
+{
+	static const char *const argv[] = {"true", NULL};
+	const struct yett_command_options options = {.argv = argv};
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+
+	peer_connect(peer);
+	prepare(peer, MESSAGE_STATE)->body.state.state = SANDBOX_PAUSED;
+	say(peer, peer->helper, 1, NULL, 0);
+	say_created(peer, 1);
+	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error), 0);
+	hear(peer, peer->helper);
+	assert_int_equal(peer->message.body.manage.action, MANAGE_ATTACH);
+	assert_string_equal(message_text(&peer->message, peer->message.body.manage.sandbox), "box");
+	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_PAUSED);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_NOT_RUNNING);
+	assert_string_equal(peer->error.message, "the sandbox is paused");
+	prepare(peer, MESSAGE_STATE)->body.state.state = SANDBOX_RUNNING;
+	say(peer, peer->helper, 1, NULL, 0);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	yett_command_free(command);
+}
+
 static void a_helper_that_dies_takes_its_sandboxes_with_it(void **state)
 {
 	struct peer *peer = *state;
@@ -339,6 +426,8 @@ int main(void)
 		TEST(a_descriptor_that_is_no_channel_is_refused),
 		TEST(a_plan_is_read_only_from_sealed_memory),
 		TEST(a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol),
+		TEST(a_list_is_believed_only_if_every_part_of_it_is_right),
+		TEST(a_sandbox_that_is_paused_is_asked_for_nothing),
 		TEST(a_helper_that_dies_takes_its_sandboxes_with_it),
 		TEST(destroying_closes_the_channel_and_waits_for_the_end),
 		TEST(destroying_does_not_wait_for_ever),

@@ -32,6 +32,11 @@ static struct message_create *make_create(void)
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(message_add_text(&message, "/scratch", &create->tmpfs[i].target), 0);
 	create->plan_only = true;
+	assert_int_equal(message_add_text(&message, "tests-1", &create->name), 0);
+	create->labels_count = 2;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(message_add_text(&message, "app=web", &create->labels[i]), 0);
+	create->life = (struct message_life){true, 3600000, 60000, 300000, IDLE_PAUSE, 1000};
 	return create;
 }
 
@@ -65,6 +70,13 @@ static void what_is_encoded_is_decoded_to_the_same_values(void **state)
 	assert_int_equal(again->tmpfs_count, 2);
 	assert_string_equal(message_text(&decoded, again->tmpfs[1].target), "/scratch");
 	assert_true(again->plan_only);
+	assert_string_equal(message_text(&decoded, again->name), "tests-1");
+	assert_int_equal(again->labels_count, 2);
+	assert_string_equal(message_text(&decoded, again->labels[1]), "app=web");
+	assert_true(again->life.linger);
+	assert_int_equal(again->life.idle_ms, 300000);
+	assert_int_equal(again->life.idle_action, IDLE_PAUSE);
+	assert_int_equal(again->life.cleanup_ms, 1000);
 	assert_int_equal(again->shares[3].target.length, 0);
 	assert_int_equal(message_compare(&decoded, buffer, length), 0);
 }
@@ -277,7 +289,7 @@ static void a_refusal_says_what_is_allowed(void **state)
 
 	(void)state;
 	assert_int_equal(message_decode(MESSAGE_ENDED, body, sizeof body - 1, &decoded, &error), YETT_E_PROTOCOL);
-	assert_string_equal(error.message, "a value is outside its range (0 to 3)");
+	assert_string_equal(error.message, "a value is outside its range (0 to 7)");
 	assert_string_equal(error.detail, "reason");
 }
 

@@ -355,6 +355,28 @@ static void the_largest_request_fits_or_is_refused(void **state)
 	assert_int_equal(d->error.reason, YETT_R_TOO_LONG);
 }
 
+static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void **state)
+{
+	struct decide *d = *state;
+	struct message_create *create = &d->request.body.create;
+
+	decide_policy(d, PLAIN);
+	create->name = decide_text(d, "00112233445566f");
+	create->labels_count = 2;
+	create->labels[0] = decide_text(d, "app=web");
+	create->labels[1] = decide_text(d, "ap=web");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(plan_text(&d->plan, d->plan.name), "00112233445566f");
+	assert_string_equal(plan_text(&d->plan, d->plan.principal), "laptop");
+	assert_int_equal(d->plan.labels_count, 2);
+	assert_string_equal(plan_text(&d->plan, d->plan.labels[1]), "ap=web");
+	create->labels[1] = decide_text(d, "app=");
+	refused(d, "'app=' has the key of another label", "labels");
+	create->labels_count = 1;
+	create->name = decide_text(d, "00112233445566ff");
+	refused(d, "could be the id of another sandbox", "name");
+}
+
 static void the_same_decision_gives_the_same_plan(void **state)
 {
 	struct decide *d = *state;
@@ -388,6 +410,7 @@ int main(void)
 		WITH_DECIDE(a_host_name_of_the_request_is_checked),
 		WITH_DECIDE(ids_and_groups_out_of_range_are_unsupported),
 		WITH_DECIDE(the_largest_request_fits_or_is_refused),
+		WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused),
 		WITH_DECIDE(the_same_decision_gives_the_same_plan),
 	};
 

@@ -1,0 +1,452 @@
+/* See manage.h. */
+#include "cli/manage.h"
+
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/output.h"
+
+#define EXIT_FAILED 1
+#define EXIT_USAGE  2
+
+struct manage_run_options {
+	const char *socket_path;
+	const char *filters[MANAGE_FILTERS_MAX];
+	size_t filters_count;
+	bool all, json, quiet;
+};
+
+static int set_socket(void *into, const char *value, struct yett_error *error)
+{
+	(void)error;
+	((struct manage_run_options *)into)->socket_path = value;
+	return 0;
+}
+
+static int set_filter(void *into, const char *value, struct yett_error *error)
+{
+	struct manage_run_options *options = into;
+
+	if (!manage_is_filter(value))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE", value);
+	if (options->filters_count == MANAGE_FILTERS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d filters", MANAGE_FILTERS_MAX);
+	options->filters[options->filters_count++] = value;
+	return 0;
+}
+
+#define FLAG_SETTER(member)                                                                   \
+	static int set_##member(void *into, const char *value, struct yett_error *error)      \
+	{                                                                                     \
+		(void)value;                                                                  \
+		(void)error;                                                                  \
+		((struct manage_run_options *)into)->member = true;                           \
+		return 0;                                                                     \
+	}
+FLAG_SETTER(all)
+FLAG_SETTER(json)
+FLAG_SETTER(quiet)
+
+const struct option ps_options[] = {
+	{'a', "all", NULL, "those of all users (root)", set_all},
+	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
+	{'q', "quiet", NULL, "print ids only", set_quiet},
+	{0, "json", NULL, "print one JSON array", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option inspect_options[] = {
+	{0, "json", NULL, "print one JSON object", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option manage_options[] = {
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+static const char *const filters[] = {"label=", "state=", "name=", "profile="};
+
+bool manage_is_filter(const char *filter)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++)
+		if (strncmp(filter, filters[i], strlen(filters[i])) == 0 && filter[strlen(filters[i])])
+			return true;
+	return false;
+}
+
+static bool has_label(const struct yett_sandbox_status *status, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	for (size_t i = 0; i < status->labels_count; i++) {
+		const char *label = status->labels[i];
+
+		if (strcmp(label, wanted) == 0 ||
+		    (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 && label[length] == '='))
+			return true;
+	}
+	return false;
+}
+
+bool manage_fits(const struct yett_sandbox_status *status, const char *filter)
+{
+	const char *value = strchr(filter, '=') + 1;
+
+	switch (*filter) {
+	case 'l':
+		return has_label(status, value);
+	case 's':
+		return strcmp(yett_state_name(status->state), value) == 0;
+	case 'n':
+		return strcmp(status->name, value) == 0;
+	default:
+		return strcmp(status->info.profile, value) == 0;
+	}
+}
+
+static bool fits_all(const struct yett_sandbox_status *status, const struct manage_run_options *options)
+{
+	for (size_t i = 0; i < options->filters_count; i++)
+		if (!manage_fits(status, options->filters[i]))
+			return false;
+	return true;
+}
+
+static void json_member(const char *name, const char *value)
+{
+	(void)printf("\"%s\": ", name);
+	if (*value)
+		output_json_string(stdout, value);
+	else
+		(void)fputs("null", stdout);
+	(void)fputs(", ", stdout);
+}
+
+static void json_number(const char *name, uint64_t value)
+{
+	(void)printf("\"%s\": %llu, ", name, (unsigned long long)value);
+}
+
+static const char *ended_of(const struct yett_sandbox_status *status)
+{
+	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
+}
+
+/* An empty text is null, a time that has not come 0, as is what has no bound. */
+static void print_json(const struct yett_sandbox_status *s)
+{
+	(void)putchar('{');
+	json_member("id", s->info.id);
+	json_member("name", s->name);
+	json_member("profile", s->info.profile);
+	json_member("state", yett_state_name(s->state));
+	json_member("ended", ended_of(s));
+	json_number("uid", s->uid);
+	json_member("principal", s->principal);
+	json_number("private_uid", s->info.private_uid);
+	json_member("label", s->info.label);
+	json_number("landlock_abi", s->info.landlock_abi);
+	(void)printf("\"limits\": {\"memory_bytes\": %llu, \"cpu_millis\": %llu, \"pids\": %llu, \"files\": %llu}, ",
+		     (unsigned long long)s->info.limits.memory_bytes, (unsigned long long)s->info.limits.cpu_millis,
+		     (unsigned long long)s->info.limits.pids, (unsigned long long)s->info.limits.files);
+	(void)printf("\"linger\": %s, ", s->life.linger ? "true" : "false");
+	json_number("linger_ms", s->linger_ms);
+	json_number("wall_ms", s->life.wall_ms);
+	json_number("cpu_ms", s->life.cpu_ms);
+	json_number("idle_ms", s->life.idle_ms);
+	json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
+	json_number("cleanup_ms", s->life.cleanup_ms);
+	json_number("created_ms", s->created_ms);
+	json_number("started_ms", s->started_ms);
+	json_number("ended_ms", s->ended_ms);
+	json_number("attached", s->attached);
+	(void)fputs("\"labels\": {", stdout);
+	for (size_t i = 0; i < s->labels_count; i++) {
+		char key[sizeof s->labels[0]];
+		const char *equals = strchr(s->labels[i], '=');
+
+		if (!equals)
+			continue;
+		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - s->labels[i]), s->labels[i]);
+		(void)fputs(i ? ", " : "", stdout);
+		output_json_string(stdout, key);
+		(void)fputs(": ", stdout);
+		output_json_string(stdout, equals + 1);
+	}
+	(void)fputs("}}", stdout);
+}
+
+static void age_of(uint64_t since_ms, char *out, size_t size)
+{
+	uint64_t now_ms = (uint64_t)time(NULL) * 1000, seconds = now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
+
+	if (seconds < 120)
+		(void)snprintf(out, size, "%us", (unsigned)seconds);
+	else if (seconds < 7200)
+		(void)snprintf(out, size, "%um", (unsigned)(seconds / 60));
+	else
+		(void)snprintf(out, size, "%lluh", (unsigned long long)(seconds / 3600));
+}
+
+static void print_labels(const struct yett_sandbox_status *status)
+{
+	for (size_t i = 0; i < status->labels_count; i++) {
+		(void)fputs(i ? " " : "", stdout);
+		output_text(stdout, status->labels[i], false);
+	}
+}
+
+static void print_row(const struct yett_sandbox_status *status, bool all)
+{
+	char age[24], state[32];
+
+	age_of(status->created_ms, age, sizeof age);
+	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
+	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  ", status->info.id, *status->name ? status->name : "-", state,
+		     status->info.profile, age, status->attached);
+	if (all)
+		(void)printf("%10u  ", status->uid);
+	print_labels(status);
+	(void)putchar('\n');
+}
+
+static int older(const void *a, const void *b)
+{
+	const struct yett_sandbox_status *x = a, *y = b;
+
+	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->info.id, y->info.id);
+}
+
+static void print_list(const struct yett_sandbox_status *list, size_t count, const struct manage_run_options *options)
+{
+	bool is_first = true;
+
+	if (!options->json && !options->quiet)
+		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
+			     options->all ? "       UID  " : "");
+	for (size_t i = 0; i < count; i++) {
+		if (!fits_all(&list[i], options))
+			continue;
+		if (options->json) {
+			(void)fputs(is_first ? "[" : ",\n ", stdout);
+			print_json(&list[i]);
+		} else if (options->quiet) {
+			(void)puts(list[i].info.id);
+		} else {
+			print_row(&list[i], options->all);
+		}
+		is_first = false;
+	}
+	if (options->json)
+		(void)puts(is_first ? "[]" : "]");
+}
+
+static void print_time(const char *name, uint64_t ms)
+{
+	char text[64] = "";
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm parts;
+
+	if (ms && localtime_r(&seconds, &parts))
+		(void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &parts);
+	if (ms)
+		(void)printf("%-12s %s\n", name, text);
+}
+
+static void print_duration(const char *name, uint64_t ms, const char *more)
+{
+	char text[64];
+
+	output_duration(text, sizeof text, ms);
+	if (ms)
+		(void)printf("%-12s %s%s\n", name, text, more);
+}
+
+static void print_text(const char *name, const char *text)
+{
+	if (!*text)
+		return;
+	(void)printf("%-12s ", name);
+	output_text(stdout, text, false);
+	(void)putchar('\n');
+}
+
+static void print_status(const struct yett_sandbox_status *s)
+{
+	const struct yett_limits *limits = &s->info.limits;
+	char size[64] = "unlimited";
+
+	print_text("id", s->info.id);
+	print_text("name", s->name);
+	print_text("state", yett_state_name(s->state));
+	print_text("ended", ended_of(s));
+	print_text("profile", s->info.profile);
+	(void)printf("%-12s %u\n", "user", s->uid);
+	print_text("key", *s->principal ? s->principal : "one of the user's own");
+	(void)printf("%-12s %u\n", "private uid", s->info.private_uid);
+	print_text("label", s->info.label);
+	(void)printf("%-12s %u\n", "landlock", s->info.landlock_abi);
+	if (limits->memory_bytes)
+		output_size(size, sizeof size, limits->memory_bytes);
+	(void)printf("%-12s %s\n", "memory", size);
+	if (limits->cpu_millis)
+		(void)printf("%-12s %g\n", "cpus", (double)limits->cpu_millis / 1000);
+	if (limits->pids)
+		(void)printf("%-12s %llu\n", "pids", (unsigned long long)limits->pids);
+	if (limits->files)
+		(void)printf("%-12s %llu\n", "files", (unsigned long long)limits->files);
+	print_time("created", s->created_ms);
+	print_time("started", s->started_ms);
+	print_time("ended at", s->ended_ms);
+	(void)printf("%-12s %s\n", "lingers", s->life.linger ? "yes" : "no");
+	print_duration("unattended", s->linger_ms, " at rest at most");
+	print_duration("wall time", s->life.wall_ms, "");
+	print_duration("cpu time", s->life.cpu_ms, "");
+	print_duration("idle", s->life.idle_ms, s->life.idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
+	print_duration("listed", s->life.cleanup_ms, " after its end");
+	(void)printf("%-12s %u\n", "attached", s->attached);
+	for (size_t i = 0; i < s->labels_count; i++)
+		print_text("has", s->labels[i]);
+}
+
+/* Reads options, makes a key if there is none yet, connects. -1 to go on, else the exit code. */
+static int begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+		 struct yett_connection **ret_connection)
+{
+	struct yett_connect_options connect = {0};
+	struct yett_error error = {0};
+	bool created;
+	int r = options_begin(self, argc, argv, options, EXIT_USAGE, ret_first);
+
+	if (r >= 0)
+		return r;
+	connect.socket_path = options->socket_path;
+	r = yett_key_ensure(NULL, &created, &error);
+	if (r == 0)
+		r = yett_connect(&connect, ret_connection, &error);
+	if (r == 0)
+		return -1;
+	output_error(&error);
+	return EXIT_FAILED;
+}
+
+static int finish(struct yett_connection *connection, int r, const struct yett_error *error)
+{
+	if (r)
+		output_error(error);
+	yett_connection_close(connection);
+	return r || fflush(stdout) != 0 ? EXIT_FAILED : 0;
+}
+
+int ps_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	struct manage_run_options options = {0};
+	struct yett_connection *connection;
+	struct yett_error error = {0};
+	size_t count = 0;
+	int first, r = begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	r = yett_sandboxes_list(connection, options.all, &list, &count, &error);
+	if (r == 0 && count)
+		qsort(list, count, sizeof *list, older);
+	if (r == 0)
+		print_list(list, count, &options);
+	return finish(connection, r, &error);
+}
+
+int inspect_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct manage_run_options options = {0};
+	struct yett_sandbox_status status;
+	struct yett_connection *connection;
+	struct yett_error error = {0};
+	int first, r = begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
+	if (r == 0 && options.json) {
+		print_json(&status);
+		(void)putchar('\n');
+	} else if (r == 0) {
+		print_status(&status);
+	}
+	return finish(connection, r, &error);
+}
+
+/* Tells of each change of state until the sandbox has ended. */
+static int watch(struct yett_connection *connection, struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	enum yett_state last = YETT_STATE_DESTROYED;
+	struct pollfd wait = {.fd = yett_connection_fd(connection), .events = POLLIN};
+	int r = 0;
+
+	while (r == 0 && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT) {
+		enum yett_state state = yett_sandbox_state(sandbox);
+
+		if (state != last)
+			(void)printf("%s %s\n", yett_sandbox_get_info(sandbox)->id, yett_state_name(state));
+		(void)fflush(stdout);
+		last = state;
+		(void)poll(&wait, 1, -1);
+		r = yett_connection_dispatch(connection, error);
+	}
+	(void)printf("%s ended %s\n", yett_sandbox_get_info(sandbox)->id, yett_ended_name(yett_sandbox_ended(sandbox)));
+	return r;
+}
+
+int attach_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct manage_run_options options = {0};
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_error error = {0};
+	int first, r = begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
+	if (r == 0)
+		r = watch(connection, sandbox, &error);
+	(void)yett_sandbox_detach(sandbox, NULL);
+	return finish(connection, r, &error);
+}
+
+int manage_main(const struct subcommand *self, int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*act)(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
+	} actions[] = {{"pause", yett_sandbox_pause},
+		       {"resume", yett_sandbox_resume},
+		       {"kill", yett_sandbox_kill},
+		       {"destroy", yett_sandbox_end}};
+	struct manage_run_options options = {0};
+	struct yett_connection *connection;
+	int first, failed = 0, r = begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].name, self->name) != 0)
+			continue;
+		for (int at = first; at < argc; at++) {
+			struct yett_error error = {0};
+
+			if (actions[i].act(connection, argv[at], &error) == 0)
+				continue;
+			output_error(&error);
+			failed = 1;
+		}
+	}
+	yett_connection_close(connection);
+	return failed ? EXIT_FAILED : 0;
+}

@@ -1,0 +1,183 @@
+/* See manage.h. */
+#include "helper/monitor/manage.h"
+#include "base/escape.h"
+#include "helper/privilege.h"
+#include "protocol/codec.h"
+#include "protocol/frame.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+struct finding {
+	const struct verified *verified;
+	const char *wanted; /* NULL: all */
+	bool all;           /* of all users */
+	struct record *record;
+	/* of a list */
+	struct message *message;
+	uint8_t *buffer;
+	int memfd;
+	uint32_t count;
+};
+
+/* Whether the record is one that the request is about. */
+static bool fits(const struct finding *finding, const struct record *record)
+{
+	uid_t uid = finding->verified->peer->uid;
+
+	if (!authorize_manage(finding->verified, record->uid, record->principal))
+		return false;
+	if (!finding->wanted)
+		return finding->all || record->uid == uid;
+	return strcmp(record->id, finding->wanted) == 0 || (record->uid == uid && strcmp(record->name, finding->wanted) == 0);
+}
+
+static int take_first(void *userdata, const struct record *record)
+{
+	struct finding *finding = userdata;
+
+	if (!fits(finding, record))
+		return 0;
+	*finding->record = *record;
+	return 1;
+}
+
+static int not_found(const char *wanted, struct yett_error *error)
+{
+	return error_set(error, YETT_E_NOT_FOUND, 0, "there is no sandbox '%s'", ESCAPE(wanted));
+}
+
+/* 0 with what the request names, or NULL for a list. */
+static int read_wanted(const struct verified *verified, const char **ret_wanted, struct yett_error *error)
+{
+	const struct message_manage *manage = &verified->request->body.manage;
+	const char *wanted = message_text(verified->request, manage->sandbox);
+	bool is_list = manage->action == MANAGE_LIST;
+
+	if (!wanted || is_list != (*wanted == '\0') || (manage->all && !is_list))
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, is_list ? "a list names no sandbox" : "one sandbox is to be named");
+	*ret_wanted = is_list ? NULL : wanted;
+	return 0;
+}
+
+int manage_find(const struct setup_host *host, const struct verified *verified, struct record *ret_record, struct yett_error *error)
+{
+	struct finding finding = {.verified = verified, .record = ret_record};
+	int r = read_wanted(verified, &finding.wanted, error);
+
+	if (r == 0 && registry_each(&host->reserve, take_first, &finding) == 0)
+		r = not_found(finding.wanted, error);
+	return r;
+}
+
+static int fill(const struct record *record, struct message *message)
+{
+	struct message_sandbox *body = &message->body.sandbox;
+	const char *label = record->labels;
+	int r;
+
+	message->kind = MESSAGE_SANDBOX;
+	message->arena_used = 0;
+	*body = (struct message_sandbox){
+		.state = record->state,
+		.ended = record->ended,
+		.uid = record->uid,
+		.private_uid = record->private_uid,
+		.landlock_abi = record->landlock_abi,
+		.limits = {record->limits.memory_bytes, record->limits.cpu_millis, record->limits.pids, record->limits.files},
+		.life = {.linger = record->life.linger,
+			 .wall_ms = record->life.wall_ms,
+			 .cpu_ms = record->life.cpu_ms,
+			 .idle_ms = record->life.idle_ms,
+			 .idle_action = record->life.idle_pauses ? IDLE_PAUSE : IDLE_END,
+			 .cleanup_ms = record->life.cleanup_ms},
+		.linger_ms = record->life.linger_ms,
+		.created_ms = record->created_ms,
+		.started_ms = record->started_ms,
+		.ended_ms = record->ended_ms,
+		.attached = record->attached,
+		.labels_count = record->labels_count,
+	};
+	r = message_add_text(message, record->id, &body->id);
+	if (r == 0)
+		r = message_add_text(message, record->name, &body->name);
+	if (r == 0)
+		r = message_add_text(message, record->profile, &body->profile);
+	if (r == 0)
+		r = message_add_text(message, record->principal, &body->principal);
+	if (r == 0)
+		r = message_add_text(message, record->label, &body->label);
+	for (uint32_t i = 0; r == 0 && i < record->labels_count; i++, label += strlen(label) + 1)
+		r = message_add_text(message, label, &body->labels[i]);
+	return r;
+}
+
+static int add(void *userdata, const struct record *record)
+{
+	struct finding *finding = userdata;
+	uint32_t head;
+	size_t length;
+	int r;
+
+	if (!fits(finding, record))
+		return 0;
+	r = fill(record, finding->message);
+	if (r == 0)
+		r = message_encode(finding->message, finding->buffer + sizeof head, MESSAGE_PACKET_MAX - sizeof head, &length);
+	if (r < 0)
+		return r;
+	head = htole32((uint32_t)length);
+	memcpy(finding->buffer, &head, sizeof head);
+	length += sizeof head;
+	finding->count++;
+	return write(finding->memfd, finding->buffer, length) == (ssize_t)length ? 0 : -EIO;
+}
+
+int manage_list(const struct setup_host *host, const struct verified *verified, int *ret_memfd, uint32_t *ret_count,
+		struct yett_error *error)
+{
+	_cleanup_free_ struct message *message = malloc(sizeof *message);
+	_cleanup_free_ uint8_t *buffer = malloc(MESSAGE_PACKET_MAX);
+	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct finding finding = {.verified = verified,
+				  .all = verified->request->body.manage.all && verified->peer->uid == 0,
+				  .message = message,
+				  .buffer = buffer,
+				  .memfd = memfd};
+	int r = memfd < 0 || !message || !buffer ? -ENOMEM : read_wanted(verified, &finding.wanted, error);
+
+	if (r == 0 && verified->request->body.manage.all && verified->peer->uid != 0)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may list the sandboxes of all users");
+	if (r == 0)
+		r = registry_each(&host->reserve, add, &finding);
+	if (r == 0 && finding.wanted && finding.count == 0)
+		return not_found(finding.wanted, error);
+	if (r == 0 && fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		r = -errno;
+	if (r != 0)
+		return r;
+	*ret_memfd = steal_fd(&memfd);
+	*ret_count = finding.count;
+	return 0;
+}
+
+int manage_ask(const struct setup_host *host, const struct record *record, enum manage_action action, int channel)
+{
+	_cleanup_fd_ int socket = registry_connect(&host->reserve, record->cgroup);
+	struct supervisor_request request = {.action = action};
+	int r;
+
+	if (socket < 0)
+		return socket;
+	memcpy(request.id, record->id, sizeof request.id);
+	r = privilege_raise(); /* as answer() in monitor.c does, for the descriptor */
+	if (r == 0)
+		r = frame_send(socket, &request, sizeof request, &channel, channel >= 0 ? 1 : 0, MSG_DONTWAIT);
+	if (privilege_lower() < 0)
+		return -EPERM;
+	return r < 0 ? r : steal_fd(&socket);
+}

@@ -1,0 +1,195 @@
+/* See registry.h. */
+#include "helper/setup/registry.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#define CONNECTIONS_WAITING 64
+#define READ_ATTEMPTS 20
+
+static uint64_t sum_of(const struct record *record, size_t length)
+{
+	const uint8_t *bytes = (const uint8_t *)record;
+	uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
+
+	/* FNV-1a by words: this is against chance, not against root. */
+	for (size_t at = sizeof record->sum; at < length; at += sizeof word) {
+		word = 0;
+		memcpy(&word, bytes + at, length - at < sizeof word ? length - at : sizeof word);
+		sum = (sum ^ word) * UINT64_C(0x100000001b3);
+	}
+	return sum;
+}
+
+void record_init(struct record *record, uid_t uid, const char *cgroup)
+{
+	memset(record, 0, sizeof *record);
+	record->magic = RECORD_MAGIC;
+	record->uid = uid;
+	record->state = SANDBOX_DESTROYED;
+	(void)snprintf(record->cgroup, sizeof record->cgroup, "%s", cgroup);
+}
+
+int record_plan(struct record *record, const struct plan *plan)
+{
+	memcpy(record->id, plan->id, sizeof record->id);
+	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
+	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));
+	(void)snprintf(record->principal, sizeof record->principal, "%s", plan_text(plan, plan->principal));
+	record->limits = plan->limits;
+	record->life = plan->life;
+	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
+		const char *label = plan_text(plan, plan->labels[i]);
+		size_t size = strlen(label) + 1;
+
+		if (size > sizeof record->labels - record->labels_used)
+			return -E2BIG;
+		memcpy(record->labels + record->labels_used, label, size);
+		record->labels_used += (uint32_t)size;
+		record->labels_count++;
+	}
+	return 0;
+}
+
+size_t record_seal(struct record *record)
+{
+	size_t length = offsetof(struct record, labels) + record->labels_used;
+
+	record->sum = sum_of(record, length);
+	return length;
+}
+
+/* Whether as many texts as are counted end where the used part does. */
+static bool has_labels(const struct record *record)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < record->labels_used; i++)
+		count += record->labels[i] == '\0';
+	return count == record->labels_count && (count == 0 || record->labels[record->labels_used - 1] == '\0');
+}
+
+static bool is_text(const char *text, size_t size)
+{
+	return memchr(text, '\0', size) != NULL;
+}
+
+bool record_open(const void *bytes, size_t length, struct record *ret_record)
+{
+	struct record *r = ret_record;
+
+	if (length < offsetof(struct record, labels) || length > sizeof *r)
+		return false;
+	memcpy(r, bytes, length);
+	return r->magic == RECORD_MAGIC && r->labels_used <= sizeof r->labels &&
+	       length == offsetof(struct record, labels) + r->labels_used && r->sum == sum_of(r, length) &&
+	       r->state <= SANDBOX_DESTROYED && is_text(r->cgroup, sizeof r->cgroup) && is_text(r->id, sizeof r->id) &&
+	       is_text(r->name, sizeof r->name) && is_text(r->profile, sizeof r->profile) &&
+	       is_text(r->principal, sizeof r->principal) && is_text(r->label, sizeof r->label) &&
+	       r->labels_count <= MESSAGE_LABELS_MAX && has_labels(r);
+}
+
+int registry_write(int fd, struct record *record)
+{
+	size_t length = record_seal(record);
+
+	return pwrite(fd, record, length, 0) == (ssize_t)length ? 0 : -EIO;
+}
+
+/* Whether somebody holds the lock that goes with its owner. */
+static bool has_owner(int fd)
+{
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
+static bool read_record(int fd, struct record *ret_record)
+{
+	struct record bytes;
+
+	for (int i = 0; i < READ_ATTEMPTS; i++) {
+		ssize_t n = pread(fd, &bytes, sizeof bytes, 0);
+
+		if (n > 0 && record_open(&bytes, (size_t)n, ret_record))
+			return true;
+		if (i > 2) /* its writer was stopped half-way: only the processor can be waited for */
+			(void)poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata)
+{
+	int copy = openat(host->ranges, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC), r = 0;
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	struct record record;
+
+	if (!entries) {
+		fd_close(copy);
+		return 0;
+	}
+	for (struct dirent *entry = readdir(entries); entry && r == 0; entry = readdir(entries)) {
+		_cleanup_fd_ int fd = -1;
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		fd = openat(host->ranges, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && read_record(fd, &record) && record.state != SANDBOX_DESTROYED && has_owner(fd))
+			r = look(userdata, &record);
+	}
+	(void)closedir(entries);
+	return r;
+}
+
+/* Through the descriptor: whatever is mounted over the path where we are, this is the directory. */
+static void address_of(const struct reserve_host *host, const char *cgroup, struct sockaddr_un *ret_address)
+{
+	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	(void)snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "/proc/self/fd/%d/%s", host->control, cgroup);
+}
+
+int registry_listen(const struct reserve_host *host, const char *cgroup)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	address_of(host, cgroup, &address);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, CONNECTIONS_WAITING) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+void registry_unlisten(const struct reserve_host *host, const char *cgroup)
+{
+	(void)unlinkat(host->control, cgroup, 0);
+}
+
+int registry_connect(const struct reserve_host *host, const char *cgroup)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+
+	address_of(host, cgroup, &address);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+int registry_accept(int listening)
+{
+	_cleanup_fd_ int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return -errno;
+	return peer.uid == 0 || peer.uid == geteuid() ? steal_fd(&fd) : -EPERM;
+}

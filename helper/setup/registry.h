@@ -1,0 +1,66 @@
+/*
+ * The registry: what is known of each sandbox, in the file that reserves its ids; and where its supervisor is reached.
+ *
+ * A supervisor, with or without its privilege, writes its own record in one call whenever its state changes. Monitors, as
+ * root, read: nobody is asked or woken to make a list. A record whose sum is not right was read while it was written, and
+ * is read again; one that no process has locked was left by a supervisor that is gone, and does not count.
+ */
+#pragma once
+
+#include "helper/plan.h"
+#include "helper/setup/reserve.h"
+#include "protocol/message.h"
+
+#define RECORD_MAGIC UINT32_C(0x59523031) /* another layout, another number: an upgrade finds the records of before */
+
+struct record {
+	uint64_t sum; /* of all that follows and is used */
+	uint32_t magic;
+	uid_t uid; /* for the sweep, with the next; known before there is a sandbox */
+	char cgroup[24]; /* also the name of the supervisor's control socket */
+	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox now */
+	uint32_t ended;  /* enum ended_reason */
+	char id[PLAN_ID_SIZE];
+	char name[MESSAGE_NAME_MAX + 1], profile[MESSAGE_NAME_MAX + 1];
+	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key that asked; empty: one of the user's own */
+	char label[MESSAGE_LABEL_MAX + 1];
+	uint32_t private_uid, landlock_abi, attached;
+	struct plan_limits limits;
+	struct plan_life life;
+	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME */
+	uint32_t labels_count, labels_used;
+	char labels[MESSAGE_LABELS_MAX * (MESSAGE_KEY_VALUE_MAX + 1)]; /* NUL-terminated, one after the other */
+};
+
+_Static_assert(sizeof(struct record) <= 4096, "within a page, a process that is killed has written all of it or nothing");
+
+/* The record of a supervisor that has no sandbox yet. */
+void record_init(struct record *record, uid_t uid, const char *cgroup);
+
+/* Fills in what the plan says of its sandbox. 0, or -E2BIG for a plan that no monitor makes. */
+_must_check_ int record_plan(struct record *record, const struct plan *plan);
+
+/* How many bytes of it are used, with its sum set. */
+size_t record_seal(struct record *record);
+
+/* Whether bytes[0 … length) of a file are a whole record of this layout; then it is in `ret_record`. */
+bool record_open(const void *bytes, size_t length, struct record *ret_record);
+
+/* Writes it to the file of a reservation. */
+int registry_write(int fd, struct record *record);
+
+/* Calls `look` with each record of a living supervisor that has a sandbox, until it returns other than 0: that, or 0. */
+int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata);
+
+/*
+ * The socket on which a supervisor is asked about its sandbox. Its name is the cgroup's; root's alone. A listening
+ * non-blocking descriptor or -errno.
+ */
+_must_check_ int registry_listen(const struct reserve_host *host, const char *cgroup);
+void registry_unlisten(const struct reserve_host *host, const char *cgroup);
+
+/* Connects without waiting: a descriptor, -EAGAIN when too many are before us, -ENOENT or -ECONNREFUSED when it is gone. */
+_must_check_ int registry_connect(const struct reserve_host *host, const char *cgroup);
+
+/* Accepts one connection of root's (or of our own uid's), non-blocking; -errno when there is none such. */
+_must_check_ int registry_accept(int listening);

@@ -1,0 +1,417 @@
+/* See life.h. */
+#include "helper/supervisor/life.h"
+#include "base/clock.h"
+#include "protocol/frame.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define HOLDERS_MAX 32 /* init has room for more channels */
+#define ASKING_MAX 16  /* connections besides, that have not asked yet or wait for the end */
+#define INIT_ANSWERS_MS 1000
+#define LOOK_MS_MIN 10
+#define LOOK_MS_MAX 60000
+#define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+
+enum life_poll { LIFE_INIT, LIFE_LISTENING, LIFE_HOLDERS };
+
+/* A connection of a monitor's. */
+enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
+
+struct holder {
+	int socket;
+	enum holder_role role;
+	bool is_borrowed; /* the creator's, which supervisor.c closes */
+};
+
+struct life {
+	struct setup *setup;
+	struct record *record;
+	struct holder holders[HOLDERS_MAX + ASKING_MAX];
+	size_t count;
+	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
+	uint64_t cpu_before_us, cpu_seen_us;
+	uint32_t processors;
+	bool is_over;
+	enum ended_reason reason;
+};
+
+static uint32_t count_holders(const struct life *life)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < life->count; i++)
+		count += life->holders[i].role == HOLDER_HOLDS;
+	return count;
+}
+
+static void end(struct life *life, enum ended_reason reason)
+{
+	if (!life->is_over)
+		life->reason = reason;
+	life->is_over = true;
+}
+
+static bool is_running(const struct life *life)
+{
+	return !life->is_over && (life->record->state == SANDBOX_RUNNING || life->record->state == SANDBOX_PAUSED);
+}
+
+static void remove_holder(struct life *life, size_t i)
+{
+	struct holder holder = life->holders[i];
+
+	life->holders[i] = life->holders[--life->count];
+	if (!holder.is_borrowed)
+		fd_close(holder.socket);
+	if (holder.role != HOLDER_HOLDS)
+		return;
+	life->held_ms = clock_now_ms();
+	life->record->attached = count_holders(life);
+	if (holder.is_borrowed && !life->record->life.linger)
+		end(life, ENDED_HELPER);
+	else if (is_running(life))
+		setup_publish(life->setup);
+}
+
+static void notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value)
+{
+	struct supervisor_notice notice = {kind, value};
+
+	/* Who does not read learns it from the end of the socket. */
+	(void)send(holder->socket, &notice, sizeof notice, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* What one that is held is told once more at its end, or once. */
+static void notify_all(const struct life *life, enum supervisor_notice_kind kind, uint32_t value)
+{
+	for (size_t i = 0; i < life->count; i++)
+		if (life->holders[i].role == HOLDER_HOLDS || (kind == NOTICE_ENDED && life->holders[i].role == HOLDER_WAITS))
+			notify(&life->holders[i], kind, value);
+}
+
+static void set_state(struct life *life, enum sandbox_state state)
+{
+	life->record->state = state;
+	setup_publish(life->setup);
+	if (state == SANDBOX_RUNNING || state == SANDBOX_PAUSED)
+		notify_all(life, NOTICE_STATE, state);
+}
+
+/* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
+static int pause_sandbox(struct life *life, struct yett_error *error)
+{
+	int r;
+
+	if (life->record->state == SANDBOX_PAUSED)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is paused already");
+	r = setup_pause(life->setup, true);
+	if (r < 0) {
+		(void)!setup_pause(life->setup, false);
+		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s", strerror(-r));
+	}
+	set_state(life, SANDBOX_PAUSED);
+	return 0;
+}
+
+static int resume_sandbox(struct life *life, struct yett_error *error)
+{
+	int r;
+
+	if (life->record->state != SANDBOX_PAUSED)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is not paused");
+	r = setup_pause(life->setup, false);
+	if (r < 0)
+		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s", strerror(-r));
+	life->busy_ms = clock_now_ms();
+	set_state(life, SANDBOX_RUNNING);
+	return 0;
+}
+
+/* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only while it could read. */
+static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
+{
+	struct pollfd wait = {.fd = setup_control(life->setup), .events = POLLOUT};
+	uint8_t byte = (uint8_t)word;
+	int r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+
+	if (r == -EAGAIN && life->record->state == SANDBOX_RUNNING && poll(&wait, 1, INIT_ANSWERS_MS) > 0)
+		r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox's init does not answer now: %s", strerror(-r)) : 0;
+}
+
+static int kill_commands(struct life *life, struct yett_error *error)
+{
+	if (life->record->state == SANDBOX_PAUSED)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is paused: resume it, or destroy it");
+	return tell_init(life, INIT_WORD_KILL, -1, error);
+}
+
+/* `channel` is the end for init; the monitor keeps the other one for its client. */
+static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
+{
+	struct record *record = life->record;
+	struct supervisor_created created = {.private_uid = record->private_uid};
+	int r;
+
+	if (channel < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no channel came with the request");
+	if (count_holders(life) >= HOLDERS_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d connections hold the sandbox already", HOLDERS_MAX);
+	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
+	if (r != 0)
+		return r;
+	created.layers.landlock_abi = (uint8_t)record->landlock_abi;
+	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", record->label);
+	life->holders[i].role = HOLDER_HOLDS;
+	record->attached = count_holders(life);
+	setup_publish(life->setup);
+	/* First, so that its client asks a paused one for nothing. */
+	if (record->state == SANDBOX_PAUSED)
+		notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED);
+	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return 0;
+}
+
+/* 0 with the answer still to come or given; else the refusal. */
+static int act(struct life *life, size_t i, enum manage_action action, int channel, struct yett_error *error)
+{
+	int r;
+
+	if (action == MANAGE_DESTROY) {
+		life->holders[i].role = HOLDER_WAITS;
+		end(life, ENDED_DESTROYED);
+		return 0;
+	}
+	if (!is_running(life))
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox has ended");
+	if (action == MANAGE_ATTACH)
+		return attach(life, i, channel, error);
+	if (action == MANAGE_PAUSE)
+		r = pause_sandbox(life, error);
+	else if (action == MANAGE_RESUME)
+		r = resume_sandbox(life, error);
+	else if (action == MANAGE_KILL)
+		r = kill_commands(life, error);
+	else
+		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "a supervisor takes no such request");
+	if (r == 0)
+		notify(&life->holders[i], NOTICE_DONE, 0);
+	return r;
+}
+
+/* One who asks for a sandbox that was here before is sent away without a word. */
+static void answer_holder(struct life *life, size_t i, const struct frame *frame)
+{
+	struct supervisor_created refused = {0};
+	struct supervisor_request request;
+
+	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS) {
+		remove_holder(life, i);
+		return;
+	}
+	memcpy(&request, frame->bytes, sizeof request);
+	if (memcmp(request.id, life->record->id, sizeof request.id) != 0) {
+		remove_holder(life, i);
+		return;
+	}
+	refused.code = act(life, i, (enum manage_action)request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
+	if (refused.code != 0)
+		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (life->holders[i].role == HOLDER_ASKS)
+		remove_holder(life, i);
+}
+
+/* From a monitor. */
+static void handle_holder(struct life *life, size_t i)
+{
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
+
+	if (r > 0)
+		answer_holder(life, i, frame);
+	else if (r != -EAGAIN)
+		remove_holder(life, i);
+	frame_close_fds(frame);
+}
+
+static void handle_listening(struct life *life)
+{
+	int socket = registry_accept(setup_listening(life->setup));
+
+	if (socket < 0)
+		return;
+	if (life->count < ARRAY_SIZE(life->holders))
+		life->holders[life->count++] = (struct holder){.socket = socket};
+	else
+		fd_close(socket);
+}
+
+/* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by what init says. */
+static void look(struct life *life, uint64_t now)
+{
+	uint64_t cpu_us = setup_cpu_us(life->setup);
+
+	if (life->record->state == SANDBOX_RUNNING && (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
+		life->busy_ms = now;
+	life->cpu_seen_us = cpu_us;
+	if (count_holders(life))
+		life->held_ms = now;
+}
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How long until `since` is `limit` ago; 0: it is over. Looked at more often, as something may happen in between. */
+static uint64_t left_ms(uint64_t now, uint64_t since, uint64_t limit)
+{
+	return now - since >= limit ? 0 : limit - (now - since);
+}
+
+static uint64_t next_look(uint64_t left, uint64_t share)
+{
+	uint64_t next = left / share;
+
+	next = next < LOOK_MS_MIN ? LOOK_MS_MIN : next;
+	return lesser(lesser(next, LOOK_MS_MAX), left > LOOK_MS_MIN ? left : LOOK_MS_MIN);
+}
+
+/* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if something happens. */
+static uint64_t expire(struct life *life)
+{
+	const struct plan_life *limits = &life->record->life;
+	uint64_t now = clock_now_ms(), next = UINT64_MAX, left, used;
+	bool is_paused = life->record->state == SANDBOX_PAUSED;
+
+	if (limits->cpu_ms || limits->idle_ms || limits->linger_ms)
+		look(life, now);
+	if (limits->wall_ms) {
+		left = left_ms(now, life->started_ms, limits->wall_ms);
+		if (left == 0)
+			end(life, ENDED_WALL_TIME);
+		next = left;
+	}
+	if (limits->cpu_ms) {
+		used = (life->cpu_seen_us - life->cpu_before_us) / 1000;
+		if (used >= limits->cpu_ms)
+			end(life, ENDED_CPU_TIME);
+		else if (!is_paused) /* on all processors at once it cannot be over before */
+			next = lesser(next, next_look(limits->cpu_ms - used, life->processors));
+	}
+	if (limits->idle_ms && !is_paused) {
+		struct yett_error unused;
+
+		left = left_ms(now, life->busy_ms, limits->idle_ms);
+		if (left == 0 && !limits->idle_pauses)
+			end(life, ENDED_IDLE);
+		else if (left == 0 && pause_sandbox(life, &unused) != 0)
+			life->busy_ms = now;
+		else if (left)
+			next = lesser(next, next_look(left, 4));
+	}
+	if (limits->linger_ms && count_holders(life) == 0) {
+		uint64_t since = life->busy_ms > life->held_ms ? life->busy_ms : life->held_ms;
+
+		left = left_ms(now, since, limits->linger_ms);
+		if (left == 0)
+			end(life, ENDED_IDLE);
+		next = lesser(next, next_look(left, 4));
+	}
+	return next;
+}
+
+/* Handles what happens within so many milliseconds (UINT64_MAX: without bound) once. */
+static void turn(struct life *life, uint64_t wait_ms)
+{
+	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
+	size_t count = life->count;
+
+	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? setup_init_pidfd(life->setup) : -1, .events = POLLIN};
+	wait[LIFE_LISTENING] = (struct pollfd){.fd = setup_listening(life->setup), .events = POLLIN};
+	for (size_t i = 0; i < count; i++)
+		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
+	if (poll(wait, LIFE_HOLDERS + count, wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
+		return;
+	/* From the end: handling one may take it out of the table. */
+	for (size_t i = count; i > 0; i--)
+		if (wait[LIFE_HOLDERS + i - 1].revents)
+			handle_holder(life, i - 1);
+	if (wait[LIFE_INIT].revents)
+		end(life, life->record->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
+	if (wait[LIFE_LISTENING].revents)
+		handle_listening(life);
+}
+
+struct life *life_begin(struct setup *setup, int creator)
+{
+	struct life *life = calloc(1, sizeof *life);
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	const int buffer = CONTROL_BUFFER;
+
+	if (!life)
+		return NULL;
+	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+	life->setup = setup;
+	life->record = setup_record(setup);
+	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
+	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
+	if (life->record->life.cpu_ms)
+		life->cpu_before_us = life->cpu_seen_us = setup_cpu_us(setup);
+	life->processors = processors > 0 ? (uint32_t)processors : 1;
+	life->record->attached = 1;
+	life->record->started_ms = clock_wall_ms();
+	life->record->state = SANDBOX_RUNNING;
+	setup_publish(setup);
+	return life;
+}
+
+void life_keep(struct life *life)
+{
+	while (!life->is_over) {
+		uint64_t wait_ms = expire(life);
+
+		if (!life->is_over)
+			turn(life, wait_ms);
+	}
+	if (life->record->state == SANDBOX_PAUSED)
+		(void)!setup_pause(life->setup, false); /* the builder stands still with the rest, and is to be used again */
+	life->record->ended = life->reason;
+	set_state(life, SANDBOX_STOPPING);
+}
+
+void life_end(struct life *life, bool out_of_memory)
+{
+	struct record *record = life->record;
+	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : record->life.cleanup_ms, since = clock_now_ms(), left;
+
+	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
+		life->reason = ENDED_OOM;
+	record->ended = life->reason;
+	record->ended_ms = clock_wall_ms();
+	record->attached = 0;
+	if (cleanup_ms)
+		set_state(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED);
+	else
+		set_state(life, SANDBOX_DESTROYED);
+	if (!cleanup_ms)
+		setup_forget(life->setup);
+	notify_all(life, NOTICE_ENDED, life->reason);
+	while (life->count)
+		remove_holder(life, life->count - 1);
+	life->is_over = false;
+	while (cleanup_ms && !life->is_over && (left = left_ms(clock_now_ms(), since, cleanup_ms)) > 0)
+		turn(life, left);
+	if (cleanup_ms) {
+		set_state(life, SANDBOX_DESTROYED);
+		setup_forget(life->setup);
+		notify_all(life, NOTICE_ENDED, ENDED_DESTROYED);
+		while (life->count)
+			remove_holder(life, life->count - 1);
+	}
+	free(life);
+}

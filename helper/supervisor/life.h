@@ -1,0 +1,21 @@
+/*
+ * The life of a sandbox from when init serves until all of it is gone: who holds it, its time limits, its states.
+ *
+ * In its supervisor, with PRIVILEGE_SUPERVISOR effective. Parses nothing of a client's: monitors ask by structs of fixed
+ * size, over connections that only root can make. Nothing is waited for but what ends the sandbox, and its freezing
+ * (a second at most).
+ */
+#pragma once
+
+#include "helper/supervisor/supervisor.h"
+
+struct life;
+
+/* Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of. NULL when memory is short. */
+struct life *life_begin(struct setup *setup, int creator);
+
+/* Returns when the sandbox is to end; setup_finish() follows. */
+void life_keep(struct life *life);
+
+/* After setup_finish(): tells everybody, stays for as long as the sandbox is to be listed, and frees `life`. */
+void life_end(struct life *life, bool out_of_memory);

@@ -1,0 +1,233 @@
+/* See sandbox.h, and "sandbox" in yett.h: what is asked about sandboxes that are there. */
+#include "libclient/sandbox.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "protocol/codec.h"
+
+#define LISTING_MAX (size_t)(64 * 1024 * 1024)
+
+static const char *const states[] = {"creating", "starting", "running", "paused", "stopping", "stopped", "failed", "destroyed"};
+static const char *const ends[] = {"alive",	"closed",    "init-died", "out-of-memory", "helper",
+				   "destroyed", "wall-time", "cpu-time",  "idle"};
+
+const char *yett_state_name(enum yett_state state)
+{
+	return (size_t)state < ARRAY_SIZE(states) ? states[state] : "unknown";
+}
+
+const char *yett_ended_name(enum yett_ended ended)
+{
+	return (size_t)ended < ARRAY_SIZE(ends) ? ends[ended] : "unknown";
+}
+
+/* Puts a manage together and has it answered, with the lock held. */
+static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+		  struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+	struct channel *channel = connection->channel;
+	struct message_manage *body;
+	int r;
+
+	if (channel->failure.code) {
+		if (error)
+			*error = channel->failure;
+		return (int)channel->failure.code;
+	}
+	if (id_or_name && (!*id_or_name || id_or_name[strspn(id_or_name, small)] || strchr("._-", *id_or_name)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the id or name of a sandbox", id_or_name);
+	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
+	*body = *asked;
+	r = channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
+	return r ? r : sandbox_request(connection, NULL, 0, sandbox, error);
+}
+
+static void freep_sandbox(struct yett_sandbox **sandbox)
+{
+	if (*sandbox)
+		sandbox_free(*sandbox);
+}
+
+static struct yett_sandbox *new_request(enum connection_wanted wanted)
+{
+	struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
+
+	if (sandbox)
+		sandbox->request = (struct connection_request){.wanted = wanted, .fd = -1};
+	return sandbox;
+}
+
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a request");
+}
+
+int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name, struct yett_error *error)
+{
+	const struct message_manage asked = {.action = action};
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_DONE);
+	CONNECTION_LOCKED(connection);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+
+	if (r != 0)
+		return r;
+	sandbox_forget(sandbox);
+	/* Handles of the same sandbox learn of it too, and perhaps later. */
+	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
+		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) && strcmp(s->info.id, sandbox->request.info.id) == 0)
+			s->request.sandbox_state = action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
+	return 0;
+}
+
+int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	return manage_done(connection, MANAGE_PAUSE, id_or_name, error);
+}
+
+int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	return manage_done(connection, MANAGE_RESUME, id_or_name, error);
+}
+
+int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	return manage_done(connection, MANAGE_KILL, id_or_name, error);
+}
+
+int yett_sandbox_end(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	return manage_done(connection, MANAGE_DESTROY, id_or_name, error);
+}
+
+int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox **ret_sandbox,
+			struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_ATTACH};
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_SANDBOX);
+	CONNECTION_LOCKED(connection);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+
+	if (r)
+		return r;
+	sandbox->outlives = true;
+	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
+}
+
+static void copy_text(const struct message *message, struct text text, char *out, size_t size)
+{
+	const char *string = message_text(message, text);
+	size_t length = string ? strlen(string) : 0;
+
+	length = length < size ? length : size - 1;
+	memcpy(out, string ? string : "", length);
+	out[length] = '\0';
+}
+
+static void take_status(const struct message *message, struct yett_sandbox_status *ret_status)
+{
+	const struct message_sandbox *from = &message->body.sandbox;
+	struct yett_sandbox_status *to = ret_status;
+
+	memset(to, 0, sizeof *to);
+	copy_text(message, from->id, to->info.id, sizeof to->info.id);
+	copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
+	copy_text(message, from->label, to->info.label, sizeof to->info.label);
+	copy_text(message, from->name, to->name, sizeof to->name);
+	copy_text(message, from->principal, to->principal, sizeof to->principal);
+	to->info.private_uid = from->private_uid;
+	to->info.landlock_abi = from->landlock_abi;
+	to->info.limits = (struct yett_limits){from->limits.memory_bytes, from->limits.cpu_millis, from->limits.pids,
+					       from->limits.files};
+	to->state = (enum yett_state)from->state;
+	to->ended = from->state < SANDBOX_STOPPING ? YETT_ENDED_NOT : connection_ended_of(from->ended);
+	to->uid = from->uid;
+	to->life = (struct yett_life){.linger = from->life.linger,
+				      .wall_ms = from->life.wall_ms,
+				      .cpu_ms = from->life.cpu_ms,
+				      .idle_ms = from->life.idle_ms,
+				      .idle_action = (enum yett_idle_action)from->life.idle_action,
+				      .cleanup_ms = from->life.cleanup_ms};
+	to->linger_ms = from->linger_ms;
+	to->created_ms = from->created_ms;
+	to->started_ms = from->started_ms;
+	to->ended_ms = from->ended_ms;
+	to->attached = from->attached;
+	for (to->labels_count = 0; to->labels_count < from->labels_count; to->labels_count++)
+		copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
+}
+
+/* The sandboxes in a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
+static int read_listing(const char *bytes, size_t length, struct yett_sandbox_status **ret_list, size_t *ret_count,
+			struct yett_error *error)
+{
+	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	_cleanup_free_ struct message *message = malloc(sizeof *message);
+	size_t count = 0, room = 0;
+	uint32_t size;
+
+	for (size_t at = 0; message && at < length; at += size) {
+		if (length - at < sizeof size)
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
+		memcpy(&size, bytes + at, sizeof size);
+		size = le32toh(size);
+		at += sizeof size;
+		if (size > MESSAGE_PACKET_MAX || size > length - at)
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
+		if (count == room) {
+			struct yett_sandbox_status *grown = reallocarray(list, room = room ? room * 2 : 16, sizeof *list);
+
+			if (!grown)
+				return no_memory(error);
+			list = grown;
+		}
+		if (message_decode(MESSAGE_SANDBOX, (const uint8_t *)bytes + at, size, message, error) != 0)
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what is no sandbox");
+		take_status(message, &list[count++]);
+	}
+	if (!message)
+		return no_memory(error);
+	*ret_list = steal_ptr(&list);
+	*ret_count = count;
+	return 0;
+}
+
+static int listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+		   struct yett_sandbox_status **ret_list, size_t *ret_count, struct yett_error *error)
+{
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_LISTING);
+	_cleanup_free_ char *bytes = NULL;
+	CONNECTION_LOCKED(connection);
+	size_t length;
+	int r = sandbox ? manage(connection, asked, id_or_name, sandbox, error) : no_memory(error);
+
+	if (r)
+		return r;
+	sandbox_forget(sandbox);
+	r = sealed_read(sandbox->request.fd, LISTING_MAX, &bytes, &length, "list", error);
+	return r ? r : read_listing(bytes, length, ret_list, ret_count, error);
+}
+
+int yett_sandboxes_list(struct yett_connection *connection, bool all, struct yett_sandbox_status **ret_list, size_t *ret_count,
+			struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_LIST, .all = all};
+
+	return listing(connection, &asked, NULL, ret_list, ret_count, error);
+}
+
+int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status *ret_status,
+			 struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_INSPECT};
+	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	size_t count;
+	int r = listing(connection, &asked, id_or_name ? id_or_name : "", &list, &count, error);
+
+	if (r == 0 && count != 1)
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", count);
+	if (r == 0)
+		*ret_status = list[0];
+	return r;
+}

@@ -1,0 +1,244 @@
+"""
+Attacks on sandboxes that outlive their connection: on what is known of them, on the ways to their supervisors, and by clients that
+attach without end, do not read, or die.
+"""
+import concurrent.futures
+import os
+import shutil
+import signal
+import socket
+import struct
+
+import hostile
+import yett
+
+HOLDERS = 32  # of one sandbox at a time: HOLDERS_MAX in helper/supervisor/life.c
+
+
+class Lives(yett.Case):
+
+    def tearDown(self):
+        left = self.yett('ps', '-q').out.split()
+        if left:
+            self.assertEqual(self.yett('destroy', *left).code, 0)
+        self.service.wait_no_leftovers()
+
+    def create(self, *argv):
+        done = self.yett('create', *argv)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def ids(self):
+        return self.yett('ps', '-q').out.split()
+
+    def watcher(self, sandbox):
+        process = self.service.popen(self.alice, self.service.yett, 'attach', sandbox, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, process)
+        return process
+
+    def record_of(self, sandbox):
+        folder = self.service.runtime + '/ids/'
+        for name in os.listdir(folder):
+            with open(folder + name, 'rb') as file:
+                if sandbox.encode() in file.read():
+                    return folder + name
+        raise AssertionError('no record of ' + sandbox)
+
+    # --- what is known of them ---
+
+    def test_a_record_that_is_not_whole_is_not_believed(self):
+        first, second = self.create('--name', 'first'), self.create('--name', 'second')
+        path = self.record_of(first)
+        with open(path, 'r+b') as file:
+            whole = file.read()
+            for at in (0, 9, 13, 17, 60, len(whole) - 1):  # each changed byte, wherever it is
+                file.seek(at)
+                file.write(bytes([whole[at] ^ 1]))
+                file.flush()
+                self.assertEqual(self.ids(), [second], at)
+                self.assert_refused(self.yett('destroy', first), 1, 'there is no sandbox')
+                file.seek(at)
+                file.write(whole[at:at + 1])
+                file.flush()
+                self.assertEqual(self.ids(), [first, second], at)
+
+    def test_garbage_among_the_records_hides_none(self):
+        sandbox = self.create()
+        for number, garbage in enumerate((b'', b'0 x', b'\xff' * 5000, os.urandom(3000))):
+            path = '%s/ids/%d' % (self.service.runtime, number)
+            with open(path, 'wb') as file:
+                file.write(garbage)
+            self.addCleanup(os.unlink, path)
+        self.assertEqual(self.ids(), [sandbox])
+        self.assertEqual(self.yett('exec', sandbox, '--', 'true').code, 0)
+        self.assertEqual(self.yett('destroy', sandbox).code, 0)
+        self.doCleanups()
+
+    def test_a_record_that_nobody_holds_does_not_count(self):
+        """A copy is as good as the record itself, but for its lock: what a killed supervisor leaves."""
+        sandbox = self.create()
+        copy = self.service.runtime + '/ids/1'
+        shutil.copy(self.record_of(sandbox), copy)
+        self.assertEqual(self.ids(), [sandbox])
+        os.unlink(copy)
+
+    def test_a_killed_supervisor_leaves_nothing(self):
+        sandbox = self.create('--name', 'orphan')
+        supervisors = [pid for pid in self.service.leftover_processes()
+                       if any(yett.argv_of(child)[:1] == ['yett-init'] for child in yett.children_of(pid))]
+        self.assertEqual(len(supervisors), 1)
+        watcher = self.watcher(sandbox)
+        self.assertEqual(self.line(watcher), sandbox + ' running')
+        os.kill(supervisors[0], signal.SIGKILL)
+        self.assertEqual(self.line(watcher), sandbox + ' ended helper')
+        yett.wait_until(lambda: self.ids() == [], 'the end of its lock')  # it closes one descriptor after the other
+        yett.wait_until(lambda: self.yett('create', '--name', 'orphan').code == 0, 'a name that is free again')
+
+    # --- the way to a supervisor ---
+
+    def ask(self, path, sandbox, action):
+        """What a monitor says to a supervisor, and the answer; as an ordinary user in a process of its own."""
+        script = ('import socket, struct, sys\n'
+                  's = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n'
+                  's.connect(sys.argv[1])\n'
+                  's.send(struct.pack("17s3xI", sys.argv[2].encode(), int(sys.argv[3])))\n'
+                  'print(len(s.recv(4096)))\n')
+        return ['python3', '-c', script, path, sandbox, str(action)]
+
+    def test_only_root_reaches_a_supervisor(self):
+        sandbox = self.create()
+        folder = self.service.runtime + '/control'
+        self.assertEqual((os.stat(folder).st_uid, os.stat(folder).st_mode & 0o777), (0, 0o700))
+        path = folder + '/' + os.listdir(folder)[0]
+        done = self.service.run(self.alice, *self.ask(path, sandbox, 4))
+        self.assertIn('PermissionError', done.err)
+        # With every door open it is turned away by who it is.
+        os.chmod(folder, 0o755)
+        os.chmod(path, 0o777)
+        try:
+            done = self.service.run(self.alice, *self.ask(path, sandbox, 4))
+            self.assertTrue(done.out == '0\n' or 'ConnectionResetError' in done.err or 'BrokenPipeError' in done.err, done)
+            self.assertIn(sandbox, self.yett('ps', '-q', '-f', 'state=running').out)
+            # root is heard, so that the attempt would have done something
+            root = self.service.run(yett.Root(self.service.folder), *self.ask(path, sandbox, 4))
+            self.assertEqual(root.code, 0, root)
+            self.assertIn(sandbox, self.yett('ps', '-q', '-f', 'state=paused').out)
+        finally:
+            os.chmod(folder, 0o700)
+
+    def test_a_supervisor_is_asked_about_its_own_sandbox_only(self):
+        sandbox = self.create()
+        path = self.service.runtime + '/control/' + os.listdir(self.service.runtime + '/control')[0]
+        for wrong in ('0' * 16, sandbox[:-1], ''):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+                asking.connect(path)
+                asking.send(struct.pack('17s3xI', wrong.encode(), 7))
+                self.assertEqual(asking.recv(4096), b'')
+        for odd in (b'', b'x' * 23, b'x' * 60000):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+                asking.connect(path)
+                asking.send(odd)
+                self.assertEqual(asking.recv(4096), b'')
+        self.assertEqual(self.ids(), [sandbox])
+
+    # --- clients ---
+
+    def test_those_that_hold_a_sandbox_are_bounded(self):
+        sandbox = self.create()
+        watchers = [self.watcher(sandbox) for _ in range(HOLDERS)]
+        for watcher in watchers:
+            self.assertEqual(self.line(watcher), sandbox + ' running')
+        self.assert_refused(self.yett('exec', sandbox, '--', 'true'), 125, '%d connections hold the sandbox already' % HOLDERS)
+        watchers[0].kill()
+        yett.wait_until(lambda: self.yett('exec', sandbox, '--', 'true').code == 0, 'room for one more')
+        self.assertEqual(self.yett('destroy', sandbox).code, 0)
+        for watcher in watchers[1:]:
+            self.assertEqual(self.line(watcher), sandbox + ' ended destroyed')
+
+    def test_a_storm_of_attaches_ends_with_the_sandbox(self):
+        sandbox = self.create()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            storm = [pool.submit(self.yett, 'exec', sandbox, '--', 'true') for _ in range(60)]
+            yett.wait_until(lambda: sum(one.done() for one in storm) > 10, 'a storm')
+            destroyed = [pool.submit(self.yett, 'destroy', sandbox) for _ in range(3)]
+        self.assertIn(0, [one.result().code for one in destroyed])
+        self.assertLessEqual({one.result().code for one in storm}, {0, 125})
+        self.assertIn(0, [one.result().code for one in storm])
+        self.assertEqual(self.ids(), [])
+
+    def test_a_client_that_stands_still_holds_nobody_up(self):
+        sandbox = self.create()
+        watcher = self.watcher(sandbox)
+        self.assertEqual(self.line(watcher), sandbox + ' running')
+        watcher.send_signal(signal.SIGSTOP)
+        for _ in range(3):
+            self.assertEqual(self.yett('pause', sandbox).code, 0)
+            self.assertEqual(self.yett('resume', sandbox).code, 0)
+        self.assertEqual(self.yett('exec', sandbox, '--', 'echo', 'here').out, 'here\n')
+        self.assertEqual(self.yett('destroy', sandbox).code, 0)
+        watcher.kill()
+
+    def test_a_channel_of_a_paused_sandbox_does_not_end_it(self):
+        sandbox = self.create()
+        client = self.service.popen(self.alice, self.service.yett, 'exec', sandbox, '--', 'sh', '-c', 'echo up; sleep 1000',
+                                    stdout=-1, stderr=-1)
+        self.addCleanup(self.end, client)
+        self.assertEqual(self.line(client), 'up')
+        self.assertEqual(self.yett('pause', sandbox).code, 0)
+        client.kill()
+        yett.wait_until(lambda: '"attached": 0' in self.yett('inspect', '--json', sandbox).out, 'the end of a client')
+        self.assertEqual(self.yett('resume', sandbox).code, 0)
+        self.assertEqual(self.yett('exec', sandbox, '--', 'echo', 'here').out, 'here\n')
+
+
+class CapturedInit(yett.Case):
+    """Init is the attacker: its supervisor goes on being one."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        libexec = run.path('libexec-captured')
+        os.makedirs(libexec)
+        shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
+        for name in ('yett-decoder', 'yett-policy'):
+            shutil.copy(run.path('helper/' + name), libexec)
+        cls.service_options = {'libexec': libexec, 'before': '''profile "floods" {
+  extends = "default"
+  environment = {"YETT_TEST_INIT=floods_control"}
+}
+grant "inits" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"floods"}
+  linger_max = 1h
+}
+'''}
+        super().setUpClass()
+
+    @classmethod
+    def set_up_user(cls, user):
+        done = cls.service.enter_key(user)
+        if done.code != 125:
+            raise RuntimeError('this is not the fake init: %r' % done)
+
+    def test_one_that_floods_and_reads_nothing_is_paused_and_ended_all_the_same(self):
+        done = self.yett('create', '-p', 'floods', '--name', 'floods')
+        self.assertEqual(done.code, 0, done)
+        answers = []
+        for _ in range(20):  # no descriptor that it does not take is hoarded
+            watcher = self.service.popen(self.alice, self.service.yett, 'attach', 'floods', stdout=-1, stderr=-1)
+            answers.append(self.line(watcher))
+            watcher.kill()
+            if not answers[-1]:
+                self.assertIn("init does not answer now", watcher.communicate()[1].decode())
+                break
+            watcher.communicate()
+        self.assertEqual(answers[-1], '')
+        self.assert_refused(self.yett('kill', 'floods'), 1, 'does not answer')
+        for word in ('pause', 'resume', 'destroy'):
+            self.assertEqual(self.yett(word, 'floods').code, 0, word)
+        self.service.wait_no_leftovers()
+
+
+if __name__ == '__main__':
+    yett.main()

@@ -1,0 +1,362 @@
+"""Sandboxes that live: names, labels, listing, attaching, pausing, time limits, and ends, across connections and listeners."""
+import json
+import os
+import shutil
+import signal
+
+import yett
+
+POLICY = '''grant "short" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"short"}
+  linger_max = 300ms
+}
+grant "connected" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"connected"}
+}
+grant "few" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"few"}
+  linger_max = unlimited
+  max_sandboxes = 2
+}
+'''
+PROFILES = ''.join('profile "%s" { extends = "default" }\n' % name for name in ('short', 'connected', 'few'))
+
+
+class Lives(yett.Case):
+    service_options = {'before': POLICY, 'after': PROFILES}
+
+    def tearDown(self):
+        """Each test takes away what it made, or it is told what is left."""
+        for user in (self.alice, self.bob):
+            left = [status['id'] for status in self.ps(user=user)]
+            if left:
+                self.assertEqual(self.yett('destroy', *left, user=user).code, 0)
+        yett.wait_until(lambda: os.listdir(self.service.runtime + '/names') == [], 'the end of names')
+
+    def ps(self, *argv, **more):
+        done = self.yett('ps', '--json', *argv, **more)
+        self.assertEqual(done.code, 0, done)
+        return json.loads(done.out)
+
+    def create(self, *argv, **more):
+        done = self.yett('create', *argv, **more)
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.out, r'^[0-9a-f]{16}\n$')
+        return done.out.strip()
+
+    def inspect(self, sandbox, **more):
+        done = self.yett('inspect', '--json', sandbox, **more)
+        self.assertEqual(done.code, 0, done)
+        return json.loads(done.out)
+
+    def exec(self, sandbox, *argv, **more):
+        done = self.yett('exec', sandbox, '--', *argv, **more)
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def is_gone(self, sandbox):
+        done = self.yett('inspect', sandbox)
+        return done.code == 1 and 'there is no sandbox' in done.err
+
+    def state(self, sandbox):
+        status = self.inspect(sandbox)
+        return status['state'], status['ended']
+
+    # --- what is told ---
+
+    def test_what_was_asked_is_told_of_it(self):
+        sandbox = self.create('--name', 'web-1', '--label', 'app=web', '--label', 'note=a "b"=c', '--memory', '64M', '--pids', '32',
+                              '--wall-time', '1h', '--cpu-time', '10m', '--idle-timeout', '5m', '--idle-action', 'pause',
+                              '--cleanup-delay', '1s')
+        status = self.inspect('web-1')
+        self.assertEqual({name: status[name] for name in (
+            'id', 'name', 'profile', 'state', 'ended', 'uid', 'principal', 'linger', 'linger_ms', 'wall_ms', 'cpu_ms', 'idle_ms',
+            'idle_action', 'cleanup_ms', 'ended_ms', 'attached', 'labels')}, {
+                'id': sandbox, 'name': 'web-1', 'profile': 'default', 'state': 'running', 'ended': None, 'uid': self.alice.uid,
+                'principal': None, 'linger': True, 'linger_ms': 12 * 3600000, 'wall_ms': 3600000, 'cpu_ms': 600000, 'idle_ms': 300000,
+                'idle_action': 'pause', 'cleanup_ms': 1000, 'ended_ms': 0, 'attached': 0,
+                'labels': {'app': 'web', 'note': 'a "b"=c'}})
+        self.assertEqual(status['limits'], {'memory_bytes': 64 << 20, 'cpu_millis': 0, 'pids': 32, 'files': 4096})
+        self.assertTrue(self.service.owns_uid(status['private_uid']))
+        self.assertTrue(0 < status['created_ms'] <= status['started_ms'])
+        shown = self.yett('inspect', sandbox).out
+        for text in (sandbox, 'web-1', 'running', '64 MiB', 'app=web', '5m, then paused'):
+            self.assertIn(text, shown)
+
+    def test_lists_are_filtered(self):
+        first = self.create('--name', 'one', '--label', 'app=web', '--label', 'tier=1')
+        second = self.create('--name', 'two', '--label', 'app=db')
+        self.assertEqual([status['id'] for status in self.ps()], [first, second])
+        for filters, expected in ((('label=app',), [first, second]), (('label=app=db',), [second]), (('label=ap',), []),
+                                  (('label=app', 'label=tier=1'), [first]), (('state=running', 'name=two'), [second]),
+                                  (('state=paused',), []), (('profile=default',), [first, second]), (('profile=strict',), [])):
+            argv = [word for text in filters for word in ('--filter', text)]
+            self.assertEqual([status['id'] for status in self.ps(*argv)], expected, filters)
+            self.assertEqual(self.yett('ps', '-q', *argv).out.split(), expected)
+        self.assertEqual(self.yett('ps', '--filter', 'size=1').code, 2)
+        self.assertIn('app=web tier=1', self.yett('ps').out)
+
+    def test_one_that_a_command_holds_is_listed_and_ends_with_it(self):
+        process = self.start('sh', '-c', 'echo up; read x', options=('--name', 'held'))
+        self.assertEqual(self.line(process), 'up')
+        self.assertEqual((self.inspect('held')['attached'], self.inspect('held')['linger']), (1, False))
+        self.assertEqual(self.exec('held', 'echo', 'beside'), 'beside\n')
+        process.kill()
+        yett.wait_until(lambda: self.is_gone('held'), 'the end of a sandbox whose client was killed')
+
+    # --- names ---
+
+    def test_a_name_is_one_sandboxs_of_a_user(self):
+        self.create('--name', 'mine')
+        self.create('--name', 'mine', user=self.bob)
+        self.assert_refused(self.yett('create', '--name', 'mine'), 125, "a sandbox named 'mine' is there already")
+        self.assertEqual(self.yett('destroy', 'mine').code, 0)
+        self.assertTrue(self.is_gone('mine'))
+        self.create('--name', 'mine')
+        self.assertEqual(len(self.ps(user=self.bob)), 1)
+
+    def test_a_name_that_could_be_an_id_is_refused(self):
+        self.assert_refused(self.yett('create', '--name', '0123456789abcdef'), 125, 'could be the id of another sandbox')
+
+    def test_bad_options_are_refused_before_anything_is_asked(self):
+        for argv in (('--name', 'A b'), ('--name', '../x'), ('--name', ''), ('--label', 'x'), ('--label', '=x'),
+                     ('--idle-action', 'stop'), ('--idle-timeout', '0s'), ('--wall-time', '721h'), ('--cpu-time', 'x'),
+                     ('--label', 'k=' + 'v' * 127)):
+            self.assertEqual(self.yett('create', *argv).code, 125, argv)
+        self.assert_refused(self.yett('create', '--label', 'a=1', '--label', 'a=2'), 125, 'has the key of another label')
+        for word in ('inspect', 'pause', 'resume', 'kill', 'destroy', 'attach'):
+            self.assert_refused(self.yett(word, 'nothing'), 1, "there is no sandbox 'nothing'")
+            self.assertEqual(self.yett(word, '../x').code, 1)
+        self.assert_refused(self.yett('exec', 'nothing', 'true'), 125, "there is no sandbox 'nothing'")
+
+    # --- across connections ---
+
+    def test_one_that_lingers_outlives_its_client_however_that_ends(self):
+        process = self.start('sh', '-c', 'echo kept > /tmp/file; echo up; sleep 1000', options=('--linger', '--name', 'lingers'))
+        self.assertEqual(self.line(process), 'up')
+        process.kill()
+        process.wait()
+        yett.wait_until(lambda: self.inspect('lingers')['attached'] == 0, 'the end of a connection')
+        self.assertEqual(self.exec('lingers', 'cat', '/tmp/file'), 'kept\n')
+        self.assertIn('sleep', self.exec('lingers', 'sh', '-c', 'cat /proc/[0-9]*/comm'))
+        self.assertEqual(self.yett('kill', 'lingers').code, 0)
+        yett.wait_until(lambda: 'sleep' not in self.exec('lingers', 'sh', '-c', 'cat /proc/[0-9]*/comm'), 'the end of commands')
+        self.assertEqual(self.exec('lingers', 'cat', '/tmp/file'), 'kept\n')
+
+    def test_commands_of_two_connections_are_apart(self):
+        sandbox = self.create()
+        first = self.service.popen(self.alice, self.service.yett, 'exec', sandbox, '--', 'sh', '-c', 'echo up; read x; exit 7',
+                                   stdin=-1, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, first)
+        self.assertEqual(self.line(first), 'up')
+        self.assertEqual(self.yett('exec', sandbox, '--', 'sh', '-c', 'exit 3').code, 3)
+        self.assertEqual(self.inspect(sandbox)['attached'], 1)
+        first.stdin.write(b'\n')
+        first.stdin.close()
+        self.assertEqual(first.wait(yett.DEADLINE), 7)
+
+    def test_attach_tells_of_states_until_the_end(self):
+        sandbox = self.create()
+        watcher = self.service.popen(self.alice, self.service.yett, 'attach', sandbox, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, watcher)
+        self.assertEqual(self.line(watcher), sandbox + ' running')
+        self.yett('pause', sandbox)
+        self.assertEqual(self.line(watcher), sandbox + ' paused')
+        self.yett('resume', sandbox)
+        self.assertEqual(self.line(watcher), sandbox + ' running')
+        self.yett('destroy', sandbox)
+        self.assertEqual(self.line(watcher), sandbox + ' ended destroyed')
+        self.assertEqual(watcher.wait(yett.DEADLINE), 0)
+
+    def test_twenty_outlive_the_listener_and_a_killed_one(self):
+        made = {self.create('--label', 'n=%d' % n) for n in range(20)}
+        for how in (signal.SIGTERM, signal.SIGKILL):
+            os.kill(self.service.pid(), how)
+            self.service.process.wait(yett.DEADLINE)
+            self.service.start()
+            self.assertEqual({status['id'] for status in self.ps()}, made)
+            for sandbox in made:
+                self.assertEqual(self.exec(sandbox, 'echo', sandbox), sandbox + '\n')
+        self.assertEqual(self.yett('destroy', *made).code, 0)
+        self.assertEqual(self.ps(), [])
+
+    def test_a_new_policy_ends_none(self):
+        sandbox = self.create()
+        self.service.reload()
+        self.assertEqual(self.exec(sandbox, 'echo', 'there'), 'there\n')
+
+    # --- who ---
+
+    def test_what_is_anothers_is_not_there(self):
+        sandbox = self.create('--name', 'alices')
+        for wanted in (sandbox, 'alices'):
+            for argv in (('inspect',), ('pause',), ('resume',), ('kill',), ('destroy',), ('attach',)):
+                theirs, none = (self.yett(*argv, name, user=self.bob) for name in (wanted, 'nothing'))
+                self.assertEqual((theirs.code, theirs.out, theirs.err.replace(wanted, 'nothing')), (none.code, none.out, none.err))
+            self.assert_refused(self.yett('exec', wanted, 'true', user=self.bob), 125, 'there is no sandbox')
+        self.assertEqual(self.ps(user=self.bob), [])
+        self.assert_refused(self.yett('ps', '--all', user=self.bob), 1, 'only root')
+        self.assertEqual(self.state('alices'), ('running', None))
+
+    def test_what_another_key_of_the_user_made_is_not_there(self):
+        own = self.create('--name', 'own')
+        enrolled = self.service.keys + '/laptop.pub'
+        shutil.copy(self.alice.home + '/.config/yett/id_ed25519.pub', enrolled)
+        self.addCleanup(lambda: os.path.exists(enrolled) and os.unlink(enrolled))
+        self.assertTrue(self.is_gone('own'))
+        self.assertTrue(self.is_gone(own))
+        self.assertEqual(self.ps(), [])
+        laptop = self.create('--name', 'laptops')
+        self.assertEqual(self.inspect(laptop)['principal'], 'laptop')
+        self.assertEqual(self.yett('destroy', laptop).code, 0)
+        os.unlink(enrolled)
+        self.assertEqual([status['id'] for status in self.ps()], [own])
+
+    # --- states ---
+
+    def test_a_paused_sandbox_stands_still_and_goes_on(self):
+        folder = self.folder('counter')
+        process = self.start('sh', '-c', 'i=0; while :; do i=$((i+1)); echo $i > /data/n; done',
+                             options=('--name', 'counts', '--rw', folder + ':/data'))
+
+        def count():
+            text = yett.read(folder + '/n') if os.path.exists(folder + '/n') else ''
+            return int(text or 0)
+
+        yett.wait_until(lambda: count() > 10, 'a counter that runs')
+        self.assertEqual(self.yett('pause', 'counts').code, 0)
+        before = yett.read(folder + '/n')
+        self.assertEqual(self.state('counts'), ('paused', None))
+        for argv, code, text in ((('exec', 'counts', '--', 'true'), 125, 'the sandbox is paused'),
+                                 (('pause', 'counts'), 1, 'paused already'), (('kill', 'counts'), 1, 'paused')):
+            self.assert_refused(self.yett(*argv), code, text)
+        self.assertEqual(yett.read(folder + '/n'), before)
+        self.assertEqual(self.yett('resume', 'counts').code, 0)
+        yett.wait_until(lambda: yett.read(folder + '/n') not in ('', before), 'a counter that goes on')
+        self.assert_refused(self.yett('resume', 'counts'), 1, 'is not paused')
+        self.assertIsNone(process.poll())
+
+    def test_a_paused_sandbox_can_be_destroyed(self):
+        sandbox = self.create()
+        self.assertEqual(self.yett('pause', sandbox).code, 0)
+        self.assertEqual(self.yett('destroy', sandbox).code, 0)
+        self.assertTrue(self.is_gone(sandbox))
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def ends(self, how, *argv, command=None):
+        """It ends by itself for that reason, is listed with it, takes no request, and can be removed."""
+        self.create('--name', 'ends', '--cleanup-delay', '1h', *argv)
+        if command:
+            self.service.popen(self.alice, self.service.yett, 'exec', 'ends', '--', 'sh', '-c', command, stderr=-1).communicate()
+        yett.wait_until(lambda: self.state('ends') == ('stopped', how), 'the end by ' + how)
+        self.assertGreater(self.inspect('ends')['ended_ms'], 0)
+        for word, code in (('exec', 125), ('pause', 1), ('resume', 1), ('kill', 1), ('attach', 1)):
+            self.assert_refused(self.yett(word, 'ends', *(['true'] if word == 'exec' else [])), code, 'the sandbox has ended')
+        self.assert_refused(self.yett('create', '--name', 'ends'), 125, 'is there already')
+        self.assertEqual(self.yett('destroy', 'ends').code, 0)
+        self.assertTrue(self.is_gone('ends'))
+
+    def test_its_wall_time_ends_it(self):
+        self.ends('wall-time', '--wall-time', '300ms', command='sleep 1000')
+
+    def test_its_processor_time_ends_it(self):
+        self.ends('cpu-time', '--cpu-time', '200ms', command='while :; do :; done & while :; do :; done')
+
+    def test_idleness_ends_it(self):
+        self.ends('idle', '--idle-timeout', '200ms', command='true')
+
+    def test_idleness_pauses_it_if_that_was_asked(self):
+        sandbox = self.create('--idle-timeout', '200ms', '--idle-action', 'pause')
+        yett.wait_until(lambda: self.state(sandbox) == ('paused', None), 'an idle sandbox that is paused')
+        self.assertEqual(self.yett('resume', sandbox).code, 0)
+
+    def test_what_only_sleeps_is_not_idle(self):
+        self.create('--name', 'sleeps', '--idle-timeout', '200ms')
+        self.assertEqual(self.yett('exec', 'sleeps', '--', 'sh', '-c', 'sleep 1.5 & wait; exit 5').code, 5)
+
+    def test_after_its_cleanup_delay_it_is_gone(self):
+        self.create('--name', 'brief', '--wall-time', '100ms', '--cleanup-delay', '300ms')
+        yett.wait_until(lambda: self.is_gone('brief'), 'the end of a cleanup delay')
+
+    def test_a_client_is_told_why_its_sandbox_ended(self):
+        for options, text in ((('--wall-time', '200ms'), 'its time was over'), (('--idle-timeout', '300ms'), None)):
+            done = self.sandbox('sleep', '1', options=options)
+            if text:
+                self.assert_refused(done, 125, text)
+            else:
+                self.assertEqual(done.code, 0, done)
+
+    def test_a_killed_init_is_a_failure(self):
+        self.create('--name', 'fails', '--cleanup-delay', '1h')
+        uid = str(self.inspect('fails')['private_uid'] // yett.RANGE)
+        init = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-init'] and
+                str(int(yett.status_of(pid)['Uid'].split()[0]) // yett.RANGE) == uid]
+        self.assertEqual(len(init), 1)
+        os.kill(init[0], signal.SIGKILL)
+        yett.wait_until(lambda: self.state('fails') == ('failed', 'init-died'), 'the failure')
+
+    # --- what the policy says ---
+
+    def test_only_who_may_linger_does(self):
+        self.assert_refused(self.yett('create', '-p', 'connected'), 125, "'connected' does not allow lingering",
+                            ':%d' % self.service.line('grant "connected"'))
+        self.assert_refused(self.yett('create', '-p', 'short', '--idle-timeout', '1s'), 125, 'an idle timeout of 1s is more than the 300ms',
+                            ':%d' % self.service.line('linger_max = 300ms'))
+
+    def test_what_nobody_looks_after_ends(self):
+        self.create('-p', 'short', '--name', 'alone')
+        yett.wait_until(lambda: self.is_gone('alone'), 'the end of a sandbox left alone')
+        self.create('-p', 'short', '--name', 'paused')
+        self.yett('pause', 'paused')
+        yett.wait_until(lambda: self.is_gone('paused'), 'the end of a paused sandbox left alone')
+
+    def test_those_that_linger_count(self):
+        first = self.create('-p', 'few')
+        self.create('-p', 'few')
+        self.assert_refused(self.yett('create', '-p', 'few'), 125, 'the policy allows this user 2 sandboxes at once')
+        self.assertEqual(self.yett('destroy', first).code, 0)
+        self.create('-p', 'few', '--wall-time', '1ms', '--cleanup-delay', '1h')
+        self.assert_refused(self.yett('create', '-p', 'few'), 125, 'the policy allows this user 2 sandboxes at once')
+
+    def test_a_plan_says_what_was_asked(self):
+        done = self.sandbox('true', options=('--dry-run', '--linger', '--name', 'x', '--label', 'a=b', '--wall-time', '5m'))
+        self.assertEqual(done.code, 0, done)
+        for line in ('name x\n', 'label a=b\n', 'life lingers unattended at rest at most 12h wall 5m\n'):
+            self.assertIn(line, done.out)
+
+
+class Spares(Lives):
+    """The same where supervisors are made ahead and used again."""
+    service_options = {**Lives.service_options, 'spares': 2}
+
+
+class PerConnection(yett.Case):
+    """A helper for each connection: sandboxes outlive it all the same."""
+    service_options = {'accept': True}
+
+    def test_a_sandbox_outlives_its_helper(self):
+        done = self.yett('create', '--name', 'lasts', '--cleanup-delay', '100ms')
+        self.assertEqual(done.code, 0, done)
+        for _ in range(2):
+            self.assertEqual(self.yett('exec', 'lasts', '--', 'echo', 'there').out, 'there\n')
+        self.assertEqual(self.yett('pause', 'lasts').code, 0)
+        self.assertEqual(self.yett('ps', '-q', '-f', 'state=paused').out, done.out)
+        self.assertEqual(self.yett('destroy', 'lasts').code, 0)
+        self.assertEqual(self.yett('ps', '-q').out, '')
+
+    def test_one_that_does_not_linger_ends_with_its_helper(self):
+        process = self.start('sh', '-c', 'echo up; read x', options=('--name', 'held'))
+        self.assertEqual(self.line(process), 'up')
+        self.assertEqual(self.yett('exec', 'held', '--', 'echo', 'beside').out, 'beside\n')
+        process.kill()
+        yett.wait_until(lambda: self.yett('inspect', 'held').code == 1, 'the end of a sandbox')
+
+
+if __name__ == '__main__':
+    yett.main()
