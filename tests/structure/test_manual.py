@@ -2,6 +2,7 @@
 
 Pages are read as a terminal shows them. TAP.
 """
+import json
 import os
 import re
 import shutil
@@ -145,8 +146,12 @@ class Command(unittest.TestCase):
         self.assertEqual([name for name in subcommands() if not parts.get(name, "").strip()], [],
                          "these want a line @subcommand NAME in docs/yett.1.scd, and some words below it")
 
+    def test_lines_of_the_shipped_policy_that_examples_name_are_those(self):
+        line = read("dist/yett.conf").splitlines().index("  max_memory = 32G") + 1
+        for text in (read("docs/yett.1.scd"), read("README.md")):
+            self.assertEqual(re.findall(r"allowed 32G by grant 'everyone' \(built-in:(\d+)\)", text), [str(line)])
+
     def test_json_is_the_same_as_help(self):
-        import json
         table = json.loads(output(YETT, "help", "--json"))
         self.assertEqual([entry["name"] for entry in table], subcommands())
         for entry in table:
