@@ -1,6 +1,7 @@
 /* See doctor.h: the helper, the key, a trial, and the table that is printed. */
 #include "cli/doctor.h"
 
+#include <grp.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <string.h>
@@ -77,11 +78,36 @@ static void print_json(const char *name, const struct doctor_finding *finding, b
 	(void)fputc('}', stdout);
 }
 
+/* What was executed; a helper that is not root's by its mode is checked by the library. */
+static void look_own(enum yett_start start, struct doctor_finding *finding)
+{
+	char path[PATH_MAX], mend[2 * PATH_MAX + 64];
+	struct yett_error error = {0};
+	struct group *group;
+	struct stat st;
+
+	if (yett_helper_path(NULL, path, sizeof path, &error) || stat(path, &st) < 0) {
+		doctor_found(finding, DOCTOR_MISSING, NULL, "%s", error.message);
+		return;
+	}
+	if (start == YETT_START_PERSONAL) {
+		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
+			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as README.md says", "personal, %s: %s",
+			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
+			     path);
+		return;
+	}
+	group = getgrgid(st.st_gid);
+	(void)snprintf(mend, sizeof mend, "chown root:yett %s && chmod 4750 %s", path, path);
+	doctor_found(finding, (st.st_mode & 07777) == 04750 ? DOCTOR_OK : DOCTOR_WEAKER, (st.st_mode & 07777) == 04750 ? NULL : mend,
+		     "set-user-id: %s, root:%s, mode %04o%s", path, group ? group->gr_name : "(no name)", (unsigned)st.st_mode & 07777,
+		     st.st_mode & S_IXOTH ? ", so that anybody may execute it" : "");
+}
+
 static void look_start(const char *socket_path, struct yett_connection **ret_connection, struct doctor_finding *finding)
 {
 	struct yett_connect_options options = {.socket_path = socket_path, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_error error = {0};
-	char path[PATH_MAX];
 
 	if (yett_connect(&options, ret_connection, &error)) {
 		doctor_found(finding, DOCTOR_MISSING,
@@ -92,11 +118,8 @@ static void look_start(const char *socket_path, struct yett_connection **ret_con
 	}
 	if (yett_connection_start(*ret_connection) == YETT_START_SERVICE)
 		doctor_found(finding, DOCTOR_OK, NULL, "the service answers");
-	else if (yett_helper_path(NULL, path, sizeof path, &error) == 0)
-		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
-			     geteuid() == 0 ? NULL : "have the administrator start the service, as README.md says", "personal, %s: %s",
-			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
-			     path);
+	else
+		look_own(yett_connection_start(*ret_connection), finding);
 }
 
 /* Whether there is a key; that there is none yet is no fault, the first run makes it. */

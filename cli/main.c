@@ -33,6 +33,7 @@ static const struct option help_options[] = {
 
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
+	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", run_options + 1, 0, 0, shell_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
 	 enroll_main},

@@ -16,6 +16,9 @@
 
 static const int passed_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
+/* Besides, where the command has a terminal: of the window, and of the caller's shell. */
+static const int terminal_signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
+
 static void open_nothing(struct pump *pump)
 {
 	pump->signals = -1;
@@ -25,6 +28,9 @@ static void open_nothing(struct pump *pump)
 	}
 	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
 	pump->in.start = pump->in.end = 0;
+	pump->terminal = NULL;
+	pump->attached = false;
+	pump->ended_by = 0;
 }
 
 /* One pipe between descriptor `i` of ours and the command's. */
@@ -85,6 +91,41 @@ int pump_open(struct pump *pump, struct yett_error *error)
 	return r;
 }
 
+void pump_open_terminal(struct pump *pump, struct terminal *terminal)
+{
+	open_nothing(pump);
+	(void)signal(SIGPIPE, SIG_IGN);
+	pump->terminal = terminal;
+}
+
+static int set_size(const struct pump *pump, struct yett_command *command)
+{
+	uint16_t rows, columns;
+
+	terminal_get_size(pump->terminal, &rows, &columns);
+	return yett_command_resize(command, rows, columns, NULL);
+}
+
+/* Joins the caller's terminal and the command's, once there is one. */
+static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
+{
+	int master = yett_command_terminal(command);
+
+	if (!pump->terminal || pump->attached || master < 0)
+		return 0;
+	/* of our own: the command's handle is gone before its last output is written */
+	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (pump->out.from < 0 || pump->in.to < 0 || fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot use the terminal: %m");
+	pump->out.to = STDOUT_FILENO;
+	pump->in.from = pump->terminal->fd;
+	pump->attached = true;
+	/* it may have changed since it was asked for; a command that has ended has none */
+	(void)set_size(pump, command);
+	return terminal_make_raw(pump->terminal, error);
+}
+
 int pump_catch_signals(struct pump *pump, struct yett_error *error)
 {
 	sigset_t set;
@@ -92,6 +133,8 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error)
 	(void)sigemptyset(&set);
 	for (size_t i = 0; i < ARRAY_SIZE(passed_signals); i++)
 		(void)sigaddset(&set, passed_signals[i]);
+	for (size_t i = 0; pump->terminal && i < ARRAY_SIZE(terminal_signals); i++)
+		(void)sigaddset(&set, terminal_signals[i]);
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (pump->signals < 0)
@@ -135,33 +178,37 @@ static int write_all(int fd, const char *bytes, size_t length)
 	return 0;
 }
 
-/* Some output of the command; a caller that no longer reads is told to it as a broken pipe. */
-static void pump_output(struct pump_bridge *bridge)
+/* Some output of the command; a caller that no longer reads is told to it as a broken pipe. False if it was so. */
+static bool pump_output(struct pump_bridge *bridge)
 {
 	ssize_t n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
+	bool is_read = true;
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n <= 0 || write_all(bridge->to, bridge->buffer, (size_t)n) < 0)
+		return true;
+	if (n > 0)
+		is_read = write_all(bridge->to, bridge->buffer, (size_t)n) == 0;
+	if (n <= 0 || !is_read)
 		close_bridge(bridge);
+	return is_read;
 }
 
-/* Some input for the command, which may take it slowly. */
-static void pump_input(struct pump_bridge *bridge, short from_events, short to_events)
+/* Some input for the command, which may take it slowly. False at the end of the input. */
+static bool pump_input(struct pump_bridge *bridge, short from_events, short to_events)
 {
 	ssize_t n;
 
 	if (bridge->start == bridge->end && (to_events & POLLERR)) {
 		close_bridge(bridge); /* nobody reads: leave the rest to whoever reads the terminal next */
-		return;
+		return true;
 	}
 	if (bridge->start == bridge->end && from_events) {
 		n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			return;
+			return true;
 		if (n <= 0) {
 			close_bridge(bridge);
-			return;
+			return false;
 		}
 		bridge->start = 0;
 		bridge->end = (size_t)n;
@@ -173,6 +220,38 @@ static void pump_input(struct pump_bridge *bridge, short from_events, short to_e
 		else if (n < 0 && errno != EAGAIN && errno != EINTR)
 			close_bridge(bridge);
 	}
+	return true;
+}
+
+/* The caller's shell wants its terminal, and has it until we are continued. */
+static void stop(struct pump *pump)
+{
+	terminal_restore(pump->terminal);
+	(void)raise(SIGSTOP); /* whoever continues us sends SIGCONT, which is taken from the descriptor as well */
+}
+
+/* What a signal means where the command has a terminal. False: it is for the command. */
+static bool heed_signal(struct pump *pump, struct yett_command *command, int number)
+{
+	switch (number) {
+	case SIGWINCH:
+		(void)set_size(pump, command);
+		return true;
+	case SIGTSTP:
+		stop(pump);
+		return true;
+	case SIGCONT:
+		if (pump->attached && terminal_make_raw(pump->terminal, NULL) != 0)
+			pump->ended_by = SIGHUP;
+		(void)set_size(pump, command);
+		return true;
+	case SIGUSR1:
+	case SIGUSR2:
+		return false;
+	default:
+		pump->ended_by = number;
+		return true;
+	}
 }
 
 static void pass_signals(struct pump *pump, struct yett_command *command)
@@ -180,6 +259,8 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
 	struct signalfd_siginfo info;
 
 	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (pump->terminal && heed_signal(pump, command, (int)info.ssi_signo))
+			continue;
 		/* one that comes too late has nobody to go to, which is no error */
 		if (yett_command_signal(command, (int)info.ssi_signo, NULL) != 0)
 			break;
@@ -195,7 +276,8 @@ static int wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yet
 		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
 		[ENTRY_IN_FROM] = {.fd = has_input ? -1 : pump->in.from, .events = POLLIN},
-		[ENTRY_IN_TO] = {.fd = pump->in.to, .events = has_input ? POLLOUT : 0},
+		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be opened again */
+		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1, .events = has_input ? POLLOUT : 0},
 		[ENTRY_OUT] = {.fd = pump->out.from, .events = POLLIN},
 		[ENTRY_ERR] = {.fd = pump->err.from, .events = POLLIN},
 	};
@@ -205,12 +287,14 @@ static int wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yet
 		return n;
 	if (e[ENTRY_SIGNALS].revents)
 		pass_signals(pump, command);
-	if (e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents)
-		pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents);
-	if (e[ENTRY_OUT].revents)
-		pump_output(&pump->out);
+	/* a terminal that hung up, or whose output nobody reads, ends the run: there is no pipe to tell the command */
+	if ((e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents) &&
+	    !pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents) && pump->terminal)
+		pump->ended_by = SIGHUP;
+	if (e[ENTRY_OUT].revents && !pump_output(&pump->out) && pump->terminal)
+		pump->ended_by = SIGPIPE;
 	if (e[ENTRY_ERR].revents)
-		pump_output(&pump->err);
+		(void)pump_output(&pump->err);
 	return n;
 }
 
@@ -229,9 +313,11 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 
 	for (;;) {
 		int64_t left = end - now_ms();
-		int r = yett_command_wait(command, 0, ret_result, error);
+		int r = yett_command_wait(command, 0, ret_result, error), attached = attach(pump, command, error);
 
-		if (r != YETT_E_TIMEOUT || (timeout_ms && left <= 0))
+		if (attached != 0)
+			return attached;
+		if (r != YETT_E_TIMEOUT || (timeout_ms && left <= 0) || pump->ended_by)
 			return r;
 		/* poll(2) counts in int; a longer time just takes another turn */
 		(void)wait_turn(pump, sandbox, command, !timeout_ms ? -1 : left > 1000000 ? 1000000 : (int)left);
@@ -251,9 +337,9 @@ void pump_drain(struct pump *pump)
 		if (n == 0 || (n < 0 && errno != EINTR))
 			return;
 		if (n > 0 && e[0].revents)
-			pump_output(&pump->out);
+			(void)pump_output(&pump->out);
 		if (n > 0 && e[1].revents)
-			pump_output(&pump->err);
+			(void)pump_output(&pump->err);
 	}
 }
 

@@ -1,14 +1,16 @@
 /*
  * The caller's three streams while a command runs: passed on as they are where a sandbox may hold them, else bridged.
  *
- * Runs as the caller. A terminal is never given to the sandbox: its bytes are pumped through pipes, and no output is
- * lost. Signals that arrive meanwhile are passed on to the command.
+ * Runs as the caller. A terminal is never given to the sandbox: its bytes are pumped through pipes, or to and from the
+ * master of the command's own, and no output is lost. Signals that arrive meanwhile are passed on to the command; where
+ * it has a terminal, those that end programs end the run, since a shell would not heed them.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/terminal.h"
 #include "libclient/yett.h"
 
 #define PUMP_BUFFER_SIZE 65536
@@ -25,10 +27,16 @@ struct pump {
 	bool made[3];
 	int signals; /* signalfd(2); -1 until pump_catch_signals() */
 	struct pump_bridge in, out, err;
+	struct terminal *terminal; /* the caller's, borrowed, where the command has one; else NULL */
+	bool attached;		   /* to the command's */
+	int ended_by;		   /* the signal that ended the run, or says why; 0: none */
 };
 
 /* Decides for each of 0, 1, 2 and makes the pipes it takes. 0, or a code with the reason. */
 int pump_open(struct pump *pump, struct yett_error *error);
+
+/* The same for a command that has a terminal: it takes no streams, and `terminal` is bridged once it has started. */
+void pump_open_terminal(struct pump *pump, struct terminal *terminal);
 
 /* From now on signals are read by pump_run(), and reach the command instead of this process. */
 int pump_catch_signals(struct pump *pump, struct yett_error *error);
@@ -38,7 +46,7 @@ void pump_close_passed(struct pump *pump);
 
 /*
  * Pumps until the command is over, at most `timeout_ms` (0: without bound; then YETT_E_TIMEOUT). As
- * yett_command_wait().
+ * yett_command_wait(); YETT_E_TIMEOUT also when pump->ended_by says why no more is waited for.
  */
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
 	     struct yett_result *ret_result, struct yett_error *error);

@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/pump.h"
 #include "cli/run_options.h"
+#include "cli/terminal.h"
 #include "cli/workdir.h"
 
 /* How much later than the command's own time limit we stop believing in init. */
@@ -18,6 +19,10 @@
 struct run {
 	struct run_options options;
 	const char *const *argv;
+	const char *shell[2]; /* argv of `yett shell` */
+	char shell_path[4096];
+	char terminal_type[128];
+	struct terminal terminal;
 	char home[4096]; /* empty: none */
 	char inside[4096];
 	const char *directories[DIRECTORIES_MAX]; /* where the command may start, the best first */
@@ -41,6 +46,24 @@ int run_exit_code_of_error(const struct yett_error *error)
 	if (error->code != YETT_E_COMMAND_FAILED || strncmp(error->detail, prefix, sizeof prefix - 1) != 0)
 		return RUN_FAILED;
 	return strtol(error->detail + sizeof prefix - 1, NULL, 10) == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+}
+
+/* With a terminal: the caller's, and what kind it is, unless the options say another. */
+static int open_terminal(struct run *run)
+{
+	struct run_options *o = &run->options;
+	int r;
+
+	if (!o->tty || o->dry_run)
+		return 0;
+	r = terminal_open(&run->terminal, STDIN_FILENO, &run->error);
+	for (size_t i = 0; r == 0 && i < o->env_count; i++)
+		if (strncmp(o->env[i], "TERM=", 5) == 0)
+			return 0;
+	if (r == 0 && o->env_count < RUN_ENV_MAX &&
+	    terminal_type(getenv("TERM"), run->terminal_type, sizeof run->terminal_type))
+		o->env[o->env_count++] = run->terminal_type;
+	return r;
 }
 
 static void find_home(char *out, size_t size)
@@ -189,19 +212,22 @@ static int dry_run(struct run *run)
 }
 
 /* Starts it in the first of the directories that is there. */
-static int run_command(struct run *run)
+static int run_in_directories(struct run *run)
 {
 	struct yett_command_options options = {
 		.argv = run->argv,
 		.env = run->options.env,
 		.stdio = run->pump.stdio,
 		.timeout_ms = run->options.timeout_ms,
+		.terminal = run->options.tty,
 	};
 	/* what init says when it was not the command that was at fault */
 	static const char no_directory[] = "step=working-directory ";
 	uint64_t bound = options.timeout_ms ? options.timeout_ms + TIMEOUT_GRACE_MS : 0;
 	int r = 0;
 
+	if (options.terminal)
+		terminal_get_size(&run->terminal, &options.rows, &options.columns);
 	for (size_t i = 0; i < run->directories_count; i++) {
 		options.cwd = run->directories[i];
 		yett_command_free(run->command);
@@ -221,24 +247,45 @@ static int run_command(struct run *run)
 			       options.cwd);
 	run->has_result = r == 0;
 	if (r == YETT_E_TIMEOUT) {
-		/* init did not keep the time, so the sandbox goes with the command */
+		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */
 		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
+		if (run->pump.ended_by)
+			run->result = (struct yett_result){.signaled = true, .status = run->pump.ended_by};
 		run->has_result = true;
 		r = 0;
 	}
 	return r;
 }
 
+/* A shell that is not there inside is one that is everywhere. */
+static int run_command(struct run *run)
+{
+	int r = run_in_directories(run);
+
+	if (!run->shell[0] || r == 0 || run_exit_code_of_error(&run->error) != RUN_NOT_FOUND)
+		return r;
+	run->shell[0] = "/bin/sh";
+	return run_in_directories(run);
+}
+
+static int open_pump(struct run *run)
+{
+	if (!run->options.tty)
+		return pump_open(&run->pump, &run->error);
+	pump_open_terminal(&run->pump, &run->terminal);
+	return 0;
+}
+
 static int run_sandbox(struct run *run)
 {
-	struct yett_error unused;
+	struct yett_error late = {0};
 	int r = ask_sandbox(run, NULL);
 
 	if (r)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
 	choose_directories(run);
-	r = pump_open(&run->pump, &run->error);
+	r = open_pump(run);
 	if (r == 0)
 		r = pump_catch_signals(&run->pump, &run->error);
 	if (r == 0)
@@ -246,11 +293,15 @@ static int run_sandbox(struct run *run)
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	/* what the command left behind is gone after this, so the pipes have an end */
-	if (yett_sandbox_destroy(run->sandbox, &unused))
-		output_note("%s", unused.message);
+	if (yett_sandbox_destroy(run->sandbox, &late) == 0)
+		late.code = YETT_OK;
 	run->sandbox = NULL;
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
+	if (run->options.tty)
+		terminal_close(&run->terminal);
+	if (late.code)
+		output_note("%s", late.message);
 	return r;
 }
 
@@ -385,7 +436,19 @@ static int finish(struct run *run, int r)
 	return code;
 }
 
-int run_main(const struct subcommand *self, int argc, char **argv)
+/* The caller's own: of the environment, as the one in use, else of the user database. */
+static void find_shell(char *out, size_t size)
+{
+	const char *shell = getenv("SHELL");
+	const struct passwd *entry = shell && shell[0] == '/' ? NULL : getpwuid(geteuid());
+
+	if (entry)
+		shell = entry->pw_shell;
+	if (!shell || shell[0] != '/' || (size_t)snprintf(out, size, "%s", shell) >= size)
+		(void)snprintf(out, size, "/bin/sh");
+}
+
+static int run_with(const struct subcommand *self, int argc, char **argv, bool is_shell)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
 	int first, r;
@@ -399,8 +462,16 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	}
 	run->argv = (const char *const *)argv + first;
+	if (is_shell) {
+		run->options.tty = true;
+		find_shell(run->shell_path, sizeof run->shell_path);
+		run->shell[0] = run->shell_path;
+		run->argv = run->shell;
+	}
 	find_home(run->home, sizeof run->home);
-	r = open_json(run);
+	r = open_terminal(run);
+	if (r == 0)
+		r = open_json(run);
 	if (r == 0)
 		r = choose_share(run);
 	if (r == 0)
@@ -408,4 +479,14 @@ int run_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = run->options.dry_run ? dry_run(run) : run_sandbox(run);
 	return finish(run, r);
+}
+
+int run_main(const struct subcommand *self, int argc, char **argv)
+{
+	return run_with(self, argc, argv, false);
+}
+
+int shell_main(const struct subcommand *self, int argc, char **argv)
+{
+	return run_with(self, argc, argv, true);
 }

@@ -1,5 +1,5 @@
 /*
- * `yett run`: one command in one sandbox, its streams and signals, its exit code.
+ * `yett run`: one command in one sandbox, its streams and signals, its exit code. `yett shell`: the same with a shell.
  *
  * Runs as the caller; everything privileged is behind libyett.
  */
@@ -16,9 +16,10 @@ enum {
 	RUN_SIGNALED = 128, /* plus the signal */
 };
 
-extern const struct option run_options[];
+extern const struct option run_options[]; /* of shell_main() all but the first */
 
 int run_main(const struct subcommand *self, int argc, char **argv);
+int shell_main(const struct subcommand *self, int argc, char **argv);
 
 /* The exit code for an error: 126 and 127 where the command could not be started, else 125. */
 int run_exit_code_of_error(const struct yett_error *error);

@@ -150,6 +150,14 @@ static int set_timeout(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
+static int set_tty(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->tty = true;
+	return 0;
+}
+
 static int set_dry_run(void *into, const char *value, struct yett_error *error)
 {
 	(void)value;
@@ -171,7 +179,9 @@ TEXT_SETTER(hostname)
 TEXT_SETTER(json)
 TEXT_SETTER(socket_path)
 
+/* The first one is not of `yett shell`, which has its terminal anyway: main.c. */
 const struct option run_options[] = {
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},
 	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
 	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},

@@ -20,7 +20,7 @@ struct run_options {
 	size_t env_count;
 	struct yett_limits limits;
 	uint64_t timeout_ms;
-	bool dry_run;
+	bool dry_run, tty;
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 

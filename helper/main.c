@@ -1,14 +1,16 @@
 /*
  * yett-helper: how it was started, and what that makes of it.
  *
- * Started as root by systemd (a listening or a connected socket in LISTEN_FDS) or by libyett in personal mode (a
- * connected socket on --fd). All ways end in the same monitor. As an ordinary user it can plan but not build.
+ * Started as root by systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program (see
+ * setuid.h) or in personal mode (a connected socket on --fd). All ways end in the same monitor. As an ordinary user it can
+ * plan but not build.
  */
 #include "helper/listener/activation.h"
 #include "helper/listener/listener.h"
 #include "helper/log.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege.h"
+#include "helper/setuid.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -20,6 +22,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 struct options {
 	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
@@ -49,7 +52,8 @@ static const struct {
 static void print_help(void)
 {
 	(void)printf("Usage: yett-helper [OPTION …]\n"
-		     "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n\n");
+		     "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n"
+		     "As a set-user-id program it serves as root in one form only, " SETUID_ARGUMENT "; else it is its caller's.\n\n");
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
 		char left[64];
 
@@ -143,39 +147,83 @@ static int check_policy(const struct options *options, const char *libexec)
 	return 0;
 }
 
-/* One connection, without a listener: what systemd accepted, or what libyett made. */
-static int serve_one(const struct options *options, const char *libexec, int socket, struct yett_error *error)
+/* What takes privilege before there is a monitor. As a set-user-id program, `place` is taken and the caller's groups are left. */
+static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
+{
+	char init[PATH_MAX + 16];
+	int r = privilege_take(PRIVILEGE_BUILD);
+
+	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
+	if (r == 0)
+		r = setup_host_open(monitor->policy, init, &monitor->host, error);
+	if (r == 0 && monitor->caller)
+		r = setuid_settle(monitor->host, monitor->caller, place, error);
+	if (r == 0 && monitor->caller)
+		(void)waitpid(supervisor_start_sweep(monitor->host), NULL, 0); /* by a process that does not hold the place */
+	else if (r == 0)
+		setup_sweep(monitor->host); /* nobody else does, where there is no listener */
+	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
+}
+
+/* One connection, without a listener: what systemd accepted, or what libyett made. `caller` as in struct monitor. */
+static int serve_one(const struct options *options, const char *libexec, const struct peer *caller, int socket, struct yett_error *error)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
 	const struct policy_source source = {libexec, path, true, geteuid()};
-	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .listener = -1};
+	struct monitor monitor = {.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .caller = caller, .listener = -1};
 	const char *missing;
-	char init[PATH_MAX + 16];
 	bool root = privilege_can_build(&missing);
-	int r = policy_load(&source, &policy, error);
+	int r = 0;
 
-	if (r == 0 && root)
-		r = privilege_take(PRIVILEGE_BUILD);
-	if (r == 0 && root) {
-		(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
-		r = setup_host_open(policy, init, &host, error);
-	}
-	if (r == 0 && root) {
-		setup_sweep(host); /* nobody else does, where there is no listener */
-		r = privilege_take(PRIVILEGE_MONITOR);
-	}
-	monitor.host = host;
+	if (caller && !root)
+		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks a capability that building takes: %s", missing);
+	if (r == 0)
+		r = policy_load(&source, &policy, error);
 	monitor.policy = policy;
+	if (r == 0 && root)
+		r = prepare_host(&monitor, libexec, &place, error);
+	host = monitor.host;
 	if (r == 0)
 		r = monitor_prepare(&monitor, libexec);
-	if (r == 0)
+	if (r == 0) {
 		r = monitor_serve(&monitor, socket);
-	else
+	} else {
+		if (caller || options->personal) /* a client of the service learns nothing of the policy's text */
+			monitor_report(socket, r, error);
 		fd_close(socket);
+	}
 	monitor_free(&monitor);
 	return r;
+}
+
+static int tell(int r, const struct yett_error *error)
+{
+	if (r == 0)
+		return 0;
+	log_line(LOG_LEVEL_ERROR, "%s%s%s", error->message[0] ? error->message : strerror(-r), error->detail[0] ? "; " : "", error->detail);
+	return 1;
+}
+
+/* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
+static int serve_caller(void)
+{
+	static const struct options none = {.fd = -1};
+	static struct peer caller;
+	struct yett_error error = {0};
+	int r = setuid_check_socket(&error);
+
+	if (r != 0)
+		return setuid_give_up() == 0 ? tell(r, &error) : 1; /* no longer root: standard error is the caller's */
+	r = setuid_cleanse(&caller, &error);
+	if (r != 0) {
+		monitor_report(SETUID_SOCKET, r, &error); /* there alone, for the same reason */
+		return 1;
+	}
+	r = sodium_init() < 0 ? -ENOSYS : serve_one(&none, YETT_LIBEXEC_DIR, &caller, SETUID_SOCKET, &error);
+	return tell(r, &error);
 }
 
 static int run(const struct options *options, const char *libexec, struct yett_error *error)
@@ -196,7 +244,7 @@ static int run(const struct options *options, const char *libexec, struct yett_e
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; yett-helper is started by systemd or libyett");
 	if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
-	return serve_one(options, libexec, socket, error);
+	return serve_one(options, libexec, NULL, socket, error);
 }
 
 int main(int argc, char **argv)
@@ -207,6 +255,10 @@ int main(int argc, char **argv)
 	char folder[PATH_MAX];
 	int r;
 
+	if (setuid_is_asked(argc, argv))
+		return serve_caller();
+	if (argc < 1 || setuid_give_up() < 0)
+		return 2;
 	if (parse_options(argc, argv, &options) < 0) {
 		(void)fprintf(stderr, "Try 'yett-helper --help'.\n");
 		return 2;
@@ -229,8 +281,5 @@ int main(int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (r == 0)
 		r = run(&options, libexec, &error);
-	if (r == 0)
-		return 0;
-	log_line(LOG_LEVEL_ERROR, "%s%s%s", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "; " : "", error.detail);
-	return 1;
+	return tell(r, &error);
 }

@@ -176,10 +176,12 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 	return 0;
 }
 
-/* How many descriptors come with a message of this kind, as PROTOCOL.md has it. */
-static size_t fds_expected(uint32_t kind)
+/* Whether so many descriptors come with a message of this kind, as PROTOCOL.md has it. */
+static bool fds_may_be(uint32_t kind, size_t count)
 {
-	return kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ? 1 : 0;
+	if (kind == MESSAGE_STARTED)
+		return count <= 1; /* by what the command was asked to have: command.c */
+	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ? 1 : 0);
 }
 
 static int receive_packet(struct channel *channel, deadline_ms deadline)
@@ -228,7 +230,7 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 		channel_violation(channel, why.reason, error, "the peer sent what is no message: %s", why.message);
 		return YETT_E_PROTOCOL;
 	}
-	if (channel->frame.fd_count != fds_expected(channel->envelope.kind))
+	if (!fds_may_be(channel->envelope.kind, channel->frame.fd_count))
 		return channel_violation(channel, YETT_R_FD_COUNT, error,
 					 "the peer sent %zu descriptors with a message of kind %u",
 					 channel->frame.fd_count, channel->envelope.kind);

@@ -13,7 +13,7 @@ _Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS ==
 		       (int)YETT_LIMIT_CPU == LIMIT_CPU && (int)YETT_LIMIT_CPU_TIME == LIMIT_CPU_TIME,
 	       "the public names of the limits are those of the wire");
 
-static bool is_over(const struct yett_command *command)
+bool command_is_over(const struct yett_command *command)
 {
 	return command->state == COMMAND_EXITED || command->state == COMMAND_FAILED;
 }
@@ -24,7 +24,7 @@ static void tell(struct yett_sandbox *sandbox)
 	struct yett_command *c = sandbox->commands;
 
 	while (c) {
-		if (!is_over(c) || c->told) {
+		if (!command_is_over(c) || c->told) {
 			c = c->next;
 			continue;
 		}
@@ -38,7 +38,7 @@ static void tell(struct yett_sandbox *sandbox)
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why)
 {
 	for (struct yett_command *c = sandbox->commands; c; c = c->next) {
-		if (is_over(c))
+		if (command_is_over(c))
 			continue;
 		c->error = *why;
 		c->state = COMMAND_FAILED;
@@ -69,6 +69,7 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	uint64_t sequence = channel->envelope.sequence;
 	struct yett_command *command = sandbox->commands;
 	uint32_t kind = channel->message.kind;
+	struct yett_error why;
 
 	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
@@ -78,10 +79,16 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 					 (unsigned long long)sequence);
 	while (command && command->sequence != sequence)
 		command = command->next;
-	if (!command || is_over(command))
+	if (!command || command_is_over(command))
 		return 0; /* freed, or the refusal of a signal that came too late */
 	if (kind == MESSAGE_STARTED && command->state == COMMAND_STARTED)
 		return channel_violation(channel, YETT_R_REPLAYED, error, "init started a command twice");
+	if (kind == MESSAGE_STARTED && channel->frame.fd_count != command->has_terminal)
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu terminals where %d was due",
+					 channel->frame.fd_count, command->has_terminal);
+	if (kind == MESSAGE_STARTED && command->has_terminal &&
+	    command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
+		return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
 	if (kind == MESSAGE_STARTED) {
 		command->pid = channel->message.body.started.pid;
 		command->state = COMMAND_STARTED;
@@ -162,6 +169,21 @@ static void open_pipe(int fd, bool is_input)
 		(void)fchmod(fd, (st.st_mode & 07777) | (is_input ? 0044 : 0022));
 }
 
+/* What a terminal excludes, said before init says it. */
+static int check_terminal(const struct yett_command_options *options, struct yett_error *error)
+{
+	if (!options->terminal)
+		return options->rows || options->columns
+			       ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					   "rows and columns are of a terminal, and none is asked for")
+			       : 0;
+	for (int i = 0; options->stdio && i < 3; i++)
+		if (options->stdio[i] >= 0)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					 "a command with a terminal takes no other standard streams");
+	return 0;
+}
+
 /* Puts a command into channel->message; fds[0 … count) are the descriptors of its packet. */
 static int fill_exec(struct channel *channel, const struct yett_command_options *options, int fds[3], size_t *ret_count,
 		     struct yett_error *error)
@@ -172,6 +194,9 @@ static int fill_exec(struct channel *channel, const struct yett_command_options 
 
 	if (!options->argv || !options->argv[0] || !options->argv[0][0])
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "no command was given");
+	r = check_terminal(options, error);
+	if (r)
+		return r;
 	for (const char *const *e = options->env; e && *e; e++)
 		if (!strchr(*e, '=') || **e == '=')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
@@ -194,6 +219,9 @@ static int fill_exec(struct channel *channel, const struct yett_command_options 
 		fds[count++] = fd;
 	}
 	exec->timeout_ms = options->timeout_ms;
+	exec->terminal = options->terminal;
+	exec->rows = options->rows;
+	exec->columns = options->columns;
 	*ret_count = count;
 	return r;
 }
@@ -213,6 +241,8 @@ int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_op
 	if (r)
 		return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 	command->sandbox = sandbox;
+	command->has_terminal = options->terminal;
+	command->terminal = -1;
 	command->sequence = sandbox->channel->sequence;
 	command->on_exit = options->on_exit;
 	command->data = options->data;
@@ -227,7 +257,7 @@ int yett_command_wait(struct yett_command *command, int timeout_ms, struct yett_
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
-	while (!is_over(command))
+	while (!command_is_over(command))
 		if (turn(command->sandbox, deadline, NULL) == -EAGAIN)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the command still runs");
 	if (command->state == COMMAND_FAILED) {
@@ -243,7 +273,7 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 {
 	struct message_signal *message;
 
-	if (is_over(command))
+	if (command_is_over(command))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command has ended");
 	if (signal_number < 1 || signal_number > 64)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal", signal_number);
@@ -269,5 +299,6 @@ void yett_command_free(struct yett_command *command)
 			at = &(*at)->next;
 		*at = command->next;
 	}
+	fd_close(command->terminal);
 	free(command);
 }

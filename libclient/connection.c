@@ -18,7 +18,7 @@ static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot tell who the helper is: %m");
-	if (peer.uid == 0 || (start == YETT_START_PERSONAL && peer.uid == geteuid()))
+	if (peer.uid == 0 || (start != YETT_START_SERVICE && peer.uid == geteuid()))
 		return 0;
 	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 			 "the process behind the socket belongs to uid %u, not to root", peer.uid);

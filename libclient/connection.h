@@ -17,7 +17,7 @@ struct yett_connection {
 	pthread_mutex_t lock;
 	struct channel *channel;
 	enum yett_start start;
-	int helper_pidfd; /* personal: of our child; -1: none */
+	int helper_pidfd; /* of our child, the helper; -1: none */
 	int timeout_ms;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	const struct yett_signer *signer; /* borrowed, or own_signer */
@@ -40,7 +40,7 @@ struct connection_request {
 };
 
 /*
- * A connection on `fd`, which it takes in any case: checks the peer's uid (0, or with `start` personal the caller's),
+ * A connection on `fd`, which it takes in any case: checks the peer's uid (0, or on a socketpair, which is our own, the caller's),
  * receives the hello and agrees on the version. The signer of the options is borrowed; errors as yett_connect().
  */
 _must_check_ int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,

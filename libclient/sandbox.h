@@ -25,6 +25,9 @@ struct yett_command {
 	enum command_state state;
 	bool told; /* on_exit was called */
 	uint32_t pid;
+	bool has_terminal;
+	int terminal;		/* its master; -1 until it started; owned */
+	uint16_t rows, columns; /* wanted by yett_command_resize() before it started; 0, 0: none */
 	struct yett_result result; /* COMMAND_EXITED */
 	struct yett_error error;   /* COMMAND_FAILED */
 	void (*on_exit)(struct yett_command *command, void *data);
@@ -33,6 +36,15 @@ struct yett_command {
 
 /* Ends every command that has no result yet with `why`. Calls on_exit. */
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
+
+/* Whether the command has its result, or will never have one. */
+bool command_is_over(const struct yett_command *command);
+
+/*
+ * Takes the descriptor that came with STARTED. 0, or YETT_E_SECURITY_VIOLATION when it is no pty's master: then it is
+ * closed.
+ */
+_must_check_ int command_take_terminal(struct yett_command *command, int fd, struct yett_error *error);
 
 /* Waits until the helper has said why the sandbox ended, but not for long; fills `error` and returns its code. */
 int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error);

@@ -1,5 +1,6 @@
 /*
- * Ways to reach a helper: the service's socket, or a helper of the caller's own that is executed here.
+ * Ways to reach a helper: the service's socket, or a helper that is executed here, as root where the administrator has made
+ * it a set-user-id program.
  *
  * With the caller's privilege. The environment is asked only through secure_getenv(3), so that a privileged program
  * that links the library is not led to another helper by its caller.
@@ -98,14 +99,26 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 }
 
 /*
+ * Whether executing it makes it root's. It was checked as a file that nobody but root can have changed, which is all there
+ * is to trust: the credentials of a socketpair are those of its maker. As root there is nothing to gain.
+ */
+static bool is_set_uid(const char *path)
+{
+	struct stat st;
+
+	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid == 0 && (st.st_mode & S_ISUID);
+}
+
+/*
  * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a session of its own
  * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment.
  */
-static int spawn_helper(const char *path, int fd, pid_t *ret_pid)
+static int spawn_helper(const char *path, enum yett_start start, int fd, pid_t *ret_pid)
 {
 	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
-	char *const argv[] = {"yett-helper", "--personal", "--quiet", "--fd", number, NULL};
+	char *const personal[] = {"yett-helper", "--personal", "--quiet", "--fd", number, NULL};
+	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/setuid.h */
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
@@ -130,7 +143,7 @@ static int spawn_helper(const char *path, int fd, pid_t *ret_pid)
 	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	r = r ? r : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	r = r ? r : posix_spawn_file_actions_addclosefrom_np(&actions, HELPER_FD + 1);
-	r = r ? r : posix_spawn(ret_pid, path, &actions, &attributes, argv, environment);
+	r = r ? r : posix_spawn(ret_pid, path, &actions, &attributes, start == YETT_START_SETUID ? set_uid : personal, environment);
 	(void)posix_spawn_file_actions_destroy(&actions);
 	(void)posix_spawnattr_destroy(&attributes);
 	return -r;
@@ -151,13 +164,38 @@ static int above_stdio(int *fd)
 	return 0;
 }
 
-static int start_personal(const char *helper_path, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
+/* Which of the two it is for this file; positive when it is not what was asked for. */
+static int choose_start(const char *path, enum yett_start *start, struct yett_error *error)
+{
+	bool set_uid = is_set_uid(path);
+
+	if (*start == YETT_START_SETUID && !set_uid)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s is no set-user-id program of root's", path);
+	if (*start == YETT_START_ANY)
+		*start = set_uid ? YETT_START_SETUID : YETT_START_PERSONAL;
+	return 0;
+}
+
+static int cannot_execute(int r, const char *path, struct yett_error *error)
+{
+	bool is_denied = r == -EACCES && is_set_uid(path);
+
+	errno = -r;
+	r = error_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+	if (is_denied)
+		error_detail(error, "its group, which the administrator chooses, may execute it, and you are not in that group");
+	return r;
+}
+
+static int start_own(const char *helper_path, enum yett_start *start, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
 	_cleanup_fd_ int ours = -1, theirs = -1;
 
 	r = yett_helper_path(helper_path, path, sizeof path, error);
+	if (r == 0)
+		r = choose_start(path, start, error);
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -166,33 +204,31 @@ static int start_personal(const char *helper_path, int *ret_fd, pid_t *ret_pid, 
 	theirs = pair[1];
 	r = above_stdio(&theirs);
 	if (r == 0)
-		r = spawn_helper(path, theirs, ret_pid);
-	if (r < 0) {
-		errno = -r;
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
-	}
+		r = spawn_helper(path, *start, theirs, ret_pid);
+	if (r < 0)
+		return cannot_execute(r, path, error);
 	*ret_fd = steal_fd(&ours);
 	return 0;
 }
 
-static int connect_personal(const struct yett_connect_options *options, struct yett_connection **ret_connection,
-			    struct yett_error *error)
+static int connect_own(const struct yett_connect_options *options, enum yett_start start, struct yett_connection **ret_connection,
+		       struct yett_error *error)
 {
 	pid_t pid;
 	int fd = -1, pidfd, r;
 
-	r = start_personal(options->helper_path, &fd, &pid, error);
+	r = start_own(options->helper_path, &start, &fd, &pid, error);
 	if (r)
 		return r;
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	r = connection_take(fd, options, YETT_START_PERSONAL, ret_connection, error);
+	r = connection_take(fd, options, start, ret_connection, error);
 	if (r == 0) {
 		(*ret_connection)->helper_pidfd = pidfd;
 		return 0;
 	}
 	/* its socket is closed, so it ends by itself; what said no hello is not waited for without bound */
 	(void)poll(&(struct pollfd){.fd = pidfd, .events = POLLIN}, 1, HELPER_END_TIMEOUT_MS);
-	(void)kill(pid, SIGKILL);
+	(void)kill(pid, SIGKILL); /* root's cannot be, and keeps deadlines of its own */
 	(void)waitpid(pid, NULL, WNOHANG);
 	fd_close(pidfd);
 	return r;
@@ -214,10 +250,8 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 	start = options->start;
 	if (start == YETT_START_ANY && socket_path)
 		start = YETT_START_SERVICE;
-	else if (start == YETT_START_ANY && helper_path)
-		start = YETT_START_PERSONAL;
-	if (start == YETT_START_PERSONAL)
-		return connect_personal(options, ret_connection, error);
+	if (start == YETT_START_PERSONAL || start == YETT_START_SETUID || (start == YETT_START_ANY && helper_path))
+		return connect_own(options, start, ret_connection, error);
 	r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH,
 			    options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS, &fd, &why);
 	if (r == 0)
@@ -227,13 +261,13 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 			*error = why;
 		return r;
 	}
-	r = connect_personal(options, ret_connection, error);
+	r = connect_own(options, start, ret_connection, error);
 	if (r == YETT_E_NOT_FOUND) {
 		/* neither way exists: say both, the service first */
-		struct yett_error personal = error ? *error : (struct yett_error){0};
+		struct yett_error own = error ? *error : (struct yett_error){0};
 
 		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s", why.message);
-		error_detail(error, "and %s", personal.message);
+		error_detail(error, "and %s", own.message);
 		return YETT_E_HELPER_UNAVAILABLE;
 	}
 	return r;

@@ -96,9 +96,10 @@ YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_
 /* --- connection --------------------------------------------------------------------------------------------- */
 
 enum yett_start {
-	YETT_START_ANY = 0,	 /* the service if its socket answers, else a helper of the caller's own */
+	YETT_START_ANY = 0,	 /* the service if its socket answers, else a set-user-id helper, else one of the caller's own */
 	YETT_START_SERVICE = 1,	 /* the listening socket of the service */
-	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair */
+	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair, with the caller's privilege */
+	YETT_START_SETUID = 3,	 /* the same, where the file is root's and set-user-id */
 };
 
 /*
@@ -115,10 +116,11 @@ struct yett_connect_options {
 };
 
 /*
- * Connects, checks that the peer is root (or, personal, the caller itself) and agrees on the version. `options` may be
+ * Connects, checks that the peer is root (or, on a socketpair, the caller itself) and agrees on the version. `options` may be
  * NULL. A helper to be executed, and each directory above it, must belong to root or the caller and be writable by
- * nobody else. Personal mode makes a child process, which yett_connection_close() waits for.
- * YETT_E_HELPER_UNAVAILABLE, YETT_E_SECURITY_VIOLATION, YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ * nobody else. Executing one makes a child process, which yett_connection_close() waits for.
+ * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
+ * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
 					  struct yett_connection **ret_connection, struct yett_error *error);
@@ -136,7 +138,7 @@ YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct
 YETT_API void yett_connection_close(struct yett_connection *connection);
 
 /*
- * The helper that personal mode would execute, checked as yett_connect() checks it, in path[0 … size) with symbolic
+ * The helper that would be executed where no service answers, checked as yett_connect() checks it, in path[0 … size) with symbolic
  * links resolved. `helper_path` as in the options. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION.
  */
 YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size,
@@ -230,6 +232,8 @@ struct yett_command_options {
 	const char *cwd;	 /* inside; NULL: "/" */
 	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
 	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
+	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
+	uint16_t rows, columns;	 /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
 	void *data;
 };
@@ -256,7 +260,8 @@ struct yett_result {
 /*
  * Whether a sandbox may hold this descriptor: pipes, sockets, regular files that are not on a pseudo file system, and
  * /dev/null. YETT_E_SECURITY_VIOLATION for the rest: a directory or O_PATH descriptor is a way into the host, a
- * terminal takes input for the caller's shell. Bridge a terminal with a pipe.
+ * terminal takes input for the caller's shell. Bridge a terminal with a pipe,
+ * or with a terminal of the command's own.
  */
 YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
@@ -284,6 +289,23 @@ YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, i
 /* Its pid inside the sandbox; 0 until it is known to have started. */
 YETT_API uint32_t yett_command_pid(const struct yett_command *command);
 
+/*
+ * The master of the command's terminal, to be read and written; -1 until it is known to have started, and for a command
+ * without one. Owned by the command: closed by yett_command_free(), which hangs up the terminal unless a duplicate is
+ * kept. It is checked to be a pty's master (pty(7)), and is never the caller's controlling terminal. read(2) fails with
+ * EIO once all who had the terminal open are gone. What is read was written by the sandbox: printed on a terminal, it
+ * does there what its escape sequences say.
+ */
+YETT_API int yett_command_terminal(const struct yett_command *command);
+
+/*
+ * Tells the command's terminal its size, which sends SIGWINCH to its foreground; before the start it is kept until then.
+ * YETT_E_INVALID_REQUEST for a command that was started without a terminal; YETT_E_NOT_RUNNING when it is known to have
+ * ended.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns,
+						 struct yett_error *error);
+
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
 
@@ -296,7 +318,7 @@ struct yett_output {
 
 /*
  * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
- * Of options->stdio only the first entry counts; on_exit is not called. Free with yett_output_free().
+ * Of options->stdio only the first entry counts; on_exit is not called; YETT_E_INVALID_REQUEST with a terminal. Free with yett_output_free().
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);

@@ -12,6 +12,10 @@
 /* Bodies up to this size are encoded on the stack: all but a long EXEC. */
 #define FRAME_SMALL_BODY 1536
 
+#ifndef SCM_PIDFD
+#define SCM_PIDFD 4 /* linux/socket.h; Linux 6.5 */
+#endif
+
 union frame_control {
 	struct cmsghdr align;
 	uint8_t bytes[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
@@ -56,24 +60,29 @@ int frame_send(int socket, const void *bytes, size_t length, const int *fds, siz
 	return frame_send_parts(socket, &header, fds, fd_count, flags);
 }
 
-/* Moves every descriptor that came with the packet into the frame; closes those beyond its room. */
+/*
+ * Moves every descriptor that came with the packet into the frame; closes those beyond its room, and the one of the sender's
+ * process: whoever else holds our end of a socketpair can ask for that at any time. SO_PASSPIDFD, unix(7)
+ */
 static int frame_take_fds(struct frame *frame, struct msghdr *header)
 {
 	int r = 0;
 
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(header); cmsg; cmsg = CMSG_NXTHDR(header, cmsg)) {
-		if (cmsg->cmsg_level != SOL_SOCKET || cmsg->cmsg_type != SCM_RIGHTS)
+		bool is_wanted = cmsg->cmsg_type == SCM_RIGHTS;
+
+		if (cmsg->cmsg_level != SOL_SOCKET || (!is_wanted && cmsg->cmsg_type != SCM_PIDFD))
 			continue;
 		for (size_t i = 0; i < (cmsg->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
 			int fd;
 
 			memcpy(&fd, CMSG_DATA(cmsg) + i * sizeof fd, sizeof fd);
-			if (frame->fd_count < MESSAGE_FDS_MAX) {
+			if (is_wanted && frame->fd_count < MESSAGE_FDS_MAX) {
 				frame->fds[frame->fd_count++] = fd;
 				continue;
 			}
 			(void)fd_close(fd);
-			r = -EMSGSIZE;
+			r = is_wanted ? -EMSGSIZE : r;
 		}
 	}
 	return r;

@@ -25,6 +25,7 @@
 #define MESSAGE_CHALLENGE_SIZE 32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX 127
+#define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
 
 enum message_kind {
 	/* between client and helper */
@@ -117,6 +118,8 @@ struct message_exec {
 	struct text cwd;      /* empty: "/" */
 	uint32_t stdio[3];    /* enum stdio_kind; those that are STDIO_FD take the packet's descriptors in order */
 	uint64_t timeout_ms;  /* 0: none; measured from the start of the command */
+	bool terminal;	      /* stdio is a terminal of the sandbox's own; its master comes with STARTED */
+	uint32_t rows, columns; /* of that terminal; 0: not known */
 };
 
 struct message_started {

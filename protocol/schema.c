@@ -103,6 +103,9 @@ static const struct schema_field exec_fields[] = {
 	TEXT(message_exec, cwd, ANY, 0, MESSAGE_PATH_MAX),
 	NUMBERS(message_exec, stdio, STDIO_FD),
 	NUMBER(message_exec, timeout_ms, 0, TIMEOUT_MS_MAX),
+	BOOL(message_exec, terminal),
+	NUMBER(message_exec, rows, 0, MESSAGE_WINDOW_MAX),
+	NUMBER(message_exec, columns, 0, MESSAGE_WINDOW_MAX),
 };
 
 static const struct schema_field started_fields[] = {

@@ -2,6 +2,7 @@
 #include "helper/init/channel.h"
 
 #include "helper/init/descriptor.h"
+#include "helper/init/terminal.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
@@ -50,9 +51,12 @@ static int channel_take_stdio(const struct frame *frame, const struct message_ex
 
 static int channel_exec(struct channel *channel, uint64_t sequence)
 {
+	const struct message_exec *exec = &channel->message->body.exec;
 	int stdio[3];
-	int r = channel_take_stdio(channel->frame, &channel->message->body.exec, stdio, &channel->error);
+	int r = channel_take_stdio(channel->frame, exec, stdio, &channel->error);
 
+	if (r == 0)
+		r = terminal_check(exec, &channel->error);
 	if (r == 0)
 		r = commands_start(channel->commands, channel->message, sequence, stdio, &channel->error);
 	return r;
@@ -123,10 +127,10 @@ int channel_receive(struct channel *channel)
 /* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no more use. */
 static int channel_send_one(struct channel *channel, bool *ret_done)
 {
+	const struct command *command;
 	struct yett_error error;
 	size_t index;
-	uint64_t sequence;
-	int r;
+	int fd, r;
 
 	*ret_done = false;
 	if (channel->error.code != YETT_OK) {
@@ -138,11 +142,12 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 	*ret_done = !commands_next(channel->commands, &index, channel->message, &error);
 	if (*ret_done)
 		return 0;
-	sequence = channel->commands->table[index].sequence;
+	command = &channel->commands->table[index];
+	fd = command->terminal; /* only while STARTED is due */
 	if (error.code != YETT_OK)
-		r = frame_send_error(channel->socket, &error, sequence, MSG_DONTWAIT);
+		r = frame_send_error(channel->socket, &error, command->sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, sequence, NULL, 0, MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, command->sequence, &fd, fd >= 0, MSG_DONTWAIT);
 	if (r == 0)
 		commands_sent(channel->commands, index);
 	return r;

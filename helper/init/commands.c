@@ -41,6 +41,7 @@ static struct command *commands_free_slot(struct commands *commands)
 static void commands_release(struct commands *commands, struct command *command)
 {
 	command->state = COMMAND_FREE;
+	command->terminal = fd_close(command->terminal);
 	while (commands->end > 0 && commands->table[commands->end - 1].state == COMMAND_FREE)
 		commands->end--;
 }
@@ -93,7 +94,11 @@ int commands_start(struct commands *commands, const struct message *message, uin
 	if (!command)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				 "%d commands are running or not reported yet", COMMANDS_MAX);
-	*command = (struct command){.sequence = sequence, .pipe = -1, .result_due = true};
+	*command = (struct command){.sequence = sequence,
+				    .pipe = -1,
+				    .terminal = -1,
+				    .has_terminal = message->body.exec.terminal,
+				    .result_due = true};
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	r = commands_have_leaves(commands) ? leaf_open(commands_leaf(commands, command), &leaf) : 0;
 	if (r == 0) {
@@ -102,6 +107,8 @@ int commands_start(struct commands *commands, const struct message *message, uin
 		r = launch_start(&launch, &command->pid, &command->pipe);
 	}
 	if (r < 0) {
+		if (leaf >= 0)
+			(void)!leaf_remove(commands_leaf(commands, command));
 		commands_release(commands, command);
 		return commands_refuse_start(r, error);
 	}
@@ -141,12 +148,8 @@ size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t
 /* Whether the child has become the command, or failed to. */
 static void commands_read_pipe(struct command *command)
 {
-	ssize_t n = read(command->pipe, &command->failure, sizeof command->failure);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (launch_read(command->pipe, &command->failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
-	if (n != sizeof command->failure)
-		command->failure = (struct launch_failure){0};
 	command->pipe = fd_close(command->pipe);
 	command->started_due = command->failure.error == 0;
 	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
@@ -225,7 +228,9 @@ static void commands_ended(struct commands *commands, struct command *command, i
 		commands_read_pipe(command);
 	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
 		command->pipe = fd_close(command->pipe);
-		command->started_due = true;
+		command->started_due = !command->has_terminal || command->terminal >= 0;
+		if (!command->started_due)
+			command->failure = launch_without_terminal();
 	}
 	exited->signaled = WIFSIGNALED(status);
 	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -265,9 +270,15 @@ static void commands_reap(struct commands *commands)
 
 void commands_advance(struct commands *commands)
 {
-	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].state == COMMAND_STARTING)
-			commands_read_pipe(&commands->table[i]);
+	for (size_t i = 0; i < commands->end; i++) {
+		struct command *command = &commands->table[i];
+
+		if (command->state != COMMAND_STARTING)
+			continue;
+		commands_read_pipe(command);
+		if (command->has_terminal && command->failure.error != 0)
+			commands_kill(commands, command); /* it may run all the same, without its master */
+	}
 	commands_reap(commands);
 	for (size_t i = 0; i < commands->end; i++)
 		if (commands->table[i].state == COMMAND_EMPTYING)
@@ -336,10 +347,12 @@ void commands_sent(struct commands *commands, size_t index)
 {
 	struct command *command = &commands->table[index];
 
-	if (command->started_due)
+	if (command->started_due) {
 		command->started_due = false;
-	else
+		command->terminal = fd_close(command->terminal); /* the client's alone: when it closes it, it hangs up */
+	} else {
 		command->result_due = false;
+	}
 	if (command->state == COMMAND_ENDED && !command->result_due)
 		commands_release(commands, command);
 }

@@ -30,6 +30,8 @@ struct command {
 	uint64_t sequence;
 	pid_t pid;
 	int pipe;	     /* while starting; owned */
+	bool has_terminal;
+	int terminal;	     /* its master until STARTED was sent, or -1; owned */
 	int64_t start_us;    /* CLOCK_MONOTONIC, here and below */
 	int64_t deadline_us; /* 0: none */
 	int64_t emptying_us; /* since when */
@@ -69,7 +71,7 @@ int64_t commands_expire(struct commands *commands);
 
 /*
  * The next message for the client, into `message` (a result), or into `error`, which then has a code. False when none
- * is due. It stays due until commands_sent().
+ * is due. It stays due until commands_sent(). With STARTED goes the command's `terminal`, if it has one.
  */
 bool commands_next(const struct commands *commands, size_t *ret_index, struct message *message,
 		   struct yett_error *error);

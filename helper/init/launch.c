@@ -4,6 +4,7 @@
  */
 #include "helper/init/launch.h"
 #include "helper/init/layer.h"
+#include "helper/init/terminal.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -89,6 +90,14 @@ static int launch_directory(const struct launch *launch)
 	const char *cwd = message_text(launch->message, launch->message->body.exec.cwd);
 
 	return chdir(cwd && *cwd ? cwd : "/") < 0 ? -errno : 0;
+}
+
+/* As the command's own id, so that the terminal is the command's; before the filter, which need not allow for it. */
+static int launch_terminal(const struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	return exec->terminal ? terminal_open(exec, launch->pipe) : 0;
 }
 
 /* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
@@ -205,11 +214,12 @@ static const struct {
 	{"identity", launch_identity},
 	{"capabilities", launch_capabilities},
 	{"working-directory", launch_directory},
+	{"terminal", launch_terminal},
 	{"system-call-filter", launch_filter},
 	{"execute", launch_execute}, /* last */
 };
 
-static _Noreturn void launch_child(const struct launch *launch, int pipe_end)
+static _Noreturn void launch_child(const struct launch *launch)
 {
 	struct launch_failure failure = {0};
 
@@ -218,25 +228,30 @@ static _Noreturn void launch_child(const struct launch *launch, int pipe_end)
 		if (layer_is_on(launch->config, launch_steps[i].name))
 			failure.error = -launch_steps[i].run(launch);
 	}
-	_exit(write(pipe_end, &failure, sizeof failure) < 0 ? 126 : 127);
+	_exit(write(launch->pipe, &failure, sizeof failure) < 0 ? 126 : 127);
 }
 
-int launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pipe)
+int launch_start(struct launch *launch, pid_t *ret_pid, int *ret_pipe)
 {
 	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
 	int ends[2];
 	pid_t pid;
 	int r;
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
-		return -errno;
+	if (launch->message->body.exec.terminal)
+		r = terminal_socket(ends);
+	else
+		r = pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
+	if (r < 0)
+		return r;
+	launch->pipe = ends[1];
 	if (launch->leaf >= 0) {
 		arguments.flags |= CLONE_INTO_CGROUP;
 		arguments.cgroup = (uint64_t)launch->leaf;
 	}
 	pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 	if (pid == 0)
-		launch_child(launch, ends[1]);
+		launch_child(launch);
 	r = pid < 0 ? -errno : 0;
 	(void)fd_close(ends[1]);
 	if (r < 0) {
@@ -245,6 +260,30 @@ int launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pipe)
 	}
 	*ret_pid = pid;
 	*ret_pipe = ends[0];
+	return 0;
+}
+
+struct launch_failure launch_without_terminal(void)
+{
+	uint32_t step = 0;
+
+	while (launch_steps[step].run != launch_terminal)
+		step++;
+	return (struct launch_failure){.step = step, .error = ENOTTY};
+}
+
+int launch_read(int pipe, struct launch_failure *failure, bool has_terminal, int *terminal)
+{
+	ssize_t n = has_terminal ? terminal_read(pipe, failure, sizeof *failure, terminal)
+				 : read(pipe, failure, sizeof *failure);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	if (n != sizeof *failure)
+		*failure = (struct launch_failure){0};
+	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */
+	if (has_terminal && *terminal < 0 && failure->error == 0)
+		*failure = launch_without_terminal();
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct launch {
 	const struct message *message; /* kind EXEC, decoded by init itself */
 	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
 	int leaf;		       /* of the command's cgroup, or -1 */
+	int pipe;		       /* the child's end; launch_start() sets it */
 	struct launch_scratch *scratch;
 };
 
@@ -40,7 +41,16 @@ struct launch_failure {
  * Starts the child. Its pipe gives end of file once the command runs (or the child was killed before), or a
  * struct launch_failure; both are the caller's then. -errno: -EAGAIN where no further process is allowed.
  */
-_must_check_ int launch_start(const struct launch *launch, pid_t *ret_pid, int *ret_pipe);
+_must_check_ int launch_start(struct launch *launch, pid_t *ret_pid, int *ret_pipe);
+
+/* Of a command that was to have a terminal and whose master did not come. */
+struct launch_failure launch_without_terminal(void);
+
+/*
+ * What the pipe tells: 0 when the child is done with it (`failure` has no error: the command runs, and *terminal is its
+ * master if it has one; from then on the caller's), or -EAGAIN.
+ */
+_must_check_ int launch_read(int pipe, struct launch_failure *failure, bool has_terminal, int *terminal);
 
 /*
  * Fills `error` with YETT_E_COMMAND_FAILED and what failed. The detail begins with "errno=N " if the program could not

@@ -479,6 +479,13 @@ static void loop(struct connection *c)
 	}
 }
 
+void monitor_report(int socket, int r, struct yett_error *error)
+{
+	if (r < 0 && error->message[0] == '\0')
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s", strerror(-r));
+	(void)!frame_send_error(socket, error, 0, MSG_DONTWAIT);
+}
+
 int monitor_serve(struct monitor *monitor, int socket)
 {
 	struct connection c = {.monitor = monitor, .socket = socket};
@@ -497,12 +504,16 @@ int monitor_serve(struct monitor *monitor, int socket)
 					   .decoder = &monitor->decoder,
 					   .reader = &monitor->reader,
 					   .next_sequence = 1};
-	r = peer_read(socket, &c.peer, &error);
+	if (monitor->caller)
+		c.peer = *monitor->caller;
+	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);
 	if (r > 0)
 		refuse(&c, 0, &error);
 	if (r == 0)
 		r = hello(&c);
-	if (r == 0)
+	if (r == 0 && monitor->caller)
+		peer_read_names(&c.peer);
+	else if (r == 0)
 		r = peer_examine(socket, &c.peer);
 	if (r == 0)
 		loop(&c);

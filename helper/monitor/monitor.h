@@ -16,6 +16,7 @@ struct monitor {
 	const struct policy *policy;
 	struct decoder decoder;
 	struct peer_reader reader;
+	const struct peer *caller; /* whom it serves, where the socket cannot tell: a set-user-id helper. NULL: the socket's peer */
 	int listener; /* asks for prepared supervisors here; -1: there is no listener */
 };
 
@@ -24,6 +25,9 @@ _must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
 
 /* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at all. */
 _must_check_ int monitor_serve(struct monitor *monitor, int socket);
+
+/* In place of serving: tells who waits for a hello why there will be none; `r` as returned with the error. */
+void monitor_report(int socket, int r, struct yett_error *error);
 
 void monitor_free(struct monitor *monitor);
 

@@ -37,8 +37,7 @@ static bool has_no_new_privs(int proc)
 	return !strstr(text, "\nNoNewPrivs:\t0");
 }
 
-/* A peer whose namespaces cannot be read is taken for confined. */
-static bool is_confined(pid_t pid)
+bool peer_is_confined(pid_t pid)
 {
 	static const char *const namespaces[] = {"ns/user", "ns/mnt", "ns/pid", "ns/net"};
 	char path[32];
@@ -70,7 +69,7 @@ static int check_confined(int socket, struct peer *peer)
 		return r;
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
 		pidfd = -1;
-	peer->confined = is_confined(peer->pid);
+	peer->confined = peer_is_confined(peer->pid);
 	if (pidfd >= 0) {
 		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
 
@@ -112,7 +111,7 @@ static FILE *open_in_memory(const char *path, char **ret_content)
 }
 
 /* Straight from the files: name services are other people's code, and run only as the peer (peer_read_user()). */
-static void read_names(struct peer *peer)
+void peer_read_names(struct peer *peer)
 {
 	_cleanup_free_ char *user_text = NULL, *group_text = NULL;
 	FILE *users = open_in_memory("/etc/passwd", &user_text), *groups = open_in_memory("/etc/group", &group_text);
@@ -160,7 +159,7 @@ int peer_examine(int socket, struct peer *peer)
 	if (geteuid() == 0)
 		r = check_confined(socket, peer);
 	if (r == 0)
-		read_names(peer);
+		peer_read_names(peer);
 	return r;
 }
 

@@ -16,6 +16,15 @@ _must_check_ int peer_read(int socket, struct peer *ret_peer, struct yett_error 
  */
 _must_check_ int peer_examine(int socket, struct peer *peer);
 
+/* The second half of that, for a peer that is known otherwise. */
+void peer_read_names(struct peer *peer);
+
+/*
+ * Whether a process is in another user, mount, pid or network namespace than this one, or has no_new_privs. One whose
+ * namespaces cannot be read (CAP_SYS_PTRACE) is taken for confined.
+ */
+bool peer_is_confined(pid_t pid);
+
 /*
  * A child that will become the peer, and read as that user what the helper must not: it is forked before there is a
  * connection, because forking takes longer than all else it does, and reads anew whenever it is asked.

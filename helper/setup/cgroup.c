@@ -112,18 +112,37 @@ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct ye
 	return 0;
 }
 
-int cgroup_host_make_helpers(const struct cgroup_host *host)
+static int make_helpers(const struct cgroup_tree *tree)
 {
 	int fd;
 
-	if (mkdirat(host->trees[0].parent, "helpers", 0755) < 0 && errno != EEXIST)
+	if (mkdirat(tree->parent, "helpers", 0755) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(host->trees[0].parent, "helpers", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	fd = openat(tree->parent, "helpers", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? -errno : fd;
+}
+
+int cgroup_host_make_helpers(const struct cgroup_host *host)
+{
+	int fd = make_helpers(&host->trees[0]);
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* However many sandboxes compute, requests are served. Absent where the controller is on v1. */
 	(void)kernel_write_file(fd, "cpu.weight", "1000");
 	return fd;
+}
+
+int cgroup_host_enter_helpers(const struct cgroup_host *host)
+{
+	int r = cgroup1_leave_others();
+
+	for (size_t i = 0; r == 0 && i < host->count; i++) {
+		_cleanup_fd_ int fd = make_helpers(&host->trees[i]);
+
+		r = fd < 0 ? fd : kernel_write_file(fd, "cgroup.procs", "0");
+	}
+	return r;
 }
 
 void cgroup_host_close(struct cgroup_host *host)

@@ -45,6 +45,12 @@ _must_check_ int cgroup_host_open(const char *parent, struct cgroup_host *ret_ho
 /* Makes PARENT/helpers in the v2 tree, for processes of a service that are to outlive it. A descriptor or -errno. */
 _must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
 
+/*
+ * Moves the calling process to PARENT/helpers of every tree, and to the root of every v1 hierarchy that has none of our
+ * controllers (freezer, cpuset and others): out of all groups whose owner could stop it. 0 or -errno.
+ */
+_must_check_ int cgroup_host_enter_helpers(const struct cgroup_host *host);
+
 void cgroup_host_close(struct cgroup_host *host);
 
 /* Makes the user's and the sandbox's group in every tree. -EEXIST when the name is taken. */

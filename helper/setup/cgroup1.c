@@ -41,32 +41,62 @@ static unsigned controllers_of(const char *list)
 	return bits;
 }
 
-int cgroup1_discover(struct cgroup_host *host)
+/* Calls `visit` for each v1 hierarchy with controllers: their list, and our group there. proc_pid_cgroup(5) */
+static int for_each_hierarchy(int (*visit)(struct cgroup_host *host, char *list, const char *group), struct cgroup_host *host)
 {
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	char line[1024];
+	char line[4096 + 256];
 	int r = 0;
 
 	if (!file)
 		return -errno;
 	while (r == 0 && fgets(line, sizeof line, file)) {
 		char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
-		unsigned bits;
 
 		if (!end || end == list + 1)
 			continue; /* the v2 line has no controllers */
 		*end = '\0';
-		bits = controllers_of(list + 1);
-		if (bits == 0 || host->count == CGROUP_TREES_MAX)
-			continue;
-		r = open_hierarchy(list + 1);
-		if (r < 0)
-			break;
-		host->trees[host->count++] = (struct cgroup_tree){.version = 1, .parent = r, .controllers = bits};
-		r = 0;
+		r = visit(host, list + 1, end + 1);
 	}
 	(void)fclose(file);
 	return r;
+}
+
+static int discover(struct cgroup_host *host, char *list, const char *group)
+{
+	unsigned bits = controllers_of(list);
+	int fd;
+
+	(void)group;
+	if (bits == 0 || host->count == CGROUP_TREES_MAX)
+		return 0;
+	fd = open_hierarchy(list);
+	if (fd < 0)
+		return fd;
+	host->trees[host->count++] = (struct cgroup_tree){.version = 1, .parent = fd, .controllers = bits};
+	return 0;
+}
+
+int cgroup1_discover(struct cgroup_host *host)
+{
+	return for_each_hierarchy(discover, host);
+}
+
+/* A hierarchy with a name but no controller stops nothing, and the service manager keeps its books there. */
+static int leave(struct cgroup_host *host, char *list, const char *group)
+{
+	_cleanup_fd_ int root = -1;
+
+	(void)host;
+	if (controllers_of(list) || strncmp(list, "name=", 5) == 0 || strcmp(group, "/\n") == 0)
+		return 0;
+	root = open_hierarchy(list);
+	return root < 0 ? root : kernel_write_file(root, "cgroup.procs", "0");
+}
+
+int cgroup1_leave_others(void)
+{
+	return for_each_hierarchy(leave, NULL);
 }
 
 static void enable_children(int directory, unsigned wanted)

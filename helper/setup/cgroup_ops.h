@@ -51,3 +51,6 @@ _must_check_ int cgroup_find_mount(const char *type, const char *controller);
 /* Append what the host has to host->trees; the `parent` of each is the root of its hierarchy. 0 or -errno. */
 _must_check_ int cgroup1_discover(struct cgroup_host *host);
 _must_check_ int cgroup2_discover(struct cgroup_host *host);
+
+/* Moves the calling process to the root of every v1 hierarchy that cgroup1_discover() passes over. 0 or -errno. */
+_must_check_ int cgroup1_leave_others(void);

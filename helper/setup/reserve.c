@@ -131,25 +131,38 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
 }
 
+/* One of `max` names UID.KINDn; `start` only keeps those who come at once apart. -EEXIST when all are taken. */
+static int take_numbered(int dir, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
+{
+	uint32_t start = max ? (uint32_t)getpid() % max : 0;
+	char name[40];
+	int r = -EEXIST;
+
+	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, (start + i) % max);
+		r = take(dir, name, "", ret_reservation);
+	}
+	return r;
+}
+
 int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
 		 struct yett_error *error)
 {
-	char name[40];
-	uint32_t start = max ? (uint32_t)getpid() % max : 0;
+	int r;
 
 	*ret_reservation = (struct reservation){.fd = -1, .dir = -1};
 	if (max == 0)
 		return 0;
-	for (uint32_t i = 0; i < max; i++) {
-		int r;
+	r = take_numbered(host->slots, uid, "", max, ret_reservation);
+	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
+}
 
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%" PRIu32, (uint32_t)uid, (start + i) % max);
-		r = take(host->slots, name, "", ret_reservation);
-		if (r != -EEXIST)
-			return r;
-	}
-	error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
-	return YETT_E_RESOURCE_LIMIT;
+int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
+		   struct yett_error *error)
+{
+	int r = take_numbered(host->slots, uid, "helper", max, ret_reservation);
+
+	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
 }
 
 void reserve_release(struct reservation *reservation)

@@ -43,6 +43,10 @@ _must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const
 _must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max,
 			      struct reservation *ret_reservation, struct yett_error *error);
 
+/* The same for the set-user-id helpers of `uid`. Held by a process that is not to sweep: reserve_sweep(). */
+_must_check_ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
+				struct yett_error *error);
+
 /* Removes the file and lets the lock go. Takes one that holds nothing. */
 void reserve_release(struct reservation *reservation);
 

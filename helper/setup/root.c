@@ -163,7 +163,7 @@ static int attach_new(const struct setup *setup, const char *type, const char *c
 int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	char gid[16];
-	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "gid", gid, NULL, NULL};
+	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", "256", "gid", gid, NULL, NULL};
 	int r;
 
 	(void)step, (void)error;

@@ -267,12 +267,15 @@ int supervisor_start(const struct setup_host *host, const struct place *place, c
 	return 0;
 }
 
-void supervisor_start_sweep(const struct setup_host *host)
+pid_t supervisor_start_sweep(const struct setup_host *host)
 {
-	if (fork() == 0) {
+	pid_t pid = fork();
+
+	if (pid == 0) {
 		setup_host_keep_only(host, NULL, 0);
 		if (privilege_take(PRIVILEGE_BUILD) == 0)
 			setup_sweep(host);
 		_exit(0);
 	}
+	return pid;
 }

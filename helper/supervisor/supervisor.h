@@ -45,5 +45,5 @@ _must_check_ int supervisor_start(const struct setup_host *host, const struct pl
 /* Sends a plan and its descriptors (borrowed). 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, const int *fds);
 
-/* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. */
-void supervisor_start_sweep(const struct setup_host *host);
+/* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. The child, or -1. */
+pid_t supervisor_start_sweep(const struct setup_host *host);

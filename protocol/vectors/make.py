@@ -95,7 +95,8 @@ def ended(**c):
 
 def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
-                 ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO)], c)
+                 ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
+                 ("columns", ZERO)], c)
 
 
 def started(**c):
@@ -179,6 +180,10 @@ accept("exec-2048-variables", "exec", "as many variables as there may be", execu
     env=array([text("A=")] * 2048)))
 accept("exec-text-forms", "exec", "lengths at each change of the text header: 31, 32, 255, 256", execute(
     argv=array([text("a" * n) for n in (31, 32, 255, 256, 65536 - 1024)])))
+accept("exec-terminal", "exec", "a terminal of 24 rows and 80 columns", execute(
+    terminal=TRUE, rows=uint(24), columns=uint(80)))
+accept("exec-terminal-largest", "exec", "as many rows and columns as struct winsize can hold", execute(
+    terminal=TRUE, rows=uint(65535), columns=uint(65535)))
 accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
 accept("exited-plain", "exited", "an ordinary end", exited())
 accept("exited-signaled", "exited", "ended by SIGKILL at its deadline, every limit met", exited(
@@ -334,6 +339,13 @@ refuse("variable-without-a-name", "exec", "range", "env[1]", "the name is empty"
 # --- refused: texts and lists
 
 refuse("empty-profile", "create", "too-short", "profile", "a profile has a name", create(profile=text("")))
+refuse("number-for-a-terminal", "exec", "wrong-type", "terminal", "0 is not false", execute(terminal=ZERO))
+refuse("rows-over-their-bound", "exec", "range", "rows", "one more than 16 bits hold", execute(
+    terminal=TRUE, rows=uint(65536), columns=uint(80)))
+refuse("columns-that-are-negative", "exec", "range", "columns", "-1 columns", execute(
+    terminal=TRUE, rows=uint(24), columns=b"\xff"))
+refuse("exec-without-its-terminal", "exec", "missing-field", "terminal", "what an exec was before it had one", execute(
+    terminal=None, rows=None, columns=None))
 refuse("no-arguments", "exec", "too-short", "argv", "a command has a name", execute(argv=array([])))
 refuse("two-of-stdio", "exec", "too-short", "stdio", "there are three", execute(stdio=array([ZERO, ZERO])))
 refuse("four-of-stdio", "exec", "too-long", "stdio", "there are three", execute(stdio=array([ZERO] * 4)))

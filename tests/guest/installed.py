@@ -6,7 +6,9 @@ Nothing here starts a helper: systemd does, when somebody connects. Root, in the
 import glob
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import unittest
 
 import yett
@@ -36,8 +38,13 @@ def is_installed(package='yett'):
 
 
 def install():
-    """With dpkg alone: all they depend on is in the image, so that nothing is fetched."""
+    """With dpkg alone: all they depend on is in the image, so that nothing is fetched. And what the tests need besides."""
+    is_new = not is_installed()
     tool('dpkg', '--install', *debs())
+    if is_new and LSM == 'selinux':
+        # semodule(8) may not read what lies anywhere: by a file of root's own.
+        with tempfile.TemporaryDirectory(dir='/root') as folder:
+            tool('semodule', '-i', shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'harness.cil'), folder))
 
 
 def show(unit, key):

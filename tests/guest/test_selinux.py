@@ -2,7 +2,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 
@@ -40,16 +39,8 @@ HOLD = ('sh', '-c', 'echo up; read x')
 
 
 def setUpModule():
-    """For this test and all after it."""
     if not installed.is_installed():
         installed.install()
-    load(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'harness.cil'))
-
-
-def load(path):
-    """semodule(8) may not read what lies anywhere: by a file of root's own."""
-    with tempfile.TemporaryDirectory(dir='/root') as folder:
-        installed.tool('semodule', '-i', shutil.copy(path, folder))
 
 
 def context_of(pid):

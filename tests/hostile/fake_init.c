@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -185,6 +186,56 @@ static void endless_exited(void)
 	stay_for_client();
 }
 
+/* --- in the place of a terminal --- */
+
+static void start_with(const int *fds, size_t count)
+{
+	message.kind = MESSAGE_STARTED;
+	message.arena_used = 0;
+	message.body.started.pid = 2;
+	(void)!frame_send_message(CHANNEL, &message, sequence, fds, count, 0);
+}
+
+static int open_master(void)
+{
+	return open("/dev/ptmx", O_RDWR | O_NOCTTY);
+}
+
+static void terminal_none(void) { serve(), start_with(NULL, 0), stay(); }
+static void terminal_null(void) { serve(), start_with((int[]){0}, 1), stay(); }
+static void terminal_group(void) { serve(), start_with((int[]){INIT_FD_CGROUP}, 1), stay(); }
+static void terminal_handle(void) { serve(), start_with((int[]){open("/dev/ptmx", O_PATH)}, 1), stay(); }
+static void terminal_channel(void) { serve(), start_with((int[]){CHANNEL}, 1), stay(); }
+
+static void terminal_slave(void)
+{
+	int master = open_master(), zero = 0;
+
+	serve();
+	(void)ioctl(master, TIOCSPTLCK, &zero);
+	start_with((int[]){ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY)}, 1);
+	stay();
+}
+
+static void terminal_twice(void)
+{
+	serve();
+	start_with((int[]){open_master(), open_master()}, 2);
+	stay();
+}
+
+/* What is right, so that the others are seen to be refused for what they are. */
+static void terminal_right(void)
+{
+	int master = open_master();
+
+	serve();
+	start_with(&master, 1);
+	(void)close(master);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
 /* --- at the end --- */
 
 static void block_signals(void)
@@ -316,7 +367,9 @@ static const struct {
 	MODE(bad_body),	       MODE(unknown_sequence), MODE(zero_sequence),    MODE(exited_first),
 	MODE(wrong_kind),      MODE(signal_to_client), MODE(descriptors),      MODE(endless_started),
 	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
-	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),
+	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
+	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
+	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right),
 };
 
 int main(void)

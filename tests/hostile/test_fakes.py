@@ -3,7 +3,9 @@ Programs in the place of yett-decoder, yett-init and yett-policy that are the at
 sandbox, with an error that a person can read, and nobody else's.
 """
 import os
+import pty
 import signal
+import termios
 
 import hostile
 import yett
@@ -93,9 +95,17 @@ INITS = [
 ]
 
 
+# What init hands over as a terminal's master; the same, for a command that was to have one.
+TERMINALS = [
+    ('terminal_right', 0, ''), ('terminal_none', 125, '0 terminals where 1 was due'), ('terminal_twice', 125, '2 descriptors'),
+    ('terminal_null', 125, "no terminal's master"), ('terminal_group', 125, "no terminal's master"),
+    ('terminal_handle', 125, "no terminal's master"), ('terminal_channel', 125, "no terminal's master"),
+    ('terminal_slave', 125, "no terminal's master"),
+]
+
 # These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
 DEAF = ('closes_channel', 'empty_packet', 'stays')
-MODES = [row[0] for row in INITS] + list(DEAF)
+MODES = [row[0] for row in INITS + TERMINALS] + list(DEAF)
 
 
 def profiles():
@@ -130,6 +140,21 @@ class Inits(yett.Case):
         self.assertNotIn('\n<0>', self.service.log_text())
         self.service.wait_no_leftovers()
 
+    def misbehave_on_terminal(self, mode, code, text):
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        self.addCleanup(os.close, theirs)
+        before = termios.tcgetattr(theirs)
+        done = self.sandbox('true', options=('-t', '-p', mode.replace('_', '-')), stdin=theirs)
+        self.assertEqual(done.code, code, done)
+        self.assertIn(text, done.err)
+        self.assertEqual(termios.tcgetattr(theirs), before)
+        self.service.wait_no_leftovers()
+
+    def test_a_terminal_that_was_not_asked_for_is_none(self):
+        done = self.sandbox('true', options=('-p', 'terminal-right'))
+        self.assert_refused(done, 125, '1 terminals where 0 was due')
+
     def test_those_that_heed_nothing_go_with_the_connection(self):
         clients = [self.start('true', options=('-p', mode.replace('_', '-'))) for mode in DEAF]
         for client, code in zip(clients, (125, 125, 0)):
@@ -146,6 +171,7 @@ class Inits(yett.Case):
 
 
 hostile.add_cases(Inits, 'init', INITS, Inits.misbehave)
+hostile.add_cases(Inits, 'init', TERMINALS, Inits.misbehave_on_terminal)
 
 # What yett-policy does, as a shell script, and what is told of it. $image is the descriptor that it writes its answer to.
 COMPILERS = [

@@ -39,6 +39,8 @@ uint64_t init_capabilities;
 int counters[4] = {-1, -1, -1, -1};
 bool with_cgroup;
 struct message message;
+int last_terminal = -1;
+int terminals_due;
 
 static int init_program = -1; /* sealed memfd */
 static char cgroup_root[64];  /* of the v2 tree */
@@ -333,6 +335,7 @@ uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3],
 			sent[n++] = fds[i];
 	}
 	exec->timeout_ms = timeout_ms;
+	terminals_due += exec->terminal;
 	message.kind = MESSAGE_EXEC;
 	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, sent, n, 0), 0);
 	return sandbox->sequence;
@@ -356,6 +359,15 @@ uint64_t exec_command(struct sandbox *sandbox, char *const *argv)
 	return exec_fds(sandbox, argv, NULL, 0);
 }
 
+uint64_t exec_terminal(struct sandbox *sandbox, char *const *argv, uint64_t timeout_ms)
+{
+	clear_exec();
+	message.body.exec.terminal = true;
+	message.body.exec.rows = 24;
+	message.body.exec.columns = 80;
+	return send_exec(sandbox, argv, NULL, timeout_ms);
+}
+
 /* The next message, into `message`; its kind. */
 uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 {
@@ -366,8 +378,13 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 	if (poll(&fd, 1, DEADLINE_MS) != 1)
 		fail_msg("init says nothing");
 	assert_int_equal(frame_receive(sandbox->channel, &frame, 0), 1);
-	assert_int_equal(frame.fd_count, 0);
-	assert_int_equal(envelope_read(frame.bytes, frame.length, 0, &envelope, &error), 0);
+	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
+	assert_in_range(frame.fd_count, 0, envelope.kind == MESSAGE_STARTED && terminals_due > 0);
+	if (frame.fd_count > 0) {
+		terminals_due--;
+		fd_close(last_terminal);
+		last_terminal = steal_fd(&frame.fds[0]);
+	}
 	assert_int_equal(message_decode(envelope.kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length,
 					&message, &error),
 			 0);

@@ -27,6 +27,8 @@ extern uint64_t init_capabilities; /* that the next init starts with; reset by p
 extern int counters[4];            /* descriptors INIT_FD_MEMORY_EVENTS and on, or -1; reset by prepare() */
 extern bool with_cgroup;           /* which of the two rounds this is */
 extern struct message message;     /* to send from, and the last one received */
+extern int last_terminal;          /* the master that came last, or -1 */
+extern int terminals_due;          /* asked for, and not come */
 
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV("/bin/sh", "-c", script)
@@ -58,6 +60,9 @@ void clear_exec(void);
 uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms);
 uint64_t exec_fds(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms);
 uint64_t exec_command(struct sandbox *sandbox, char *const *argv);
+
+/* The same with a terminal of 24 rows and 80 columns. */
+uint64_t exec_terminal(struct sandbox *sandbox, char *const *argv, uint64_t timeout_ms);
 
 /* The next message, into `message`; its kind. */
 uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence);

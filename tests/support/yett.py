@@ -516,6 +516,7 @@ class Service:
 class Case(unittest.TestCase):
     """Tests that share one service: the class says which policy it has. `alice` and `bob` have keys."""
 
+    service_class = Service
     service_options = {}
     maxDiff = None
 
@@ -523,7 +524,7 @@ class Case(unittest.TestCase):
     def setUpClass(cls):
         stack = contextlib.ExitStack()
         with contextlib.ExitStack() as undo:
-            cls.service = undo.enter_context(Service(**cls.service_options))
+            cls.service = undo.enter_context(cls.service_class(**cls.service_options))
             cls.alice, cls.bob = cls.service.user(1), cls.service.user(2)
             for user in (cls.alice, cls.bob):
                 user.make_home()

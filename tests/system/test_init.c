@@ -442,6 +442,69 @@ static void an_idle_sandbox_costs_little_memory(void **state)
 	finish(sandbox);
 }
 
+/* What comes out of the terminal until its last process is gone. */
+static const char *read_terminal(int master)
+{
+	static char text[4096];
+	size_t length = 0;
+	ssize_t n;
+
+	while (length < sizeof text - 1 && (n = read(master, text + length, sizeof text - 1 - length)) > 0)
+		length += (size_t)n;
+	text[length] = '\0';
+	return text;
+}
+
+static void a_command_with_a_terminal_has_it_alone(void **state)
+{
+	struct sandbox *sandbox = start();
+	size_t before;
+	int first;
+
+	(void)state;
+	expect_serving(sandbox);
+	before = count_fds(sandbox->pid);
+	expect_status(sandbox, exec_terminal(sandbox, SH("stty size; echo its own >/dev/tty"), 0), 0);
+	assert_string_equal(read_terminal(last_terminal), "24 80\r\nits own\r\n");
+	expect(sandbox, MESSAGE_STARTED, exec_terminal(sandbox, SH("trap 'exit 3' HUP; echo up; while :; do sleep 0.01; done"), 0));
+	first = last_terminal;
+	last_terminal = -1;
+	assert_int_equal(read(first, &(char[2]){0}, 2), 2);
+	assert_int_equal(count_fds(sandbox->pid), before); /* init has kept nothing, so closing it hangs up */
+	close(first);
+	expect(sandbox, MESSAGE_EXITED, sandbox->sequence);
+	assert_int_equal(message.body.exited.status, 3);
+	assert_int_equal(terminals_due, 0);
+	assert_int_equal(count_fds(sandbox->pid), before);
+	finish(sandbox);
+}
+
+static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
+{
+	struct sandbox *sandbox = start();
+	size_t before;
+
+	(void)state;
+	expect_serving(sandbox);
+	before = count_fds(sandbox->pid);
+	expect_error(sandbox, exec_terminal(sandbox, ARGV("/no/such"), 0), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	assert_int_equal(strncmp(message_text(&message, message.body.error.detail), "errno=2 ", 8), 0);
+	terminals_due--;
+	expect_serving(sandbox);
+	assert_int_equal(count_fds(sandbox->pid), before);
+	finish(sandbox);
+}
+
+static void a_timeout_ends_a_command_with_a_terminal(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_exited *exited = expect_end(sandbox, exec_terminal(sandbox, SH("trap '' HUP; sleep 1000"), 200));
+
+	(void)state;
+	assert_true(exited->timed_out);
+	finish(sandbox);
+}
+
 static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +527,9 @@ static int run(const char *name)
 		cmocka_unit_test(a_command_without_end_does_not_hold_up_others),
 		cmocka_unit_test(limits_that_were_met_are_named),
 		cmocka_unit_test(the_limit_of_cpu_time_is_named),
+		cmocka_unit_test(a_command_with_a_terminal_has_it_alone),
+		cmocka_unit_test(a_command_with_a_terminal_that_cannot_start_says_why),
+		cmocka_unit_test(a_timeout_ends_a_command_with_a_terminal),
 		cmocka_unit_test(an_idle_sandbox_costs_little_memory),
 	};
 

@@ -19,6 +19,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -132,6 +133,61 @@ static void descriptors_that_are_doors_are_refused(void **state)
 		close(bad[i]);
 	}
 	expect_serving(sandbox);
+	finish(sandbox);
+}
+
+static void requests_for_terminals_that_contradict_themselves_are_refused(void **state)
+{
+	struct sandbox *sandbox = start();
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		clear_exec();
+		message.body.exec.terminal = i == 0;
+		message.body.exec.rows = i == 1 ? 24 : 0;
+		message.body.exec.columns = i == 2 ? 65535 : 0;
+		expect_error(sandbox, send_exec(sandbox, ARGV("true"), (int[]){-1, i == 0 ? null : -1, -1}, 0),
+			     YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	}
+	terminals_due = 0;
+	close(null);
+	expect_serving(sandbox);
+	finish(sandbox);
+}
+
+/* Two at once for each descriptor that init may have: what it cannot take it says, and kills, and it serves on. */
+static void more_terminals_than_init_has_room_for_are_refused(void **state)
+{
+	enum { COMMANDS = 60 };
+	struct rlimit limit, low;
+	struct sandbox *sandbox = start();
+	size_t before;
+	int started = 0, refused = 0, ended_count = 0;
+
+	(void)state;
+	expect_serving(sandbox);
+	before = count_fds(sandbox->pid);
+	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, NULL, &limit), errno);
+	low = (struct rlimit){before + 20, limit.rlim_max};
+	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, &low, NULL), errno);
+	for (int i = 0; i < COMMANDS; i++)
+		(void)exec_terminal(sandbox, SH("exec true"), 0);
+	while (refused + ended_count < COMMANDS) {
+		uint64_t sequence;
+		uint32_t kind = receive(sandbox, &sequence);
+
+		started += kind == MESSAGE_STARTED;
+		refused += kind == MESSAGE_ERROR;
+		ended_count += kind == MESSAGE_EXITED;
+	}
+	print_message("%d started, %d refused\n", started, refused);
+	assert_int_equal(started, ended_count);
+	assert_int_equal(terminals_due, refused);
+	terminals_due = 0;
+	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, &limit, NULL), errno);
+	expect_serving(sandbox);
+	assert_int_equal(count_fds(sandbox->pid), before);
 	finish(sandbox);
 }
 
@@ -252,6 +308,8 @@ static int run(const char *name)
 		cmocka_unit_test(hostile_packets_are_answered_and_forgotten),
 		cmocka_unit_test(a_wrong_number_of_descriptors_is_refused),
 		cmocka_unit_test(descriptors_that_are_doors_are_refused),
+		cmocka_unit_test(requests_for_terminals_that_contradict_themselves_are_refused),
+		cmocka_unit_test(more_terminals_than_init_has_room_for_are_refused),
 		cmocka_unit_test(a_client_that_stops_reading_loses_no_result),
 		cmocka_unit_test(the_end_of_either_socket_ends_the_sandbox),
 		cmocka_unit_test(a_killed_client_ends_the_sandbox),

@@ -3,7 +3,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -173,6 +175,149 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 	fd_close(root);
 }
 
+static int start_on_terminal(struct peer *peer, struct yett_command **ret_command)
+{
+	const char *const argv[] = {"program", NULL};
+	const struct yett_command_options options = {.argv = argv, .terminal = true, .rows = 24, .columns = 80};
+
+	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
+}
+
+static void say_started_with(struct peer *peer, const int *fds, size_t count)
+{
+	prepare(peer, MESSAGE_STARTED)->body.started.pid = 7;
+	say(peer, peer->init, 1, fds, count);
+}
+
+static void assert_size(int master, int rows, int columns)
+{
+	struct winsize size = {0};
+
+	assert_return_code(ioctl(master, TIOCGWINSZ, &size), errno);
+	assert_int_equal(size.ws_row, rows);
+	assert_int_equal(size.ws_col, columns);
+}
+
+static void a_terminal_comes_with_the_start(void **state)
+{
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+	const struct message_exec *exec = &peer->message.body.exec;
+	int master = posix_openpt(O_RDWR | O_NOCTTY), kept;
+
+	peer_create(peer);
+	assert_int_equal(start_on_terminal(peer, &command), 0);
+	hear(peer, peer->init);
+	assert_true(exec->terminal);
+	assert_int_equal(exec->rows, 24);
+	assert_int_equal(exec->columns, 80);
+	assert_int_equal(peer->frame.fd_count, 0);
+	assert_int_equal(yett_command_terminal(command), -1);
+	assert_int_equal(yett_command_resize(command, 30, 100, &peer->error), 0); /* kept until it is there */
+	say_started_with(peer, &master, 1);
+	fd_close(master);
+	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), 0);
+	kept = yett_command_terminal(command);
+	assert_true(kept >= 0);
+	assert_int_equal(fcntl(kept, F_GETFD), FD_CLOEXEC);
+	assert_size(kept, 30, 100);
+	assert_int_equal(yett_command_resize(command, 65535, 1, &peer->error), 0);
+	assert_size(kept, 65535, 1);
+	say_exited(peer, 1, 0);
+	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_command_resize(command, 1, 1, &peer->error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_command_terminal(command), kept); /* what it wrote last is read from it */
+	yett_command_free(command);
+	assert_int_equal(fcntl(kept, F_GETFD), -1);
+}
+
+static void what_has_no_terminal_has_no_size(void **state)
+{
+	struct peer *peer = *state;
+	const char *const argv[] = {"x", NULL};
+	const int stdio[] = {STDIN_FILENO, -1, -1}, null[] = {-1, -1, -1};
+	const struct yett_command_options wrong[] = {{.argv = argv, .rows = 24},
+						     {.argv = argv, .columns = 80},
+						     {.argv = argv, .terminal = true, .stdio = stdio}},
+					  right = {.argv = argv, .terminal = true, .stdio = null};
+	struct yett_command *command = NULL;
+	struct yett_output output;
+
+	peer_create(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
+				 YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_run(peer->sandbox, &right, 1, &output, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	assert_int_equal(start(peer, "x", &command), 0);
+	assert_int_equal(yett_command_resize(command, 24, 80, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_string_equal(peer->error.message, "the command has no terminal");
+	yett_command_free(command);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &right, &command, &peer->error), 0);
+	yett_command_free(command);
+}
+
+static int open_slave(int master)
+{
+	assert_return_code(unlockpt(master), errno);
+	return open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+/* A descriptor that is no master would be the caller's to be deceived by: its own terminal, a file, the host's /dev. */
+static void what_is_no_master_ends_the_sandbox(void **state)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), pair[2];
+	const struct {
+		int fd;
+		size_t count;
+	} rows[] = {
+		{-1, 0},
+		{open_slave(master), 1},
+		{open("/dev/ptmx", O_PATH | O_CLOEXEC), 1},
+		{open("/dev/ptmx", O_RDONLY | O_NOCTTY | O_CLOEXEC), 1},
+		{open("/dev/null", O_RDWR | O_CLOEXEC), 1},
+		{open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), 1},
+		{pipe2(pair, O_CLOEXEC) == 0 ? pair[0] : -1, 1},
+		{dup(master), 2},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct yett_command *command = NULL;
+		struct yett_result result;
+		struct peer *peer;
+
+		assert_int_equal(peer_make((void **)&peer), 0);
+		peer_create(peer);
+		assert_int_equal(start_on_terminal(peer, &command), 0);
+		say_started_with(peer, (int[]){rows[i].fd, rows[i].fd}, rows[i].count);
+		assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_PROTOCOL);
+		assert_int_equal(peer->error.reason, rows[i].count == 1 ? YETT_R_WRONG_TYPE : YETT_R_FD_COUNT);
+		assert_int_equal(yett_command_terminal(command), -1);
+		yett_command_free(command);
+		assert_int_equal(peer_free((void **)&peer), 0);
+		fd_close(rows[i].fd);
+	}
+	fd_close(pair[1]);
+	fd_close(master);
+	(void)state;
+}
+
+static void a_terminal_that_was_not_asked_for_ends_the_sandbox(void **state)
+{
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+	struct yett_result result;
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	peer_create(peer);
+	assert_int_equal(start(peer, "x", &command), 0);
+	say_started_with(peer, &master, 1);
+	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), YETT_E_PROTOCOL);
+	assert_int_equal(peer->error.reason, YETT_R_FD_COUNT);
+	yett_command_free(command);
+	fd_close(master);
+}
+
 /* An init in a process of its own, which writes to both streams of the first command. */
 static pid_t play_init(struct peer *peer, const char *out, const char *err)
 {
@@ -222,6 +367,10 @@ int main(void)
 		TEST(a_lying_init_ends_its_own_sandbox_only),
 		TEST(bad_commands_are_refused_before_they_are_sent),
 		TEST(run_keeps_output_up_to_its_bound),
+		TEST(a_terminal_comes_with_the_start),
+		TEST(what_has_no_terminal_has_no_size),
+		cmocka_unit_test(what_is_no_master_ends_the_sandbox),
+		TEST(a_terminal_that_was_not_asked_for_ends_the_sandbox),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

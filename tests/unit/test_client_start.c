@@ -141,6 +141,18 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 	assert_null(strstr(text, "\n5\n"));
 }
 
+static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **state)
+{
+	const struct yett_connect_options options = {.start = YETT_START_SETUID, .helper_path = helper};
+	struct yett_connection *connection = NULL;
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(yett_connect(&options, &connection, &error), YETT_E_HELPER_UNAVAILABLE);
+	assert_non_null(strstr(error.message, "is no set-user-id program of root's"));
+	assert_int_equal(access(record, F_OK), -1);
+}
+
 static void both_ways_are_named_when_neither_is_there(void **state)
 {
 	struct yett_connect_options options = {.start = YETT_START_SERVICE, .socket_path = "/nonexistent/socket"};
@@ -166,6 +178,7 @@ int main(void)
 		TEST(a_link_is_followed_to_what_is_checked),
 		TEST(the_environment_names_a_helper_and_an_option_wins_over_it),
 		TEST(a_helper_gets_one_socket_and_an_environment_from_nothing),
+		TEST(a_helper_without_the_bit_is_not_started_as_one_that_has_it),
 		TEST(both_ways_are_named_when_neither_is_there),
 	};
 

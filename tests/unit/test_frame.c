@@ -255,6 +255,26 @@ static void an_error_whose_text_is_no_utf8_is_sent_all_the_same(void **state)
 	assert_string_equal(message_text(&message, message.body.error.detail), "caf\xc3\xa9 ? ??");
 }
 
+#ifndef SO_PASSPIDFD
+#define SO_PASSPIDFD 76 /* asm-generic/socket.h; Linux 6.5 */
+#endif
+
+static void a_descriptor_that_nobody_sent_is_closed(void **state)
+{
+	int *sockets = *state, on = 1;
+	unsigned before = count_fds();
+
+	if (setsockopt(sockets[1], SOL_SOCKET, SO_PASSPIDFD, &on, sizeof on) < 0)
+		skip(); /* the kernel has none to send */
+	for (int i = 0; i < 3; i++) {
+		send_raw(sockets[0], 5, 1);
+		assert_int_equal(frame_receive(sockets[1], &frame, 0), 1);
+		assert_int_equal(frame.fd_count, 1);
+		frame_close_fds(&frame);
+		assert_int_equal(count_fds(), before);
+	}
+}
+
 int main(void)
 {
 #define ON_A_PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
@@ -263,6 +283,7 @@ int main(void)
 		ON_A_PAIR(descriptors_that_were_taken_stay_open),
 		ON_A_PAIR(too_many_descriptors_are_refused_and_closed),
 		ON_A_PAIR(a_packet_that_is_too_large_is_refused_and_the_next_one_is_read),
+		ON_A_PAIR(a_descriptor_that_nobody_sent_is_closed),
 		ON_A_PAIR(an_empty_packet_is_the_end_and_its_descriptors_are_closed),
 		ON_A_PAIR(nothing_to_read_and_nobody_to_write_to_are_told_apart),
 		ON_A_PAIR(a_peer_that_stops_reading_does_not_block),

@@ -4,12 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <cmocka.h>
 
+#include "base/fd.h"
 #include "base/filter_head.h"
 #include "helper/init/launch.h"
 #include "helper/init/start.h"
+#include "helper/init/terminal.h"
 #include "tests/support/bpf.h"
 
 #include <sys/syscall.h>
@@ -169,13 +172,13 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 8, .error = ENOENT}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
 	assert_string_equal(error.detail, "errno=2 No such file or directory");
-	launch_describe(&(struct launch_failure){.step = 7, .error = EISDIR}, &error);
+	launch_describe(&(struct launch_failure){.step = 8, .error = EISDIR}, &error);
 	assert_string_equal(error.message, "the command is a directory");
-	launch_describe(&(struct launch_failure){.step = 7, .error = EIO}, &error);
+	launch_describe(&(struct launch_failure){.step = 8, .error = EIO}, &error);
 	assert_string_equal(error.message, "the command could not be executed");
 }
 
@@ -187,6 +190,57 @@ static void a_failure_before_that_names_the_step(void **state)
 	launch_describe(&(struct launch_failure){.step = 5, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.detail, "step=working-directory errno=2 No such file or directory");
+	launch_describe(&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC}, &error);
+	assert_string_equal(error.message, "the terminal of the command could not be set");
+}
+
+/* Two socket ends for a child that reports as launch.c's does; its descriptors are above those of the test. */
+static void the_master_comes_before_the_end_or_the_command_has_failed(void **state)
+{
+	struct launch_failure failure = {0}, sent = {.step = 1, .error = EIO};
+	struct iovec part = {.iov_base = "T", .iov_len = 1};
+	struct {
+		struct cmsghdr head;
+		int fd;
+	} rights = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS}, .fd = STDERR_FILENO};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights, .msg_controllen = CMSG_LEN(sizeof(int))};
+	int terminal, ends[2];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		terminal = -1;
+		assert_int_equal(terminal_socket(ends), 0);
+		assert_int_equal(launch_read(ends[0], &failure, true, &terminal), -EAGAIN);
+		if (i & 1)
+			assert_int_equal(sendmsg(ends[1], &header, 0), 1);
+		if (i & 1)
+			assert_int_equal(launch_read(ends[0], &failure, true, &terminal), -EAGAIN);
+		assert_int_equal(terminal >= 0, i & 1);
+		if (i & 2)
+			assert_int_equal(write(ends[1], &sent, sizeof sent), sizeof sent);
+		fd_close(ends[1]);
+		assert_int_equal(launch_read(ends[0], &failure, true, &terminal), 0);
+		assert_int_equal(failure.error, i == 0 ? ENOTTY : i == 1 ? 0 : EIO);
+		fd_close(terminal);
+		fd_close(ends[0]);
+	}
+}
+
+static void a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal(void **state)
+{
+	static struct message_exec exec;
+	struct yett_error error;
+
+	(void)state;
+	assert_int_equal(terminal_check(&exec, &error), 0);
+	exec.stdio[2] = STDIO_FD;
+	assert_int_equal(terminal_check(&exec, &error), 0);
+	exec.columns = 1;
+	assert_int_equal(terminal_check(&exec, &error), YETT_E_INVALID_REQUEST);
+	exec.terminal = true;
+	assert_int_equal(terminal_check(&exec, &error), YETT_E_INVALID_REQUEST);
+	exec.stdio[2] = STDIO_NULL;
+	assert_int_equal(terminal_check(&exec, &error), 0);
 }
 
 /* The child writes the record, and the child is not trusted to be well: a killed one may have written rubbish. */
@@ -213,6 +267,8 @@ int main(void)
 		cmocka_unit_test(other_calls_pass_the_guard),
 		cmocka_unit_test(a_failure_to_execute_can_be_mapped_by_a_shell),
 		cmocka_unit_test(a_failure_before_that_names_the_step),
+		cmocka_unit_test(the_master_comes_before_the_end_or_the_command_has_failed),
+		cmocka_unit_test(a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
 		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
 	};
 

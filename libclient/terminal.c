@@ -1,0 +1,66 @@
+/*
+ * The terminal of a command (yett_command_terminal, yett_command_resize): what init hands over, and its size.
+ *
+ * With the caller's privilege. The descriptor comes from the sandbox and may be anything: it is looked at before use.
+ */
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "libclient/sandbox.h"
+
+/*
+ * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a number of a slave. The
+ * node alone would not do: an O_PATH handle of it is no open file.
+ */
+static bool is_master(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	unsigned number;
+	struct stat st;
+
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 &&
+	       S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
+static int set_size(int master, uint16_t rows, uint16_t columns)
+{
+	const struct winsize size = {.ws_row = rows, .ws_col = columns};
+
+	return ioctl(master, TIOCSWINSZ, &size);
+}
+
+int command_take_terminal(struct yett_command *command, int fd, struct yett_error *error)
+{
+	_cleanup_fd_ int owned = fd;
+
+	if (!is_master(owned) || fcntl(owned, F_SETFD, FD_CLOEXEC) < 0)
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				 "init sent a descriptor that is no terminal's master");
+	if (command->rows || command->columns)
+		(void)set_size(owned, command->rows, command->columns);
+	command->terminal = steal_fd(&owned);
+	return 0;
+}
+
+int yett_command_terminal(const struct yett_command *command)
+{
+	return command->terminal;
+}
+
+int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns, struct yett_error *error)
+{
+	if (!command->has_terminal)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the command has no terminal");
+	if (command_is_over(command))
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command has ended");
+	if (command->terminal < 0) {
+		command->rows = rows;
+		command->columns = columns;
+		return 0;
+	}
+	if (set_size(command->terminal, rows, columns) < 0)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the terminal cannot be resized: %m");
+	return 0;
+}

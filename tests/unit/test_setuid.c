@@ -1,0 +1,140 @@
+/* What the set-user-id helper decides before it does anything: its arguments, its one descriptor, limits. Needs no privilege. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "helper/setuid.h"
+
+static bool is_asked(char *const argv[])
+{
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	return setuid_is_asked(argc, argv);
+}
+
+static void one_form_of_arguments_is_known(void **state)
+{
+	(void)state;
+	assert_true(is_asked((char *[]){"yett-helper", "--serve=3", NULL}));
+	assert_true(is_asked((char *[]){"", "--serve=3", NULL}));
+	assert_false(is_asked((char *[]){NULL}));
+	assert_false(is_asked((char *[]){"--serve=3", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", "--serve", "3", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", "--serve=4", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", "--serve=33", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", "--serve=3", "", NULL}));
+	assert_false(is_asked((char *[]){"yett-helper", "--quiet", "--serve=3", NULL}));
+}
+
+static void a_limit_is_what_the_helper_wants_within_the_hard_one(void **state)
+{
+	unsigned long long soft = 1;
+
+	(void)state;
+	assert_true(setuid_soft_limit(4096, 512, 16384, &soft));
+	assert_int_equal(soft, 4096);
+	assert_true(setuid_soft_limit(RLIM_INFINITY, 512, 16384, &soft));
+	assert_int_equal(soft, 16384);
+	assert_true(setuid_soft_limit(512, 512, 16384, &soft));
+	assert_int_equal(soft, 512);
+	assert_true(setuid_soft_limit(RLIM_INFINITY, RLIM_INFINITY, RLIM_INFINITY, &soft));
+	assert_true(soft == RLIM_INFINITY);
+	assert_true(setuid_soft_limit(100, 0, 0, &soft));
+	assert_int_equal(soft, 0);
+}
+
+static void a_limit_that_is_too_low_is_refused(void **state)
+{
+	unsigned long long soft = 7;
+
+	(void)state;
+	assert_false(setuid_soft_limit(511, 512, 16384, &soft));
+	assert_false(setuid_soft_limit(0, 512, 16384, &soft));
+	assert_false(setuid_soft_limit(RLIM_INFINITY - 1, RLIM_INFINITY, RLIM_INFINITY, &soft));
+	assert_int_equal(soft, 7);
+}
+
+/* The verdict on a descriptor (consumed), in the place that it is looked for. */
+static int check(int fd)
+{
+	struct yett_error error = {0};
+
+	if (fd != SETUID_SOCKET) {
+		assert_int_equal(dup2(fd, SETUID_SOCKET), SETUID_SOCKET);
+		(void)close(fd);
+	}
+	return setuid_check_socket(&error);
+}
+
+static int check_pair(int type)
+{
+	int pair[2], r;
+
+	assert_int_equal(socketpair(AF_UNIX, type, 0, pair), 0);
+	pair[1] = fcntl(pair[1], F_DUPFD, 10);
+	r = check(pair[0]);
+	(void)close(pair[1]);
+	return r;
+}
+
+static void only_an_end_of_a_socketpair_is_served(void **state)
+{
+	(void)state;
+	assert_int_equal(check_pair(SOCK_SEQPACKET), 0);
+	assert_int_equal(check_pair(SOCK_STREAM), YETT_E_INVALID_REQUEST);
+	assert_int_equal(check_pair(SOCK_DGRAM), YETT_E_INVALID_REQUEST);
+	assert_int_equal(check(open("/dev/null", O_RDWR)), YETT_E_INVALID_REQUEST);
+	assert_int_equal(check(socket(AF_UNIX, SOCK_SEQPACKET, 0)), YETT_E_INVALID_REQUEST);
+	(void)close(SETUID_SOCKET);
+	assert_int_equal(setuid_check_socket(&(struct yett_error){0}), YETT_E_INVALID_REQUEST);
+}
+
+static void a_connection_with_a_name_is_not_served(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int service = fcntl(socket(AF_UNIX, SOCK_SEQPACKET, 0), F_DUPFD, 10);
+	int client = fcntl(socket(AF_UNIX, SOCK_SEQPACKET, 0), F_DUPFD, 10), accepted;
+
+	(void)state;
+	(void)snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "yett-unit-setuid-%d", (int)getpid());
+	assert_int_equal(bind(service, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(listen(service, 1), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&address, sizeof address), 0);
+	accepted = fcntl(accept(service, NULL, NULL), F_DUPFD, 10);
+	assert_int_equal(check(client), YETT_E_INVALID_REQUEST);
+	assert_int_equal(check(accepted), YETT_E_INVALID_REQUEST);
+	assert_int_equal(check(service), YETT_E_INVALID_REQUEST);
+}
+
+static void a_program_that_is_not_set_user_id_has_nothing_to_give_up(void **state)
+{
+	(void)state;
+	assert_int_equal(setuid_give_up(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_form_of_arguments_is_known),
+		cmocka_unit_test(a_limit_is_what_the_helper_wants_within_the_hard_one),
+		cmocka_unit_test(a_limit_that_is_too_low_is_refused),
+		cmocka_unit_test(only_an_end_of_a_socketpair_is_served),
+		cmocka_unit_test(a_connection_with_a_name_is_not_served),
+		cmocka_unit_test(a_program_that_is_not_set_user_id_has_nothing_to_give_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
