@@ -19,6 +19,19 @@
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
+static int set_json(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	*(bool *)into = true;
+	return 0;
+}
+
+static const struct option help_options[] = {
+	{0, "json", NULL, "print all subcommands and their options as JSON", set_json},
+	{0},
+};
+
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
 	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", run_options + 1, 0, 0, shell_main},
@@ -38,7 +51,7 @@ static const struct subcommand subcommands[] = {
 	{"policy", "check FILE", "Check a policy as the helper does", NULL, 2, 2, policy_main},
 	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0,
 	 doctor_main},
-	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},
+	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", help_options, 0, 1, help_main},
 };
 
 static const struct subcommand *find(const char *name)
@@ -63,13 +76,27 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
+static void print_json(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
+		(void)fputs(i ? ",\n" : "[\n", stdout);
+		options_print_json(stdout, &subcommands[i]);
+	}
+	(void)fputs("\n]\n", stdout);
+}
+
 static int help_main(const struct subcommand *self, int argc, char **argv)
 {
 	const struct subcommand *about;
-	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
+	bool json = false;
+	int first, r = options_begin(self, argc, argv, &json, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
+	if (json) {
+		print_json();
+		return 0;
+	}
 	if (first == argc) {
 		print_usage(stdout);
 		return 0;

@@ -5,6 +5,9 @@
 
 #include "cli/output.h"
 
+/* Which every subcommand has; the parser knows it by itself. */
+static const struct option help_option = {'h', "help", NULL, "show this help", NULL};
+
 static const struct option *find(const struct subcommand *subcommand, char letter, const char *name, size_t length)
 {
 	for (const struct option *option = subcommand->options; option && option->name; option++)
@@ -73,14 +76,15 @@ int options_parse(const struct subcommand *subcommand, int argc, char **argv, vo
 	return 0;
 }
 
-static void print_option(FILE *to, char letter, const char *name, const char *value, const char *help)
+static void print_option(FILE *to, const struct option *option)
 {
+	const char *value = option->value;
 	char left[64], short_form[8] = "    ";
 
-	if (letter)
-		(void)snprintf(short_form, sizeof short_form, "-%c, ", letter);
-	(void)snprintf(left, sizeof left, "%s--%s%s%s", short_form, name, value ? " " : "", value ? value : "");
-	(void)fprintf(to, "  %-28s %s\n", left, help);
+	if (option->letter)
+		(void)snprintf(short_form, sizeof short_form, "-%c, ", option->letter);
+	(void)snprintf(left, sizeof left, "%s--%s%s%s", short_form, option->name, value ? " " : "", value ? value : "");
+	(void)fprintf(to, "  %-28s %s\n", left, option->help);
 }
 
 void options_print_help(FILE *to, const struct subcommand *subcommand)
@@ -88,8 +92,41 @@ void options_print_help(FILE *to, const struct subcommand *subcommand)
 	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
 		      *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
 	for (const struct option *option = subcommand->options; option && option->name; option++)
-		print_option(to, option->letter, option->name, option->value, option->help);
-	print_option(to, 'h', "help", NULL, "show this help");
+		print_option(to, option);
+	print_option(to, &help_option);
+}
+
+static void print_member(FILE *to, const char *before, const char *text)
+{
+	(void)fputs(before, to);
+	if (text)
+		output_json_string(to, text);
+	else
+		(void)fputs("null", to);
+}
+
+static void print_json_option(FILE *to, const char *before, const struct option *option)
+{
+	const char letter[] = {option->letter, '\0'};
+
+	(void)fputs(before, to);
+	print_member(to, "\n    {\"letter\": ", *letter ? letter : NULL);
+	print_member(to, ", \"name\": ", option->name);
+	print_member(to, ", \"value\": ", option->value);
+	print_member(to, ", \"help\": ", option->help);
+	(void)fputc('}', to);
+}
+
+void options_print_json(FILE *to, const struct subcommand *subcommand)
+{
+	print_member(to, "  {\"name\": ", subcommand->name);
+	print_member(to, ", \"operands\": ", subcommand->operands);
+	print_member(to, ", \"summary\": ", subcommand->summary);
+	(void)fputs(", \"options\": [", to);
+	for (const struct option *option = subcommand->options; option && option->name; option++)
+		print_json_option(to, option == subcommand->options ? "" : ",", option);
+	print_json_option(to, subcommand->options && subcommand->options->name ? "," : "", &help_option);
+	(void)fputs("]}", to);
 }
 
 int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code,

@@ -38,6 +38,9 @@ _must_check_ int options_parse(const struct subcommand *subcommand, int argc, ch
 /* Usage, summary and a line for each option. */
 void options_print_help(FILE *to, const struct subcommand *subcommand);
 
+/* The table as JSON: {name, operands, summary, options: [{letter, name, value, help}]}; what is not there is null. */
+void options_print_json(FILE *to, const struct subcommand *subcommand);
+
 /*
  * options_parse() with what every subcommand does around it: -1 to go on, else the exit code (help was printed, or the
  * error, in which case `usage_code`).

@@ -33,7 +33,8 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
 STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'helper/yett-policy', 'libclient/libyett.so.*[0-9]',
-          'libclient/examples/run_command', 'tests/system/test_library')
+          'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
+          'libclient/examples/stop_command', 'tests/system/test_library')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.
 PASSED_ENVIRONMENT = ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS')

@@ -441,12 +441,41 @@ class Environment(yett.Case):
         self.assertEqual(self.output('mine', options=['--ro', directory, '-e', 'PATH=' + directory + ':/usr/bin']), 'found\n')
 
 
-class Example(yett.Case):
+class Examples(yett.Case):
     def test_the_example_of_the_library_prints_what_the_command_writes(self):
         program = self.service.run_.path('libclient/examples/run_command')
         done = self.service.run(self.alice, program, 'sh', '-c', 'echo out; id -u; exit 4')
         self.assertEqual((done.code, done.out), (4, 'out\n%d\n' % self.alice.uid), done)
         self.assertEqual(self.service.run(self.alice, program).code, 125)
+
+    def example(self, name, *argv):
+        return self.service.run(self.alice, self.service.run_.path('libclient/examples/' + name), *argv)
+
+    def test_a_key_is_made_once_and_its_line_printed(self):
+        path = self.folder('keys') + '/mine'
+        first, second = self.example('make_key', path), self.example('make_key', path)
+        self.assertEqual((first.code, second.code), (0, 0), first)
+        self.assertRegex(first.out, r'^ed25519 [\w+/]{43}=')
+        self.assertEqual(first.out, second.out)
+        self.assertEqual(first.out.split()[:2], yett.read(path + '.pub').split()[:2])
+
+    def test_a_directory_is_shared_with_limits_or_only_planned(self):
+        directory = self.folder('shown')
+        self.alice.write('shown/one')
+        done = self.example('share_directory', directory)
+        self.assertEqual((done.code, done.out, done.err), (0, 'one\n', 'at most 64 MiB\n'))
+        done = self.example('share_directory', '--plan', directory)
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('/srv/data', done.out)
+
+    def test_two_commands_run_at_once_without_blocking(self):
+        done = self.example('event_loop')
+        self.assertEqual((done.code, sorted(done.out.splitlines())),
+                         (0, ['a command ended with status 3', 'a command ended with status 4']), done)
+
+    def test_a_command_is_stopped_once_it_is_ready(self):
+        done = self.example('stop_command')
+        self.assertEqual((done.code, done.out), (0, 'it said ready\nended by signal 15\n'), done)
 
 
 if __name__ == '__main__':

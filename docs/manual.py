@@ -1,0 +1,189 @@
+"""Fills in what a page of the manual takes from the sources: manual.py PAGE.scd OPTIONS.json ROOT VERSION >FILLED.scd
+
+A line of the page that begins with "@" stands for text that is declared elsewhere, once:
+  @title NAME SECTION TITLE   the first line
+  @subcommand NAME            synopsis, summary and options, as `yett help --json` has them
+  @others                     the same of every subcommand that the page does not name
+  @names GROUP                the functions of a group of yett.h, for the section NAME
+  @types GROUP                its types and constants
+  @functions GROUP            each function with its contract
+  @capabilities ROLE          the capabilities of a role of the helper, and what takes them
+  @codes                      the codes of errors
+  @file PATH                  a file of the sources
+A group of yett.h begins with a comment line "--- NAME ---"; what stands before the first one is the group "library".
+"""
+import json
+import os
+import re
+import sys
+import textwrap
+
+WIDTH = 68  # of a literal line; more is broken by a terminal of 80 columns
+
+
+def plain(text):
+    """Text in which nothing is markup to scdoc(5)."""
+    return re.sub(r"([\\*_])", r"\\\1", text)
+
+
+def literal(text):
+    return "```\n" + text.rstrip().replace("\\", "\\\\") + "\n```\n"
+
+
+def option_text(option):
+    names = (["-" + option["letter"]] if option["letter"] else []) + ["--" + option["name"]]
+    value = f" {plain(option['value'])}" if option["value"] else ""
+    return ", ".join(f"*{name}*" for name in names) + f"{value}\n\t{plain(option['help'][0].upper() + option['help'][1:])}.\n"
+
+
+def subcommand_text(subcommand):
+    operands = plain(subcommand["operands"])
+    text = f"## {subcommand['name']}\n\n*yett {subcommand['name']}* [OPTION…]{' ' if operands else ''}{operands}\n\n{plain(subcommand['summary'])}.\n\n"
+    # --help is said once, for all of them
+    return text + "\n".join(option_text(option) for option in subcommand["options"] if option["name"] != "help")
+
+
+def groups(header):
+    """{group: [block]} of yett.h: what stands between empty lines."""
+    found, group = {}, "library"
+    body = header[header.index("#define YETT_API"):header.rindex("#ifdef __cplusplus")]
+    for block in re.split(r"\n\n+", body):
+        begins = re.match(r"/\* --- (.+?) -+ \*/", block)
+        if begins:
+            group = begins.group(1)
+        elif block.strip():
+            found.setdefault(group, []).append(block.strip("\n"))
+    return found
+
+
+def comment_and_code(block):
+    match = re.match(r"/\*(.*?)\*/\n(.*)", block, re.S)
+    if not match:
+        return "", block
+    return " ".join(line.strip(" *\t") for line in match.group(1).splitlines()).strip(), match.group(2)
+
+
+def declarations(block):
+    return [re.sub(r"\s+", " ", found) for found in re.findall(r"^YETT_API (?:YETT_MUST_CHECK )?([^;]+;)", block, re.M)]
+
+
+def wrapped(declaration):
+    """Broken behind commas, below the first parameter or, where one is too long for that, further left."""
+    start = declaration.index("(") + 1
+    parameters = declaration[start:].split(", ")
+    indent = start if start + max(map(len, parameters)) < WIDTH else 8
+    lines = [declaration[:start] + parameters[0]]
+    for parameter in parameters[1:]:
+        if len(lines[-1]) + 2 + len(parameter) < WIDTH:
+            lines[-1] += ", " + parameter
+        else:
+            lines[-1] += ","
+            lines.append(" " * indent + parameter)
+    return "\n".join(lines)
+
+
+def functions_text(blocks):
+    text = []
+    for block in blocks:
+        comment, code = comment_and_code(block)
+        if declarations(code):
+            text.append(literal("\n".join(wrapped(found) for found in declarations(code))))
+            text.append(plain(comment) + "\n" if comment else "")
+    return "\n".join(part for part in text if part)
+
+
+def above(line):
+    """A line of a struct, with the comment at its end above it where both do not fit."""
+    tabs = re.match(r"\t*", line).group().count("\t")
+    match = re.match(r"(\t*)(.*?;|.*?,|.*?\S)\s*/\* (.*) \*/$", line)
+    if not match:
+        return "    " * tabs + line.strip()
+    indent, code, comment = "    " * tabs, match.group(2), match.group(3)
+    short = f"{indent}{code}  /* {comment} */"
+    if len(short) <= WIDTH:
+        return short
+    lines = textwrap.wrap(comment, WIDTH - len(indent) - 6)
+    return f"{indent}/* " + f"\n{indent}   ".join(lines) + f" */\n{indent}{code}"
+
+
+def types_text(blocks):
+    text = []
+    for block in blocks:
+        comment, code = comment_and_code(block)
+        if declarations(code):
+            continue
+        lines = [re.sub(r"(#define \w+)\s+", r"\1 ", line) for line in code.splitlines() if not re.search(r"__attribute__", line)]
+        if any(lines):
+            text.append(literal("\n".join(above(line) for line in lines)))
+            text.append(plain(comment) + "\n" if comment else "")
+    return "\n".join(part for part in text if part)
+
+
+def codes_text(header):
+    rows = re.findall(r'X\((\w+), \d+, (true|false), "(.*?)"\)', header[:header.index("enum yett_code")])
+    return "\n".join(f"*YETT\\_E\\_{plain(name)}*\n\t{plain(text[0].upper() + text[1:])}.{' It may work later.' if again == 'true' else ''}\n"
+                     for name, again, text in rows)
+
+
+class Page:
+    def __init__(self, source, options, root, version):
+        self.root, self.version, self.source = root, version, source
+        with open(options, encoding="utf-8") as file:
+            self.subcommands = json.load(file)
+        self.groups = groups(self.read("libclient/yett.h"))
+
+    def read(self, path):
+        with open(os.path.join(self.root, path), encoding="utf-8") as file:
+            return file.read()
+
+    def title(self, name, section, *words):
+        return f'{name}({section}) "Yett {self.version}" "{" ".join(words)}"\n'
+
+    def subcommand(self, name):
+        return subcommand_text(next(s for s in self.subcommands if s["name"] == name))
+
+    def others(self):
+        named = set(re.findall(r"^@subcommand (\S+)", self.source, re.M))
+        return "\n".join(subcommand_text(s) for s in self.subcommands if s["name"] not in named)
+
+    def names(self, group):
+        return ", ".join(plain(re.search(r"(\w+)\(", found).group(1)) for block in self.groups[group] for found in declarations(block))
+
+    def types(self, group):
+        return types_text(self.groups[group])
+
+    def functions(self, group):
+        return functions_text(self.groups[group])
+
+    def codes(self):
+        return codes_text(self.read("protocol/yett_error.h"))
+
+    def capabilities(self, role):
+        table = re.search(r"static const int %s\[\] = \{\n(.*?)\};" % role, self.read("helper/privilege.c"), re.S).group(1)
+        return "\n".join(f"*{plain(name)}*\n\t{plain(why)}\n" for name, why in re.findall(r"(CAP_\w+), +/\* (.*?) \*/", table))
+
+    def file(self, path):
+        return literal(self.read(path).expandtabs(4))
+
+    def filled(self):
+        known = {"title", "subcommand", "others", "names", "types", "functions", "codes", "capabilities", "file"}
+
+        def fill(match):
+            word, *arguments = match.group(1).split()
+            if word not in known:
+                raise SystemExit(f"manual.py knows no @{word}")
+            return getattr(self, word)(*arguments).rstrip("\n")
+        text = re.sub(r"^@(.*)$", fill, self.source, flags=re.M)
+        return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?m)^(.*), @names (\w+)", lambda m: f"{m.group(1)}, {self.names(m.group(2))}", text))
+
+
+def main():
+    page, options, root, version = sys.argv[1:]
+    with open(page, encoding="utf-8") as file:
+        source = file.read()
+    sys.stdout.reconfigure(encoding="utf-8")
+    sys.stdout.write(Page(source, options, root, version).filled())
+
+
+if __name__ == "__main__":
+    main()

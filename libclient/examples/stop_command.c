@@ -1,0 +1,58 @@
+/* Starts a command whose output is ours, and stops it with a signal when it
+ * has said that it is ready: stop_command */
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <yett.h>
+
+static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	static const char *const argv[] = {"sh", "-c", "echo ready; sleep 60",
+					   NULL};
+	int stdio[3] = {YETT_STDIO_NULL, -1, YETT_STDIO_NULL}, out[2];
+	const struct yett_command_options options = {
+	    .argv = argv, .stdio = stdio, .timeout_ms = 30000};
+	struct yett_command *command;
+	struct yett_result result;
+	char text[16];
+	ssize_t n;
+	int r;
+
+	if (pipe(out) < 0)
+		return YETT_E_COMMAND_FAILED;
+	stdio[1] = out[1];
+	r = yett_sandbox_exec(sandbox, &options, &command, error);
+	close(out[1]); /* what the command has is a duplicate */
+	n = r == 0 ? read(out[0], text, sizeof text) : 0;
+	close(out[0]);
+	if (r)
+		return r;
+	printf("it said %.*s", (int)n, text);
+	r = yett_command_signal(command, SIGTERM, error);
+	if (r == 0)
+		r = yett_command_wait(command, 5000, &result, error);
+	if (r == 0)
+		printf("ended by %s %d\n",
+		       result.signaled ? "signal" : "status", result.status);
+	yett_command_free(command);
+	return r;
+}
+
+int main(void)
+{
+	struct yett_connection *connection = NULL;
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_error error = {0};
+	int r = yett_connect(NULL, &connection, &error);
+
+	if (r == 0)
+		r = yett_sandbox_create(connection, NULL, &sandbox, &error);
+	if (r == 0)
+		r = stop(sandbox, &error);
+	if (r)
+		fprintf(stderr, "stop_command: %s\n  %s\n", error.message,
+			error.detail);
+	yett_sandbox_destroy(sandbox, NULL);
+	yett_connection_close(connection);
+	return r != 0;
+}
