@@ -179,7 +179,7 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 /* How many descriptors come with a message of this kind, as PROTOCOL.md has it. */
 static size_t fds_expected(uint32_t kind)
 {
-	return kind == MESSAGE_CREATED || kind == MESSAGE_PLAN ? 1 : 0;
+	return kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_FILE_OPENED ? 1 : 0;
 }
 
 static int receive_packet(struct channel *channel, deadline_ms deadline)

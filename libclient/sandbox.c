@@ -220,6 +220,7 @@ static void sandbox_free(struct yett_sandbox *sandbox)
 {
 	channel_free(sandbox->channel);
 	fd_close(sandbox->request.fd);
+	fd_close(sandbox->files_program);
 	free(sandbox);
 }
 
@@ -250,7 +251,7 @@ int yett_sandbox_create(struct yett_connection *connection, const struct yett_sa
 
 	if (!sandbox)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
-	sandbox->request.fd = -1;
+	sandbox->request.fd = sandbox->files_program = -1;
 	r = ask(connection, options, sandbox, error);
 	if (r)
 		return r;
@@ -306,7 +307,7 @@ int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sand
 
 	if (!asked)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a plan");
-	asked->request.fd = -1;
+	asked->request.fd = asked->files_program = -1;
 	asked->request.plan_only = true;
 	r = ask(connection, options, asked, error);
 	if (r)

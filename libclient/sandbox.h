@@ -14,6 +14,7 @@ struct yett_sandbox {
 	struct channel *channel;	    /* to init */
 	struct yett_sandbox_info info;
 	struct yett_command *commands;
+	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
 };
 
 enum command_state { COMMAND_ASKED, COMMAND_STARTED, COMMAND_EXITED, COMMAND_FAILED };
