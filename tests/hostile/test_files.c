@@ -263,6 +263,109 @@ static void what_is_no_archive_is_refused(void **state)
 	shell(f, "! test -e root/a");
 }
 
+/* --- the real yett-files, and commands of the same id beside it --- */
+
+static struct yett_command *start(struct fixture *f, const char *script)
+{
+	const struct yett_command_options options = {.argv = (const char *const[]){"sh", "-c", script, NULL}};
+	struct yett_command *command = NULL;
+
+	setenv("YETT_FILES", f->real, 1);
+	assert_done(yett_sandbox_exec(f->sandbox, &options, &command, &error));
+	while (yett_command_pid(command) == 0)
+		assert_done(yett_sandbox_dispatch(f->sandbox, &error));
+	return command;
+}
+
+static void end(struct yett_command *command)
+{
+	struct yett_result result;
+
+	assert_done(yett_command_signal(command, 9, &error));
+	assert_done(yett_command_wait(command, 60000, &result, &error));
+	yett_command_free(command);
+}
+
+#define FOR_EACH_WORKER(what) \
+	"for p in /proc/[0-9]*; do read c < $p/comm && test \"$c\" = yett-files && " what "; done 2>/dev/null"
+
+static void a_command_that_ends_yett_files_ends_that_operation_only(void **state)
+{
+	struct fixture *f = *state;
+	struct yett_command *command = start(f, "while :; do " FOR_EACH_WORKER("kill -9 ${p#/proc/}") "; done");
+	struct yett_copy_result result;
+	unsigned failed = 0;
+	size_t before;
+	char from[128];
+
+	shell(f, "mkdir t && cd t && seq 3000 | xargs touch");
+	(void)snprintf(from, sizeof from, "%s/t", f->folder);
+	(void)!yett_file_mkdir(f->sandbox, "/tmp/x", 0700, true, &error);
+	before = descriptors();
+	for (int i = 0; i < 10; i++) {
+		int r = yett_copy_in(f->sandbox, from, "/tmp/x", NULL, &result, &error);
+
+		if (r && (r != YETT_E_FILE_OPERATION_FAILED || !strstr(error.message, "signal 9")))
+			fail_msg("%d %s; %s", r, error.message, error.detail);
+		failed += r != 0;
+	}
+	assert_true(failed > 0);
+	assert_int_equal(descriptors(), before);
+	end(command);
+	assert_done(yett_copy_in(f->sandbox, from, "/tmp/x", NULL, &result, &error));
+	assert_int_equal(result.entries, 3001);
+}
+
+static struct yett_output looked;
+
+/* While yett-files waits for us to take the rest of its list. */
+static int look_into_it(void *data, const struct yett_file_info *info)
+{
+	const struct yett_command_options options = {
+		.argv = (const char *const[]){"sh", "-c", FOR_EACH_WORKER("echo found && { cat $p/environ || echo closed; "
+									  "head -c1 $p/mem || echo closed; ls $p/fd/0 || echo closed; }"), NULL}};
+
+	(void)info;
+	assert_done(yett_run(data, &options, 1000, &looked, &error));
+	return 1;
+}
+
+static void no_command_can_look_into_yett_files(void **state)
+{
+	struct fixture *f = *state;
+	struct yett_command *command = start(f, "cd /tmp && mkdir l && cd l && n=$(head -c 240 /dev/zero | tr '\\0' n) && seq 3000 | sed s/^/$n/ | xargs touch");
+	struct yett_result result;
+
+	assert_done(yett_command_wait(command, 60000, &result, &error));
+	yett_command_free(command);
+	assert_done(yett_file_list(f->sandbox, "/tmp/l", 3000, look_into_it, f->sandbox, &error));
+	assert_string_equal(looked.out, "found\nclosed\nclosed\nclosed\n");
+	yett_output_free(&looked);
+}
+
+static void files_that_change_while_they_are_copied_harm_nobody(void **state)
+{
+	struct fixture *f = *state;
+	struct yett_command *command = start(f, "mkdir /tmp/s && cd /tmp/s && mkdir d && while :; do for i in 1 2 3 4; do"
+						" rm -rf $i; ln -s /etc/passwd $i; rm $i; mkfifo $i; rm $i; mkdir -p $i/$i; rm -r $i;"
+						" head -c 100000 /dev/zero > $i; : > $i; mv d e; ln -s /usr d; rm d; mv e d; done; done");
+	struct yett_copy_result result;
+	char to[128];
+
+	(void)snprintf(to, sizeof to, "%s/out", f->folder);
+	while (yett_copy_out(f->sandbox, "/tmp/s/d", to, NULL, NULL, &error))
+		continue; /* it has not begun */
+	for (int i = 0; i < 30; i++) {
+		int r = yett_copy_out(f->sandbox, "/tmp/s", to, NULL, &result, &error);
+
+		/* passed over by name, or not at all: what is there from before may be of another kind */
+		if (r && (r != YETT_E_FILE_OPERATION_FAILED || !strstr(error.detail, "passed over")))
+			fail_msg("%d %s; %s", r, error.message, error.detail);
+		shell(f, "test $(find out -type p | wc -l) = 0 && test $(find out | wc -l) -lt 20");
+	}
+	end(command);
+}
+
 int main(void)
 {
 #define WITH_LIAR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -271,6 +374,9 @@ int main(void)
 		WITH_LIAR(a_list_that_lies_or_never_ends_is_ended), WITH_LIAR(nothing_is_written_outside_of_where_a_copy_goes),
 		WITH_LIAR(set_id_bits_and_devices_stay_behind),	    WITH_LIAR(a_copy_that_never_ends_is_ended),
 		WITH_LIAR(what_is_no_archive_is_refused),
+		WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
+		WITH_LIAR(no_command_can_look_into_yett_files),
+		WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
 	};
 
 	umask(022);
