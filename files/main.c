@@ -9,12 +9,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "files/files.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
+
+#define OUTSIDE_MEMORY_MAX (512UL << 20)
 
 static int (*const operations[])(struct job *job) = {
 	[FILE_OPEN] = operations_open,	   [FILE_STAT] = operations_stat,     [FILE_LIST] = operations_list,
@@ -101,6 +104,16 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 	return 0;
 }
 
+/* Outside: a pipe that does not hold us, little memory (an archive's list of holes may be as long as it likes), one directory. */
+static int restrict_outside(const struct job *job)
+{
+	const struct rlimit memory = {OUTSIDE_MEMORY_MAX, OUTSIDE_MEMORY_MAX};
+
+	if (fcntl(job->stream, F_SETFL, O_NONBLOCK) < 0 || setrlimit(RLIMIT_AS, &memory) < 0)
+		return -errno;
+	return confine(job->directory, job->request->body.file.operation == FILE_UNPACK);
+}
+
 static int serve(struct job *job, struct frame *frame, struct message *request)
 {
 	struct yett_error error = {0};
@@ -112,8 +125,7 @@ static int serve(struct job *job, struct frame *frame, struct message *request)
 	if (r < 0)
 		return r;
 	if (job_is_outside(job)) {
-		r = fcntl(job->stream, F_SETFL, O_NONBLOCK) < 0 ? -errno
-							       : confine(job->directory, request->body.file.operation == FILE_UNPACK);
+		r = restrict_outside(job);
 		if (r < 0)
 			return answer_failure(job, "be confined to the directory of", job->path, -r);
 	}

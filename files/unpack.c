@@ -466,6 +466,8 @@ int unpack_run(struct job *job)
 	}
 	u->parent = fd_close(u->parent);
 	u->base = fd_close(u->base);
+	/* Memory may be all used up, by an archive that is made for it, and the answer needs some. */
+	(void)archive_read_free(u->archive);
 	/* The other side learns of an end, and of a failure, by this. */
 	job->stream = fd_close(job->stream);
 	return r < 0 ? refuse(u, path, r) : answer_done(job);

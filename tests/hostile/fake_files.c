@@ -87,7 +87,7 @@ static int put_link(int fd, const char *name, const char *target)
 static int write_archive(int fd, const char *which)
 {
 	static const char end[1024];
-	char name[32], zeros[512] = "";
+	char name[32], zeros[512] = "", lines[4096];
 
 	if (strcmp(which, "root-link") == 0) {
 		(void)(put_link(fd, "root", "../outside") || put_file(fd, "root/victim", 0644));
@@ -128,6 +128,14 @@ static int write_archive(int fd, const char *which)
 		(void)put_root(fd);
 		for (unsigned i = 0; snprintf(name, sizeof name, "root/%u", i) > 0 && put_file(fd, name, 0644) == 0;)
 			i++;
+	} else if (strcmp(which, "endless-holes") == 0) {
+		/* a sparse file of GNU's format 1.0, whose map claims to have a thousand million lines */
+		(void)(put(fd, "x", 'x', 0644, "", "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n24 GNU.sparse.name=root\n28 GNU.sparse.realsize=1000\n", 22 + 22 + 24 + 28) ||
+		       put(fd, "root", '0', 0644, "", NULL, 077777777777ULL) || put_all(fd, "1000000000\n", 11));
+		for (size_t i = 0; i < sizeof lines; i += 2)
+			memcpy(lines + i, "0\n", 2);
+		while (put_all(fd, lines, sizeof lines) == 0)
+			continue;
 	} else if (strcmp(which, "endless-data") == 0) {
 		(void)put(fd, "root", '0', 0644, "", "x", 077777777777ULL);
 		while (put_all(fd, zeros, sizeof zeros) == 0)
