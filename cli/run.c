@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "cli/copy.h"
 #include "cli/output.h"
 #include "cli/pump.h"
 #include "cli/run_options.h"
@@ -303,6 +304,12 @@ static int run_sandbox(struct run *run)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
 	choose_directories(run);
+	r = copy_all_in(run->sandbox, &run->options, &run->error);
+	if (r) {
+		(void)!yett_sandbox_destroy(run->sandbox, &late);
+		run->sandbox = NULL;
+		return r;
+	}
 	r = open_pump(run);
 	if (r == 0)
 		r = pump_catch_signals(&run->pump, &run->error);
@@ -310,6 +317,8 @@ static int run_sandbox(struct run *run)
 		r = run_command(run);
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
+	if (r == 0)
+		r = copy_all_out(run->sandbox, &run->options, &run->error);
 	/* what the command left behind is gone after this, so the pipes have an end */
 	goes_on = leave(run, &late);
 	pump_drain(&run->pump);
@@ -357,7 +366,8 @@ static void report_limits(const struct run *run)
 
 static int exit_code(const struct run *run)
 {
-	if (!run->has_result)
+	/* there may be both: a command that ended, and a copy that could not be made afterwards */
+	if (!run->has_result || run->error.code)
 		return run->error.code ? run_exit_code_of_error(&run->error) : 0;
 	if (run->result.timed_out)
 		return RUN_TIMED_OUT;
@@ -424,10 +434,7 @@ static void write_json(const struct run *run, int code)
 		(void)fputs("null", to);
 	}
 	(void)fputs(",\"error\":", to);
-	if (run->has_result)
-		(void)fputs("null", to);
-	else
-		output_json_error(to, &run->error);
+	output_json_error(to, &run->error);
 	(void)fputs("}\n", to);
 }
 

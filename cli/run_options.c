@@ -20,6 +20,10 @@ void run_options_free(struct run_options *options)
 	}
 	for (size_t i = 0; i < options->tmpfs_count; i++)
 		free((char *)options->tmpfs[i].target);
+	for (size_t i = 0; i < options->copies_in_count; i++)
+		free(options->copies_in[i].from);
+	for (size_t i = 0; i < options->copies_out_count; i++)
+		free(options->copies_out[i].from);
 	free(options->current_directory);
 }
 
@@ -80,6 +84,39 @@ static int set_tmpfs(void *into, const char *value, struct yett_error *error)
 	entry->target = target;
 	options->tmpfs_count++;
 	return 0;
+}
+
+/* FROM:TO; the one of them that is inside is absolute, and has no colon. */
+static int add_copy(struct run_copy *copies, size_t *count, const char *option, const char *value, struct yett_error *error)
+{
+	bool is_in = strcmp(option, "copy-in") == 0;
+	const char *colon = is_in ? strrchr(value, ':') : strchr(value, ':');
+	char *copy;
+
+	if (!colon || colon == value || !colon[1] || (is_in ? colon[1] : value[0]) != '/')
+		return invalid(error, option, value, is_in ? "PATH:INSIDE" : "INSIDE:PATH");
+	if (*count == RUN_COPIES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d copies", RUN_COPIES_MAX);
+	copy = strdup(value);
+	if (!copy)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for --%s", option);
+	copy[colon - value] = '\0';
+	copies[(*count)++] = (struct run_copy){.from = copy, .to = copy + (colon - value) + 1};
+	return 0;
+}
+
+static int set_copy_in(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	return add_copy(options->copies_in, &options->copies_in_count, "copy-in", value, error);
+}
+
+static int set_copy_out(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	return add_copy(options->copies_out, &options->copies_out_count, "copy-out", value, error);
 }
 
 static int set_env(void *into, const char *value, struct yett_error *error)
@@ -242,6 +279,8 @@ const struct option run_options[] = {
 	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
 	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},
 	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},
+	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},
+	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out},
 	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},
 	{'e', "env", "NAME=VALUE", "set an environment variable", set_env},
 	{0, "hostname", "NAME", "the host name inside", set_hostname},

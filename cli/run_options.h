@@ -10,6 +10,12 @@
 #define RUN_TMPFS_MAX  32
 #define RUN_ENV_MAX    2048
 #define RUN_LABELS_MAX 16
+#define RUN_COPIES_MAX 64
+
+struct run_copy {
+	char *from; /* owned */
+	const char *to; /* in the same text */
+};
 
 struct run_options {
 	const char *profile, *hostname, *socket_path, *directory, *json;
@@ -17,6 +23,8 @@ struct run_options {
 	size_t shares_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
+	struct run_copy copies_in[RUN_COPIES_MAX], copies_out[RUN_COPIES_MAX];
+	size_t copies_in_count, copies_out_count;
 	const char *env[RUN_ENV_MAX + 1];
 	size_t env_count;
 	struct yett_limits limits;

@@ -23,7 +23,7 @@ WIDTH = 68  # of a literal line; more is broken by a terminal of 80 columns
 
 def plain(text):
     """Text in which nothing is markup to scdoc(5)."""
-    return re.sub(r"([\\*_])", r"\\\1", text)
+    return re.sub(r"([\\*_`])", r"\\\1", text)
 
 
 def literal(text):

@@ -181,7 +181,8 @@ static bool fds_may_be(uint32_t kind, size_t count)
 {
 	if (kind == MESSAGE_STARTED)
 		return count <= 1; /* by what the command was asked to have: command.c */
-	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING ? 1 : 0);
+	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING ||
+			 kind == MESSAGE_FILE_OPENED ? 1 : 0);
 }
 
 static int receive_packet(struct channel *channel, deadline_ms deadline)

@@ -50,15 +50,6 @@ static void freep_sandbox(struct yett_sandbox **sandbox)
 		sandbox_free(*sandbox);
 }
 
-static struct yett_sandbox *new_request(enum connection_wanted wanted)
-{
-	struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
-
-	if (sandbox)
-		sandbox->request = (struct connection_request){.wanted = wanted, .fd = -1};
-	return sandbox;
-}
-
 static int no_memory(struct yett_error *error)
 {
 	return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a request");
@@ -67,7 +58,7 @@ static int no_memory(struct yett_error *error)
 int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action};
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_DONE);
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
 
@@ -105,7 +96,7 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 			struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_ATTACH};
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_SANDBOX);
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
 
@@ -196,7 +187,7 @@ static int read_listing(const char *bytes, size_t length, struct yett_sandbox_st
 static int listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
 		   struct yett_sandbox_status **ret_list, size_t *ret_count, struct yett_error *error)
 {
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = new_request(CONNECTION_LISTING);
+	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
 	_cleanup_free_ char *bytes = NULL;
 	CONNECTION_LOCKED(connection);
 	size_t length;

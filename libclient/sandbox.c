@@ -258,6 +258,7 @@ void sandbox_free(struct yett_sandbox *sandbox)
 {
 	channel_free(sandbox->channel);
 	fd_close(sandbox->request.fd);
+	fd_close(sandbox->files_program);
 	free(sandbox);
 }
 
@@ -297,16 +298,26 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	return 0;
 }
 
+struct yett_sandbox *sandbox_new(enum connection_wanted wanted)
+{
+	struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
+
+	if (sandbox) {
+		sandbox->request = (struct connection_request){.wanted = wanted, .fd = -1};
+		sandbox->files_program = -1;
+	}
+	return sandbox;
+}
+
 int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
 			struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
-	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
 	CONNECTION_LOCKED(connection);
 	int r;
 
 	if (!sandbox)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
-	sandbox->request.fd = -1;
 	r = ask(connection, options, sandbox, error);
 	return r ? r : sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
@@ -357,14 +368,12 @@ static int read_plan(int fd, char **ret_text, struct yett_error *error)
 int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
 		      struct yett_error *error)
 {
-	_cleanup_(sandbox_freep) struct yett_sandbox *asked = calloc(1, sizeof *asked);
+	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_PLAN);
 	CONNECTION_LOCKED(connection);
 	int r;
 
 	if (!asked)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a plan");
-	asked->request.fd = -1;
-	asked->request.wanted = CONNECTION_PLAN;
 	r = ask(connection, options, asked, error);
 	if (r)
 		return r;

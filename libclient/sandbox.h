@@ -15,6 +15,7 @@ struct yett_sandbox {
 	struct yett_sandbox_info info;
 	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
 	struct yett_command *commands;
+	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
 };
 
 enum command_state { COMMAND_ASKED, COMMAND_STARTED, COMMAND_EXITED, COMMAND_FAILED };
@@ -53,6 +54,9 @@ _must_check_ int command_take_terminal(struct yett_command *command, int fd, str
  */
 _must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,
 				 struct yett_sandbox *sandbox, struct yett_error *error);
+
+/* One to ask with; NULL: no memory. Freed with sandbox_free(). */
+struct yett_sandbox *sandbox_new(enum connection_wanted wanted);
 
 /* Makes a handle of the answer. Consumes `sandbox`. */
 _must_check_ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error);

@@ -416,6 +416,130 @@ YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct
 /* Frees what is in it, not the struct itself. */
 YETT_API void yett_output_free(struct yett_output *output);
 
+/* --- files -------------------------------------------------------------------------------------------------- */
+
+/*
+ * Files of a sandbox, as its commands see them and with their rights: each call has a process of its own inside
+ * (yett-files, which the library brings along; the sandbox need have nothing). Paths inside are absolute, of up to 4095
+ * bytes that need not be UTF-8. What cannot be done is YETT_E_FILE_OPERATION_FAILED, and the detail begins with
+ * "errno=N". A sandbox that does not answer for 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what
+ * was not asked for with YETT_E_PROTOCOL or YETT_E_SECURITY_VIOLATION; further calls are possible in each case.
+ */
+
+enum yett_open_flag {
+	YETT_OPEN_READ = 1,
+	YETT_OPEN_WRITE = 2,
+	YETT_OPEN_CREATE = 4,	 /* when there is none; with the mode */
+	YETT_OPEN_EXCLUSIVE = 8, /* with CREATE: there must be none */
+	YETT_OPEN_APPEND = 16,
+	YETT_OPEN_TRUNCATE = 32,
+};
+
+/*
+ * Opens a regular file. The descriptor is the file itself, read and written without the sandbox's doing. It is of the mode
+ * asked, not of a FIFO, device or directory, and not on a pseudo file system such as /proc. Others inside may change the
+ * file at any time, and, if they are hostile, its offset: pread(2) does not depend on that.
+ */
+YETT_API YETT_MUST_CHECK int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+					    unsigned mode, int *ret_fd, struct yett_error *error);
+
+/* The content of a file of at most `max` bytes, and a NUL besides, to be freed with free(3). More: YETT_E_RESOURCE_LIMIT. */
+YETT_API YETT_MUST_CHECK int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max,
+					    char **ret_bytes, size_t *ret_length, struct yett_error *error);
+
+/*
+ * Makes these bytes the content of a file, which is made with `mode` when there is none. ret_written (may be NULL) is
+ * written on failure too: so many bytes are in the file when its file system is full, say.
+ */
+YETT_API YETT_MUST_CHECK int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes,
+					     size_t length, unsigned mode, size_t *ret_written, struct yett_error *error);
+
+enum yett_file_kind {
+	YETT_FILE_OTHER = 0,
+	YETT_FILE_REGULAR = 1,
+	YETT_FILE_DIRECTORY = 2,
+	YETT_FILE_SYMLINK = 3,
+	YETT_FILE_FIFO = 4,
+	YETT_FILE_SOCKET = 5,
+	YETT_FILE_CHARACTER_DEVICE = 6,
+	YETT_FILE_BLOCK_DEVICE = 7,
+};
+
+struct yett_file_info {
+	char path[4352]; /* as asked, with "/NAME" added in a list */
+	char name[256];	 /* the last component; "." where the path has none */
+	enum yett_file_kind kind;
+	uint64_t size_bytes;
+	unsigned mode;	      /* 0 … 07777 */
+	char permissions[11]; /* as ls(1) writes them: "-rw-r--r--" */
+	uint32_t uid, gid;
+	char owner[33], group[33]; /* names, as the sandbox has them; empty: none */
+	int64_t mtime_s;	   /* before 1970: 0 */
+	uint32_t mtime_ns;
+	char link[4096]; /* where a symbolic link points */
+};
+
+/* Of the path itself: a symbolic link is not followed unless `follow`. */
+YETT_API YETT_MUST_CHECK int yett_file_stat(struct yett_sandbox *sandbox, const char *path, bool follow,
+					    struct yett_file_info *ret_info, struct yett_error *error);
+
+/* Another value than 0 ends the list. `info` is valid during the call. */
+typedef int (*yett_file_fn)(void *data, const struct yett_file_info *info);
+
+/*
+ * Tells the entries of a directory one after the other, in no order, without "." and "..". More than `max` of them are
+ * YETT_E_RESOURCE_LIMIT, once `max` were told. Not to be destroyed in `each`: the sandbox.
+ */
+YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max,
+					    yett_file_fn each, void *data, struct yett_error *error);
+
+/* Makes a directory; with `parents` those above it too (0755), and one that is there is no error. */
+YETT_API YETT_MUST_CHECK int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode,
+					     bool parents, struct yett_error *error);
+
+/* `to` must not be there, unless `replace`. On one file system. */
+YETT_API YETT_MUST_CHECK int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to,
+					      bool replace, struct yett_error *error);
+
+/* Removes a file or an empty directory; with `recursive` a directory with all that is in it. Follows no link. */
+YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path, bool recursive,
+					      struct yett_error *error);
+
+struct yett_copy_options {
+	uint64_t entries_max; /* files, directories and links; 0: 1,000,000 */
+	uint64_t bytes_max;   /* of data, holes not counted; 0: 64 GiB */
+	int timeout_ms;	      /* for all of it; 0: none, as long as it moves at all */
+	/* Told of each entry that was passed over: a device node, one that may not be read. NULL: that is an error, then. */
+	void (*on_skipped)(void *data, const char *path, const char *why);
+	void *data;
+};
+
+struct yett_copy_result {
+	uint64_t entries, bytes;
+	uint64_t skipped;
+};
+
+/*
+ * Copies a file, a symbolic link or a tree in: what is at `host_path` will be at `path`, with modes, times to the
+ * nanosecond, symbolic links as they are, hard links among what is copied, and holes; owners as far as the sandbox may set
+ * them. A directory that is there gets what is copied besides what it has; a file that is there is replaced once the new
+ * one is whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied, nor device nodes,
+ * FIFOs and sockets: these are passed over, as is what cannot be read or written, and all else is copied. `options` may
+ * be NULL; `ret_result` (may be NULL) is written on failure too.
+ */
+YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
+					  const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+					  struct yett_error *error);
+
+/*
+ * The same in the other direction. All that is made belongs to the caller and lies at or below `host_path`, whatever the
+ * sandbox sends; symbolic links are copied as they are, and may point anywhere. A child process does it, which can
+ * write nothing outside of the directory that `host_path` lies in where the kernel has Landlock.
+ */
+YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
+					   const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+					   struct yett_error *error);
+
 #ifdef __cplusplus
 }
 #endif

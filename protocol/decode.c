@@ -175,7 +175,7 @@ static int decode_text(struct decoder *d, const struct schema_field *field, void
 	struct message *message = d->message;
 	const struct message_token *token;
 	enum yett_reason reason;
-	int r = decode_take(d, TOKEN_TEXT, field, &token);
+	int r = decode_take(d, field->kind == SCHEMA_PATH ? TOKEN_BYTES : TOKEN_TEXT, field, &token);
 
 	if (r != 0)
 		return r;
@@ -218,6 +218,7 @@ static int decode_item(struct decoder *d, const struct schema_field *field, uint
 	case SCHEMA_BOOL:
 		return decode_bool(d, field, at);
 	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
 		return decode_text(d, field, at);
 	case SCHEMA_BYTES:
 		return decode_bytes(d, field, at);

@@ -81,7 +81,8 @@ static int encode_text(struct encoder *e, const struct schema_field *field, cons
 	reason = schema_check_text(field, string, text->length);
 	if (reason != YETT_R_NONE)
 		return encode_refuse(e, reason, field);
-	return msgpack_pack_str_with_body(&e->packer, string, text->length);
+	return field->kind == SCHEMA_PATH ? msgpack_pack_bin_with_body(&e->packer, string, text->length)
+					  : msgpack_pack_str_with_body(&e->packer, string, text->length);
 }
 
 static int encode_map(struct encoder *e, const struct schema *schema, const uint8_t *base);
@@ -96,6 +97,7 @@ static int encode_item(struct encoder *e, const struct schema_field *field, cons
 	case SCHEMA_BOOL:
 		return encode_bool(e, field, at);
 	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
 		return encode_text(e, field, at);
 	case SCHEMA_BYTES:
 		return msgpack_pack_bin_with_body(&e->packer, at, field->size);

@@ -28,6 +28,9 @@
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
 #define MESSAGE_LABELS_MAX 16
 #define MESSAGE_KEY_VALUE_MAX 128
+#define MESSAGE_FILE_NAME_MAX 255
+#define MESSAGE_FILE_OWNER_MAX 32
+#define MESSAGE_FILE_ENTRIES_MAX 64
 
 enum message_kind {
 	/* between client and helper */
@@ -47,6 +50,12 @@ enum message_kind {
 	MESSAGE_STARTED = 33, /* init → client */
 	MESSAGE_EXITED = 34,  /* init → client */
 	MESSAGE_SIGNAL = 35,  /* client → init; not answered unless refused */
+	/* between client and yett-files, a process for each FILE */
+	MESSAGE_FILE = 96,         /* client → yett-files; the descriptors that its operation takes */
+	MESSAGE_FILE_OPENED = 97,  /* yett-files → client; one descriptor */
+	MESSAGE_FILE_ENTRIES = 98, /* yett-files → client, as often as need be */
+	MESSAGE_FILE_SKIPPED = 99, /* yett-files → client, as often as need be */
+	MESSAGE_FILE_DONE = 100,   /* yett-files → client, once, last; or ERROR */
 };
 
 /* A text in the arena of the message that holds it; arena[offset + length] is NUL. */
@@ -240,6 +249,79 @@ struct message_signal {
 	uint32_t signal;  /* 1 … 64 */
 };
 
+enum file_operation {
+	FILE_OPEN = 1,
+	FILE_STAT = 2,
+	FILE_LIST = 3,
+	FILE_MKDIR = 4,
+	FILE_RENAME = 5,
+	FILE_REMOVE = 6,
+	FILE_PACK = 7,	 /* a file or tree becomes an archive */
+	FILE_UNPACK = 8, /* and the other way round */
+};
+
+/* Bits of message_file.flags; the operation says which have a meaning. */
+enum file_flag {
+	FILE_READ = 1,
+	FILE_WRITE = 2,
+	FILE_CREATE = 4,
+	FILE_EXCLUSIVE = 8,
+	FILE_APPEND = 16,
+	FILE_TRUNCATE = 32,
+	FILE_FOLLOW = 64,    /* the last component too may be a symbolic link */
+	FILE_RECURSIVE = 128, /* with what is above (mkdir), or below (remove) */
+	FILE_REPLACE = 256,
+};
+
+struct message_file {
+	uint32_t operation; /* enum file_operation */
+	uint32_t flags;	    /* enum file_flag, or-ed */
+	uint32_t mode;	    /* of what is made */
+	struct text path, target;
+	uint64_t entries_max, bytes_max; /* 0: no bound */
+};
+
+struct message_file_opened {
+	uint64_t size_bytes;
+};
+
+enum file_kind {
+	FILE_OTHER = 0,
+	FILE_REGULAR = 1,
+	FILE_DIRECTORY = 2,
+	FILE_SYMLINK = 3,
+	FILE_FIFO = 4,
+	FILE_SOCKET = 5,
+	FILE_CHARACTER_DEVICE = 6,
+	FILE_BLOCK_DEVICE = 7,
+};
+
+struct message_file_entry {
+	struct text name;
+	uint32_t kind; /* enum file_kind */
+	uint32_t mode; /* permission bits, set-id and sticky */
+	uint32_t uid, gid;
+	struct text owner, group; /* empty: no name */
+	uint64_t size_bytes;
+	uint64_t mtime_s; /* before 1970: 0 */
+	uint32_t mtime_ns;
+	struct text link; /* of a symbolic link */
+};
+
+struct message_file_entries {
+	struct message_file_entry entries[MESSAGE_FILE_ENTRIES_MAX];
+	uint32_t entries_count;
+};
+
+struct message_file_skipped {
+	struct text path;
+	struct text why;
+};
+
+struct message_file_done {
+	uint64_t entries, bytes, skipped;
+};
+
 union message_body {
 	struct message_hello hello;
 	struct message_create create;
@@ -255,6 +337,11 @@ union message_body {
 	struct message_started started;
 	struct message_exited exited;
 	struct message_signal signal;
+	struct message_file file;
+	struct message_file_opened file_opened;
+	struct message_file_entries file_entries;
+	struct message_file_skipped file_skipped;
+	struct message_file_done file_done;
 };
 
 struct message {

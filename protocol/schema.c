@@ -10,6 +10,7 @@
 #define TIMEOUT_MS_MAX (UINT64_C(30) * 24 * 3600 * 1000)
 #define CLOCK_MS_MAX   (UINT64_C(1) << 50)
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
+#define FILE_BITS      (FILE_REPLACE * 2 - 1)
 #define LIMIT_BITS     (LIMIT_MEMORY | LIMIT_PIDS | LIMIT_CPU | LIMIT_CPU_TIME)
 
 #define MEMBER(s, m) (((struct s *)NULL)->m)
@@ -29,6 +30,8 @@
 #define TEXT(s, m, which, low, high)                                                                      \
 	{FIELD(s, m), .kind = ONLY(MEMBER(s, m), struct text, SCHEMA_TEXT), .text = SCHEMA_TEXT_##which,  \
 	 .min = (low), .max = (high)}
+#define PATH(s, m, low, high)                                                                             \
+	{FIELD(s, m), .kind = ONLY(MEMBER(s, m), struct text, SCHEMA_PATH), .min = (low), .max = (high)}
 #define MAP(s, m, table) {FIELD(s, m), .kind = SCHEMA_MAP, .nested = &(table)}
 #define NUMBERS(s, m, high)                                                                               \
 	{ITEMS(s, m), .kind = WIDTH(MEMBER(s, m[0])), .max = (high), .list = SCHEMA_FIXED,                \
@@ -182,6 +185,50 @@ static const struct schema_field signal_fields[] = {
 	NUMBER(message_signal, signal, 1, 64),
 };
 
+static const struct schema_field file_fields[] = {
+	NUMBER(message_file, operation, FILE_OPEN, FILE_UNPACK),
+	BITS(message_file, flags, FILE_BITS),
+	NUMBER(message_file, mode, 0, 0777),
+	PATH(message_file, path, 0, MESSAGE_PATH_MAX),
+	PATH(message_file, target, 0, MESSAGE_PATH_MAX),
+	NUMBER(message_file, entries_max, 0, UINT64_MAX),
+	NUMBER(message_file, bytes_max, 0, UINT64_MAX),
+};
+
+static const struct schema_field file_opened_fields[] = {
+	NUMBER(message_file_opened, size_bytes, 0, INT64_MAX),
+};
+
+static const struct schema_field file_entry_fields[] = {
+	PATH(message_file_entry, name, 1, MESSAGE_FILE_NAME_MAX),
+	NUMBER(message_file_entry, kind, 0, FILE_BLOCK_DEVICE),
+	NUMBER(message_file_entry, mode, 0, 07777),
+	NUMBER(message_file_entry, uid, 0, UINT32_MAX),
+	NUMBER(message_file_entry, gid, 0, UINT32_MAX),
+	PATH(message_file_entry, owner, 0, MESSAGE_FILE_OWNER_MAX),
+	PATH(message_file_entry, group, 0, MESSAGE_FILE_OWNER_MAX),
+	NUMBER(message_file_entry, size_bytes, 0, INT64_MAX),
+	NUMBER(message_file_entry, mtime_s, 0, INT64_MAX),
+	NUMBER(message_file_entry, mtime_ns, 0, 999999999),
+	PATH(message_file_entry, link, 0, MESSAGE_PATH_MAX),
+};
+static const struct schema file_entry_table = TABLE(message_file_entry, 0, file_entry_fields);
+
+static const struct schema_field file_entries_fields[] = {
+	MAPS(message_file_entries, entries, 1, file_entry_table),
+};
+
+static const struct schema_field file_skipped_fields[] = {
+	PATH(message_file_skipped, path, 1, MESSAGE_PATH_MAX),
+	TEXT(message_file_skipped, why, ANY, 1, 255),
+};
+
+static const struct schema_field file_done_fields[] = {
+	NUMBER(message_file_done, entries, 0, INT64_MAX),
+	NUMBER(message_file_done, bytes, 0, INT64_MAX),
+	NUMBER(message_file_done, skipped, 0, INT64_MAX),
+};
+
 static const struct schema messages[] = {
 	TABLE(message_hello, MESSAGE_HELLO, hello_fields),
 	TABLE(message_create, MESSAGE_CREATE, create_fields),
@@ -198,6 +245,11 @@ static const struct schema messages[] = {
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),
 	TABLE(message_signal, MESSAGE_SIGNAL, signal_fields),
+	TABLE(message_file, MESSAGE_FILE, file_fields),
+	TABLE(message_file_opened, MESSAGE_FILE_OPENED, file_opened_fields),
+	TABLE(message_file_entries, MESSAGE_FILE_ENTRIES, file_entries_fields),
+	TABLE(message_file_skipped, MESSAGE_FILE_SKIPPED, file_skipped_fields),
+	TABLE(message_file_done, MESSAGE_FILE_DONE, file_done_fields),
 };
 
 const struct schema *schema_at(size_t index)
@@ -318,6 +370,8 @@ enum yett_reason schema_check_text(const struct schema_field *field, const char 
 		return YETT_R_TOO_LONG;
 	if (length > 0 && memchr(bytes, '\0', length))
 		return YETT_R_EMBEDDED_NUL;
+	if (field->kind == SCHEMA_PATH)
+		return YETT_R_NONE;
 	if (!is_utf8(bytes, length))
 		return YETT_R_NOT_UTF8;
 	return has_form(field->text, bytes, length) ? YETT_R_NONE : YETT_R_RANGE;
@@ -358,7 +412,7 @@ static void allowed_print(enum yett_reason reason, const struct schema_field *fi
 	if (is_size && of_list && field)
 		(void)snprintf(out, size, " (%u to %u items)",
 			       field->list == SCHEMA_FIXED ? field->items_max : field->items_min, field->items_max);
-	else if (is_size && field && field->kind == SCHEMA_TEXT)
+	else if (is_size && field && (field->kind == SCHEMA_TEXT || field->kind == SCHEMA_PATH))
 		(void)snprintf(out, size, " (%" PRIu64 " to %" PRIu64 " bytes)", field->min, field->max);
 	else if (reason == YETT_R_RANGE && is_number)
 		(void)snprintf(out, size, " (%" PRIu64 " to %" PRIu64 ")", field->min, field->max);

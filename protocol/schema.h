@@ -15,6 +15,7 @@ enum schema_kind {
 	SCHEMA_BITS, /* uint32_t; `max` is the mask of the bits that have a meaning */
 	SCHEMA_BOOL,
 	SCHEMA_TEXT,
+	SCHEMA_PATH,  /* struct text whose bytes may be any but NUL: names of files need not be UTF-8 */
 	SCHEMA_BYTES, /* uint8_t[size] */
 	SCHEMA_MAP,   /* `nested` */
 };

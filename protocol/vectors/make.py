@@ -142,9 +142,37 @@ def signal(**c):
     return body([("command", ONE), ("signal", uint(15))], c)
 
 
+def file(**c):
+    return body([("operation", ONE), ("flags", ONE), ("mode", ZERO), ("path", binary(b"/a")), ("target", binary(b"")),
+                 ("entries_max", ZERO), ("bytes_max", ZERO)], c)
+
+
+def file_opened(**c):
+    return body([("size_bytes", uint(5))], c)
+
+
+def file_entry(**c):
+    return body([("name", binary(b"a")), ("kind", ONE), ("mode", uint(0o644)), ("uid", uint(1000)), ("gid", uint(1000)),
+                 ("owner", binary(b"alice")), ("group", binary(b"alice")), ("size_bytes", uint(5)), ("mtime_s", uint(1234567890)),
+                 ("mtime_ns", ZERO), ("link", binary(b""))], c)
+
+
+def file_entries(**c):
+    return body([("entries", array([file_entry()]))], c)
+
+
+def file_skipped(**c):
+    return body([("path", binary(b"/a")), ("why", text("a socket is not copied"))], c)
+
+
+def file_done(**c):
+    return body([("entries", ONE), ("bytes", uint(5)), ("skipped", ZERO)], c)
+
+
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
          "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11,
-         "exec": 32, "started": 33, "exited": 34, "signal": 35, "keys": 64}
+         "exec": 32, "started": 33, "exited": 34, "signal": 35, "keys": 64,
+         "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
@@ -247,6 +275,21 @@ accept("packet-exec", "packet", "three descriptors", packet("exec", execute(stdi
 accept("packet-largest", "packet", "exactly 65536 bytes", packet("exec", execute(
     argv=array([text("a" * (65536 - 20 - len(execute(argv=array([])))  - 3))]))))
 assert len(VECTORS[-1][5]) == 65536
+
+accept("file-least", "file", "a path and what to do with it", file(path=binary(b"/")))
+accept("file-full", "file", "every field at its bound", file(
+    operation=uint(8), flags=uint(511), mode=uint(0o777), path=binary(b"/" + b"d" * 4094), target=binary(b"/" + b"t" * 4094),
+    entries_max=uint((1 << 64) - 1), bytes_max=uint((1 << 64) - 1)))
+accept("file-latin-1", "file", "a path is bytes, and need not be UTF-8", file(path=binary(b"/caf\xe9\xff\xc0\xaf\n")))
+accept("file-opened-plain", "file_opened", "a file of five bytes", file_opened())
+accept("file-entries-64", "file_entries", "as many entries as there may be", file_entries(entries=array([file_entry()] * 64)))
+accept("file-entries-link", "file_entries", "a name of 255 bytes and a link to 4095", file_entries(entries=array([
+    file_entry(name=binary(b"n" * 255), kind=uint(3), link=binary(b"l" * 4095))])))
+accept("file-entries-largest", "file_entries", "numbers at their bounds, and no names of owners", file_entries(entries=array([
+    file_entry(kind=uint(7), mode=uint(0o7777), uid=uint((1 << 32) - 1), gid=uint((1 << 32) - 1), owner=binary(b""), group=binary(b""),
+               size_bytes=uint((1 << 63) - 1), mtime_s=uint((1 << 63) - 1), mtime_ns=uint(999999999))])))
+accept("file-skipped-plain", "file_skipped", "what was passed over, and why", file_skipped())
+accept("file-done-plain", "file_done", "one file with five bytes", file_done())
 
 # --- refused: not msgpack, or not one value
 
@@ -437,6 +480,27 @@ refuse("surrogate", "exec", "not-utf8", "cwd", "U+D800 is no character", execute
 refuse("beyond-unicode", "exec", "not-utf8", "env[0]", "U+110000 is no character",
        execute(env=array([text(b"A=\xf4\x90\x80\x80")])))
 refuse("latin-1", "error", "not-utf8", "message", "an e acute in one byte", error(message=text(b"caf\xe9")))
+
+# --- refused: files
+
+refuse("file-path-with-a-nul", "file", "embedded-nul", "path", "what follows the NUL would be lost", file(path=binary(b"/a\x00b")))
+refuse("file-path-too-long", "file", "too-long", "path", "4096 bytes", file(path=binary(b"/" + b"d" * 4095)))
+refuse("file-path-as-text", "file", "wrong-type", "path", "a path is bytes", file(path=text("/a")))
+refuse("file-unknown-operation", "file", "range", "operation", "a ninth operation", file(operation=uint(9)))
+refuse("file-unknown-flag", "file", "reserved", "flags", "a bit without a meaning", file(flags=uint(512)))
+refuse("file-set-id-mode", "file", "range", "mode", "set-id bits are not to be asked for", file(mode=uint(0o4755)))
+refuse("file-path-with-a-wide-header", "file", "not-canonical", "path", "2 bytes behind a bin 16 header", file(path=b"\xc5\x00\x02/a"))
+refuse("file-entries-none", "file_entries", "too-short", "entries", "nothing to tell is not told", file_entries(entries=array([])))
+refuse("file-entries-65", "file_entries", "too-long", "entries", "one more than there may be", file_entries(entries=array([file_entry()] * 65)))
+refuse("file-entry-without-a-name", "file_entries", "too-short", "entries[0].name", "a file has a name",
+       file_entries(entries=array([file_entry(name=binary(b""))])))
+refuse("file-entry-name-too-long", "file_entries", "too-long", "entries[0].name", "256 bytes",
+       file_entries(entries=array([file_entry(name=binary(b"n" * 256))])))
+refuse("file-entry-unknown-kind", "file_entries", "range", "entries[0].kind", "a kind that Linux does not have",
+       file_entries(entries=array([file_entry(kind=uint(8))])))
+refuse("file-entry-second-of-nanoseconds", "file_entries", "range", "entries[0].mtime_ns", "10^9 of them are a second",
+       file_entries(entries=array([file_entry(mtime_ns=uint(1000000000))])))
+refuse("file-done-negative", "file_done", "range", "bytes", "2^63", file_done(bytes=uint(1 << 63)))
 
 # --- refused: another spelling of the same value
 

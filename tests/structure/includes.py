@@ -1,4 +1,4 @@
-"""Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper."""
+"""Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper, files."""
 import os
 import re
 
@@ -9,6 +9,7 @@ MAY_INCLUDE = {
     "base": ["protocol/yett_error.h"],
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
+    "files": ["base/", "protocol/"],
     "cli": ["base/", "libclient/yett.h"],
     "helper/decoder": ["base/", "protocol/", "helper/lockdown.h"],
     "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
@@ -60,7 +61,7 @@ def is_allowed(path, header):
 def wrong_directions(root):
     """Each include that points the wrong way, as 'FILE includes HEADER'."""
     return [f"{path} includes {header}"
-            for top in ("base", "protocol", "libclient", "cli", "helper") for path in sources(root, top)
+            for top in ("base", "protocol", "files", "libclient", "cli", "helper") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
 

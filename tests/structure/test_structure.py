@@ -19,8 +19,8 @@ import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, DECODER, POLICY, INIT = (os.path.join(BUILD, "helper", name)
-                                 for name in ("yett-helper", "yett-decoder", "yett-policy", "yett-init"))
+HELPER, DECODER, POLICY, INIT, FILES = (os.path.join(BUILD, "helper", name)
+                                        for name in ("yett-helper", "yett-decoder", "yett-policy", "yett-init", "yett-files"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
 # Inlined or not, one of these is in whatever decodes msgpack.
@@ -101,12 +101,13 @@ class Programs(unittest.TestCase):
         path = programs.objects(BUILD, os.path.join(ROOT, "helper/monitor/monitor.c"))["helper/yett-helper"]
         self.assertTrue(any(not PURE_CALLS.match(name) for name in programs.undefined(path) - programs.defined(HELPER)))
 
-    def test_init_is_static(self):
+    def test_what_runs_inside_is_static(self):
         self.assertFalse(programs.needs_interpreter(INIT))
+        self.assertFalse(programs.needs_interpreter(FILES))
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, POLICY, INIT, YETT):
+        for path in (HELPER, DECODER, POLICY, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):
@@ -127,6 +128,14 @@ class Programs(unittest.TestCase):
     def test_the_library_exports_exactly_what_its_header_declares(self):
         declared = set(re.findall(r"^YETT_API [^;{]*?(yett_\w+)\(", read("libclient", "yett.h"), re.M))
         self.assertEqual(programs.exported(LIBYETT) - {"YETT_0"}, declared)
+
+    def test_only_yett_files_reads_archives(self):
+        self.assertTrue(any(name.startswith("archive_read_") for name in programs.defined(FILES)))
+        for path in (HELPER, DECODER, INIT, LIBYETT):
+            self.assertEqual([name for name in programs.defined(path) | programs.undefined(path) if name.startswith("archive_")], [], path)
+        # and of archives only tar, which nothing compresses
+        self.assertEqual([name for name in programs.defined(FILES)
+                          if re.match(r"archive_read_support_(filter|format_(?!(gnu)?tar$))|BZ2_|lzma_|ZSTD_|inflate|xml", name)], [])
 
     def test_the_library_has_the_soname_of_its_first_interface(self):
         self.assertEqual(programs.soname(LIBYETT), "libyett.so.0")

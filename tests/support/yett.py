@@ -32,9 +32,10 @@ RANGE = 65536
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'helper/yett-policy', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
-          'libclient/examples/stop_command', 'tests/system/test_library')
+          'libclient/examples/stop_command', 'libclient/examples/copy_files', 'tests/system/test_library', 'tests/system/test_files',
+          'tests/hostile/test_files', 'tests/hostile/fake-files')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.
 PASSED_ENVIRONMENT = ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS')
@@ -482,7 +483,7 @@ class Service:
         return self.run_.user(index)
 
     def environment_of_client(self, env):
-        return {'YETT_SOCKET': self.socket, **(env or {})}
+        return {'YETT_SOCKET': self.socket, 'YETT_FILES': self.run_.path('helper/yett-files'), **(env or {})}
 
     def popen(self, user, *argv, env=None, **more):
         return user.popen(list(argv), env=self.environment_of_client(env), **more)

@@ -36,7 +36,9 @@ class ExitCodes(yett.Case):
         for options in (['--no-such-option'], ['-p'], ['-p', 'no-such-profile'], ['--memory', 'much'], ['--memory', '0'],
                         ['--memory', '4Q'], ['--cpus', '-1'], ['--cpus', 'x'], ['--pids', '1.5'], ['--timeout', '5'],
                         ['--timeout', '0s'], ['--timeout', '99999h'], ['--timeout', ''], ['-C', 'relative'], ['-e', 'NOVALUE'],
-                        ['-e', '=x'], ['--tmpfs', 'relative'], ['--tmpfs', '/x:0'], ['--tmpfs', '/x:big'], ['--ro', ''],
+                        ['-e', '=x'], ['--tmpfs', 'relative'], ['--copy-in', 'x'], ['--copy-in', 'x:y'],
+                        ['--copy-in', ':/x'], ['--copy-in', '/no/such/path:/tmp/x'], ['--copy-out', 'x:y'], ['--copy-out', '/x:'],
+                        ['--copy-out', '/no/such/path:x'], ['--tmpfs', '/x:0'], ['--tmpfs', '/x:big'], ['--ro', ''],
                         ['--ro', '/no/such/path'], ['--socket', '/no/such/socket'], ['--json', '/no/such/dir/x'], ['--dry-run=1']):
             with self.subTest(options=options):
                 done = self.sandbox('true', options=options)
@@ -292,6 +294,38 @@ class DefaultShare(yett.Case):
         self.assert_refused(self.sandbox('true', options=['-p', 'strict', '--ro', directory]), 125, 'strict', 'shares')
 
 
+class Copies(yett.Case):
+    def test_in_before_the_command_and_out_after_it(self):
+        directory = self.folder('copies')
+        os.makedirs(directory + '/tree/sub')
+        self.alice.write('copies/tree/sub/a', 'text')
+        for profile in ('default', 'strict', 'build'):
+            with self.subTest(profile=profile):
+                done = self.sandbox('sh', '-c', 'cat sub/a; echo new > b; rm -r sub; exit 3', cwd=directory, options=[
+                    '-p', profile, '--copy-in', 'tree:/tmp/tree', '--copy-out', '/tmp/tree:' + profile, '--copy-out', '/tmp/tree/b:just-b', '-C', '/tmp/tree'])
+                self.assertEqual((done.code, done.out), (3, 'text'), done)
+                self.assertEqual(os.listdir(directory + '/' + profile), ['b'])
+                self.assertEqual(yett.read(directory + '/just-b'), 'new\n')
+                self.assertEqual(os.stat(directory + '/just-b').st_uid, self.alice.uid)
+        self.assertEqual(os.listdir(directory + '/tree'), ['sub'])
+
+    def test_what_fails_is_told_and_is_125(self):
+        directory = self.folder('failing')
+        os.mkfifo(directory + '/fifo')
+        self.alice.write('failing/a', 'text')
+        done = self.sandbox('echo', 'never', options=['--copy-in', directory + ':/tmp/x'])
+        self.assert_refused(done, 125, directory + '/fifo: a FIFO is not copied', '1 entries of')
+        self.assertEqual(done.out, '')
+        done = self.sandbox('echo', 'done', options=['--json', '-', '--copy-out', '/tmp/none:' + directory + '/none'])
+        self.assert_refused(done, 125, "cannot read '/tmp/none': No such file or directory")
+        told = json.loads(done.out.splitlines()[-1])
+        self.assertEqual((told['exit_code'], told['result']['status'], told['error']['code']), (125, 0, 'file-operation-failed'))
+
+    def test_a_library_without_its_program_says_so(self):
+        done = self.sandbox('true', options=['--copy-in', '/etc/hosts:/tmp/x'], env={'YETT_FILES': '/no/such/yett-files'})
+        self.assert_refused(done, 125, '/no/such/yett-files')
+
+
 class Refusals(yett.Case):
     service_options = {'before': '''
 grant "narrow" {
@@ -476,6 +510,15 @@ class Examples(yett.Case):
     def test_a_command_is_stopped_once_it_is_ready(self):
         done = self.example('stop_command')
         self.assertEqual((done.code, done.out), (0, 'it said ready\nended by signal 15\n'), done)
+
+    def test_the_example_that_copies_brings_back_what_the_command_made(self):
+        directory = self.folder('round-trip')
+        os.mkdir(directory + '/work')
+        self.alice.write('round-trip/work/a', 'text')
+        program = self.service.run_.path('libclient/examples/copy_files')
+        done = self.service.run(self.alice, program, directory + '/work', 'sh', '-c', 'cat a; rm a; echo new > b')
+        self.assertEqual((done.code, done.out), (0, 'text-rw-r--r-- %s 4 b\n' % self.alice.name), done)
+        self.assertEqual((os.listdir(directory + '/work'), os.listdir(directory + '/work.new')), (['a'], ['b']))
 
 
 if __name__ == '__main__':

@@ -61,10 +61,15 @@ static void every_option_of_run_is_understood(void **state)
 	(void)state;
 	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1",
 			       "--env", "B=2", "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9",
-			       "--files", "20", "--timeout", "2s", "--json", "-", "--dry-run", "--socket", "/s", "--",
+			       "--files", "20", "--timeout", "2s", "--json", "-", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c",
+			       "--copy-out", "/d:e:f", "--",
 			       "-x", "y"),
 			 0);
-	assert_int_equal(first, 30);
+	assert_int_equal(first, 34);
+	assert_string_equal(options.copies_in[0].from, "a:b");
+	assert_string_equal(options.copies_in[0].to, "/c");
+	assert_string_equal(options.copies_out[0].from, "/d");
+	assert_string_equal(options.copies_out[0].to, "e:f");
 	assert_string_equal(options.profile, "strict");
 	assert_int_equal(options.shares_count, 2);
 	assert_false(options.shares[0].writable);

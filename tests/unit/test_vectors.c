@@ -205,6 +205,7 @@ static const char *type_name(const struct schema_field *field)
 	static const char *const kinds[] = {
 		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits",
 		[SCHEMA_BOOL] = "bool",       [SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",
+		[SCHEMA_PATH] = "path",
 	};
 
 	return field->kind == SCHEMA_TEXT ? texts[field->text] : kinds[field->kind];
@@ -224,6 +225,7 @@ static void print_bounds(const struct schema_field *field, char *out, size_t siz
 		(void)snprintf(out, size, "false, true");
 		break;
 	case SCHEMA_TEXT:
+	case SCHEMA_PATH:
 		(void)snprintf(out, size, "%" PRIu64 " to %" PRIu64 " bytes", field->min, field->max);
 		break;
 	case SCHEMA_BYTES:

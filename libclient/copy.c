@@ -1,0 +1,249 @@
+/*
+ * See yett_copy_in() in yett.h. Two workers, one inside and one outside, and a pipe between them that this process does not
+ * hold: an archive never passes through it. What the inside says is hostile; what the outside says is ours.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libclient/worker.h"
+
+#define ENTRIES_MAX	  1000000
+#define BYTES_MAX	  (UINT64_C(64) << 30)
+#define PIPE_BYTES	  (1024 * 1024)
+#define FAILED_TIMEOUT_MS 2000 /* for the other side to say something better */
+
+struct copy {
+	struct worker inside, outside;
+	struct worker *reader, *writer; /* of the archive: who packs comes before who unpacks */
+	const char *host_path;
+	size_t host_name_length; /* of what the outside knows it by */
+	struct yett_copy_options options;
+	struct yett_copy_result result;
+	struct yett_error first_skipped;
+};
+
+static void copy_end(struct copy *copy)
+{
+	worker_end(&copy->inside);
+	worker_end(&copy->outside);
+}
+
+static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy,
+			struct yett_error *error)
+{
+	if (!path || path[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
+				 path ? path : "none is given");
+	if (strlen(path) > MESSAGE_PATH_MAX || strlen(copy->host_path) > MESSAGE_PATH_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes",
+				 MESSAGE_PATH_MAX);
+	if (options)
+		copy->options = *options;
+	if (copy->options.entries_max == 0)
+		copy->options.entries_max = ENTRIES_MAX;
+	if (copy->options.bytes_max == 0)
+		copy->options.bytes_max = BYTES_MAX;
+	return 0;
+}
+
+/*
+ * The directory that the host's path lies in, opened by us as the caller would, and the name in it: that is all the
+ * outside gets. "/", "." and ".." are in themselves.
+ */
+static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX + 2], struct yett_error *error)
+{
+	const char *path = copy->host_path;
+	size_t length = strlen(path), start;
+	char parent[PATH_MAX];
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	for (start = length; start > 0 && path[start - 1] != '/';)
+		start--;
+	if (length - start > NAME_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a name is longer than %d bytes", NAME_MAX);
+	(void)snprintf(name, NAME_MAX + 2, "%.*s", (int)(length - start), path + start);
+	(void)snprintf(parent, sizeof parent, "%.*s", (int)start, path);
+	if (length == 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "a path is empty");
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
+		(void)snprintf(parent, sizeof parent, "%s", path);
+		(void)snprintf(name, NAME_MAX + 2, ".");
+	}
+	copy->host_name_length = strlen(name);
+	*ret_directory = open(*parent ? parent : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (*ret_directory >= 0)
+		return 0;
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %.200s: %m", *parent ? parent : ".");
+}
+
+static int ask(struct copy *copy, struct worker *worker, const char *path, int stream, int directory,
+	       struct yett_error *error)
+{
+	const int fds[] = {stream, directory};
+	struct message_file *request;
+	int r = worker_prepare(worker, worker == copy->reader ? FILE_PACK : FILE_UNPACK, path, error);
+
+	if (r)
+		return r;
+	request = &worker->channel->message.body.file;
+	request->entries_max = copy->options.entries_max;
+	request->bytes_max = copy->options.bytes_max;
+	return worker_send(worker, fds, directory >= 0 ? 2 : 1, error);
+}
+
+static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const char *path, struct yett_error *error)
+{
+	_cleanup_fd_ int out = -1, in = -1, directory = -1;
+	char name[NAME_MAX + 2];
+	int ends[2], r = open_host(copy, &directory, name, error);
+
+	if (r)
+		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+	out = ends[0];
+	in = ends[1];
+	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES); /* as it is, it is only slower */
+	r = worker_start_inside(sandbox, &copy->inside, error);
+	if (r == 0)
+		r = worker_start_outside(sandbox, &copy->outside, error);
+	if (r == 0)
+		r = ask(copy, &copy->outside, name, copy->reader == &copy->outside ? in : out, directory, error);
+	if (r == 0)
+		r = ask(copy, &copy->inside, path, copy->reader == &copy->inside ? in : out, -1, error);
+	return r;
+}
+
+static int note_skipped(struct copy *copy, struct worker *worker)
+{
+	const struct message *message = &worker->channel->message;
+	const char *path = message_text(message, message->body.file_skipped.path);
+	const char *why = message_text(message, message->body.file_skipped.why);
+	char full[2 * PATH_MAX];
+
+	if (++copy->result.skipped > copy->options.entries_max)
+		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				 "more entries were passed over than may be copied");
+	/* The outside knows but the last component of where it began. */
+	if (worker == &copy->outside && strlen(path) >= copy->host_name_length) {
+		(void)snprintf(full, sizeof full, "%s%s", copy->host_path, path + copy->host_name_length);
+		path = full;
+	}
+	if (copy->options.on_skipped)
+		copy->options.on_skipped(copy->options.data, path, why);
+	else if (copy->result.skipped == 1)
+		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+				"%.150s was not copied: %.90s", path, why);
+	return 0;
+}
+
+static void turn(struct copy *copy, struct worker *worker)
+{
+	const struct message *message = &worker->channel->message;
+	int r = worker_take(worker);
+
+	if (r == -EAGAIN)
+		return;
+	if (r == 0 && message->kind == MESSAGE_FILE_SKIPPED)
+		r = note_skipped(copy, worker);
+	else if (r == 0 && message->kind != MESSAGE_FILE_DONE)
+		r = channel_violation(worker->channel, YETT_R_KIND, &worker->error,
+				      "yett-files answered with what was not asked");
+	else if (r == 0 && worker == &copy->outside) {
+		copy->result.entries = message->body.file_done.entries;
+		copy->result.bytes = message->body.file_done.bytes;
+	}
+	if (r && !worker->is_over) {
+		/* not a word more from this one; end of file is what the other sees */
+		struct yett_error why = worker->error;
+
+		worker_end(worker);
+		worker->error = why;
+		worker->is_over = true;
+	}
+}
+
+/*
+ * Whose error tells more. Who unpacks says what went wrong, unless it is that the archive ended early: then it is who
+ * packs.
+ */
+static int why_failed(const struct copy *copy, struct yett_error *error)
+{
+	const struct yett_error *why = &copy->writer->error;
+
+	if (!why->code || (why->code == YETT_E_PROTOCOL && copy->reader->error.code))
+		why = &copy->reader->error;
+	if (why->code && error)
+		*error = *why;
+	return (int)why->code;
+}
+
+static int finish_copy(struct yett_sandbox *sandbox, struct copy *copy, struct yett_error *error)
+{
+	struct worker *const workers[] = {&copy->outside, &copy->inside};
+	deadline_ms whole = channel_deadline(copy->options.timeout_ms > 0 ? copy->options.timeout_ms : -1), last = -1;
+	struct yett_error late;
+	int r;
+
+	while (!copy->outside.is_over || !copy->inside.is_over) {
+		bool failed = copy->outside.error.code || copy->inside.error.code;
+
+		/* The outside keeps the time while it works: it gives up on a pipe that does not move. */
+		if (last < 0 && (copy->outside.is_over || failed))
+			last = channel_deadline(failed ? FAILED_TIMEOUT_MS : WORKER_TIMEOUT_MS);
+		copy->outside.sandbox = copy->inside.sandbox = sandbox;
+		r = worker_wait(workers, 2, last >= 0 && (whole < 0 || last < whole) ? last : whole, &late);
+		if (r && failed)
+			break;
+		if (r) {
+			if (error)
+				*error = late;
+			return r;
+		}
+		for (size_t i = 0; i < 2; i++)
+			if (!workers[i]->is_over)
+				turn(copy, workers[i]);
+	}
+	r = why_failed(copy, error);
+	if (r == 0 && copy->first_skipped.code) {
+		error_detail(&copy->first_skipped, "%llu entries were passed over; all others were copied",
+			     (unsigned long long)copy->result.skipped);
+		if (error)
+			*error = copy->first_skipped;
+		r = (int)copy->first_skipped.code;
+	}
+	return r;
+}
+
+static int run_copy(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
+		    const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+		    struct yett_error *error)
+{
+	_cleanup_(copy_end) struct copy copy = {.host_path = host_path ? host_path : ""};
+	int r = prepare_copy(path, options, &copy, error);
+
+	copy.reader = is_in ? &copy.outside : &copy.inside;
+	copy.writer = is_in ? &copy.inside : &copy.outside;
+	if (r == 0)
+		r = start_copy(sandbox, &copy, path, error);
+	if (r == 0)
+		r = finish_copy(sandbox, &copy, error);
+	if (ret_result)
+		*ret_result = copy.result;
+	return r;
+}
+
+int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
+		 const struct yett_copy_options *options, struct yett_copy_result *ret_result, struct yett_error *error)
+{
+	return run_copy(sandbox, true, path, host_path, options, ret_result, error);
+}
+
+int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
+		  const struct yett_copy_options *options, struct yett_copy_result *ret_result, struct yett_error *error)
+{
+	return run_copy(sandbox, false, path, host_path, options, ret_result, error);
+}

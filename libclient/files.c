@@ -1,0 +1,356 @@
+/* See "files" in yett.h: operations on single files and directories, each by a worker inside (worker.h). */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libclient/worker.h"
+
+#define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
+
+_Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE &&
+		       (int)YETT_OPEN_CREATE == FILE_CREATE && (int)YETT_OPEN_EXCLUSIVE == FILE_EXCLUSIVE &&
+		       (int)YETT_OPEN_APPEND == FILE_APPEND && (int)YETT_OPEN_TRUNCATE == FILE_TRUNCATE &&
+		       (int)YETT_FILE_REGULAR == FILE_REGULAR && (int)YETT_FILE_DIRECTORY == FILE_DIRECTORY &&
+		       (int)YETT_FILE_SYMLINK == FILE_SYMLINK && (int)YETT_FILE_FIFO == FILE_FIFO &&
+		       (int)YETT_FILE_SOCKET == FILE_SOCKET &&
+		       (int)YETT_FILE_CHARACTER_DEVICE == FILE_CHARACTER_DEVICE &&
+		       (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
+	       "the public names are those of the wire");
+
+static int check_path(const char *path, struct yett_error *error)
+{
+	if (!path || path[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
+				 path ? path : "none is given");
+	if (strlen(path) > MESSAGE_PATH_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes",
+				 MESSAGE_PATH_MAX);
+	return 0;
+}
+
+/* Starts a worker with its request prepared; the caller fills in the rest, sends it, and ends the worker. */
+static int begin(struct yett_sandbox *sandbox, enum file_operation operation, const char *path, struct worker *worker,
+		 struct message_file **ret_request, struct yett_error *error)
+{
+	int r = check_path(path, error);
+
+	if (r == 0)
+		r = worker_start_inside(sandbox, worker, error);
+	if (r == 0)
+		r = worker_prepare(worker, operation, path, error);
+	if (r == 0)
+		*ret_request = &worker->channel->message.body.file;
+	return r;
+}
+
+/* Sends the request, and takes the last word, which must be of this kind. */
+static int finish(struct worker *worker, enum message_kind kind, struct yett_error *error)
+{
+	int r = worker_send(worker, NULL, 0, error);
+
+	if (r == 0)
+		r = worker_next(worker, error);
+	if (r == 0 && worker->channel->message.kind != (uint32_t)kind) {
+		worker->is_over = false;
+		r = channel_violation(worker->channel, YETT_R_KIND, error, "yett-files answered with what was not asked");
+	}
+	return r;
+}
+
+/* Whether what came from inside is the open file that was asked for, of which nothing is to be feared. */
+static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
+{
+	int flags = fcntl(fd, F_GETFL), mode = asked & YETT_OPEN_WRITE ? O_WRONLY : O_RDONLY;
+	struct stat st;
+
+	if ((asked & YETT_OPEN_READ) && (asked & YETT_OPEN_WRITE))
+		mode = O_RDWR;
+	if (flags < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				 "the sandbox answered with something else than a regular file");
+	if (yett_stdio_check(fd, NULL))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				 "the file cannot be handed out: it is a path only, or on a pseudo file system");
+	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) ||
+	    flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				 "the sandbox answered with a file that is not open as asked");
+	return 0;
+}
+
+int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd,
+		   struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	struct message_file *request;
+	_cleanup_fd_ int fd = -1;
+	int r;
+
+	if (flags & ~63U || !(flags & (YETT_OPEN_READ | YETT_OPEN_WRITE)) || mode > 0777 ||
+	    ((flags & YETT_OPEN_EXCLUSIVE) && !(flags & YETT_OPEN_CREATE)) ||
+	    ((flags & (YETT_OPEN_APPEND | YETT_OPEN_TRUNCATE)) && !(flags & YETT_OPEN_WRITE)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a file cannot be opened so");
+	r = begin(sandbox, FILE_OPEN, path, &worker, &request, error);
+	if (r)
+		return r;
+	request->flags = flags;
+	request->mode = mode;
+	r = finish(&worker, MESSAGE_FILE_OPENED, error);
+	if (r)
+		return r;
+	fd = steal_fd(&worker.channel->frame.fds[0]);
+	r = check_descriptor(fd, flags, error);
+	if (r == 0)
+		*ret_fd = steal_fd(&fd);
+	return r;
+}
+
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for the content of a file");
+}
+
+static int io_failed(const char *what, const char *path, struct yett_error *error)
+{
+	int number = errno;
+
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %.150s: %m", what, path);
+	error_detail(error, "errno=%d", number);
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes, size_t *ret_length,
+		   struct yett_error *error)
+{
+	_cleanup_fd_ int fd = -1;
+	_cleanup_free_ char *bytes = NULL;
+	size_t length = 0, size = 0;
+	int r = yett_file_open(sandbox, path, YETT_OPEN_READ, 0, &fd, error);
+
+	while (r == 0) {
+		ssize_t n;
+
+		if (length + 1 >= size) {
+			char *grown;
+
+			size = size == 0 ? READ_FIRST : size * 2;
+			grown = realloc(bytes, size);
+			if (!grown)
+				return no_memory(error);
+			bytes = grown;
+		}
+		n = pread(fd, bytes + length, size - length - 1, (off_t)length);
+		if (n < 0 && errno != EINTR)
+			return io_failed("read", path, error);
+		if (n == 0)
+			break;
+		length += n > 0 ? (size_t)n : 0;
+		if (length > max)
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the file has more than %zu bytes", max);
+	}
+	if (r)
+		return r;
+	bytes[length] = '\0';
+	*ret_bytes = steal_ptr(&bytes);
+	*ret_length = length;
+	return 0;
+}
+
+int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes, size_t length, unsigned mode,
+		    size_t *ret_written, struct yett_error *error)
+{
+	_cleanup_fd_ int fd = -1;
+	size_t written = 0;
+	int r = yett_file_open(sandbox, path, YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_TRUNCATE, mode, &fd, error);
+
+	while (r == 0 && written < length) {
+		ssize_t n = pwrite(fd, (const char *)bytes + written, length - written, (off_t)written);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = EIO;
+		if (n <= 0)
+			r = io_failed("write all of", path, error);
+		else
+			written += (size_t)n;
+	}
+	if (ret_written)
+		*ret_written = written;
+	return r;
+}
+
+static void write_permissions(const struct message_file_entry *entry, char out[11])
+{
+	static const char kinds[] = {'?', '-', 'd', 'l', 'p', 's', 'c', 'b'};
+
+	out[0] = kinds[entry->kind];
+	for (int i = 0; i < 9; i++)
+		out[1 + i] = entry->mode & 0400U >> i ? "rwxrwxrwx"[i] : '-';
+	if (entry->mode & 04000)
+		out[3] = entry->mode & 0100 ? 's' : 'S';
+	if (entry->mode & 02000)
+		out[6] = entry->mode & 0010 ? 's' : 'S';
+	if (entry->mode & 01000)
+		out[9] = entry->mode & 0001 ? 't' : 'T';
+	out[10] = '\0';
+}
+
+/* False when the name is none: it would be another place, once it is put behind a path. */
+static bool get_info(const struct message *message, const struct message_file_entry *entry,
+		     struct yett_file_info *ret_info)
+{
+	const char *name = message_text(message, entry->name);
+
+	if (strchr(name, '/'))
+		return false;
+	(void)snprintf(ret_info->name, sizeof ret_info->name, "%s", name);
+	(void)snprintf(ret_info->owner, sizeof ret_info->owner, "%s", message_text(message, entry->owner));
+	(void)snprintf(ret_info->group, sizeof ret_info->group, "%s", message_text(message, entry->group));
+	(void)snprintf(ret_info->link, sizeof ret_info->link, "%s", message_text(message, entry->link));
+	write_permissions(entry, ret_info->permissions);
+	ret_info->kind = (enum yett_file_kind)entry->kind;
+	ret_info->size_bytes = entry->size_bytes;
+	ret_info->mode = entry->mode;
+	ret_info->uid = entry->uid;
+	ret_info->gid = entry->gid;
+	ret_info->mtime_s = (int64_t)entry->mtime_s;
+	ret_info->mtime_ns = entry->mtime_ns;
+	return true;
+}
+
+int yett_file_stat(struct yett_sandbox *sandbox, const char *path, bool follow, struct yett_file_info *ret_info,
+		   struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	_cleanup_free_ struct yett_file_info *info = calloc(1, sizeof *info);
+	struct message_file *request;
+	int r;
+
+	if (!info)
+		return no_memory(error);
+	r = begin(sandbox, FILE_STAT, path, &worker, &request, error);
+	if (r)
+		return r;
+	request->flags = follow ? FILE_FOLLOW : 0;
+	r = finish(&worker, MESSAGE_FILE_ENTRIES, error);
+	if (r)
+		return r;
+	if (worker.channel->message.body.file_entries.entries_count != 1 ||
+	    !get_info(&worker.channel->message, worker.channel->message.body.file_entries.entries, info))
+		return channel_violation(worker.channel, YETT_R_RANGE, error, "yett-files told of something else");
+	(void)snprintf(info->path, sizeof info->path, "%s", path);
+	*ret_info = *info;
+	return 0;
+}
+
+struct listing {
+	const char *path;
+	size_t told, max;
+	yett_file_fn each;
+	void *data;
+	bool is_over; /* `each` has had enough */
+	struct yett_file_info info;
+};
+
+static int tell_entries(struct worker *worker, struct listing *listing, struct yett_error *error)
+{
+	const struct message *message = &worker->channel->message;
+	const struct message_file_entries *body = &message->body.file_entries;
+	bool has_slash = listing->path[strlen(listing->path) - 1] == '/';
+
+	for (uint32_t i = 0; i < body->entries_count && !listing->is_over; i++) {
+		const char *name = message_text(message, body->entries[i].name);
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+		    !get_info(message, &body->entries[i], &listing->info))
+			return channel_violation(worker->channel, YETT_R_RANGE, error,
+						 "yett-files listed what is no name of a file");
+		if (listing->told == listing->max)
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+					 "the directory has more than %zu entries", listing->max);
+		listing->told++;
+		(void)snprintf(listing->info.path, sizeof listing->info.path, "%s%s%s", listing->path,
+			       has_slash ? "" : "/", name);
+		listing->is_over = listing->each(listing->data, &listing->info) != 0;
+	}
+	return 0;
+}
+
+int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
+		   struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	_cleanup_free_ struct listing *listing = calloc(1, sizeof *listing);
+	struct message_file *request;
+	int r;
+
+	if (!listing)
+		return no_memory(error);
+	*listing = (struct listing){.path = path, .max = max, .each = each, .data = data};
+	r = begin(sandbox, FILE_LIST, path, &worker, &request, error);
+	if (r)
+		return r;
+	request->entries_max = max;
+	r = worker_send(&worker, NULL, 0, error);
+	while (r == 0 && !listing->is_over) {
+		r = worker_next(&worker, error);
+		if (r == 0 && worker.channel->message.kind == MESSAGE_FILE_DONE)
+			return 0;
+		if (r == 0 && worker.channel->message.kind != MESSAGE_FILE_ENTRIES) {
+			worker.is_over = false;
+			r = channel_violation(worker.channel, YETT_R_KIND, error,
+					      "yett-files answered with what was not asked");
+		}
+		if (r == 0)
+			r = tell_entries(&worker, listing, error);
+	}
+	return r;
+}
+
+int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, bool parents,
+		    struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	struct message_file *request;
+	int r;
+
+	if (mode > 0777)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a directory", mode);
+	r = begin(sandbox, FILE_MKDIR, path, &worker, &request, error);
+	if (r)
+		return r;
+	request->mode = mode;
+	request->flags = parents ? FILE_RECURSIVE : 0;
+	return finish(&worker, MESSAGE_FILE_DONE, error);
+}
+
+int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, bool replace,
+		     struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	struct message_file *request;
+	int r = check_path(to, error);
+
+	if (r == 0)
+		r = begin(sandbox, FILE_RENAME, from, &worker, &request, error);
+	if (r == 0)
+		r = channel_put_text(worker.channel, to, MESSAGE_PATH_MAX, "the new path", &request->target, error);
+	if (r)
+		return r;
+	request->flags = replace ? FILE_REPLACE : 0;
+	return finish(&worker, MESSAGE_FILE_DONE, error);
+}
+
+int yett_file_remove(struct yett_sandbox *sandbox, const char *path, bool recursive, struct yett_error *error)
+{
+	_cleanup_(worker_end) struct worker worker = {0};
+	struct message_file *request;
+	int r = begin(sandbox, FILE_REMOVE, path, &worker, &request, error);
+
+	if (r)
+		return r;
+	request->flags = recursive ? FILE_RECURSIVE : 0;
+	return finish(&worker, MESSAGE_FILE_DONE, error);
+}

@@ -1,0 +1,257 @@
+/* See worker.h. */
+#include "libclient/worker.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/spawn.h"
+
+#define MFD_EXEC	  0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
+#define GONE_TIMEOUT_MS	  5000
+
+/* yett-files as YETT_FILES says, or beside the helper that YETT_HELPER names, or the installed one; checked as a helper is. */
+static int program_path(char path[PATH_MAX], struct yett_error *error)
+{
+	const char *named = secure_getenv("YETT_FILES"), *helper = secure_getenv("YETT_HELPER");
+	char beside[PATH_MAX];
+
+	if (!named && helper && strrchr(helper, '/')) {
+		(void)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper);
+		named = beside;
+	}
+	return yett_helper_path(named ? named : YETT_LIBEXEC_DIR "/yett-files", path, PATH_MAX, error);
+}
+
+/*
+ * A sealed copy, which is executed by its descriptor: so the sandbox's own files need not have the program, its label and
+ * its mounts have nothing to do with it, and nobody inside can change it.
+ */
+static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	char path[PATH_MAX];
+	_cleanup_fd_ int file = -1, memfd = -1;
+	struct stat st;
+	int r;
+
+	if (sandbox->files_program >= 0)
+		return 0;
+	r = program_path(path, error);
+	if (r)
+		return r;
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (file < 0 || fstat(file, &st) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot read %s: %m", path);
+	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
+	memfd = memfd_create("yett-files", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+	if (memfd < 0 && errno == EINVAL)
+		memfd = memfd_create("yett-files", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	for (off_t done = 0; memfd >= 0 && done < st.st_size;) {
+		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
+
+		if (n <= 0)
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot copy %s: %m", path);
+		done += n;
+	}
+	if (memfd < 0 || fchmod(memfd, 0555) < 0 ||
+	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot seal a copy of %s: %m", path);
+	sandbox->files_program = steal_fd(&memfd);
+	return 0;
+}
+
+/* The socket between us; *ret_theirs is for the worker. */
+static int make_channel(struct worker *worker, int *ret_theirs, struct yett_error *error)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a socket: %m");
+	*ret_theirs = pair[1];
+	worker->channel = channel_take(pair[0]);
+	if (!worker->channel)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for an operation");
+	return 0;
+}
+
+int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker, struct yett_error *error)
+{
+	static const char *const argv[] = {"/proc/self/fd/0", "1", NULL};
+	struct worker worker = {.sandbox = sandbox};
+	_cleanup_fd_ int theirs = -1;
+	int r = program_open(sandbox, error);
+
+	if (r == 0)
+		r = make_channel(&worker, &theirs, error);
+	if (r == 0) {
+		const int stdio[] = {sandbox->files_program, theirs, YETT_STDIO_NULL};
+		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+
+		r = yett_sandbox_exec(sandbox, &options, &worker.command, error);
+	}
+	if (r) {
+		channel_free(worker.channel);
+		return r;
+	}
+	*ret_worker = worker;
+	return 0;
+}
+
+int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker, struct yett_error *error)
+{
+	char *const argv[] = {"yett-files", "0", NULL};
+	struct worker worker = {.sandbox = sandbox};
+	_cleanup_fd_ int theirs = -1;
+	char path[PATH_MAX];
+	int r = program_path(path, error);
+
+	if (r == 0)
+		r = make_channel(&worker, &theirs, error);
+	if (r == 0) {
+		r = spawn(path, argv, theirs, NULL, 0, &worker.pid);
+		if (r < 0) {
+			errno = -r;
+			r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+		}
+	}
+	if (r) {
+		channel_free(worker.channel);
+		return r;
+	}
+	*ret_worker = worker;
+	return 0;
+}
+
+void worker_end(struct worker *worker)
+{
+	if (worker->command && !worker->is_over)
+		(void)!yett_command_signal(worker->command, SIGKILL, NULL);
+	yett_command_free(worker->command);
+	channel_free(worker->channel);
+	if (worker->pid > 0) {
+		if (!worker->is_over)
+			(void)kill(worker->pid, SIGKILL);
+		while (waitpid(worker->pid, NULL, 0) < 0 && errno == EINTR)
+			continue;
+	}
+	*worker = (struct worker){0};
+}
+
+int worker_prepare(struct worker *worker, enum file_operation operation, const char *path, struct yett_error *error)
+{
+	struct message_file *request = &channel_prepare(worker->channel, MESSAGE_FILE)->body.file;
+
+	request->operation = operation;
+	return channel_put_text(worker->channel, path, MESSAGE_PATH_MAX, "the path", &request->path, error);
+}
+
+/* What became of one that is gone without a word. Always a code. */
+static int explain_gone(struct worker *worker, struct yett_error *error)
+{
+	struct yett_result result = {0};
+	int r;
+
+	if (!worker->command)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files ended without an answer");
+	r = yett_command_wait(worker->command, GONE_TIMEOUT_MS, &result, error);
+	if (r && r != YETT_E_TIMEOUT)
+		return r; /* it could not be started, or the sandbox has ended */
+	if (result.out_of_memory)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
+				 "yett-files was ended inside because the sandbox's memory ran out");
+	if (result.signaled)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+				 "yett-files was ended inside by signal %d", result.status);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files ended inside without an answer");
+}
+
+int worker_send(struct worker *worker, const int *fds, size_t count, struct yett_error *error)
+{
+	int r = channel_send(worker->channel, fds, count, channel_deadline(WORKER_TIMEOUT_MS), error);
+
+	if (r != YETT_E_NOT_RUNNING)
+		return r;
+	worker->is_over = true;
+	return explain_gone(worker, error);
+}
+
+int worker_wait(struct worker *const *workers, size_t count, deadline_ms deadline, struct yett_error *error)
+{
+	struct pollfd entries[3];
+	struct yett_sandbox *sandbox = workers[0]->sandbox;
+
+	for (;;) {
+		size_t n = 0;
+		int left = channel_time_left(deadline), r;
+
+		for (size_t i = 0; i < count; i++)
+			if (!workers[i]->is_over)
+				entries[n++] = (struct pollfd){.fd = workers[i]->channel->fd, .events = POLLIN};
+		/* a sandbox that is over is told by its worker's end of file */
+		if (!sandbox->channel->failure.code)
+			entries[n++] = (struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
+		r = poll(entries, n, left);
+		if (r < 0 && errno != EINTR)
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait: %m");
+		if (r == 0 && left >= 0)
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+		if (r > 0 && !sandbox->channel->failure.code && entries[n - 1].revents)
+			(void)!yett_sandbox_dispatch(sandbox, NULL);
+		for (size_t i = 0; r > 0 && i < n; i++)
+			if (entries[i].revents && entries[i].fd != sandbox->channel->fd)
+				return 0;
+	}
+}
+
+static bool is_answer(uint32_t kind)
+{
+	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED ||
+	       kind == MESSAGE_FILE_DONE || kind == MESSAGE_ERROR;
+}
+
+int worker_take(struct worker *worker)
+{
+	struct channel *channel = worker->channel;
+	int r = channel_receive(channel, channel_deadline(0), &worker->error);
+
+	if (r == -EAGAIN)
+		return r;
+	if (r == 0 && (!is_answer(channel->message.kind) || channel->envelope.sequence != 1))
+		r = channel_violation(channel, YETT_R_KIND, &worker->error, "yett-files sent a message of kind %u",
+				      channel->message.kind);
+	if (r == YETT_E_NOT_RUNNING) {
+		worker->is_over = true;
+		return explain_gone(worker, &worker->error);
+	}
+	if (r)
+		return r;
+	worker->is_over = channel->message.kind != MESSAGE_FILE_ENTRIES && channel->message.kind != MESSAGE_FILE_SKIPPED;
+	if (channel->message.kind != MESSAGE_ERROR)
+		return 0;
+	channel_get_error(channel, &worker->error);
+	return (int)worker->error.code;
+}
+
+int worker_next(struct worker *worker, struct yett_error *error)
+{
+	deadline_ms deadline = channel_deadline(WORKER_TIMEOUT_MS);
+	int r;
+
+	do {
+		r = worker_wait(&worker, 1, deadline, error);
+		if (r)
+			return r;
+		r = worker_take(worker);
+	} while (r == -EAGAIN);
+	if (r && error)
+		*error = worker->error;
+	return r;
+}
