@@ -4,33 +4,32 @@
 #include "base/error.h"
 #include "cli/output.h"
 
-typedef int (*copy_fn)(struct yett_sandbox *sandbox, const char *from, const char *to,
-		       const struct yett_copy_options *options, struct yett_copy_result *ret_result,
-		       struct yett_error *error);
-
 static void print_skipped(void *data, const char *path, const char *why)
 {
 	(void)data;
 	output_note("%s: %s", path, why);
 }
 
-/* What was passed over is an error of the whole, once all else is copied. */
+int copy_one(struct yett_sandbox *sandbox, copy_fn copy, const char *from, const char *to, struct yett_error *error)
+{
+	const struct yett_copy_options options = {.on_skipped = print_skipped};
+	struct yett_copy_result result = {0};
+	int r = copy(sandbox, from, to, &options, &result, error);
+
+	if (r == 0 && result.skipped > 0)
+		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%llu entries of %.180s were not copied",
+			      (unsigned long long)result.skipped, from);
+	return r;
+}
+
 static int copy_all(struct yett_sandbox *sandbox, copy_fn copy, const struct run_copy *copies, size_t count,
 		    struct yett_error *error)
 {
-	const struct yett_copy_options options = {.on_skipped = print_skipped};
 	struct yett_error first = {0}, why = {0};
 
-	for (size_t i = 0; i < count; i++) {
-		struct yett_copy_result result = {0};
-		int r = copy(sandbox, copies[i].from, copies[i].to, &options, &result, &why);
-
-		if (r == 0 && result.skipped > 0)
-			r = error_set(&why, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%llu entries of %.180s were not copied",
-				      (unsigned long long)result.skipped, copies[i].from);
-		if (r && !first.code)
+	for (size_t i = 0; i < count; i++)
+		if (copy_one(sandbox, copy, copies[i].from, copies[i].to, &why) && !first.code)
 			first = why;
-	}
 	if (first.code)
 		*error = first;
 	return (int)first.code;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/doctor.h"
+#include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
 #include "cli/options.h"
@@ -45,6 +46,9 @@ static const struct subcommand subcommands[] = {
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
 	{"kill", "SANDBOX…", "End every command of a sandbox, but not the sandbox", manage_options, 1, -1, manage_main},
 	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},
+	{"cp", "FROM TO", "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH", files_options, 2, 2, cp_main},
+	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", ls_options, 1, 1, ls_main},
+	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", files_options, 1, -1, cat_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
 	 enroll_main},

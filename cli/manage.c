@@ -314,22 +314,25 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", s->labels[i]);
 }
 
-/* Reads options, makes a key if there is none yet, connects. -1 to go on, else the exit code. */
+int manage_connect(const char *socket_path, struct yett_connection **ret_connection, struct yett_error *error)
+{
+	const struct yett_connect_options options = {.socket_path = socket_path};
+	bool created;
+	int r = yett_key_ensure(NULL, &created, error);
+
+	return r ? r : yett_connect(&options, ret_connection, error);
+}
+
+/* Reads options and connects. -1 to go on, else the exit code. */
 static int begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
 		 struct yett_connection **ret_connection)
 {
-	struct yett_connect_options connect = {0};
 	struct yett_error error = {0};
-	bool created;
 	int r = options_begin(self, argc, argv, options, EXIT_USAGE, ret_first);
 
 	if (r >= 0)
 		return r;
-	connect.socket_path = options->socket_path;
-	r = yett_key_ensure(NULL, &created, &error);
-	if (r == 0)
-		r = yett_connect(&connect, ret_connection, &error);
-	if (r == 0)
+	if (manage_connect(options->socket_path, ret_connection, &error) == 0)
 		return -1;
 	output_error(&error);
 	return EXIT_FAILED;

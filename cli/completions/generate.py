@@ -15,6 +15,7 @@ KINDS = {
     "DUR": "",
     "FILE": "file",
     "FILE.pub": "file",
+    "FROM": "file",
     "INSIDE:PATH": "",
     "KEY=VALUE": "",
     "N": "",
@@ -25,9 +26,11 @@ KINDS = {
     "PATH[:TARGET]": "file",
     "PROFILE": "profile",
     "SANDBOX": "",
+    "SANDBOX:/PATH": "",
     "SIZE": "",
     "SUBCOMMAND": "subcommand",
     "TARGET[:SIZE]": "",
+    "TO": "file",
     "WHAT=VALUE": "",
 }
 

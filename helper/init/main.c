@@ -23,14 +23,15 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS, MAIN_PIPES = MAIN_CHANNELS + CHANNELS_MAX };
+/* The channels that there are, and then pipes. */
+enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS };
 
 /* Mapped, not allocated: most of it is never touched, and what was touched can be given back. */
 struct init {
 	struct init_config config;
 	struct launch_scratch launch;
 	struct commands commands;
-	struct pollfd polled[MAIN_PIPES + COMMANDS_MAX];
+	struct pollfd polled[MAIN_CHANNELS + CHANNELS_MAX + COMMANDS_MAX];
 	struct channels channels;
 	struct channel like; /* what every channel works with */
 	/* whole pages, between two marks: contents do not outlive a turn of the loop */
@@ -80,21 +81,17 @@ static bool main_wait(struct init *init, int children, int64_t until_us)
 	int64_t left = until_us - commands_now_us();
 	struct timespec timeout = {.tv_sec = left > 0 ? left / 1000000 : 0,
 				   .tv_nsec = left > 0 ? left % 1000000 * 1000 : 0};
-	size_t pipes = commands_poll(&init->commands, init->polled + MAIN_PIPES, COMMANDS_MAX);
-	int n;
+	size_t count = MAIN_CHANNELS + init->channels.end;
 
 	init->polled[MAIN_CONTROL] = (struct pollfd){.fd = INIT_FD_CONTROL, .events = POLLIN};
-	for (size_t i = 0; i < CHANNELS_MAX; i++) {
+	for (size_t i = 0; i < init->channels.end; i++) {
 		const struct channel *channel = &init->channels.table[i];
-		bool is_open = i < init->channels.end && channel->socket >= 0;
 
-		init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = -1};
-		if (is_open)
-			init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
+		init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
 	}
 	init->polled[MAIN_CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
-	n = ppoll(init->polled, MAIN_PIPES + pipes, until_us ? &timeout : NULL, NULL);
-	return n > 0;
+	count += commands_poll(&init->commands, init->polled + count, COMMANDS_MAX);
+	return ppoll(init->polled, count, until_us ? &timeout : NULL, NULL) > 0;
 }
 
 /* The supervisor's word, or its end. What it does not say is skipped. */

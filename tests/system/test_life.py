@@ -64,6 +64,47 @@ class Lives(yett.Case):
         done = self.yett('inspect', sandbox)
         return done.code == 1 and 'there is no sandbox' in done.err
 
+    # --- files ---
+
+    def test_files_go_in_are_listed_and_printed_and_come_out(self):
+        self.create('--name', 'box')
+        self.alice.mkdir('into')
+        self.alice.mkdir('into/sub')
+        self.alice.write('into/first', 'one')
+        self.alice.write('into/sub/second', 'two')
+        home = self.alice.home
+        self.assertEqual(self.yett('cp', home + '/into', 'box:/tmp').code, 0)
+        self.assertEqual(self.yett('cat', 'box:/tmp/into/first', 'box:/tmp/into/sub/second').out, 'onetwo')
+        rows = self.yett('ls', 'box:/tmp/into').out.splitlines()
+        self.assertEqual([row.split()[-1] for row in rows], ['first', 'sub'])
+        self.assertRegex(rows[0], r'^-rw-[r-]{6} %s \S+ +3 \d{4}-\d\d-\d\d \d\d:\d\d first$' % self.alice.name)
+        listed = json.loads(self.yett('ls', '--json', 'box:/tmp/into').out)
+        self.assertEqual([(entry['name'], entry['kind'], entry['size_bytes']) for entry in listed][0], ('first', 'regular', 3))
+        self.exec('box', 'sh', '-c', 'echo three >/tmp/into/third; ln -s third /tmp/into/link')
+        self.assertIn('link -> third', self.yett('ls', 'box:/tmp/into/link').out + self.yett('ls', 'box:/tmp/into').out)
+        self.assertEqual(self.yett('cp', 'box:/tmp/into', home + '/out').code, 0)
+        self.assertEqual(yett.read(home + '/out/third'), 'three\n')
+        self.assertEqual(os.readlink(home + '/out/link'), 'third')
+        # Into what is there, under its own name; a file under the name given.
+        self.assertEqual(self.yett('cp', 'box:/tmp/into/third', home + '/out/sub').code, 0)
+        self.assertEqual(self.yett('cp', 'box:/tmp/into/third', home + '/out/other').code, 0)
+        self.assertEqual([yett.read(home + '/out/' + name) for name in ('sub/third', 'other')], ['three\n'] * 2)
+
+    def test_files_of_others_and_what_is_no_path_are_refused(self):
+        self.create('--name', 'box')
+        for argv, text in ((('cp', '/a', '/b'), 'must be SANDBOX:/PATH'), (('cp', 'box:/a', 'box:/b'), 'must be SANDBOX:/PATH'),
+                           (('ls', 'box'), 'expected SANDBOX:/PATH'), (('cat', 'box:relative'), 'expected SANDBOX:/PATH'),
+                           (('cat', 'nobody:/etc/passwd'), 'there is no sandbox'), (('cat', 'box:/none'), 'No such file'),
+                           (('cat', 'box:/tmp'), 'directory'), (('cp', '/none/here', 'box:/tmp'), 'No such file')):
+            with self.subTest(argv):
+                done = self.yett(*argv)
+                self.assertEqual(done.code, 1, done)
+                self.assertIn(text, done.err)
+        done = self.yett('cat', 'box:/etc/passwd', user=self.bob)
+        self.assertEqual(done.code, 1)
+        self.assertIn('there is no sandbox', done.err)
+        self.assertEqual(self.exec('box', 'echo', 'alive'), 'alive\n')
+
     def state(self, sandbox):
         status = self.inspect(sandbox)
         return status['state'], status['ended']
@@ -74,6 +115,7 @@ class Lives(yett.Case):
         sandbox = self.create('--name', 'web-1', '--label', 'app=web', '--label', 'note=a "b"=c', '--memory', '64M', '--pids', '32',
                               '--wall-time', '1h', '--cpu-time', '10m', '--idle-timeout', '5m', '--idle-action', 'pause',
                               '--cleanup-delay', '1s')
+        yett.wait_until(lambda: self.inspect('web-1')['attached'] == 0, 'the end of the connection that made it')
         status = self.inspect('web-1')
         self.assertEqual({name: status[name] for name in (
             'id', 'name', 'profile', 'state', 'ended', 'uid', 'principal', 'linger', 'linger_ms', 'wall_ms', 'cpu_ms', 'idle_ms',

@@ -1,0 +1,300 @@
+/* See files.h. */
+#include "cli/files.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "cli/copy.h"
+#include "cli/manage.h"
+#include "cli/output.h"
+
+#define EXIT_FAILED	1
+#define LIST_ENTRIES_MAX 1000000
+#define COPY_CHUNK	(1 << 20)
+
+struct files_run_options {
+	const char *socket_path;
+	bool json;
+};
+
+static int set_socket(void *into, const char *value, struct yett_error *error)
+{
+	(void)error;
+	((struct files_run_options *)into)->socket_path = value;
+	return 0;
+}
+
+static int set_json(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct files_run_options *)into)->json = true;
+	return 0;
+}
+
+const struct option files_options[] = {
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option ls_options[] = {
+	{0, "json", NULL, "print one JSON array", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+char *files_split(char *operand)
+{
+	char *colon = strchr(operand, ':');
+
+	if (!colon || colon == operand || colon[1] != '/' || memchr(operand, '/', (size_t)(colon - operand)))
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+/* The sandbox of an operand, held for as long as it takes. */
+struct files_run {
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox;
+	struct yett_error error;
+};
+
+static int open_sandbox(struct files_run *run, const char *socket_path, const char *id_or_name)
+{
+	int r = manage_connect(socket_path, &run->connection, &run->error);
+
+	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
+}
+
+static int finish(struct files_run *run, int r)
+{
+	if (r)
+		output_error(&run->error);
+	(void)yett_sandbox_detach(run->sandbox, NULL);
+	yett_connection_close(run->connection);
+	return r || fflush(stdout) != 0 ? EXIT_FAILED : 0;
+}
+
+static int not_a_path(struct files_run *run, const char *operand)
+{
+	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: expected SANDBOX:/PATH", operand);
+}
+
+/* As cp(1) has it: into a directory that is there, under the name that the source has. */
+static int target_of(const char *from, const char *to, bool is_directory, char *out, size_t size, struct yett_error *error)
+{
+	const char *end = from + strlen(from), *name;
+
+	while (end > from && end[-1] == '/')
+		end--;
+	name = end;
+	while (name > from && name[-1] != '/')
+		name--;
+	if (!is_directory || name == end || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		name = end;
+	if ((size_t)snprintf(out, size, "%s%s%.*s", to, name == end || to[strlen(to) - 1] == '/' ? "" : "/", (int)(end - name), name) >= size)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a path is too long");
+	return 0;
+}
+
+static int copy_in(struct files_run *run, const char *from, const char *to)
+{
+	struct yett_file_info info;
+	char target[4096];
+	bool is_directory = yett_file_stat(run->sandbox, to, true, &info, NULL) == 0 && info.kind == YETT_FILE_DIRECTORY;
+	int r = target_of(from, to, is_directory, target, sizeof target, &run->error);
+
+	return r ? r : copy_one(run->sandbox, yett_copy_in, from, target, &run->error);
+}
+
+static int copy_out(struct files_run *run, const char *from, const char *to)
+{
+	struct stat st;
+	char target[4096];
+	bool is_directory = stat(to, &st) == 0 && S_ISDIR(st.st_mode);
+	int r = target_of(from, to, is_directory, target, sizeof target, &run->error);
+
+	return r ? r : copy_one(run->sandbox, yett_copy_out, from, target, &run->error);
+}
+
+int cp_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct files_run_options options = {0};
+	struct files_run run = {0};
+	char *from, *to, *from_inside, *to_inside;
+	int first, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+
+	if (r >= 0)
+		return r;
+	from = argv[first];
+	to = argv[first + 1];
+	from_inside = files_split(from);
+	to_inside = files_split(to);
+	if (!from_inside == !to_inside)
+		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "one of the two must be SANDBOX:/PATH");
+	else
+		r = open_sandbox(&run, options.socket_path, from_inside ? from : to);
+	if (r == 0)
+		r = from_inside ? copy_out(&run, from_inside, to) : copy_in(&run, from, to_inside);
+	return finish(&run, r);
+}
+
+struct list {
+	struct yett_file_info *entries;
+	size_t count, room;
+};
+
+static int keep_entry(void *data, const struct yett_file_info *info)
+{
+	struct list *list = data;
+
+	if (list->count == list->room) {
+		size_t room = list->room ? 2 * list->room : 64;
+		struct yett_file_info *entries = reallocarray(list->entries, room, sizeof *entries);
+
+		if (!entries)
+			return 1;
+		list->entries = entries;
+		list->room = room;
+	}
+	list->entries[list->count++] = *info;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct yett_file_info *)a)->name, ((const struct yett_file_info *)b)->name);
+}
+
+static void print_entry(const struct yett_file_info *info)
+{
+	char when[32] = "", owner[40], group[40];
+	time_t seconds = (time_t)info->mtime_s;
+	struct tm parts;
+
+	if (localtime_r(&seconds, &parts))
+		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M", &parts);
+	(void)snprintf(owner, sizeof owner, *info->owner ? "%s" : "%.0s%u", info->owner, info->uid);
+	(void)snprintf(group, sizeof group, *info->group ? "%s" : "%.0s%u", info->group, info->gid);
+	(void)fputs(info->permissions, stdout);
+	(void)putchar(' ');
+	output_text(stdout, owner, false);
+	(void)putchar(' ');
+	output_text(stdout, group, false);
+	(void)printf(" %12llu %s ", (unsigned long long)info->size_bytes, when);
+	output_text(stdout, info->name, false);
+	if (info->kind == YETT_FILE_SYMLINK) {
+		(void)fputs(" -> ", stdout);
+		output_text(stdout, info->link, false);
+	}
+	(void)putchar('\n');
+}
+
+static void print_json_entry(const struct yett_file_info *info)
+{
+	static const char *const kinds[] = {"other", "regular", "directory", "symlink", "fifo", "socket", "character-device", "block-device"};
+	const struct {
+		const char *name, *value;
+	} texts[] = {{"name", info->name}, {"path", info->path}, {"permissions", info->permissions},
+		     {"owner", info->owner}, {"group", info->group}, {"link", info->link}};
+
+	(void)putchar('{');
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		(void)printf("\"%s\": ", texts[i].name);
+		output_json_string(stdout, texts[i].value);
+		(void)fputs(", ", stdout);
+	}
+	(void)printf("\"kind\": \"%s\", \"size_bytes\": %llu, \"mode\": %u, \"uid\": %u, \"gid\": %u, \"mtime_s\": %lld, \"mtime_ns\": %u}",
+		     info->kind < ARRAY_SIZE(kinds) ? kinds[info->kind] : kinds[0], (unsigned long long)info->size_bytes, info->mode,
+		     info->uid, info->gid, (long long)info->mtime_s, info->mtime_ns);
+}
+
+static void print_list(const struct list *list, bool json)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (json)
+			(void)fputs(i ? ",\n " : "[", stdout);
+		(json ? print_json_entry : print_entry)(&list->entries[i]);
+	}
+	if (json)
+		(void)puts(list->count ? "]" : "[]");
+}
+
+/* A directory's entries; anything else itself. */
+static int read_list(struct files_run *run, const char *path, struct list *list)
+{
+	struct yett_file_info info;
+	int r = yett_file_stat(run->sandbox, path, true, &info, NULL);
+
+	if (r == 0 && info.kind == YETT_FILE_DIRECTORY)
+		return yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list, &run->error);
+	r = yett_file_stat(run->sandbox, path, false, &info, &run->error);
+	if (r == 0 && keep_entry(list, &info))
+		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for the list");
+	return r;
+}
+
+int ls_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct files_run_options options = {0};
+	struct files_run run = {0};
+	struct list list = {0};
+	char *path;
+	int first, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+
+	if (r >= 0)
+		return r;
+	path = files_split(argv[first]);
+	r = path ? open_sandbox(&run, options.socket_path, argv[first]) : not_a_path(&run, argv[first]);
+	if (r == 0)
+		r = read_list(&run, path, &list);
+	if (list.count)
+		qsort(list.entries, list.count, sizeof list.entries[0], by_name);
+	if (r == 0)
+		print_list(&list, options.json);
+	free(list.entries);
+	return finish(&run, r);
+}
+
+/* Others inside may move the offset of the file, so it is not believed in. */
+static int print_file(struct files_run *run, const char *path)
+{
+	_cleanup_fd_ int fd = -1;
+	_cleanup_free_ char *chunk = malloc(COPY_CHUNK);
+	off_t at = 0;
+	ssize_t n = 1;
+	int r = yett_file_open(run->sandbox, path, YETT_OPEN_READ, 0, &fd, &run->error);
+
+	while (r == 0 && chunk && (n = pread(fd, chunk, COPY_CHUNK, at)) > 0) {
+		if (fwrite(chunk, 1, (size_t)n, stdout) != (size_t)n)
+			return error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
+		at += n;
+	}
+	if (r == 0 && (!chunk || n < 0))
+		r = error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s cannot be read: %m", path);
+	return r;
+}
+
+int cat_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct files_run_options options = {0};
+	int first, code = 0, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+
+	if (r >= 0)
+		return r;
+	for (int i = first; i < argc; i++) {
+		struct files_run run = {0};
+		char *path = files_split(argv[i]);
+
+		r = path ? open_sandbox(&run, options.socket_path, argv[i]) : not_a_path(&run, argv[i]);
+		if (r == 0)
+			r = print_file(&run, path);
+		if (finish(&run, r))
+			code = EXIT_FAILED;
+	}
+	return code;
+}
