@@ -458,6 +458,7 @@ static const char *read_terminal(int master)
 static void a_command_with_a_terminal_has_it_alone(void **state)
 {
 	struct sandbox *sandbox = start();
+	uint64_t sequence;
 	size_t before;
 	int first;
 
@@ -469,10 +470,12 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 	expect(sandbox, MESSAGE_STARTED, exec_terminal(sandbox, SH("trap 'exit 3' HUP; echo up; while :; do sleep 0.01; done"), 0));
 	first = last_terminal;
 	last_terminal = -1;
+	sequence = sandbox->sequence;
 	assert_int_equal(read(first, &(char[2]){0}, 2), 2);
+	expect_serving(sandbox); /* by now it has done what follows the sending of the first one */
 	assert_int_equal(count_fds(sandbox->pid), before); /* init has kept nothing, so closing it hangs up */
 	close(first);
-	expect(sandbox, MESSAGE_EXITED, sandbox->sequence);
+	expect(sandbox, MESSAGE_EXITED, sequence);
 	assert_int_equal(message.body.exited.status, 3);
 	assert_int_equal(terminals_due, 0);
 	assert_int_equal(count_fds(sandbox->pid), before);
