@@ -376,7 +376,8 @@ class Restored(Case):
                 self.assertTrue(self.terminal.is_restored())
 
     def test_other_signals_are_the_command_s(self):
-        process = self.begin_raw('trap "echo caught; exit 5" USR1; while :; do sleep 0.01; done')
+        process = self.begin_raw('trap "echo caught; exit 5" USR1; echo trapped; while :; do sleep 0.01; done')
+        self.terminal.read_until('trapped')
         process.send_signal(signal.SIGUSR1)
         self.terminal.read_until('caught')
         self.assertEqual(self.code(process), 5)
