@@ -1,6 +1,10 @@
 /* See copy.h. */
 #include "cli/copy.h"
 
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "cli/output.h"
 
@@ -10,25 +14,60 @@ static void print_skipped(void *data, const char *path, const char *why)
 	output_note("%s: %s", path, why);
 }
 
-int copy_one(struct yett_sandbox *sandbox, copy_fn copy, const char *from, const char *to, struct yett_error *error)
+int copy_target(const char *from, const char *to, bool is_directory, char *out, size_t size, struct yett_error *error)
+{
+	const char *end = from + strlen(from), *name;
+	size_t length;
+
+	while (end > from && end[-1] == '/')
+		end--;
+	name = end;
+	while (name > from && name[-1] != '/')
+		name--;
+	length = (size_t)(end - name);
+	if (!is_directory || (length <= 2 && strncmp(name, "..", length) == 0))
+		length = 0;
+	if ((size_t)snprintf(out, size, "%s%s%.*s", to, length == 0 || to[strlen(to) - 1] == '/' ? "" : "/", (int)length, name) >= size)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a path is too long");
+	return 0;
+}
+
+static bool is_directory_inside(struct yett_sandbox *sandbox, const char *path)
+{
+	struct yett_file_info info;
+
+	return yett_file_stat(sandbox, path, true, &info, NULL) == 0 && info.kind == YETT_FILE_DIRECTORY;
+}
+
+static bool is_directory_outside(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int copy_one(struct yett_sandbox *sandbox, bool is_out, const char *from, const char *to, struct yett_error *error)
 {
 	const struct yett_copy_options options = {.on_skipped = print_skipped};
 	struct yett_copy_result result = {0};
-	int r = copy(sandbox, from, to, &options, &result, error);
+	char target[PATH_MAX];
+	int r = copy_target(from, to, is_out ? is_directory_outside(to) : is_directory_inside(sandbox, to), target, sizeof target, error);
 
+	if (r == 0)
+		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, from, target, &options, &result, error);
 	if (r == 0 && result.skipped > 0)
 		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%llu entries of %.180s were not copied",
 			      (unsigned long long)result.skipped, from);
 	return r;
 }
 
-static int copy_all(struct yett_sandbox *sandbox, copy_fn copy, const struct run_copy *copies, size_t count,
+static int copy_all(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copies, size_t count,
 		    struct yett_error *error)
 {
 	struct yett_error first = {0}, why = {0};
 
 	for (size_t i = 0; i < count; i++)
-		if (copy_one(sandbox, copy, copies[i].from, copies[i].to, &why) && !first.code)
+		if (copy_one(sandbox, is_out, copies[i].from, copies[i].to, &why) && !first.code)
 			first = why;
 	if (first.code)
 		*error = first;
@@ -37,10 +76,10 @@ static int copy_all(struct yett_sandbox *sandbox, copy_fn copy, const struct run
 
 int copy_all_in(struct yett_sandbox *sandbox, const struct run_options *options, struct yett_error *error)
 {
-	return copy_all(sandbox, yett_copy_in, options->copies_in, options->copies_in_count, error);
+	return copy_all(sandbox, false, options->copies_in, options->copies_in_count, error);
 }
 
 int copy_all_out(struct yett_sandbox *sandbox, const struct run_options *options, struct yett_error *error)
 {
-	return copy_all(sandbox, yett_copy_out, options->copies_out, options->copies_out_count, error);
+	return copy_all(sandbox, true, options->copies_out, options->copies_out_count, error);
 }

@@ -7,12 +7,14 @@
 
 #include "cli/run_options.h"
 
-typedef int (*copy_fn)(struct yett_sandbox *sandbox, const char *from, const char *to,
-		       const struct yett_copy_options *options, struct yett_copy_result *ret_result,
-		       struct yett_error *error);
+/*
+ * Where a copy of `from` to `to` goes, in out[0 … size): as cp(1) has it, into a directory that is there under the last
+ * name of the source, if it has one that is not "." or "..". YETT_E_INVALID_REQUEST: it is too long.
+ */
+int copy_target(const char *from, const char *to, bool is_directory, char *out, size_t size, struct yett_error *error);
 
-/* yett_copy_in() or yett_copy_out(). What was passed over is an error of the whole, once all else is copied. */
-int copy_one(struct yett_sandbox *sandbox, copy_fn copy, const char *from, const char *to, struct yett_error *error);
+/* One copy, out of the sandbox or into it. What was passed over is an error of the whole, once all else is copied. */
+int copy_one(struct yett_sandbox *sandbox, bool is_out, const char *from, const char *to, struct yett_error *error);
 
 /* All of --copy-in, or all of --copy-out, in their order. 0, or the code of the first that failed; the others are tried. */
 int copy_all_in(struct yett_sandbox *sandbox, const struct run_options *options, struct yett_error *error);

@@ -2,7 +2,6 @@
 #include "cli/files.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "cli/output.h"
 
 #define EXIT_FAILED	1
+#define EXIT_USAGE	2
 #define LIST_ENTRIES_MAX 1000000
 #define COPY_CHUNK	(1 << 20)
 
@@ -76,49 +76,17 @@ static int finish(struct files_run *run, int r)
 		output_error(&run->error);
 	(void)yett_sandbox_detach(run->sandbox, NULL);
 	yett_connection_close(run->connection);
-	return r || fflush(stdout) != 0 ? EXIT_FAILED : 0;
+	if (r == 0 && fflush(stdout) != 0) {
+		output_note("cannot write: %m");
+		return EXIT_FAILED;
+	}
+	return r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : r ? EXIT_FAILED : 0;
 }
 
 static int not_a_path(struct files_run *run, const char *operand)
 {
-	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: expected SANDBOX:/PATH", operand);
-}
-
-/* As cp(1) has it: into a directory that is there, under the name that the source has. */
-static int target_of(const char *from, const char *to, bool is_directory, char *out, size_t size, struct yett_error *error)
-{
-	const char *end = from + strlen(from), *name;
-
-	while (end > from && end[-1] == '/')
-		end--;
-	name = end;
-	while (name > from && name[-1] != '/')
-		name--;
-	if (!is_directory || name == end || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		name = end;
-	if ((size_t)snprintf(out, size, "%s%s%.*s", to, name == end || to[strlen(to) - 1] == '/' ? "" : "/", (int)(end - name), name) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a path is too long");
-	return 0;
-}
-
-static int copy_in(struct files_run *run, const char *from, const char *to)
-{
-	struct yett_file_info info;
-	char target[4096];
-	bool is_directory = yett_file_stat(run->sandbox, to, true, &info, NULL) == 0 && info.kind == YETT_FILE_DIRECTORY;
-	int r = target_of(from, to, is_directory, target, sizeof target, &run->error);
-
-	return r ? r : copy_one(run->sandbox, yett_copy_in, from, target, &run->error);
-}
-
-static int copy_out(struct files_run *run, const char *from, const char *to)
-{
-	struct stat st;
-	char target[4096];
-	bool is_directory = stat(to, &st) == 0 && S_ISDIR(st.st_mode);
-	int r = target_of(from, to, is_directory, target, sizeof target, &run->error);
-
-	return r ? r : copy_one(run->sandbox, yett_copy_out, from, target, &run->error);
+	(void)error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: expected SANDBOX:/PATH", operand);
+	return YETT_E_INVALID_REQUEST;
 }
 
 int cp_main(const struct subcommand *self, int argc, char **argv)
@@ -126,7 +94,7 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	struct files_run_options options = {0};
 	struct files_run run = {0};
 	char *from, *to, *from_inside, *to_inside;
-	int first, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
@@ -139,38 +107,66 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	else
 		r = open_sandbox(&run, options.socket_path, from_inside ? from : to);
 	if (r == 0)
-		r = from_inside ? copy_out(&run, from_inside, to) : copy_in(&run, from, to_inside);
+		r = copy_one(run.sandbox, from_inside != NULL, from_inside ? from_inside : from, from_inside ? to : to_inside, &run.error);
 	return finish(&run, r);
 }
 
+/* What is kept of an entry: a struct yett_file_info is some kilobytes. */
+struct entry {
+	char *name, *link;
+	enum yett_file_kind kind;
+	uint64_t size_bytes;
+	unsigned mode;
+	uint32_t uid, gid, mtime_ns;
+	int64_t mtime_s;
+	char permissions[sizeof((struct yett_file_info *)NULL)->permissions];
+	char owner[sizeof((struct yett_file_info *)NULL)->owner], group[sizeof((struct yett_file_info *)NULL)->group];
+};
+
 struct list {
-	struct yett_file_info *entries;
+	struct entry *entries;
 	size_t count, room;
+	bool is_cut; /* memory was short */
 };
 
 static int keep_entry(void *data, const struct yett_file_info *info)
 {
 	struct list *list = data;
+	struct entry *entry;
 
 	if (list->count == list->room) {
 		size_t room = list->room ? 2 * list->room : 64;
-		struct yett_file_info *entries = reallocarray(list->entries, room, sizeof *entries);
+		struct entry *entries = reallocarray(list->entries, room, sizeof *entries);
 
 		if (!entries)
-			return 1;
+			return list->is_cut = true;
 		list->entries = entries;
 		list->room = room;
 	}
-	list->entries[list->count++] = *info;
-	return 0;
+	entry = &list->entries[list->count++];
+	*entry = (struct entry){.name = strdup(info->name), .link = strdup(info->link), .kind = info->kind, .size_bytes = info->size_bytes,
+				.mode = info->mode, .uid = info->uid, .gid = info->gid, .mtime_ns = info->mtime_ns, .mtime_s = info->mtime_s};
+	memcpy(entry->permissions, info->permissions, sizeof entry->permissions);
+	memcpy(entry->owner, info->owner, sizeof entry->owner);
+	memcpy(entry->group, info->group, sizeof entry->group);
+	return list->is_cut = !entry->name || !entry->link;
+}
+
+static void list_free(struct list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		free(list->entries[i].name);
+		free(list->entries[i].link);
+	}
+	free(list->entries);
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct yett_file_info *)a)->name, ((const struct yett_file_info *)b)->name);
+	return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
-static void print_entry(const struct yett_file_info *info)
+static void print_entry(const struct entry *info)
 {
 	char when[32] = "", owner[40], group[40];
 	time_t seconds = (time_t)info->mtime_s;
@@ -194,12 +190,12 @@ static void print_entry(const struct yett_file_info *info)
 	(void)putchar('\n');
 }
 
-static void print_json_entry(const struct yett_file_info *info)
+static void print_json_entry(const struct entry *info)
 {
 	static const char *const kinds[] = {"other", "regular", "directory", "symlink", "fifo", "socket", "character-device", "block-device"};
 	const struct {
 		const char *name, *value;
-	} texts[] = {{"name", info->name}, {"path", info->path}, {"permissions", info->permissions},
+	} texts[] = {{"name", info->name}, {"permissions", info->permissions},
 		     {"owner", info->owner}, {"group", info->group}, {"link", info->link}};
 
 	(void)putchar('{');
@@ -230,10 +226,14 @@ static int read_list(struct files_run *run, const char *path, struct list *list)
 	struct yett_file_info info;
 	int r = yett_file_stat(run->sandbox, path, true, &info, NULL);
 
-	if (r == 0 && info.kind == YETT_FILE_DIRECTORY)
-		return yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list, &run->error);
-	r = yett_file_stat(run->sandbox, path, false, &info, &run->error);
-	if (r == 0 && keep_entry(list, &info))
+	if (r == 0 && info.kind == YETT_FILE_DIRECTORY) {
+		r = yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list, &run->error);
+	} else {
+		r = yett_file_stat(run->sandbox, path, false, &info, &run->error);
+		if (r == 0)
+			(void)keep_entry(list, &info);
+	}
+	if (r == 0 && list->is_cut)
 		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for the list");
 	return r;
 }
@@ -244,7 +244,7 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	struct files_run run = {0};
 	struct list list = {0};
 	char *path;
-	int first, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
@@ -252,11 +252,11 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	r = path ? open_sandbox(&run, options.socket_path, argv[first]) : not_a_path(&run, argv[first]);
 	if (r == 0)
 		r = read_list(&run, path, &list);
-	if (list.count)
+	if (r == 0 && list.count)
 		qsort(list.entries, list.count, sizeof list.entries[0], by_name);
 	if (r == 0)
 		print_list(&list, options.json);
-	free(list.entries);
+	list_free(&list);
 	return finish(&run, r);
 }
 
@@ -282,7 +282,7 @@ static int print_file(struct files_run *run, const char *path)
 int cat_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct files_run_options options = {0};
-	int first, code = 0, r = options_begin(self, argc, argv, &options, EXIT_FAILED + 1, &first);
+	int first, code = 0, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
@@ -293,8 +293,8 @@ int cat_main(const struct subcommand *self, int argc, char **argv)
 		r = path ? open_sandbox(&run, options.socket_path, argv[i]) : not_a_path(&run, argv[i]);
 		if (r == 0)
 			r = print_file(&run, path);
-		if (finish(&run, r))
-			code = EXIT_FAILED;
+		r = finish(&run, r);
+		code = code ? code : r;
 	}
 	return code;
 }

@@ -399,6 +399,8 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 			(void)printf("%s %s\n", yett_sandbox_get_info(sandbox)->id, yett_state_name(state));
 		(void)fflush(stdout);
 		last = state;
+		if (state == YETT_STATE_DESTROYED)
+			break; /* its end came with what was read for this, and nothing may follow it */
 		(void)poll(&wait, 1, -1);
 		r = yett_connection_dispatch(connection, error);
 	}

@@ -86,7 +86,7 @@ void output_json_string(FILE *to, const char *text)
 
 		if (length == 0)
 			(void)fputs("\\ufffd", to);
-		else if (point < 0x20 || point == 0x7f)
+		else if (is_harmful(point))
 			(void)fprintf(to, "\\u%04x", point);
 		else if (point == '"' || point == '\\')
 			(void)fprintf(to, "\\%c", (int)point);

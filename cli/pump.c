@@ -135,11 +135,21 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error)
 		(void)sigaddset(&set, passed_signals[i]);
 	for (size_t i = 0; pump->terminal && i < ARRAY_SIZE(terminal_signals); i++)
 		(void)sigaddset(&set, terminal_signals[i]);
-	(void)sigprocmask(SIG_BLOCK, &set, NULL);
+	(void)sigprocmask(SIG_BLOCK, &set, &pump->mask);
 	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (pump->signals < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive signals: %m");
 	return 0;
+}
+
+void pump_release_signals(struct pump *pump)
+{
+	if (pump->terminal)
+		terminal_restore(pump->terminal);
+	if (pump->signals < 0)
+		return;
+	pump->signals = fd_close(pump->signals);
+	(void)sigprocmask(SIG_SETMASK, &pump->mask, NULL);
 }
 
 void pump_close_passed(struct pump *pump)

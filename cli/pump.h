@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct pump {
 	int stdio[3]; /* for the command's options; owned where `made` */
 	bool made[3];
 	int signals; /* signalfd(2); -1 until pump_catch_signals() */
+	sigset_t mask; /* of signals, before that */
 	struct pump_bridge in, out, err;
 	struct terminal *terminal; /* the caller's, borrowed, where the command has one; else NULL */
 	bool attached;		   /* to the command's */
@@ -40,6 +42,9 @@ void pump_open_terminal(struct pump *pump, struct terminal *terminal);
 
 /* From now on signals are read by pump_run(), and reach the command instead of this process. */
 int pump_catch_signals(struct pump *pump, struct yett_error *error);
+
+/* And from now on they end this process again; its terminal is as it was. */
+void pump_release_signals(struct pump *pump);
 
 /* Closes the command's ends, which it has by now, so that end of file comes through. */
 void pump_close_passed(struct pump *pump);

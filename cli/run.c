@@ -37,6 +37,7 @@ struct run {
 	struct yett_sandbox_info info; /* id empty: there was none */
 	struct yett_result result;
 	bool has_result;
+	bool is_given_up; /* on the command, which may still run */
 	struct yett_error error;
 	struct pump pump;
 };
@@ -256,7 +257,7 @@ static int run_in_directories(struct run *run)
 		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
 		if (run->pump.ended_by)
 			run->result = (struct yett_result){.signaled = true, .status = run->pump.ended_by};
-		run->has_result = true;
+		run->has_result = run->is_given_up = true;
 		r = 0;
 	}
 	return r;
@@ -317,8 +318,10 @@ static int run_sandbox(struct run *run)
 		r = run_command(run);
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
-	if (r == 0)
+	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up) {
+		pump_release_signals(&run->pump); /* the sandbox may take its time */
 		r = copy_all_out(run->sandbox, &run->options, &run->error);
+	}
 	/* what the command left behind is gone after this, so the pipes have an end */
 	goes_on = leave(run, &late);
 	pump_drain(&run->pump);

@@ -172,7 +172,8 @@ static bool find_holes(struct packer *p, int fd, const struct stat *st)
 	}
 	if (!any)
 		archive_entry_sparse_add_entry(p->entry, 0, 0);
-	return true;
+	/* Of one block that is all of the file the count lets go, and what was begun to be read of the list is freed with it. */
+	return archive_entry_sparse_count(p->entry) > 0;
 }
 
 static int write_content(struct packer *p, int fd, const struct stat *st, bool has_holes, bool *ret_changed)
@@ -245,7 +246,7 @@ static int pack_directory(struct packer *p, int directory, const char *name, con
 		return r;
 	}
 	r = write_header(p, st);
-	for (struct dirent *entry; r == 0 && (entry = readdir(entries)) != NULL;) {
+	for (struct dirent *entry; r == 0 && (errno = 0, entry = readdir(entries)) != NULL;) {
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (snprintf(p->path + length, sizeof p->path - length, "/%s", entry->d_name) >= (int)(sizeof p->path - length))
@@ -254,6 +255,8 @@ static int pack_directory(struct packer *p, int directory, const char *name, con
 			r = pack_any(p, fd, entry->d_name);
 		p->path[length] = '\0';
 	}
+	if (r == 0 && errno != 0)
+		r = skip(p, strerror(errno));
 	(void)closedir(entries);
 	return r;
 }

@@ -314,8 +314,7 @@ static int make_directory(struct unpacker *u, struct archive_entry *entry, struc
 	if (mkdirat(place->parent, place->leaf, 0700) < 0) {
 		if (errno != EEXIST || fstatat(place->parent, place->leaf, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			return -errno;
-		if (!S_ISDIR(st.st_mode))
-			return -ENOTDIR;
+		return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR; /* what was there stays as it is */
 	}
 	keep_owner(u, entry, place);
 	late = malloc(sizeof *late + size);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "libclient/worker.h"
 
 #define ENTRIES_MAX	  1000000
@@ -136,7 +137,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 		copy->options.on_skipped(copy->options.data, path, why);
 	else if (copy->result.skipped == 1)
 		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				"%.150s was not copied: %.90s", path, why);
+				"%.150s was not copied: %.90s", ESCAPE(path), why);
 	return 0;
 }
 

@@ -134,7 +134,7 @@ YETT_API int yett_connection_fd(const struct yett_connection *connection);
 /* Handles what the helper has sent (the end of a sandbox), without waiting. An error is final for the connection. */
 YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error);
 
-/* Closes it, which ends its sandboxes; their handles stay to be destroyed. Takes NULL. */
+/* Closes it, which ends those of its sandboxes that neither linger nor were attached; handles stay to be destroyed. Takes NULL. */
 YETT_API void yett_connection_close(struct yett_connection *connection);
 
 /*
@@ -522,7 +522,7 @@ struct yett_copy_result {
 /*
  * Copies a file, a symbolic link or a tree in: what is at `host_path` will be at `path`, with modes, times to the
  * nanosecond, symbolic links as they are, hard links among what is copied, and holes; owners as far as the sandbox may set
- * them. A directory that is there gets what is copied besides what it has; a file that is there is replaced once the new
+ * them. A directory that is there stays as it is, and gets what is copied besides what it has; a file that is there is replaced once the new
  * one is whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied, nor device nodes,
  * FIFOs and sockets: these are passed over, as is what cannot be read or written, and all else is copied. `options` may
  * be NULL; `ret_result` (may be NULL) is written on failure too.

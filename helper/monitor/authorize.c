@@ -199,10 +199,12 @@ static int choose_limits(const struct message_create *create, struct decision *d
 	return r;
 }
 
-/* What was asked is what it gets, but that one which lingers may do so only as long as the grant says. */
+/* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as long as the grant says. */
 static int choose_life(const struct message_life *asked, struct decision *decision, struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
+	const char *what = "an idle timeout";
+	uint64_t too_long = asked->idle_ms;
 	char text[2][UNITS_TEXT_SIZE];
 
 	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
@@ -211,17 +213,22 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 					    .cleanup_ms = asked->cleanup_ms,
 					    .linger = asked->linger,
 					    .idle_pauses = asked->idle_action == IDLE_PAUSE};
-	if (!asked->linger)
+	if (!asked->linger && asked->cleanup_ms == 0)
 		return 0;
 	if (grant->linger_max_ms == 0)
-		return refuse_rule(decision, "lingering", "", error);
+		return refuse_rule(decision, asked->linger ? "lingering" : "a cleanup delay", "", error);
 	if (grant->linger_max_ms == POLICY_LINGER_UNLIMITED)
 		return 0;
-	decision->life.linger_ms = grant->linger_max_ms;
-	if (asked->idle_ms <= grant->linger_max_ms)
-		return 0;
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "an idle timeout of %s is more than the %s allowed",
-			units_format_duration(asked->idle_ms, text[0]), units_format_duration(grant->linger_max_ms, text[1]));
+	if (asked->linger)
+		decision->life.linger_ms = grant->linger_max_ms;
+	if (asked->idle_ms <= grant->linger_max_ms || !asked->linger) {
+		if (asked->cleanup_ms <= grant->linger_max_ms)
+			return 0;
+		what = "a cleanup delay";
+		too_long = asked->cleanup_ms;
+	}
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what,
+			units_format_duration(too_long, text[0]), units_format_duration(grant->linger_max_ms, text[1]));
 	error_detail(error, "asked %s, allowed %s by linger_max of grant '%s' (%s:%u)", text[0], text[1], grant->name,
 		     grant->linger_place.file, grant->linger_place.line);
 	return YETT_E_PERMISSION_DENIED;
@@ -243,6 +250,15 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 	return YETT_E_SECURITY_VIOLATION;
 }
 
+static const struct policy_grant *find_grant(const struct policy *policy, const struct verified *verified, const char *profile)
+{
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (fits_peer(&policy->grants[i], verified->peer) && fits_key(&policy->grants[i], verified) &&
+		    fits_profile(&policy->grants[i], profile))
+			return &policy->grants[i];
+	return NULL;
+}
+
 int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
 	      struct yett_error *error)
 {
@@ -254,10 +270,7 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 	if (verified->request->kind != MESSAGE_CREATE || !name)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a sandbox");
 	name = *name ? name : "default";
-	for (size_t i = 0; i < policy->grants_count && !decision.grant; i++)
-		if (fits_peer(&policy->grants[i], verified->peer) && fits_key(&policy->grants[i], verified) &&
-		    fits_profile(&policy->grants[i], name))
-			decision.grant = &policy->grants[i];
+	decision.grant = find_grant(policy, verified, name);
 	decision.profile = policy_find_profile(policy, name);
 	if (!decision.grant)
 		return refuse_grant(policy, verified, name, error);
@@ -290,9 +303,20 @@ int authorize_manager(const struct policy *policy, const struct verified *verifi
 	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(policy, verified, "", error);
 }
 
-bool authorize_manage(const struct verified *verified, uid_t uid, const char *principal)
+bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile)
 {
 	const char *own = verified->key_source == KEY_OF_USER ? "" : verified->principal;
+	const struct policy_grant *grant = find_grant(policy, verified, profile);
+	struct yett_error unused;
 
-	return verified->peer->uid == 0 || (verified->peer->uid == uid && strcmp(own, principal) == 0);
+	if (authorize_is_administrator(verified->peer))
+		return true;
+	if (verified->peer->uid != uid || strcmp(own, principal) != 0)
+		return false;
+	return grant && check_confined(policy, verified->peer, grant, &unused) == 0;
+}
+
+bool authorize_is_administrator(const struct peer *peer)
+{
+	return peer->uid == 0 && !peer->confined;
 }

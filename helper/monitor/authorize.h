@@ -57,8 +57,11 @@ _must_check_ int authorize(const struct policy *policy, const struct verified *v
  */
 _must_check_ int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error);
 
-/* Whether it may manage a sandbox that `principal` of `uid` asked for. */
-bool authorize_manage(const struct verified *verified, uid_t uid, const char *principal);
+/* Whether it may manage a sandbox of `profile` that `principal` of `uid` asked for: it could have asked for it, or manages all. */
+bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile);
+
+/* Root, but not that of a container. */
+bool authorize_is_administrator(const struct peer *peer);
 
 /* Whether any grant lets this peer use keys of its own (then the monitor reads ~/.config/yett/authorized_keys). */
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

@@ -34,7 +34,7 @@ static bool principal_of(const char *file, char name[static MESSAGE_NAME_MAX + 1
 {
 	size_t length = strlen(file);
 
-	if (length <= 4 || length - 4 > MESSAGE_NAME_MAX || strcmp(file + length - 4, ".pub") != 0 || file[0] == '.')
+	if (length <= 4 || length - 4 > MESSAGE_NAME_MAX || strcmp(file + length - 4, ".pub") != 0 || strchr("._-", file[0]))
 		return false;
 	memcpy(name, file, length - 4);
 	name[length - 4] = '\0';

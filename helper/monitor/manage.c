@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 
 struct finding {
+	const struct policy *policy;
 	const struct verified *verified;
 	const char *wanted; /* NULL: all */
 	bool all;           /* of all users */
@@ -29,11 +30,14 @@ static bool fits(const struct finding *finding, const struct record *record)
 {
 	uid_t uid = finding->verified->peer->uid;
 
-	if (!authorize_manage(finding->verified, record->uid, record->principal))
+	if (!authorize_manage(finding->policy, finding->verified, record->uid, record->principal, record->profile))
 		return false;
 	if (!finding->wanted)
 		return finding->all || record->uid == uid;
-	return strcmp(record->id, finding->wanted) == 0 || (record->uid == uid && strcmp(record->name, finding->wanted) == 0);
+	if (strcmp(record->id, finding->wanted) == 0)
+		return true;
+	/* Until it starts, its name may be that of another one, for which it will be refused. */
+	return record->state != SANDBOX_CREATING && record->uid == uid && strcmp(record->name, finding->wanted) == 0;
 }
 
 static int take_first(void *userdata, const struct record *record)
@@ -66,7 +70,7 @@ static int read_wanted(const struct verified *verified, const char **ret_wanted,
 
 int manage_find(const struct setup_host *host, const struct verified *verified, struct record *ret_record, struct yett_error *error)
 {
-	struct finding finding = {.verified = verified, .record = ret_record};
+	struct finding finding = {.policy = host->policy, .verified = verified, .record = ret_record};
 	int r = read_wanted(verified, &finding.wanted, error);
 
 	if (r == 0 && registry_each(&host->reserve, take_first, &finding) == 0)
@@ -129,7 +133,7 @@ static int add(void *userdata, const struct record *record)
 	if (r == 0)
 		r = message_encode(finding->message, finding->buffer + sizeof head, MESSAGE_PACKET_MAX - sizeof head, &length);
 	if (r < 0)
-		return r;
+		return 0; /* one that cannot be told of hides no other */
 	head = htole32((uint32_t)length);
 	memcpy(finding->buffer, &head, sizeof head);
 	length += sizeof head;
@@ -143,14 +147,15 @@ int manage_list(const struct setup_host *host, const struct verified *verified, 
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
 	_cleanup_free_ uint8_t *buffer = malloc(MESSAGE_PACKET_MAX);
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct finding finding = {.verified = verified,
-				  .all = verified->request->body.manage.all && verified->peer->uid == 0,
+	struct finding finding = {.policy = host->policy,
+				  .verified = verified,
+				  .all = verified->request->body.manage.all && authorize_is_administrator(verified->peer),
 				  .message = message,
 				  .buffer = buffer,
 				  .memfd = memfd};
 	int r = memfd < 0 || !message || !buffer ? -ENOMEM : read_wanted(verified, &finding.wanted, error);
 
-	if (r == 0 && verified->request->body.manage.all && verified->peer->uid != 0)
+	if (r == 0 && verified->request->body.manage.all && !finding.all)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may list the sandboxes of all users");
 	if (r == 0)
 		r = registry_each(&host->reserve, add, &finding);

@@ -17,6 +17,8 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,6 +28,7 @@
 #define FORGET_AFTER_MS 20
 #define PENDING_MAX 4 /* sandboxes in the making: more requests wait in the socket; each costs three processes */
 #define WISH_DEADLINE_MS 500
+#define MEMORY_SENT_MAX 16 /* answers that carry memory, while the client has not read all that it was sent */
 #define REFUSALS_LOGGED_MAX 20         /* of one connection; a client that is refused in a loop fills no log */
 
 /* One sandbox of this connection, made or attached to; or one that something else is asked about. */
@@ -50,9 +53,11 @@ struct connection {
 	struct message *message; /* likewise: requests and answers */
 	struct plan *plan;       /* likewise */
 	struct sandbox *sandboxes;
+	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
+	size_t children_count;
 	struct pollfd *poll;
 	size_t sandboxes_count;
-	unsigned refusals;
+	unsigned refusals, memory_sent;
 	uint64_t since_ms;
 	bool is_known; /* a request of this client was signed by an enrolled key */
 	bool is_over;
@@ -131,14 +136,30 @@ static int hello(struct connection *c)
 	return frame_send_message(c->socket, c->message, 0, NULL, 0, MSG_DONTWAIT);
 }
 
+/* Memory that is sent and not read counts for us, not for the client: one that reads nothing is sent no more of it. */
+static int check_unread(struct connection *c, struct yett_error *error)
+{
+	int unread = 0;
+
+	if (ioctl(c->socket, SIOCOUTQ, &unread) < 0 || unread == 0)
+		c->memory_sent = 0;
+	if (c->memory_sent == MEMORY_SENT_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "earlier answers wait to be read");
+	c->memory_sent++;
+	return 0;
+}
+
 /* The plan as text in a sealed memfd: it can be larger than a packet. */
 static int send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	size_t length;
-	int r = plan_print(c->plan, &text, &length);
+	int r = check_unread(c, error);
 
+	if (r != 0)
+		return r;
+	r = plan_print(c->plan, &text, &length);
 	if (r < 0 || memfd < 0 || write(memfd, text, length) != (ssize_t)length ||
 	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
@@ -302,8 +323,37 @@ static void make_id(char id[static PLAN_ID_SIZE])
 	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
 }
 
+/* Takes 0 and a negative number, too. Where memory is short it stays a zombie until our own end. */
+static void remember_child(struct connection *c, pid_t pid)
+{
+	pid_t *children = pid > 0 ? reallocarray(c->children, c->children_count + 1, sizeof *children) : NULL;
+
+	if (!children)
+		return;
+	c->children = children;
+	c->children[c->children_count++] = pid;
+}
+
+/* By their pids: the decoder's and the reader's are waited for elsewhere. */
+static void reap_children(struct connection *c)
+{
+	int status = 0;
+
+	for (size_t i = c->children_count; i > 0; i--) {
+		pid_t pid = waitpid(c->children[i - 1], &status, WNOHANG);
+
+		if (pid == 0)
+			continue;
+		c->children[i - 1] = c->children[--c->children_count];
+		if (pid > 0 && WIFSIGNALED(status))
+			remember_child(c, supervisor_start_sweep(c->monitor->host));
+	}
+}
+
+/* A supervisor that was not waited for lives on, or is about to end. */
 static void remove_sandbox(struct connection *c, size_t i)
 {
+	remember_child(c, c->sandboxes[i].supervisor.pid);
 	fd_close(c->sandboxes[i].supervisor.socket);
 	fd_close(c->sandboxes[i].channel);
 	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
@@ -341,7 +391,7 @@ static int ask_supervisor(struct connection *c, const struct record *record, enu
 	sandbox.action = action;
 	sandbox.lasts = true;
 	if (action == MANAGE_ATTACH && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
-		return -errno;
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "no channel can be made: %s", strerror(errno));
 	sandbox.channel = channel[0];
 	sandbox.supervisor.socket = manage_ask(c->monitor->host, record, action, channel[1]);
 	fd_close(channel[1]);
@@ -369,6 +419,9 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 	if (r != 0)
 		return r;
 	if (action == MANAGE_LIST || action == MANAGE_INSPECT) {
+		r = check_unread(c, error);
+		if (r != 0)
+			return r;
 		r = manage_list(c->monitor->host, verified, &memfd, &count, error);
 		if (r != 0)
 			return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r)) : r;
@@ -434,14 +487,16 @@ static void handle_request(struct connection *c)
 }
 
 /* Whether it was killed, and so has left something. */
-static bool reap(const struct supervisor *supervisor)
+static bool reap(struct supervisor *supervisor)
 {
+	pid_t pid = supervisor->pid;
 	int status;
 
 	/* Had its word not come through whole (no descriptor was left for the channel, say), it would wait for us, and we for it. */
 	if (supervisor->socket >= 0)
 		(void)shutdown(supervisor->socket, SHUT_RDWR);
-	return supervisor->pid > 0 && waitpid(supervisor->pid, &status, 0) > 0 && WIFSIGNALED(status);
+	supervisor->pid = 0;
+	return pid > 0 && waitpid(pid, &status, 0) > 0 && WIFSIGNALED(status);
 }
 
 static void report_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created, int channel)
@@ -478,7 +533,7 @@ static void report_state(struct connection *c, const struct sandbox *sandbox, ui
 }
 
 /* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the sandbox's. */
-static void handle_lost(struct connection *c, const struct sandbox *sandbox)
+static void handle_lost(struct connection *c, struct sandbox *sandbox)
 {
 	struct yett_error error = {0};
 
@@ -487,8 +542,9 @@ static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 		refuse(c, sandbox->sequence, &error);
 		return;
 	}
-	(void)reap(&sandbox->supervisor);
-	supervisor_start_sweep(c->monitor->host);
+	if (!sandbox->lasts)
+		(void)reap(&sandbox->supervisor);
+	remember_child(c, supervisor_start_sweep(c->monitor->host));
 	if (sandbox->is_created) {
 		report_ended(c, sandbox, ENDED_HELPER);
 		return;
@@ -498,7 +554,7 @@ static void handle_lost(struct connection *c, const struct sandbox *sandbox)
 }
 
 /* Whether there is more to come. */
-static bool handle_notice(struct connection *c, const struct sandbox *sandbox, const struct supervisor_notice *notice)
+static bool handle_notice(struct connection *c, struct sandbox *sandbox, const struct supervisor_notice *notice)
 {
 	if (notice->kind == NOTICE_STATE) {
 		report_state(c, sandbox, notice->value);
@@ -599,6 +655,7 @@ static void loop(struct connection *c)
 		size_t count = c->sandboxes_count;
 		int timeout_ms = time_left(c), r;
 
+		reap_children(c);
 		if (timeout_ms == 0)
 			return;
 
@@ -674,6 +731,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	if (killed)
 		supervisor_start_sweep(monitor->host);
 	free(c.sandboxes);
+	free(c.children);
 	free(c.poll);
 	return r < 0 ? r : 0;
 }

@@ -347,14 +347,14 @@ static bool wait_event(int sandbox, const char *event, uint64_t deadline_ms)
 	_cleanup_fd_ int events = openat(sandbox, "cgroup.events", O_RDONLY | O_CLOEXEC);
 	char text[128];
 
-	while (events >= 0 && clock_now_ms() < deadline_ms) {
+	for (uint64_t now; events >= 0 && (now = clock_now_ms()) < deadline_ms;) {
 		struct pollfd wait = {.fd = events, .events = POLLPRI};
 		ssize_t n = pread(events, text, sizeof text - 1, 0);
 
 		text[n > 0 ? n : 0] = '\0';
 		if (n <= 0 || strstr(text, event))
 			return true;
-		(void)poll(&wait, 1, (int)(deadline_ms - clock_now_ms()) + 1);
+		(void)poll(&wait, 1, (int)(deadline_ms - now) + 1);
 	}
 	return events < 0;
 }

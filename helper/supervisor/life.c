@@ -311,8 +311,8 @@ static uint64_t expire(struct life *life)
 			end(life, ENDED_IDLE);
 		else if (left == 0 && pause_sandbox(life, &unused) != 0)
 			life->busy_ms = now;
-		else if (left)
-			next = lesser(next, next_look(left, 4));
+		if (left || life->busy_ms == now)
+			next = lesser(next, next_look(left ? left : limits->idle_ms, 4));
 	}
 	if (limits->linger_ms && count_holders(life) == 0) {
 		uint64_t since = life->busy_ms > life->held_ms ? life->busy_ms : life->held_ms;

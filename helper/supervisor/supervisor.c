@@ -185,6 +185,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	struct life *life = NULL;
 	int channel = -1, r;
 	bool out_of_memory;
+	int narrowed;
 
 	begin_record(setup, &order->plan);
 	created.code = create(setup, order, &channel, &created);
@@ -207,15 +208,14 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	close_order(order);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	narrowed = narrow(is_kept);
 	if (r == 0)
-		r = narrow(is_kept);
+		r = narrowed;
 	if (r == 0)
 		life_keep(life);
-	if (is_kept && r == 0)
-		r = privilege_raise();
 	out_of_memory = setup_finish(setup);
 	life_end(life, out_of_memory);
-	return r == 0;
+	return r == 0 && (!is_kept || privilege_raise() == 0);
 }
 
 /* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is gone. */

@@ -321,6 +321,7 @@ class Service:
         os.mkdir(self.keys, 0o755)
         selinux.label(self.keys, 'yett_etc_t')
         shutil.rmtree(self.runtime, ignore_errors=True)  # of a run that was killed
+        self.remove_groups()
         os.makedirs(self.runtime, 0o755)
         selinux.label(self.runtime, 'yett_runtime_t')
         self.write_policy()
@@ -407,11 +408,17 @@ class Service:
         self.run_.living = [service for service in self.run_.living if service is not self]
         with contextlib.suppress(AssertionError):
             kill_all(self.leftover_processes)
+        with contextlib.suppress(AssertionError):
+            wait_until(self.remove_groups, 'the removal of groups')
+        shutil.rmtree(self.runtime, ignore_errors=True)
+
+    def remove_groups(self):
+        """Whether none is left: who was killed is in its group until it has ended."""
         for top in self.cgroup_tops():
             for path, _, _ in os.walk(top, topdown=False):
                 with contextlib.suppress(OSError):
                     os.rmdir(path)
-        shutil.rmtree(self.runtime, ignore_errors=True)
+        return not self.cgroup_tops()
 
     # --- what is left ---
 

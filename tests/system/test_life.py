@@ -92,13 +92,13 @@ class Lives(yett.Case):
 
     def test_files_of_others_and_what_is_no_path_are_refused(self):
         self.create('--name', 'box')
-        for argv, text in ((('cp', '/a', '/b'), 'must be SANDBOX:/PATH'), (('cp', 'box:/a', 'box:/b'), 'must be SANDBOX:/PATH'),
-                           (('ls', 'box'), 'expected SANDBOX:/PATH'), (('cat', 'box:relative'), 'expected SANDBOX:/PATH'),
-                           (('cat', 'nobody:/etc/passwd'), 'there is no sandbox'), (('cat', 'box:/none'), 'No such file'),
-                           (('cat', 'box:/tmp'), 'directory'), (('cp', '/none/here', 'box:/tmp'), 'No such file')):
+        for argv, code, text in ((('cp', '/a', '/b'), 2, 'must be SANDBOX:/PATH'), (('cp', 'box:/a', 'box:/b'), 2, 'must be SANDBOX:/PATH'),
+                                 (('ls', 'box'), 2, 'expected SANDBOX:/PATH'), (('cat', 'box:relative'), 2, 'expected SANDBOX:/PATH'),
+                                 (('cat', 'nobody:/etc/passwd'), 1, 'there is no sandbox'), (('cat', 'box:/none'), 1, 'No such file'),
+                                 (('cat', 'box:/tmp'), 1, 'directory'), (('cp', '/none/here', 'box:/tmp'), 1, 'No such file')):
             with self.subTest(argv):
                 done = self.yett(*argv)
-                self.assertEqual(done.code, 1, done)
+                self.assertEqual(done.code, code, done)
                 self.assertIn(text, done.err)
         done = self.yett('cat', 'box:/etc/passwd', user=self.bob)
         self.assertEqual(done.code, 1)

@@ -114,22 +114,37 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	refused(d, YETT_E_PERMISSION_DENIED, "files of 18446744073709551615", "allowed 64");
 }
 
+static bool may_manage(const struct decide *d, uid_t uid, const char *principal, const char *profile)
+{
+	return authorize_manage(d->policy, &d->verified, uid, principal, profile);
+}
+
 static void who_may_manage_is_who_could_have_made_it(void **state)
 {
 	struct decide *d = *state;
 
-	assert_true(authorize_manage(&d->verified, 1000, "laptop"));
-	assert_false(authorize_manage(&d->verified, 1000, "desktop"));
-	assert_false(authorize_manage(&d->verified, 1000, ""));
-	assert_false(authorize_manage(&d->verified, 1001, "laptop"));
-	assert_false(authorize_manage(&d->verified, 0, "laptop"));
+	decide_policy(d, PROFILES "grant \"a\" { users = {\"1000\", \"0\"} user_keys = true profiles = {\"default\"} confined_clients = true }\n"
+				  "grant \"b\" { users = {\"1000\"} user_keys = true profiles = {\"big\"} }\n");
+	assert_true(may_manage(d, 1000, "laptop", "default"));
+	assert_true(may_manage(d, 1000, "laptop", "big"));
+	assert_false(may_manage(d, 1000, "laptop", "gone")); /* no grant gives it any more */
+	assert_false(may_manage(d, 1000, "desktop", "default"));
+	assert_false(may_manage(d, 1000, "", "default"));
+	assert_false(may_manage(d, 1001, "laptop", "default"));
+	assert_false(may_manage(d, 0, "laptop", "default"));
 	d->verified.key_source = KEY_OF_USER;
-	assert_true(authorize_manage(&d->verified, 1000, ""));
-	assert_false(authorize_manage(&d->verified, 1000, "laptop")); /* what was found before does not count */
-	assert_false(authorize_manage(&d->verified, 1001, ""));
+	assert_true(may_manage(d, 1000, "", "default"));
+	assert_false(may_manage(d, 1000, "laptop", "default")); /* what was found before does not count */
+	assert_false(may_manage(d, 1001, "", "default"));
+	d->peer.confined = true;
+	assert_true(may_manage(d, 1000, "", "default"));
+	assert_false(may_manage(d, 1000, "", "big")); /* it was kept from that one */
 	d->peer.uid = 0;
-	assert_true(authorize_manage(&d->verified, 1000, "laptop"));
-	assert_true(authorize_manage(&d->verified, 1001, ""));
+	assert_false(may_manage(d, 1000, "", "default")); /* root of a container */
+	assert_false(authorize_is_administrator(&d->peer));
+	d->peer.confined = false;
+	assert_true(may_manage(d, 1000, "laptop", "big"));
+	assert_true(may_manage(d, 1001, "", "gone"));
 }
 
 static void who_has_no_grant_manages_nothing(void **state)
@@ -183,6 +198,14 @@ static void only_as_long_as_the_grant_says_may_a_sandbox_linger(void **state)
 	assert_int_equal(d->decision.life.linger_ms, 0);
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} linger_max = 0s }\n");
 	refused(d, YETT_E_PERMISSION_DENIED, "does not allow lingering", "grant 'g' (");
+	life->linger = false;
+	assert_int_equal(decide_authorize(d), 0);
+	life->cleanup_ms = 1; /* then its supervisor would outlast it, too */
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow a cleanup delay", "grant 'g' (");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} linger_max = 1h }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	life->cleanup_ms = 3600001;
+	refused(d, YETT_E_PERMISSION_DENIED, "a cleanup delay of", "linger_max of grant 'g' (");
 }
 
 static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **state)

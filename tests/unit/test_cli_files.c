@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cli/copy.h"
 #include "cli/files.h"
 
 static void a_sandbox_and_an_absolute_path_are_told_apart(void **state)
@@ -33,11 +34,33 @@ static void all_else_is_of_the_host(void **state)
 	}
 }
 
+static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
+{
+	static const struct {
+		const char *from, *to, *target;
+	} rows[] = {
+		{"d", "/tmp", "/tmp/d"},	 {"/a/d//", "/tmp", "/tmp/d"}, {"d", "/tmp/", "/tmp/d"}, {"x.", "/tmp", "/tmp/x."},
+		{"..x", "/tmp", "/tmp/..x"}, {".", "/tmp", "/tmp"},	       {"./", "/tmp", "/tmp"},   {"..", "/tmp", "/tmp"},
+		{"../", "/tmp", "/tmp"},	 {"a/..//", "/tmp", "/tmp"},   {"/", "/tmp", "/tmp"},	 {"a/.", "/tmp/", "/tmp/"},
+	};
+	char target[16];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		assert_int_equal(copy_target(rows[i].from, rows[i].to, true, target, sizeof target, NULL), 0);
+		assert_string_equal(target, rows[i].target);
+		assert_int_equal(copy_target(rows[i].from, "/new", false, target, sizeof target, NULL), 0);
+		assert_string_equal(target, "/new");
+	}
+	assert_int_equal(copy_target("0123456789", "/tmp/x", true, target, sizeof target, NULL), YETT_E_INVALID_REQUEST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sandbox_and_an_absolute_path_are_told_apart),
 		cmocka_unit_test(all_else_is_of_the_host),
+		cmocka_unit_test(a_copy_goes_into_a_directory_under_the_last_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
