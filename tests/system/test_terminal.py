@@ -260,9 +260,10 @@ class Programs(Case):
         self.assertEqual(self.code(process), 0)
 
     def job_control(self, *shell):
-        # one process: of a shell that has just called vfork(2) only the child would stop
+        # One process: of a shell that has just called vfork(2) only the child would stop. It sleeps for moments: a signal that comes
+        # when another one has just been handled does not end the sleep that follows.
         job = 'import os, signal, time\nsignal.signal(signal.SIGCONT, lambda *_: os.write(1, b"conti" b"nued"))\n' \
-            'os.write(1, b"ready" b" for it")\nwhile True: time.sleep(1000)'
+            'os.write(1, b"ready" b" for it")\nwhile True: time.sleep(0.01)'
         process = self.on_terminal(*shell, '-i', options=['-e', 'PS1=> ', '-e', 'JOB=' + job])
         self.terminal.read_until('> ')
         self.terminal.type('python3 -c "$JOB"\r')
