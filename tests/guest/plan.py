@@ -34,8 +34,6 @@ TESTS = (
     Test('system-limits', 'tests/system/test_limits.py', 240, ['apparmor']),
     Test('system-inside', 'tests/system/test_inside.py', 240),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
-    Test('system-life', 'tests/system/test_life.py', 300, ['apparmor']),
-    Test('system-files', 'tests/support/yett.py', 300, ['selinux'], ['@/build/tests/system/test_files']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 240),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 120),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 240, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
