@@ -29,25 +29,25 @@ TESTS = (
     Test('selinux', 'tests/guest/test_selinux.py', 480, ['selinux']),
     Test('service', 'tests/guest/test_service.py', 600),
     Test('users', 'tests/guest/test_users.py', 300),
-    Test('setuid', 'tests/guest/test_setuid.py', 240),
+    Test('setuid', 'tests/guest/test_setuid.py', 400),
     # Of the tests that also run elsewhere: limits on v2, and the rest once, divided between the two.
-    Test('system-limits', 'tests/system/test_limits.py', 240, ['apparmor']),
-    Test('system-inside', 'tests/system/test_inside.py', 240),
+    Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
+    Test('system-inside', 'tests/system/test_inside.py', 400),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
-    Test('hostile-payload', 'tests/hostile/test_payload.py', 240),
-    Test('hostile-layers', 'tests/hostile/test_layers.py', 120),
-    Test('hostile-landlock', 'build/tests/hostile/test_landlock', 240, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
-    Test('system-setuid', 'tests/system/test_setuid.py', 240, ['apparmor']),
+    Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
+    Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
+    Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
     Test('hostile-setuid', 'tests/hostile/test_setuid.py', 480, ['apparmor']),
-    Test('system-modes', 'tests/system/test_modes.py', 240, ['apparmor']),
-    Test('system-programs', 'tests/system/test_programs.py', 240, ['apparmor']),
-    Test('system-cli', 'tests/system/test_cli.py', 240, ['selinux']),
-    Test('system-policy', 'tests/system/test_policy.py', 240, ['selinux']),
+    Test('system-modes', 'tests/system/test_modes.py', 400, ['apparmor']),
+    Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
+    Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux']),
+    Test('system-policy', 'tests/system/test_policy.py', 400, ['selinux']),
     # What was refused until here; the next ones attack.
     Test('denials', 'tests/guest/test_denials.py', 60, ['selinux']),
     # Among the last: what escapes here may leave something behind.
-    Test('each-layer', 'tests/guest/test_each_layer.py', 240),
-    Test('purge', 'tests/guest/test_purge.py', 120),
+    Test('each-layer', 'tests/guest/test_each_layer.py', 400),
+    Test('purge', 'tests/guest/test_purge.py', 300),
 )
 
 
