@@ -10,7 +10,6 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
-#define EXIT_USAGE	   2
 #define CONNECT_TIMEOUT_MS 10000
 
 struct doctor_run_options {

@@ -6,45 +6,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "cli/connect.h"
 #include "cli/copy.h"
 #include "cli/manage.h"
 #include "cli/output.h"
 
-#define EXIT_FAILED	1
-#define EXIT_USAGE	2
 #define LIST_ENTRIES_MAX 1000000
 #define COPY_CHUNK	(1 << 20)
-
-struct files_run_options {
-	const char *socket_path;
-	bool json;
-};
-
-static int set_socket(void *into, const char *value, struct yett_error *error)
-{
-	(void)error;
-	((struct files_run_options *)into)->socket_path = value;
-	return 0;
-}
-
-static int set_json(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct files_run_options *)into)->json = true;
-	return 0;
-}
-
-const struct option files_options[] = {
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
-	{0},
-};
-
-const struct option ls_options[] = {
-	{0, "json", NULL, "print one JSON array", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
-	{0},
-};
 
 char *files_split(char *operand)
 {
@@ -65,22 +33,31 @@ struct files_run {
 
 static int open_sandbox(struct files_run *run, const char *socket_path, const char *id_or_name)
 {
-	int r = manage_connect(socket_path, &run->connection, &run->error);
+	int r = run->connection ? 0 : connect_with_key(socket_path, false, &run->connection, &run->error);
 
 	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
 }
 
-static int finish(struct files_run *run, int r)
+/* What is done with one sandbox is over: its exit code. The connection stays for another. */
+static int leave(struct files_run *run, int r)
 {
 	if (r)
 		output_error(&run->error);
 	(void)yett_sandbox_detach(run->sandbox, NULL);
-	yett_connection_close(run->connection);
+	run->sandbox = NULL;
 	if (r == 0 && fflush(stdout) != 0) {
 		output_note("cannot write: %m");
 		return EXIT_FAILED;
 	}
 	return r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : r ? EXIT_FAILED : 0;
+}
+
+static int finish(struct files_run *run, int r)
+{
+	int code = leave(run, r);
+
+	yett_connection_close(run->connection);
+	return code;
 }
 
 static int not_a_path(struct files_run *run, const char *operand)
@@ -91,7 +68,7 @@ static int not_a_path(struct files_run *run, const char *operand)
 
 int cp_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct files_run_options options = {0};
+	struct manage_run_options options = {0};
 	struct files_run run = {0};
 	char *from, *to, *from_inside, *to_inside;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
@@ -240,7 +217,7 @@ static int read_list(struct files_run *run, const char *path, struct list *list)
 
 int ls_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct files_run_options options = {0};
+	struct manage_run_options options = {0};
 	struct files_run run = {0};
 	struct list list = {0};
 	char *path;
@@ -281,20 +258,21 @@ static int print_file(struct files_run *run, const char *path)
 
 int cat_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct files_run_options options = {0};
+	struct manage_run_options options = {0};
+	struct files_run run = {0};
 	int first, code = 0, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
 	for (int i = first; i < argc; i++) {
-		struct files_run run = {0};
 		char *path = files_split(argv[i]);
 
 		r = path ? open_sandbox(&run, options.socket_path, argv[i]) : not_a_path(&run, argv[i]);
 		if (r == 0)
 			r = print_file(&run, path);
-		r = finish(&run, r);
+		r = leave(&run, r);
 		code = code ? code : r;
 	}
+	yett_connection_close(run.connection);
 	return code;
 }

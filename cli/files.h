@@ -1,13 +1,11 @@
 /*
  * The subcommands about files of sandboxes that are there: cp, ls, cat.
  *
- * Runs as the caller, on the public libyett. Names that come from a sandbox are printed as output.h has it.
+ * Their options are those of manage.h. Runs as the caller, on the public libyett. Names that come from a sandbox are printed as output.h has it.
  */
 #pragma once
 
 #include "cli/options.h"
-
-extern const struct option files_options[], ls_options[];
 
 /*
  * "SANDBOX:/PATH": cuts the operand in two and returns the path; NULL for anything else, which is a path of the host

@@ -10,7 +10,6 @@
 #include "libclient/yett.h"
 
 #define KEYS_DIR   "/etc/yett/keys.d"
-#define EXIT_USAGE 2
 
 struct enroll_options {
 	const char *directory;

@@ -16,8 +16,6 @@
 #include "cli/run.h"
 #include "libclient/yett.h"
 
-#define EXIT_USAGE 2
-
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
 static int set_json(void *into, const char *value, struct yett_error *error)
@@ -35,7 +33,7 @@ static const struct option help_options[] = {
 
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
-	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", run_options + 1, 0, 0, shell_main},
+	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", shell_options, 0, 0, shell_main},
 	{"create", "", "Make a sandbox that lingers, without a command, and print its id", create_options, 0, 0, create_main},
 	{"exec", "SANDBOX [--] COMMAND [ARG…]", "Run a command in a sandbox that is there, by its id or name", exec_options, 2, -1,
 	 exec_main},
@@ -46,9 +44,9 @@ static const struct subcommand subcommands[] = {
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
 	{"kill", "SANDBOX…", "End every command of a sandbox, but not the sandbox", manage_options, 1, -1, manage_main},
 	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},
-	{"cp", "FROM TO", "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH", files_options, 2, 2, cp_main},
+	{"cp", "FROM TO", "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH", manage_options, 2, 2, cp_main},
 	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", ls_options, 1, 1, ls_main},
-	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", files_options, 1, -1, cat_main},
+	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", manage_options, 1, -1, cat_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
 	 enroll_main},

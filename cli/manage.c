@@ -5,17 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/connect.h"
 #include "cli/output.h"
-
-#define EXIT_FAILED 1
-#define EXIT_USAGE  2
-
-struct manage_run_options {
-	const char *socket_path;
-	const char *filters[MANAGE_FILTERS_MAX];
-	size_t filters_count;
-	bool all, json, quiet;
-};
 
 static int set_socket(void *into, const char *value, struct yett_error *error)
 {
@@ -60,6 +51,12 @@ const struct option ps_options[] = {
 
 const struct option inspect_options[] = {
 	{0, "json", NULL, "print one JSON object", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option ls_options[] = {
+	{0, "json", NULL, "print one JSON array", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
 	{0},
 };
@@ -314,15 +311,6 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", s->labels[i]);
 }
 
-int manage_connect(const char *socket_path, struct yett_connection **ret_connection, struct yett_error *error)
-{
-	const struct yett_connect_options options = {.socket_path = socket_path};
-	bool created;
-	int r = yett_key_ensure(NULL, &created, error);
-
-	return r ? r : yett_connect(&options, ret_connection, error);
-}
-
 /* Reads options and connects. -1 to go on, else the exit code. */
 static int begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
 		 struct yett_connection **ret_connection)
@@ -332,7 +320,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ma
 
 	if (r >= 0)
 		return r;
-	if (manage_connect(options->socket_path, ret_connection, &error) == 0)
+	if (connect_with_key(options->socket_path, false, ret_connection, &error) == 0)
 		return -1;
 	output_error(&error);
 	return EXIT_FAILED;

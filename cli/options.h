@@ -9,6 +9,9 @@
 
 #include <stdio.h>
 
+/* Exit codes of subcommands that have none of a command's own. */
+enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
 struct option {
 	char letter; /* 0: it has only the long name */
 	const char *name;

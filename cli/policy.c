@@ -7,8 +7,6 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
-#define EXIT_USAGE 2
-
 int policy_main(const struct subcommand *self, int argc, char **argv)
 {
 	char helper[PATH_MAX], word[] = "yett-helper", option[] = "--check-policy";

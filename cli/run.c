@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "cli/connect.h"
 #include "cli/copy.h"
 #include "cli/output.h"
 #include "cli/pump.h"
@@ -147,16 +148,7 @@ static void choose_directories(struct run *run)
 
 static int connect_helper(struct run *run)
 {
-	struct yett_connect_options options = {.socket_path = run->options.socket_path};
-	char path[4096];
-	bool created;
-	int r = yett_key_ensure(NULL, &created, &run->error);
-
-	if (r)
-		return r;
-	if (created && yett_key_path(path, sizeof path, &run->error) == 0)
-		output_note("made the key %s and enrolled it in authorized_keys beside it", path);
-	return yett_connect(&options, &run->connection, &run->error);
+	return connect_with_key(run->options.socket_path, true, &run->connection, &run->error);
 }
 
 static struct yett_sandbox_options sandbox_options(const struct run_options *o)

@@ -272,64 +272,50 @@ TEXT_SETTER(hostname)
 TEXT_SETTER(json)
 TEXT_SETTER(socket_path)
 
-/* The first one is not of `yett shell`, which has its terminal anyway: main.c. */
-const struct option run_options[] = {
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
-	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},
-	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},
-	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},
-	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out},
-	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},
-	{'e', "env", "NAME=VALUE", "set an environment variable", set_env},
-	{0, "hostname", "NAME", "the host name inside", set_hostname},
-	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},
-	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},
-	{0, "pids", "N", "limit processes and threads", set_pids},
-	{0, "files", "N", "limit the open files of a process", set_files},
-	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout},
-	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},
-	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},
-	{0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger},
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},
-	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},
-	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},
-	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},
-	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup},
-	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json},
-	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
-	{0},
-};
+/* Each row once, for all subcommands that have it, in the order in which each tells of them. */
+#define TTY \
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty}
+#define SHARES \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro}, \
+	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw}, \
+	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs}
+#define COPIES \
+	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in}, \
+	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}
+#define SURROUNDINGS \
+	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
+	{'e', "env", "NAME=VALUE", "set an environment variable", set_env}
+#define LIMITS \
+	{0, "hostname", "NAME", "the host name inside", set_hostname}, \
+	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
+	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus}, \
+	{0, "pids", "N", "limit processes and threads", set_pids}, \
+	{0, "files", "N", "limit the open files of a process", set_files}
+#define TIMEOUT \
+	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout}
+#define NAMES \
+	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name}, \
+	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label}
+#define LINGER \
+	{0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger}
+#define LIFE \
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout}, \
+	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action}, \
+	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time}, \
+	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
+	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup}
+#define JSON \
+	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json}
+#define DRY_RUN \
+	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run}
+#define SOCKET \
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path}
 
-const struct option create_options[] = {
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},
-	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},
-	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},
-	{0, "hostname", "NAME", "the host name inside", set_hostname},
-	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory},
-	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},
-	{0, "pids", "N", "limit processes and threads", set_pids},
-	{0, "files", "N", "limit the open files of a process", set_files},
-	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},
-	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},
-	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},
-	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},
-	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},
-	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
-	{0},
-};
+#define ALL_BUT_TTY \
+	SHARES, COPIES, SURROUNDINGS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET
 
-const struct option exec_options[] = {
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},
-	{'C', "directory", "DIR", "start the command in this directory inside", set_directory},
-	{'e', "env", "NAME=VALUE", "set an environment variable", set_env},
-	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout},
-	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path},
-	{0},
-};
+const struct option run_options[] = {TTY, ALL_BUT_TTY, {0}};
+const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
+const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, SOCKET, {0}};
+const struct option exec_options[] = {TTY, SURROUNDINGS, TIMEOUT, JSON, SOCKET, {0}};

@@ -26,7 +26,6 @@ const char *yett_ended_name(enum yett_ended ended)
 static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
 		  struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	struct channel *channel = connection->channel;
 	struct message_manage *body;
 	int r;
@@ -36,18 +35,12 @@ static int manage(struct yett_connection *connection, const struct message_manag
 			*error = channel->failure;
 		return (int)channel->failure.code;
 	}
-	if (id_or_name && (!*id_or_name || id_or_name[strspn(id_or_name, small)] || strchr("._-", *id_or_name)))
+	if (id_or_name && !sandbox_is_name(id_or_name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the id or name of a sandbox", id_or_name);
 	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
 	*body = *asked;
 	r = channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
 	return r ? r : sandbox_request(connection, NULL, 0, sandbox, error);
-}
-
-static void freep_sandbox(struct yett_sandbox **sandbox)
-{
-	if (*sandbox)
-		sandbox_free(*sandbox);
 }
 
 static int no_memory(struct yett_error *error)
@@ -58,7 +51,7 @@ static int no_memory(struct yett_error *error)
 int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action};
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
 
@@ -96,7 +89,7 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 			struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_ATTACH};
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
 	CONNECTION_LOCKED(connection);
 	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
 
@@ -187,7 +180,7 @@ static int read_listing(const char *bytes, size_t length, struct yett_sandbox_st
 static int listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
 		   struct yett_sandbox_status **ret_list, size_t *ret_count, struct yett_error *error)
 {
-	_cleanup_(freep_sandbox) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
 	_cleanup_free_ char *bytes = NULL;
 	CONNECTION_LOCKED(connection);
 	size_t length;

@@ -55,19 +55,23 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
 }
 
+bool sandbox_is_name(const char *text)
+{
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] && !strchr("._-", *text);
+}
+
 /* The names of the wire, so that a bad one is told by name and not as a request out of bounds. */
 static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
 {
-	static const char small[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
 	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
 
-	if (profile && (!*profile || profile[strspn(profile, small)] || strchr("._-", *profile)))
+	if (profile && !sandbox_is_name(profile))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile",
 				 profile);
 	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be a host name", hostname);
-	if (name && (!*name || name[strspn(name, small)] || strchr("._-", *name)))
+	if (name && !sandbox_is_name(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a sandbox", name);
 	return 0;
 }
@@ -260,12 +264,6 @@ void sandbox_free(struct yett_sandbox *sandbox)
 	fd_close(sandbox->request.fd);
 	fd_close(sandbox->files_program);
 	free(sandbox);
-}
-
-static void sandbox_freep(struct yett_sandbox **sandbox)
-{
-	if (*sandbox)
-		sandbox_free(*sandbox);
 }
 
 /* Whether the descriptor that came is what an exec channel must be: a connected packet socket. unix(7) */

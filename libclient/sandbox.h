@@ -67,6 +67,14 @@ bool sandbox_is_paused(struct yett_sandbox *sandbox);
 /* Out of the connection's list, with the lock held; and freed. */
 void sandbox_forget(struct yett_sandbox *sandbox);
 void sandbox_free(struct yett_sandbox *sandbox);
+static inline void sandbox_freep(struct yett_sandbox **sandbox)
+{
+	if (*sandbox)
+		sandbox_free(*sandbox);
+}
+
+/* Whether it can be the name of a profile or of a sandbox, or an id, as the wire has them. */
+bool sandbox_is_name(const char *text);
 
 /* manage.c: a manage request with a plain answer, without the lock. */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
