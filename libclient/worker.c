@@ -33,11 +33,12 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 
 /*
  * A sealed copy, which is executed by its descriptor: so the sandbox's own files need not have the program, its label and
- * its mounts have nothing to do with it, and nobody inside can change it.
+ * its mounts have nothing to do with it, and nobody inside can change it. The descriptor that goes in is one for reading
+ * only, since an LSM asks for what a descriptor could do, seals or not.
  */
 static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], copy[sizeof "/proc/self/fd/2147483647"];
 	_cleanup_fd_ int file = -1, memfd = -1;
 	struct stat st;
 	int r;
@@ -64,7 +65,10 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (memfd < 0 || fchmod(memfd, 0555) < 0 ||
 	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot seal a copy of %s: %m", path);
-	sandbox->files_program = steal_fd(&memfd);
+	(void)snprintf(copy, sizeof copy, "/proc/self/fd/%d", memfd);
+	sandbox->files_program = open(copy, O_RDONLY | O_CLOEXEC);
+	if (sandbox->files_program < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot open the copy of %s: %m", path);
 	return 0;
 }
 

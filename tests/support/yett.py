@@ -521,11 +521,6 @@ class Service:
         return self.sandbox(user, 'true', options=options)
 
 
-# README, "What is not there yet".
-needs_files = unittest.skipIf(tuple(map(int, os.uname().release.split('.')[:2])) < (6, 3),
-                              'the kernel of Debian 12 does not let yett-files start inside')
-
-
 class Case(unittest.TestCase):
     """Tests that share one service: the class says which policy it has. `alice` and `bob` have keys."""
 

@@ -294,7 +294,6 @@ class DefaultShare(yett.Case):
         self.assert_refused(self.sandbox('true', options=['-p', 'strict', '--ro', directory]), 125, 'strict', 'shares')
 
 
-@yett.needs_files
 class Copies(yett.Case):
     def test_in_before_the_command_and_out_after_it(self):
         directory = self.folder('copies')
@@ -512,7 +511,6 @@ class Examples(yett.Case):
         done = self.example('stop_command')
         self.assertEqual((done.code, done.out), (0, 'it said ready\nended by signal 15\n'), done)
 
-    @yett.needs_files
     def test_the_example_that_copies_brings_back_what_the_command_made(self):
         directory = self.folder('round-trip')
         os.mkdir(directory + '/work')
