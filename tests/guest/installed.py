@@ -87,10 +87,11 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(yett.remove_user, 'ann')
         cls.addClassCleanup(yett.remove_user, 'ben')
 
-    def popen(self, user, *argv, **more):
+    def popen(self, user, *argv, cleanup=None, **more):
+        """It lives until the end of the test, or `cleanup` is of the class."""
         more = {'stdin': subprocess.PIPE, 'stdout': subprocess.PIPE, 'stderr': subprocess.PIPE, **more}
         process = user.popen(list(argv), **more)
-        self.addCleanup(self.end, process)
+        (cleanup or self.addCleanup)(self.end, process)
         return process
 
     @staticmethod
@@ -112,9 +113,10 @@ class Case(unittest.TestCase):
         self.assertEqual(done.code, 0, '%r\n%s' % (done, journal()))
         return done.out
 
-    def hold(self, user, *argv, options=()):
+    def hold(self, user, *argv, options=(), cleanup=None):
         """A command in a sandbox that has said `up`."""
-        process = self.popen(user, 'yett', 'run', *options, '--', *(argv or ['sh', '-c', 'echo up; read x; echo $x']))
+        argv = argv or ['sh', '-c', 'echo up; read x; echo $x']
+        process = self.popen(user, 'yett', 'run', *options, '--', *argv, cleanup=cleanup)
         line = yett.line_of(process.stdout)
         self.assertEqual(line, 'up', process.stderr.read().decode() if line != 'up' else '')
         return process
@@ -139,7 +141,8 @@ class Case(unittest.TestCase):
         """The next connection finds a helper that has read its policy."""
         tool('systemctl', 'stop', 'yett.service')
 
-    def wait_all_gone(self):
+    @staticmethod
+    def wait_all_gone():
         yett.wait_until(lambda: not sandboxed(), 'the end of all sandboxes')
         yett.wait_until(lambda: not busy_groups(), 'the removal of their groups')
 

@@ -34,6 +34,8 @@ TESTS = (
     Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
     Test('system-inside', 'tests/system/test_inside.py', 400),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
+    Test('system-copies', 'tests/system/test_cli.py', 200, ['apparmor'], arguments=['Copies']),
+    Test('system-modes', 'tests/system/test_modes.py', 400, ['apparmor']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),

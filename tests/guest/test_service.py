@@ -12,20 +12,33 @@ BOMB = 'import os, time\ntry:\n  while True:\n    if os.fork() == 0: time.sleep(
 
 
 class Living(installed.Case):
-    """A sandbox and its client outlive the listener."""
+    """Sandboxes and their clients outlive the listener: the same ones, whatever happens to it, until something ends them."""
 
     COUNT = 20
+    ECHO = ['sh', '-c', 'echo up; while read x; do echo $x; done']
+    held = []
 
     def setUp(self):
-        self.held = [self.hold((self.ann, self.ben)[i % 2]) for i in range(self.COUNT)]
+        if not self.held:
+            self.held.extend(self.hold((self.ann, self.ben)[i % 2], *self.ECHO, cleanup=self.addClassCleanup) for i in range(self.COUNT))
+
+    @classmethod
+    def tearDownClass(cls):
+        for process in cls.held:
+            out, err = process.communicate(timeout=yett.DEADLINE)
+            if (process.returncode, out) != (0, b''):
+                raise AssertionError('%d: %r %s' % (process.returncode, out, err.decode()))
+        cls.wait_all_gone()
 
     def goes_on(self):
+        """Each does, and nothing else does."""
         for process in self.held:
             if process.poll() is not None:
                 self.fail('%d: %s' % (process.returncode, process.stderr.read().decode()))
-            out, err = process.communicate(b'still here\n', timeout=yett.DEADLINE)
-            self.assertEqual((process.returncode, out), (0, b'still here\n'), err)
-        self.wait_all_gone()
+            process.stdin.write(b'still here\n')
+            process.stdin.flush()
+            self.assertEqual(yett.line_of(process.stdout), 'still here')
+        yett.wait_until(lambda: len(installed.busy_groups()) == self.COUNT, 'the end of all other sandboxes')
 
     def test_a_restart_of_the_service_ends_no_sandbox(self):
         before = installed.show('yett.service', 'MainPID')
@@ -101,6 +114,7 @@ class Living(installed.Case):
         for process in self.held:
             # Its command may end by the signal that systemd sends to all, and be told of, before the sandbox goes.
             self.assertIn(process.wait(yett.DEADLINE), (125, 143))
+        self.held.clear()
         self.assertEqual(installed.show('yett.service', 'ActiveState'), 'inactive')
         self.wait_all_gone()
         self.output(self.ann, 'true')
@@ -118,6 +132,7 @@ class Living(installed.Case):
         installed.tool('systemctl', 'kill', '--signal', 'KILL', 'yett-sandboxes.service', 'yett.service', check=False)
         for process in self.held:
             self.assertNotEqual(process.wait(yett.DEADLINE), 0)
+        self.held.clear()
         yett.wait_until(lambda: not installed.sandboxed(), 'the end of all sandboxes')
         installed.tool('systemctl', 'reset-failed', 'yett.service', 'yett-sandboxes.service')
         self.output(self.ann, 'true')

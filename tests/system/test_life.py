@@ -36,7 +36,7 @@ class Lives(yett.Case):
         for user in (self.alice, self.bob):
             left = [status['id'] for status in self.ps(user=user)]
             if left:
-                self.assertEqual(self.yett('destroy', *left, user=user).code, 0)
+                self.yett('destroy', *left, user=user)  # whose time is over may be gone before
         yett.wait_until(lambda: os.listdir(self.service.runtime + '/names') == [], 'the end of names')
 
     def ps(self, *argv, **more):

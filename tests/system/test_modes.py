@@ -123,8 +123,10 @@ class Roles(yett.Case):
         image = os.memfd_create('image', os.MFD_ALLOW_SEALING)
         source, text = os.pipe()
         with subprocess.Popen(['yett-policy', '%d:' % image, '%d:/the/file' % source], pass_fds=(image, source), stdin=subprocess.PIPE,
-                              executable=os.path.join(os.path.dirname(self.service.helper), 'yett-policy')) as process:
+                              executable=os.path.join(os.path.dirname(self.service.helper), 'yett-policy')) as process, \
+                contextlib.ExitStack() as failed:
             os.close(source)
+            failed.callback(process.kill)  # else it would wait for its first byte, and we for its end
             yett.wait_until(lambda: yett.read('/proc/%d/syscall' % process.pid).split()[:2] == ['0', hex(source)], 'its first read')
             status = yett.status_of(process.pid)
             uid = re.search(r'define POLICY_COMPILER_ID \(POLICY_IDS_FIRST_DEFAULT \+ (\d+)\)',
@@ -141,6 +143,7 @@ class Roles(yett.Case):
             os.write(text, b'profile "p" {\n memroy = 1G\n}\n')
             os.close(text)
             self.assertEqual(process.wait(yett.DEADLINE), 0)
+            failed.pop_all()
         self.assertIn(b"/the/file:2: no such option", os.pread(image, 4096, 0))
         os.close(image)
 
