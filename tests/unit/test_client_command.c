@@ -185,7 +185,7 @@ static int start_on_terminal(struct peer *peer, struct yett_command **ret_comman
 
 static void say_started_with(struct peer *peer, const int *fds, size_t count)
 {
-	prepare(peer, MESSAGE_STARTED)->body.started.pid = 7;
+	prepare(peer, MESSAGE_STARTED)->body.started = (struct message_started){1, 7};
 	say(peer, peer->init, 1, fds, count);
 }
 
