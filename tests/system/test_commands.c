@@ -150,7 +150,7 @@ static _Noreturn void be_killed(int ready)
 {
 	const struct yett_sandbox_options options = {.name = "kept", .life.linger = true};
 	const struct yett_command_options run = {
-		.argv = SH("trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do sleep 0.01; done"),
+		.argv = SH("trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do :; done"),
 		.stdio = captured,
 		.capture_bytes = 4096};
 	struct yett_connection *own;
