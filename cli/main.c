@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/doctor.h"
 #include "cli/files.h"
 #include "cli/keys.h"
@@ -38,11 +39,12 @@ static const struct subcommand subcommands[] = {
 	{"exec", "SANDBOX [--] COMMAND [ARG…]", "Run a command in a sandbox that is there, by its id or name", exec_options, 2, -1,
 	 exec_main},
 	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
-	{"ps", "", "List sandboxes", ps_options, 0, 0, ps_main},
+	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
-	{"kill", "SANDBOX…", "End every command of a sandbox, but not the sandbox", manage_options, 1, -1, manage_main},
+	{"wait", "SANDBOX COMMAND-ID", "Wait for a command of a sandbox, and exit as it did", wait_options, 2, 2, wait_main},
+	{"kill", "SANDBOX [COMMAND-ID…]", "End commands of a sandbox, or every one, but not the sandbox", manage_options, 1, -1, kill_main},
 	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},
 	{"cp", "FROM TO", "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH", manage_options, 2, 2, cp_main},
 	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", ls_options, 1, 1, ls_main},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/output.h"
 
@@ -311,8 +312,7 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", s->labels[i]);
 }
 
-/* Reads options and connects. -1 to go on, else the exit code. */
-static int begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
 		 struct yett_connection **ret_connection)
 {
 	struct yett_error error = {0};
@@ -341,10 +341,15 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	size_t count = 0;
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
+	if (first < argc && (options.all || options.filters_count > 0))
+		return finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "filters and --all are of sandboxes"),
+			      &error);
+	if (first < argc)
+		return finish(connection, commands_print(connection, argv[first], options.json, options.quiet, &error), &error);
 	r = yett_sandboxes_list(connection, options.all, &list, &count, &error);
 	if (r == 0 && count)
 		qsort(list, count, sizeof *list, older);
@@ -359,7 +364,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_sandbox_status status;
 	struct yett_connection *connection;
 	struct yett_error error = {0};
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
@@ -402,7 +407,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
@@ -420,11 +425,10 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		int (*act)(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
 	} actions[] = {{"pause", yett_sandbox_pause},
 		       {"resume", yett_sandbox_resume},
-		       {"kill", yett_sandbox_kill},
 		       {"destroy", yett_sandbox_end}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
-	int first, failed = 0, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, failed = 0, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;

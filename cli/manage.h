@@ -1,5 +1,5 @@
 /*
- * The subcommands about sandboxes that are there: ps, inspect, attach, pause, resume, kill, destroy.
+ * The subcommands about sandboxes that are there: ps, inspect, attach, pause, resume, destroy.
  *
  * Runs as the caller. What the helper tells is printed as output.h has it.
  */
@@ -28,5 +28,9 @@ int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);
 int attach_main(const struct subcommand *self, int argc, char **argv);
 
-/* pause, resume, kill and destroy, by the name of the subcommand. */
+/* Reads options and connects. -1 to go on, else the exit code. */
+int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+		 struct yett_connection **ret_connection);
+
+/* pause, resume and destroy, by the name of the subcommand. */
 int manage_main(const struct subcommand *self, int argc, char **argv);

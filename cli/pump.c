@@ -19,7 +19,7 @@ static const int passed_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, 
 /* Besides, where the command has a terminal: of the window, and of the caller's shell. */
 static const int terminal_signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
 
-static void open_nothing(struct pump *pump)
+void pump_open_nothing(struct pump *pump)
 {
 	pump->signals = -1;
 	for (int i = 0; i < 3; i++) {
@@ -75,7 +75,7 @@ int pump_open(struct pump *pump, struct yett_error *error)
 {
 	int r = 0;
 
-	open_nothing(pump);
+	pump_open_nothing(pump);
 	/* a reader that went away is an error of write(2) here, not the end of this process */
 	(void)signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; r == 0 && i < 3; i++) {
@@ -93,7 +93,7 @@ int pump_open(struct pump *pump, struct yett_error *error)
 
 void pump_open_terminal(struct pump *pump, struct terminal *terminal)
 {
-	open_nothing(pump);
+	pump_open_nothing(pump);
 	(void)signal(SIGPIPE, SIG_IGN);
 	pump->terminal = terminal;
 }

@@ -37,6 +37,9 @@ struct pump {
 /* Decides for each of 0, 1, 2 and makes the pipes it takes. 0, or a code with the reason. */
 int pump_open(struct pump *pump, struct yett_error *error);
 
+/* For a command that has nothing of the caller's. */
+void pump_open_nothing(struct pump *pump);
+
 /* The same for a command that has a terminal: it takes no streams, and `terminal` is bridged once it has started. */
 void pump_open_terminal(struct pump *pump, struct terminal *terminal);
 

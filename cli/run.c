@@ -2,6 +2,7 @@
 #include "cli/run.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ struct run {
 	struct yett_sandbox *sandbox;
 	struct yett_command *command;
 	struct yett_sandbox_info info; /* id empty: there was none */
+	uint64_t command_id; /* 0: it did not start */
 	struct yett_result result;
 	bool has_result;
 	bool is_given_up; /* on the command, which may still run */
@@ -209,13 +211,59 @@ static int dry_run(struct run *run)
 	return r;
 }
 
+/* Until it has started or failed to. As yett_command_wait(): YETT_E_TIMEOUT when it runs. */
+static int wait_started(struct run *run)
+{
+	struct yett_result result;
+	int r;
+
+	for (;;) {
+		struct pollfd entry = {.fd = yett_sandbox_fd(run->sandbox), .events = POLLIN};
+
+		r = yett_command_wait(run->command, 0, &result, &run->error);
+		if (r != YETT_E_TIMEOUT || yett_command_id(run->command) != 0)
+			return r;
+		(void)poll(&entry, 1, -1);
+	}
+}
+
+/* Runs it in the background, or with the caller's streams to its end. */
+static int run_once(struct run *run, uint64_t bound)
+{
+	int r = run->options.background
+			? wait_started(run)
+			: pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+
+	run->command_id = yett_command_id(run->command);
+	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
+		return r;
+	(void)printf("%llu\n", (unsigned long long)run->command_id);
+	return fflush(stdout) == 0 ? 0 : error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
+}
+
+/* What does not go with leaving the command there. */
+static int check_background(struct run *run)
+{
+	const struct run_options *o = &run->options;
+	const char *why = o->tty			     ? "has no terminal of the caller's"
+			  : o->copies_out_count > 0	     ? "has not ended when files would be copied out"
+			  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
+							     : NULL;
+
+	if (!o->background || !why)
+		return 0;
+	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);
+}
+
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
+	static const int kept[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
 	struct yett_command_options options = {
 		.argv = run->argv,
 		.env = run->options.env,
-		.stdio = run->pump.stdio,
+		.stdio = run->options.background ? kept : run->pump.stdio,
+		.capture_bytes = run->options.background ? (size_t)run->options.capture_bytes : 0,
 		.timeout_ms = run->options.timeout_ms,
 		.terminal = run->options.tty,
 	};
@@ -236,14 +284,14 @@ static int run_in_directories(struct run *run)
 		/* the last attempt, as a rule the only one: its ends of the pipes are no longer ours */
 		if (i + 1 == run->directories_count)
 			pump_close_passed(&run->pump);
-		r = pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+		r = run_once(run, bound);
 		if (r != YETT_E_COMMAND_FAILED || strncmp(run->error.detail, no_directory, strlen(no_directory)) != 0)
 			break;
 	}
 	if (r == YETT_E_COMMAND_FAILED && strncmp(run->error.detail, no_directory, strlen(no_directory)) == 0)
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
 			       options.cwd);
-	run->has_result = r == 0;
+	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {
 		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */
 		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
@@ -268,6 +316,9 @@ static int run_command(struct run *run)
 
 static int open_pump(struct run *run)
 {
+	pump_open_nothing(&run->pump);
+	if (run->options.background)
+		return 0;
 	if (!run->options.tty)
 		return pump_open(&run->pump, &run->error);
 	pump_open_terminal(&run->pump, &run->terminal);
@@ -304,7 +355,7 @@ static int run_sandbox(struct run *run)
 		return r;
 	}
 	r = open_pump(run);
-	if (r == 0)
+	if (r == 0 && !run->options.background)
 		r = pump_catch_signals(&run->pump, &run->error);
 	if (r == 0)
 		r = run_command(run);
@@ -415,6 +466,10 @@ static void write_json(const struct run *run, int code)
 	} else {
 		(void)fputs("null", to);
 	}
+	if (run->command_id)
+		(void)fprintf(to, ",\"command\":%llu", (unsigned long long)run->command_id);
+	else
+		(void)fputs(",\"command\":null", to);
 	(void)fputs(",\"result\":", to);
 	if (run->has_result) {
 		(void)fprintf(to,
@@ -496,7 +551,9 @@ static int run_with(const struct subcommand *self, int argc, char **argv, bool i
 		run->shell[0] = run->shell_path;
 		run->argv = run->shell;
 	}
-	r = open_terminal(run);
+	r = check_background(run);
+	if (r == 0)
+		r = open_terminal(run);
 	if (r == 0)
 		r = open_json(run);
 	if (r == 0)
@@ -528,7 +585,9 @@ int exec_main(const struct subcommand *self, int argc, char **argv)
 	run->attach_to = argv[first++];
 	first += first < argc && strcmp(argv[first], "--") == 0;
 	run->argv = (const char *const *)argv + first;
-	r = open_terminal(run);
+	r = check_background(run);
+	if (r == 0)
+		r = open_terminal(run);
 	if (r == 0)
 		r = open_json(run);
 	if (r == 0)

@@ -9,7 +9,7 @@
 
 void run_options_init(struct run_options *options)
 {
-	*options = (struct run_options){.current_directory = getcwd(NULL, 0)};
+	*options = (struct run_options){.current_directory = getcwd(NULL, 0), .capture_bytes = RUN_CAPTURE_BYTES};
 }
 
 void run_options_free(struct run_options *options)
@@ -250,6 +250,24 @@ static int set_tty(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
+static int set_background(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->background = true;
+	return 0;
+}
+
+static int set_capture(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t bytes;
+
+	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
+		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
+	((struct run_options *)into)->capture_bytes = bytes;
+	return 0;
+}
+
 static int set_dry_run(void *into, const char *value, struct yett_error *error)
 {
 	(void)value;
@@ -275,6 +293,9 @@ TEXT_SETTER(socket_path)
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
 #define TTY \
 	{'t', "tty", NULL, "give the command a terminal of its own", set_tty}
+#define BACKGROUND \
+	{'b', "background", NULL, "print the id of the command when it has started, and leave it there", set_background}, \
+	{0, "capture", "SIZE", "keep so much of each of its outputs for yett wait (1M)", set_capture}
 #define SHARES \
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
 	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro}, \
@@ -315,7 +336,7 @@ TEXT_SETTER(socket_path)
 #define ALL_BUT_TTY \
 	SHARES, COPIES, SURROUNDINGS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET
 
-const struct option run_options[] = {TTY, ALL_BUT_TTY, {0}};
+const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
 const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, SOCKET, {0}};
-const struct option exec_options[] = {TTY, SURROUNDINGS, TIMEOUT, JSON, SOCKET, {0}};
+const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, TIMEOUT, JSON, SOCKET, {0}};

@@ -11,6 +11,7 @@
 #define RUN_ENV_MAX    2048
 #define RUN_LABELS_MAX 16
 #define RUN_COPIES_MAX 64
+#define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
 
 struct run_copy {
 	char *from; /* owned */
@@ -33,7 +34,8 @@ struct run_options {
 	const char *labels[RUN_LABELS_MAX + 1];
 	size_t labels_count;
 	struct yett_life life;
-	bool dry_run, tty;
+	bool dry_run, tty, background;
+	uint64_t capture_bytes; /* of a command in the background */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 

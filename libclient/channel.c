@@ -179,6 +179,8 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 /* Whether so many descriptors come with a message of this kind, as PROTOCOL.md has it. */
 static bool fds_may_be(uint32_t kind, size_t count)
 {
+	if (kind == MESSAGE_COMMANDS)
+		return count <= 2; /* by what was asked: query.c */
 	if (kind == MESSAGE_STARTED)
 		return count <= 1; /* by what the command was asked to have: command.c */
 	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING ||
@@ -248,6 +250,11 @@ static void copy_printable(const char *text, char *out, size_t size)
 	out[i] = '\0';
 }
 
+void channel_copy_text(const struct channel *channel, struct text text, char *out, size_t size)
+{
+	copy_printable(message_text(&channel->message, text), out, size);
+}
+
 void channel_get_error(const struct channel *channel, struct yett_error *ret_error)
 {
 	const struct message_error *e = &channel->message.body.error;
@@ -258,6 +265,6 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 #undef X
 	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
 	ret_error->reason = (enum yett_reason)e->reason;
-	copy_printable(message_text(&channel->message, e->message), ret_error->message, sizeof ret_error->message);
-	copy_printable(message_text(&channel->message, e->detail), ret_error->detail, sizeof ret_error->detail);
+	channel_copy_text(channel, e->message, ret_error->message, sizeof ret_error->message);
+	channel_copy_text(channel, e->detail, ret_error->detail, sizeof ret_error->detail);
 }

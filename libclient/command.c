@@ -1,6 +1,8 @@
 /* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it answers. */
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -29,6 +31,7 @@ static void tell(struct yett_sandbox *sandbox)
 			continue;
 		}
 		c->told = true;
+		streams_finish(c);
 		if (c->on_exit)
 			c->on_exit(c, c->data);
 		c = sandbox->commands;
@@ -46,9 +49,9 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 	tell(sandbox);
 }
 
-static void take_result(struct yett_command *command, const struct message_exited *exited)
+struct yett_result command_result(const struct message_exited *exited)
 {
-	command->result = (struct yett_result){
+	return (struct yett_result){
 		.signaled = exited->signaled,
 		.status = (int)exited->status,
 		.timed_out = exited->timed_out,
@@ -59,7 +62,6 @@ static void take_result(struct yett_command *command, const struct message_exite
 		.system_us = exited->system_us,
 		.memory_peak_bytes = exited->memory_peak_bytes,
 	};
-	command->state = COMMAND_EXITED;
 }
 
 /* One checked message of init. */
@@ -70,14 +72,19 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	struct yett_command *command = sandbox->commands;
 	uint32_t kind = channel->message.kind;
 	struct yett_error why;
+	bool is_answer;
+	int r;
 
-	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR)
+	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR && kind != MESSAGE_COMMANDS)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
 					 "init answered request %llu, which was not made",
 					 (unsigned long long)sequence);
-	while (command && command->sequence != sequence)
+	r = query_route(sandbox, &is_answer, error);
+	if (r || is_answer)
+		return r;
+	while (command && (command->sequence != sequence || command->is_attached))
 		command = command->next;
 	if (!command || command_is_over(command))
 		return 0; /* freed, or the refusal of a signal that came too late */
@@ -90,6 +97,7 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	    command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
 		return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
 	if (kind == MESSAGE_STARTED) {
+		command->id = channel->message.body.started.command;
 		command->pid = channel->message.body.started.pid;
 		command->state = COMMAND_STARTED;
 	} else if (kind == MESSAGE_ERROR) {
@@ -99,16 +107,30 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		if (command->state != COMMAND_STARTED)
 			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
 						 "init ended a command that had not started");
-		take_result(command, &channel->message.body.exited);
+		command->result = command_result(&channel->message.body.exited);
+		command->state = COMMAND_EXITED;
 	}
 	return 0;
 }
 
-/* Handles one message of init. 0; -EAGAIN; a positive code when the sandbox is over, with its reason. */
-static int turn(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+/* The next message of init; outputs are read meanwhile. */
+static int receive(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+{
+	while (channel_time_left(deadline) != 0 && streams_are_open(sandbox)) {
+		int r = channel_receive(sandbox->channel, channel_deadline(0), error);
+
+		if (r != -EAGAIN)
+			return r;
+		streams_wait(sandbox, deadline);
+		streams_read(sandbox);
+	}
+	return channel_receive(sandbox->channel, deadline, error);
+}
+
+int command_turn(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
 {
 	bool known = sandbox->channel->failure.code != 0;
-	int r = channel_receive(sandbox->channel, deadline, error);
+	int r = receive(sandbox, deadline, error);
 
 	if (r == -EAGAIN)
 		return r;
@@ -130,9 +152,10 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 {
 	int r = 0;
 
+	streams_read(sandbox);
 	/* what is left then makes the descriptor readable still: an init that never stops must not hold its client */
 	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
-		r = turn(sandbox, channel_deadline(0), error);
+		r = command_turn(sandbox, channel_deadline(0), error);
 	return r == -EAGAIN ? 0 : r;
 }
 
@@ -177,24 +200,107 @@ static int check_terminal(const struct yett_command_options *options, struct yet
 			       ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 					   "rows and columns are of a terminal, and none is asked for")
 			       : 0;
-	for (int i = 0; options->stdio && i < 3; i++)
-		if (options->stdio[i] >= 0)
+	for (int i = 0; i < 3; i++)
+		if (options->input || (options->stdio && options->stdio[i] != YETT_STDIO_NULL))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 					 "a command with a terminal takes no other standard streams");
 	return 0;
 }
 
-/* Puts a command into channel->message; fds[0 … count) are the descriptors of its packet. */
-static int fill_exec(struct channel *channel, const struct yett_command_options *options, int fds[3], size_t *ret_count,
-		     struct yett_error *error)
+/* The descriptors of an exec, in order. */
+struct stdio {
+	int fds[3];
+	size_t count;
+	int made[3]; /* those that are ours to close once they were sent; -1: none */
+};
+
+static void stdio_close(struct stdio *stdio)
 {
+	for (size_t i = 0; i < ARRAY_SIZE(stdio->made); i++)
+		stdio->made[i] = fd_close(stdio->made[i]);
+}
+
+/* Memory with what the command is to read, which nobody changes any more. memfd_create(2) */
+static int make_input(const struct yett_command_options *options, int *ret_fd, struct yett_error *error)
+{
+	const char *bytes = options->input;
+	_cleanup_fd_ int fd = memfd_create("yett-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	for (size_t used = 0; fd >= 0 && used < options->input_length;) {
+		ssize_t n = pwrite(fd, bytes + used, options->input_length - used, (off_t)used);
+
+		if (n < 0 && errno != EINTR)
+			fd = fd_close(fd);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the input: %m");
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+/* Which of YETT_STDIO_* can be where; that the pieces fit is said before anything is made. */
+static int check_stdio(const struct yett_command_options *options, struct yett_error *error)
+{
+	const int none[3] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
+	const int *fds = options->stdio ? options->stdio : none;
+	bool is_kept = fds[1] == YETT_STDIO_CAPTURE || fds[2] == YETT_STDIO_CAPTURE;
+	bool is_read = fds[1] == YETT_STDIO_STREAM || fds[2] == YETT_STDIO_STREAM;
+
+	if (fds[0] < YETT_STDIO_NULL || fds[1] < YETT_STDIO_STREAM || fds[2] < YETT_STDIO_AS_OUTPUT)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a standard stream cannot be of that kind");
+	if (options->input && fds[0] != YETT_STDIO_NULL)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is a descriptor for stdin, and input besides");
+	if (is_read && !options->on_output)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an output is to be streamed, and on_output is not set");
+	if (options->capture_bytes > YETT_CAPTURE_MAX || (options->capture_bytes && !is_kept))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+				 "capture_bytes are of an output that is kept, and at most %d", YETT_CAPTURE_MAX);
+	return 0;
+}
+
+/* One of the three. */
+static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_options *options, int i, struct yett_command *command,
+		     struct stdio *stdio, struct yett_error *error)
+{
+	uint32_t *kind = &sandbox->channel->message.body.exec.stdio[i];
+	int fd = options->stdio ? options->stdio[i] : YETT_STDIO_NULL, r = 0;
+
+	*kind = STDIO_FD;
+	if (i == 0 && options->input) {
+		r = make_input(options, &stdio->made[i], error);
+		fd = stdio->made[i];
+	} else if (fd == YETT_STDIO_STREAM) {
+		r = streams_open(sandbox, command, i - 1, &stdio->made[i], error);
+		fd = stdio->made[i];
+	}
+	if (r)
+		return r;
+	if (fd < 0) {
+		*kind = fd == YETT_STDIO_CAPTURE ? STDIO_CAPTURE : fd == YETT_STDIO_AS_OUTPUT ? STDIO_AS_OUTPUT : STDIO_NULL;
+		return 0;
+	}
+	r = yett_stdio_check(fd, error);
+	if (r)
+		return r;
+	open_pipe(fd, i == 0);
+	stdio->fds[stdio->count++] = fd;
+	return 0;
+}
+
+/* Puts a command into the channel's message, and its descriptors into `stdio`. */
+static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, struct yett_command *command,
+		     struct stdio *stdio, struct yett_error *error)
+{
+	struct channel *channel = sandbox->channel;
 	struct message_exec *exec = &channel_prepare(channel, MESSAGE_EXEC)->body.exec;
-	size_t count = 0;
 	int r;
 
 	if (!options->argv || !options->argv[0] || !options->argv[0][0])
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_SHORT, "no command was given");
 	r = check_terminal(options, error);
+	if (r == 0)
+		r = check_stdio(options, error);
 	if (r)
 		return r;
 	for (const char *const *e = options->env; e && *e; e++)
@@ -207,50 +313,60 @@ static int fill_exec(struct channel *channel, const struct yett_command_options 
 			     &exec->env_count, error);
 	if (r == 0)
 		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
-	for (int i = 0; r == 0 && i < 3; i++) {
-		int fd = options->stdio ? options->stdio[i] : YETT_STDIO_NULL;
-
-		exec->stdio[i] = fd < 0 ? STDIO_NULL : STDIO_FD;
-		if (fd < 0)
-			continue;
-		r = yett_stdio_check(fd, error);
-		if (r == 0)
-			open_pipe(fd, i == 0);
-		fds[count++] = fd;
-	}
+	for (int i = 0; r == 0 && i < 3; i++)
+		r = put_stdio(sandbox, options, i, command, stdio, error);
 	exec->timeout_ms = options->timeout_ms;
 	exec->terminal = options->terminal;
 	exec->rows = options->rows;
 	exec->columns = options->columns;
-	*ret_count = count;
+	exec->capture_bytes = options->capture_bytes;
 	return r;
+}
+
+struct yett_command *command_new(void)
+{
+	struct yett_command *command = calloc(1, sizeof *command);
+
+	if (command)
+		command->terminal = command->streams[0] = command->streams[1] = -1;
+	return command;
+}
+
+void command_add(struct yett_sandbox *sandbox, struct yett_command *command)
+{
+	command->sandbox = sandbox;
+	command->sequence = sandbox->channel->sequence;
+	command->next = sandbox->commands;
+	sandbox->commands = command;
+}
+
+static void command_freep(struct yett_command **command)
+{
+	yett_command_free(*command);
 }
 
 int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 		      struct yett_command **ret_command, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_command *command = calloc(1, sizeof *command);
-	size_t count = 0;
-	int fds[3], r;
+	_cleanup_(command_freep) struct yett_command *command = command_new();
+	_cleanup_(stdio_close) struct stdio stdio = {.made = {-1, -1, -1}};
+	int r;
 
 	if (!command)
 		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
-	r = fill_exec(sandbox->channel, options, fds, &count, error);
+	r = fill_exec(sandbox, options, command, &stdio, error);
 	/* it would not answer before somebody resumes it */
 	if (r == 0 && sandbox_is_paused(sandbox))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
 	if (r == 0)
-		r = channel_send(sandbox->channel, fds, count, channel_deadline(SEND_TIMEOUT_MS), error);
+		r = channel_send(sandbox->channel, stdio.fds, stdio.count, channel_deadline(SEND_TIMEOUT_MS), error);
 	if (r)
 		return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
-	command->sandbox = sandbox;
 	command->has_terminal = options->terminal;
-	command->terminal = -1;
-	command->sequence = sandbox->channel->sequence;
 	command->on_exit = options->on_exit;
+	command->on_output = options->on_output;
 	command->data = options->data;
-	command->next = sandbox->commands;
-	sandbox->commands = command;
+	command_add(sandbox, command);
 	*ret_command = steal_ptr(&command);
 	return 0;
 }
@@ -260,8 +376,10 @@ int yett_command_wait(struct yett_command *command, int timeout_ms, struct yett_
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 
+	if (!command_is_over(command) && command->sandbox)
+		streams_read(command->sandbox); /* whoever just looks, too */
 	while (!command_is_over(command))
-		if (turn(command->sandbox, deadline, NULL) == -EAGAIN)
+		if (command_turn(command->sandbox, deadline, NULL) == -EAGAIN)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the command still runs");
 	if (command->state == COMMAND_FAILED) {
 		if (error)
@@ -286,6 +404,11 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 	return channel_send(command->sandbox->channel, NULL, 0, channel_deadline(SEND_TIMEOUT_MS), error);
 }
 
+uint64_t yett_command_id(const struct yett_command *command)
+{
+	return command->id;
+}
+
 uint32_t yett_command_pid(const struct yett_command *command)
 {
 	return command->pid;
@@ -303,5 +426,7 @@ void yett_command_free(struct yett_command *command)
 		*at = command->next;
 	}
 	fd_close(command->terminal);
+	for (int i = 0; i < 2; i++)
+		fd_close(command->streams[i]);
 	free(command);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -263,6 +264,7 @@ void sandbox_free(struct yett_sandbox *sandbox)
 	channel_free(sandbox->channel);
 	fd_close(sandbox->request.fd);
 	fd_close(sandbox->files_program);
+	fd_close(sandbox->events);
 	free(sandbox);
 }
 
@@ -281,6 +283,7 @@ static bool is_channel(int fd)
 int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *owned = sandbox;
+	struct epoll_event event = {.events = EPOLLIN};
 
 	if (!is_channel(sandbox->request.fd)) {
 		sandbox_forget(sandbox);
@@ -292,6 +295,11 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 		sandbox_forget(sandbox);
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
 	}
+	sandbox->events = epoll_create1(EPOLL_CLOEXEC);
+	if (sandbox->events < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, sandbox->channel->fd, &event) < 0) {
+		sandbox_forget(sandbox);
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot wait for a sandbox: %m");
+	}
 	*ret_sandbox = steal_ptr(&owned);
 	return 0;
 }
@@ -302,7 +310,7 @@ struct yett_sandbox *sandbox_new(enum connection_wanted wanted)
 
 	if (sandbox) {
 		sandbox->request = (struct connection_request){.wanted = wanted, .fd = -1};
-		sandbox->files_program = -1;
+		sandbox->files_program = sandbox->events = -1;
 	}
 	return sandbox;
 }
@@ -431,7 +439,7 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 
 int yett_sandbox_fd(const struct yett_sandbox *sandbox)
 {
-	return sandbox->channel->fd;
+	return sandbox->events;
 }
 
 enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox)

@@ -15,6 +15,9 @@ struct yett_sandbox {
 	struct yett_sandbox_info info;
 	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
 	struct yett_command *commands;
+	struct ask *asks; /* queries that wait for their answers, the innermost first */
+	int events;	  /* epoll(7): the channel and the streams of commands */
+	uint64_t streams_turn;
 	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
 };
 
@@ -23,7 +26,9 @@ enum command_state { COMMAND_ASKED, COMMAND_STARTED, COMMAND_EXITED, COMMAND_FAI
 struct yett_command {
 	struct yett_sandbox *sandbox; /* NULL once that was destroyed */
 	struct yett_command *next;
-	uint64_t sequence;
+	uint64_t sequence; /* of its exec, or of the query that waits for it */
+	uint64_t id;	   /* 0 until it is known */
+	bool is_attached;  /* to one that was there */
 	enum command_state state;
 	bool told; /* on_exit was called */
 	uint32_t pid;
@@ -33,11 +38,52 @@ struct yett_command {
 	struct yett_result result; /* COMMAND_EXITED */
 	struct yett_error error;   /* COMMAND_FAILED */
 	void (*on_exit)(struct yett_command *command, void *data);
+	uint64_t streams_turn; /* in which they were read last */
+	int streams[2]; /* our ends of outputs that on_output is called with, or -1; owned */
+	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
+};
+
+/* A query that is to be answered before its caller goes on. */
+struct ask {
+	struct ask *next;
+	uint64_t sequence;
+	bool is_done;
+	struct message_query query;
+	struct yett_error error;	  /* code 0: it was answered */
+	struct yett_command_status *list; /* owned */
+	size_t count;
+	int fds[2]; /* owned; -1: none */
 };
 
 /* Ends every command that has no result yet with `why`. Calls on_exit. */
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
+
+/* Handles one message of init. 0; -EAGAIN at the deadline; a positive code when the sandbox is over, with its reason. */
+_must_check_ int command_turn(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error);
+
+/* An empty one; NULL: no memory. And its place among those of the sandbox, by the sequence that was sent last. */
+struct yett_command *command_new(void);
+void command_add(struct yett_sandbox *sandbox, struct yett_command *command);
+
+struct yett_result command_result(const struct message_exited *exited);
+
+/* streams.c: one pipe for output `i` of a command that on_output is called with; the other end is the caller's. */
+_must_check_ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end,
+			      struct yett_error *error);
+
+/* Calls on_output with what is there, of every command, up to a bound for each. */
+void streams_read(struct yett_sandbox *sandbox);
+
+/* The rest of a command that is over: all that is in its pipes. Then they are closed. */
+void streams_finish(struct yett_command *command);
+
+/* Whether there are any; then who waits has to wait for them too: until something can be handled, or the deadline. */
+bool streams_are_open(const struct yett_sandbox *sandbox);
+void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
+
+/* query.c: handles what came if it answers a query or the wait of an attached command. 0, or a violation of the protocol. */
+_must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_error *error);
 
 /* Whether the command has its result, or will never have one. */
 bool command_is_over(const struct yett_command *command);

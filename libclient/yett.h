@@ -239,8 +239,8 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connectio
 
 /*
  * A handle of a sandbox that is there, by its id or its name: of one that the same user made with the same enrolled key (or
- * with any key of the user's own), from whatever connection; root may attach to all, to those of others by id. Commands of
- * other handles are not seen through it. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended.
+ * with any key of the user's own), from whatever connection; root may attach to all, to those of others by id. What other
+ * handles have started is found by yett_commands_list(). YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
@@ -302,7 +302,10 @@ YETT_API enum yett_ended yett_sandbox_ended(struct yett_sandbox *sandbox);
 /* For poll(2): readable when yett_sandbox_dispatch() has something to do. Owned by the sandbox. */
 YETT_API int yett_sandbox_fd(const struct yett_sandbox *sandbox);
 
-/* Handles what init has sent and calls the on_exit of commands, without waiting. An error is final for the sandbox. */
+/*
+ * Handles what init has sent and what comes of outputs, and calls the on_exit and on_output of commands, without waiting. An
+ * error is final for the sandbox.
+ */
 YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /*
@@ -314,17 +317,31 @@ YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_erro
 
 /* --- commands ----------------------------------------------------------------------------------------------- */
 
-#define YETT_STDIO_NULL (-1)
+/* In the place of a descriptor of a command. */
+#define YETT_STDIO_NULL	     (-1)
+#define YETT_STDIO_CAPTURE   (-2) /* of 1 and 2: the sandbox keeps it, up to capture_bytes, for yett_command_output() */
+#define YETT_STDIO_STREAM    (-3) /* of 1 and 2: on_output is called with it */
+#define YETT_STDIO_AS_OUTPUT (-4) /* of 2: what 1 is */
+
+/* The most that is kept of one output. */
+#define YETT_CAPTURE_MAX 16777216
+
+enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 
 struct yett_command_options {
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
 	const char *const *env;	 /* NAME=VALUE, ends with NULL; added to the profile's, and wins over it. NULL: none */
 	const char *cwd;	 /* inside; NULL: "/" */
-	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_NULL; NULL: /dev/null for all */
+	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_*; NULL: /dev/null for all */
+	const void *input;	 /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
+	size_t input_length;
+	size_t capture_bytes;	 /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
 	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
 	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
 	uint16_t rows, columns;	 /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
+	/* Of YETT_STDIO_STREAM: a piece of an output, in order. Not to free the command in. All of it comes before on_exit. */
+	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
 };
 
@@ -376,6 +393,9 @@ YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int
 YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
 						 struct yett_error *error);
 
+/* Its id, by which it is known to every handle of the sandbox, and which no other command of it gets; 0 as for the pid. */
+YETT_API uint64_t yett_command_id(const struct yett_command *command);
+
 /* Its pid inside the sandbox; 0 until it is known to have started. */
 YETT_API uint32_t yett_command_pid(const struct yett_command *command);
 
@@ -398,6 +418,66 @@ YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, u
 
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
+
+enum yett_command_state {
+	YETT_COMMAND_PENDING = 0, /* its program is not executed yet */
+	YETT_COMMAND_RUNNING = 1,
+	YETT_COMMAND_COMPLETED = 2, /* it exited */
+	YETT_COMMAND_FAILED = 3,    /* its program could not be executed */
+	YETT_COMMAND_TIMEOUT = 4,
+	YETT_COMMAND_KILLED = 5, /* a signal ended it */
+};
+
+/* "running", "completed" and so on. Never NULL. */
+YETT_API const char *yett_command_state_name(enum yett_command_state state);
+
+/* What a sandbox knows of a command: of all that run, and of the 256 that ended last, whoever started them. */
+struct yett_command_status {
+	uint64_t id;
+	enum yett_command_state state;
+	char text[128]; /* its arguments with spaces between them, cut to fit; printable */
+	uint32_t pid;	/* inside the sandbox */
+	uint64_t started_ms; /* since 1970 */
+	struct yett_result result; /* of one that runs only wall_us, so far */
+	struct yett_error error;   /* YETT_COMMAND_FAILED: why; otherwise the code is 0 */
+	/* Of stdout and stderr: whether it is kept, how much of it so far, and whether something was dropped. */
+	struct {
+		bool captured, truncated;
+		size_t length;
+	} outputs[2];
+};
+
+/* By their ids, the lowest first. Free with free(3). YETT_E_TIMEOUT: init does not answer. */
+YETT_API YETT_MUST_CHECK int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_status **ret_list,
+						size_t *ret_count, struct yett_error *error);
+
+/* One of them. YETT_E_NOT_FOUND: there was none with this id, or what became of it is not known any more. */
+YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
+						  struct yett_command_status *ret_status, struct yett_error *error);
+
+/*
+ * A handle of a command that is known, whoever started it: to be waited for and so on, as one that was started by this handle of
+ * the sandbox, but for its terminal and streams. on_exit (may be NULL) as in the options. YETT_E_NOT_FOUND.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
+						 void (*on_exit)(struct yett_command *command, void *data), void *data,
+						 struct yett_command **ret_command, struct yett_error *error);
+
+/* SIGKILL to the command and all that it started, by its id; none where it has ended. YETT_E_NOT_FOUND, YETT_E_TIMEOUT. */
+YETT_API YETT_MUST_CHECK int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error);
+
+struct yett_captured {
+	char *bytes; /* NUL-terminated besides; to be freed with free(3) */
+	size_t length;
+	bool truncated; /* more was written than kept */
+};
+
+/*
+ * What is kept of an output of a command, so far or at its end, by its id. YETT_E_NOT_FOUND as above; YETT_E_INVALID_REQUEST: it
+ * was not started with YETT_STDIO_CAPTURE for it.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream,
+						 struct yett_captured *ret_captured, struct yett_error *error);
 
 struct yett_output {
 	struct yett_result result;

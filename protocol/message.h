@@ -28,6 +28,9 @@
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
 #define MESSAGE_LABELS_MAX 16
 #define MESSAGE_KEY_VALUE_MAX 128
+#define MESSAGE_COMMAND_TEXT_MAX 127
+#define MESSAGE_COMMANDS_MAX 32
+#define MESSAGE_OUTPUT_MAX (16 << 20) /* bytes of one output that are kept */
 #define MESSAGE_FILE_NAME_MAX 255
 #define MESSAGE_FILE_OWNER_MAX 32
 #define MESSAGE_FILE_ENTRIES_MAX 64
@@ -50,6 +53,8 @@ enum message_kind {
 	MESSAGE_STARTED = 33, /* init → client */
 	MESSAGE_EXITED = 34,  /* init → client */
 	MESSAGE_SIGNAL = 35,  /* client → init; not answered unless refused */
+	MESSAGE_QUERY = 36,   /* client → init */
+	MESSAGE_COMMANDS = 37, /* init → client, answers a query; a descriptor for each output asked for that is not empty */
 	/* between client and yett-files, a process for each FILE */
 	MESSAGE_FILE = 96,         /* client → yett-files; the descriptors that its operation takes */
 	MESSAGE_FILE_OPENED = 97,  /* yett-files → client; one descriptor */
@@ -207,7 +212,12 @@ struct message_sandbox {
 	uint32_t labels_count;
 };
 
-enum stdio_kind { STDIO_NULL = 0, STDIO_FD = 1 };
+enum stdio_kind {
+	STDIO_NULL = 0,
+	STDIO_FD = 1,
+	STDIO_CAPTURE = 2, /* of 1 and 2: kept by init */
+	STDIO_AS_OUTPUT = 3, /* of 2: what 1 is */
+};
 
 struct message_exec {
 	struct text argv[MESSAGE_ARGV_MAX];
@@ -219,9 +229,11 @@ struct message_exec {
 	uint64_t timeout_ms;  /* 0: none; measured from the start of the command */
 	bool terminal;	      /* stdio is a terminal of the sandbox's own; its master comes with STARTED */
 	uint32_t rows, columns; /* of that terminal; 0: not known */
+	uint64_t capture_bytes; /* of each output that is STDIO_CAPTURE; more is dropped */
 };
 
 struct message_started {
+	uint64_t command; /* its id: the sandbox gives each only once */
 	uint32_t pid; /* inside the sandbox */
 };
 
@@ -245,8 +257,52 @@ struct message_exited {
 };
 
 struct message_signal {
-	uint64_t command; /* the sequence of its EXEC */
+	uint64_t command; /* the sequence of its EXEC, or of a query that waits for it */
 	uint32_t signal;  /* 1 … 64 */
+};
+
+enum query_action {
+	QUERY_LIST = 0,	  /* those from this id on, as many as a message holds */
+	QUERY_STATUS = 1, /* of one */
+	QUERY_WAIT = 2,	  /* the same, once it has ended */
+	QUERY_KILL = 3,	  /* it and all that it started; and its status */
+	QUERY_OUTPUT = 4, /* what is kept of its outputs; and its status */
+};
+
+struct message_query {
+	uint32_t action; /* enum query_action */
+	uint64_t command; /* an id */
+};
+
+enum execution_state {
+	EXECUTION_PENDING = 0, /* the program is not executed yet */
+	EXECUTION_RUNNING = 1,
+	EXECUTION_COMPLETED = 2, /* it exited */
+	EXECUTION_FAILED = 3,	 /* the program could not be executed */
+	EXECUTION_TIMEOUT = 4,
+	EXECUTION_KILLED = 5, /* a signal ended it */
+};
+
+/* Bits of message_command.captured and truncated, and indices of output_bytes. */
+enum output_bit { OUTPUT_OUT = 1, OUTPUT_ERR = 2 };
+
+struct message_command {
+	uint64_t id;
+	uint32_t state; /* enum execution_state */
+	struct text text; /* what was asked for, cut to fit: for people */
+	uint32_t pid; /* inside the sandbox */
+	uint64_t started_ms; /* since 1970 */
+	uint32_t captured, truncated; /* enum output_bit, or-ed */
+	uint64_t output_bytes[2]; /* kept so far */
+	struct message_exited result; /* while it runs, only wall_us */
+	uint32_t code; /* enum yett_code of EXECUTION_FAILED; else 0 */
+	struct text message, detail; /* as of an error */
+};
+
+struct message_commands {
+	uint64_t last; /* the id that was given last; 0: none */
+	struct message_command commands[MESSAGE_COMMANDS_MAX]; /* by id, the lowest first */
+	uint32_t commands_count;
 };
 
 enum file_operation {
@@ -337,6 +393,8 @@ union message_body {
 	struct message_started started;
 	struct message_exited exited;
 	struct message_signal signal;
+	struct message_query query;
+	struct message_commands commands;
 	struct message_file file;
 	struct message_file_opened file_opened;
 	struct message_file_entries file_entries;

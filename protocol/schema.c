@@ -11,6 +11,7 @@
 #define CLOCK_MS_MAX   (UINT64_C(1) << 50)
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
 #define FILE_BITS      (FILE_REPLACE * 2 - 1)
+#define OUTPUT_BITS    (OUTPUT_OUT | OUTPUT_ERR)
 #define LIMIT_BITS     (LIMIT_MEMORY | LIMIT_PIDS | LIMIT_CPU | LIMIT_CPU_TIME)
 
 #define MEMBER(s, m) (((struct s *)NULL)->m)
@@ -157,14 +158,16 @@ static const struct schema_field exec_fields[] = {
 	TEXTS(message_exec, argv, ANY, 1, MESSAGE_PACKET_MAX),
 	TEXTS(message_exec, env, ENVIRONMENT, 0, MESSAGE_PACKET_MAX),
 	TEXT(message_exec, cwd, ANY, 0, MESSAGE_PATH_MAX),
-	NUMBERS(message_exec, stdio, STDIO_FD),
+	NUMBERS(message_exec, stdio, STDIO_AS_OUTPUT),
 	NUMBER(message_exec, timeout_ms, 0, TIMEOUT_MS_MAX),
 	BOOL(message_exec, terminal),
 	NUMBER(message_exec, rows, 0, MESSAGE_WINDOW_MAX),
 	NUMBER(message_exec, columns, 0, MESSAGE_WINDOW_MAX),
+	NUMBER(message_exec, capture_bytes, 0, MESSAGE_OUTPUT_MAX),
 };
 
 static const struct schema_field started_fields[] = {
+	NUMBER(message_started, command, 1, UINT64_MAX),
 	NUMBER(message_started, pid, 1, PIDS_MAX),
 };
 
@@ -179,10 +182,37 @@ static const struct schema_field exited_fields[] = {
 	NUMBER(message_exited, system_us, 0, TIME_US_MAX),
 	NUMBER(message_exited, memory_peak_bytes, 0, SIZE_BYTES_MAX),
 };
+static const struct schema result_table = TABLE(message_exited, MESSAGE_EXITED, exited_fields);
 
 static const struct schema_field signal_fields[] = {
 	NUMBER(message_signal, command, 1, UINT64_MAX),
 	NUMBER(message_signal, signal, 1, 64),
+};
+
+static const struct schema_field query_fields[] = {
+	NUMBER(message_query, action, 0, QUERY_OUTPUT),
+	NUMBER(message_query, command, 0, UINT64_MAX),
+};
+
+static const struct schema_field command_fields[] = {
+	NUMBER(message_command, id, 1, UINT64_MAX),
+	NUMBER(message_command, state, 0, EXECUTION_KILLED),
+	TEXT(message_command, text, ANY, 0, MESSAGE_COMMAND_TEXT_MAX),
+	NUMBER(message_command, pid, 1, PIDS_MAX),
+	NUMBER(message_command, started_ms, 0, CLOCK_MS_MAX),
+	BITS(message_command, captured, OUTPUT_BITS),
+	BITS(message_command, truncated, OUTPUT_BITS),
+	NUMBERS(message_command, output_bytes, MESSAGE_OUTPUT_MAX),
+	MAP(message_command, result, result_table),
+	NUMBER(message_command, code, 0, YETT_CODES_COUNT),
+	TEXT(message_command, message, ANY, 0, sizeof(((struct yett_error *)NULL)->message) - 1),
+	TEXT(message_command, detail, ANY, 0, sizeof(((struct yett_error *)NULL)->detail) - 1),
+};
+static const struct schema command_table = TABLE(message_command, 0, command_fields);
+
+static const struct schema_field commands_fields[] = {
+	NUMBER(message_commands, last, 0, UINT64_MAX),
+	MAPS(message_commands, commands, 0, command_table),
 };
 
 static const struct schema_field file_fields[] = {
@@ -245,6 +275,8 @@ static const struct schema messages[] = {
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),
 	TABLE(message_signal, MESSAGE_SIGNAL, signal_fields),
+	TABLE(message_query, MESSAGE_QUERY, query_fields),
+	TABLE(message_commands, MESSAGE_COMMANDS, commands_fields),
 	TABLE(message_file, MESSAGE_FILE, file_fields),
 	TABLE(message_file_opened, MESSAGE_FILE_OPENED, file_opened_fields),
 	TABLE(message_file_entries, MESSAGE_FILE_ENTRIES, file_entries_fields),

@@ -11,6 +11,7 @@ import sys
 KINDS = {
     "ACTION": "",
     "COMMAND": "command",
+    "COMMAND-ID": "",
     "DIR": "directory",
     "DUR": "",
     "FILE": "file",

@@ -2,6 +2,7 @@
 #include "helper/init/channel.h"
 
 #include "helper/init/descriptor.h"
+#include "helper/init/query.h"
 #include "helper/init/terminal.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
@@ -41,7 +42,7 @@ void channels_remove(struct channels *channels, size_t i)
 
 short channel_events(const struct channel *channel)
 {
-	short events = channel->error.code == YETT_OK ? POLLIN : 0;
+	short events = channel->error.code == YETT_OK && !channel->query_due ? POLLIN : 0;
 
 	return (short)(channel->blocked ? events | POLLOUT : events);
 }
@@ -76,12 +77,27 @@ static int channel_take_stdio(const struct frame *frame, const struct message_ex
 	return 0;
 }
 
+/* Which of them init can keep. Pure. */
+static int channel_check_kept(const struct message_exec *exec, struct yett_error *error)
+{
+	bool is_kept = exec->stdio[1] == STDIO_CAPTURE || exec->stdio[2] == STDIO_CAPTURE;
+
+	if (exec->stdio[0] > STDIO_FD || exec->stdio[1] > STDIO_CAPTURE)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "only stdout and stderr can be kept, and only stderr be what stdout is");
+	if (exec->capture_bytes != 0 && !is_kept)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "capture_bytes are of an output, and none is to be kept");
+	return 0;
+}
+
 static int channel_exec(struct channel *channel, uint64_t sequence)
 {
 	const struct message_exec *exec = &channel->message->body.exec;
 	int stdio[3];
 	int r = channel_take_stdio(channel->frame, exec, stdio, &channel->error);
 
+	if (r == 0)
+		r = channel_check_kept(exec, &channel->error);
 	if (r == 0)
 		r = terminal_check(exec, &channel->error);
 	if (r == 0)
@@ -100,6 +116,22 @@ static int channel_signal(struct channel *channel)
 			       &channel->error);
 }
 
+static int channel_query(struct channel *channel, uint64_t sequence)
+{
+	const struct message_query *query = &channel->message->body.query;
+	int r;
+
+	if (channel->frame->fd_count != 0)
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a query takes no descriptors");
+	r = query_act(channel->commands, query, (struct command_origin){channel, sequence}, &channel->error);
+	if (r != 0)
+		return r;
+	channel->query_due = query->action != QUERY_WAIT;
+	channel->query_sequence = sequence;
+	channel->query = *query;
+	return 0;
+}
+
 /* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's, if it has one. */
 static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 {
@@ -114,7 +146,7 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED,
 				 "the sequence number is not above the last one");
 	channel->sequence = envelope.sequence;
-	if (envelope.kind != MESSAGE_EXEC && envelope.kind != MESSAGE_SIGNAL)
+	if (envelope.kind != MESSAGE_EXEC && envelope.kind != MESSAGE_SIGNAL && envelope.kind != MESSAGE_QUERY)
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
 				 "the exec channel takes no such message");
 	r = message_decode(envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
@@ -123,12 +155,19 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return error_set(&channel->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox is out of memory");
 	if (r != 0)
 		return r;
-	return envelope.kind == MESSAGE_EXEC ? channel_exec(channel, envelope.sequence) : channel_signal(channel);
+	switch (envelope.kind) {
+	case MESSAGE_EXEC:
+		return channel_exec(channel, envelope.sequence);
+	case MESSAGE_SIGNAL:
+		return channel_signal(channel);
+	default:
+		return channel_query(channel, envelope.sequence);
+	}
 }
 
 int channel_receive(struct channel *channel)
 {
-	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK; i++) {
+	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK && !channel->query_due; i++) {
 		uint64_t sequence = 0;
 		int r = frame_receive(channel->socket, channel->frame, MSG_DONTWAIT);
 
@@ -153,13 +192,28 @@ int channel_receive(struct channel *channel)
 	return 0;
 }
 
+/* What a client has asked to be told at once. As things are when it can be sent. */
+static int channel_send_answer(struct channel *channel)
+{
+	struct yett_error error;
+	size_t count = 0;
+	int fds[2], r;
+
+	if (query_answer(channel->commands, &channel->query, channel->message, fds, &count, &error) != 0)
+		r = frame_send_error(channel->socket, &error, channel->query_sequence, MSG_DONTWAIT);
+	else
+		r = frame_send_message(channel->socket, channel->message, channel->query_sequence, fds, count, MSG_DONTWAIT);
+	if (r == 0)
+		channel->query_due = false;
+	return r;
+}
+
 /* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no more use. */
 static int channel_send_one(struct channel *channel, bool *ret_done)
 {
-	const struct command *command;
+	struct command_due due;
 	struct yett_error error;
-	size_t index;
-	int fd, r;
+	int r;
 
 	*ret_done = false;
 	if (channel->error.code != YETT_OK) {
@@ -168,17 +222,18 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 			channel->error.code = YETT_OK;
 		return r;
 	}
-	*ret_done = !commands_next(channel->commands, channel, &index, channel->message, &error);
+	if (channel->query_due)
+		return channel_send_answer(channel);
+	*ret_done = !commands_next(channel->commands, channel, &due, channel->message, &error);
 	if (*ret_done)
 		return 0;
-	command = &channel->commands->table[index];
-	fd = command->terminal; /* only while STARTED is due */
 	if (error.code != YETT_OK)
-		r = frame_send_error(channel->socket, &error, command->origin.sequence, MSG_DONTWAIT);
+		r = frame_send_error(channel->socket, &error, due.sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, command->origin.sequence, &fd, fd >= 0, MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, due.sequence, &due.terminal, due.terminal >= 0,
+				       MSG_DONTWAIT);
 	if (r == 0)
-		commands_sent(channel->commands, index);
+		commands_sent(channel->commands, &due);
 	return r;
 }
 

@@ -17,6 +17,9 @@ struct channel {
 	bool blocked;	   /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
+	bool query_due;		 /* it waits to be answered */
+	uint64_t query_sequence;
+	struct message_query query;
 	struct frame *frame;	 /* working memory, here and below */
 	struct message *message;
 	struct commands *commands;

@@ -1,5 +1,5 @@
 /* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
-#include "helper/init/commands.h"
+#include "helper/init/query.h"
 
 #include <signal.h>
 #include <string.h>
@@ -38,8 +38,11 @@ static struct command *commands_free_slot(struct commands *commands)
 	return NULL;
 }
 
+/* Its slot is free; what it leaves is known of still, unless it never was. */
 static void commands_release(struct commands *commands, struct command *command)
 {
+	if (command->state == COMMAND_ENDED)
+		records_keep_consume(&commands->records, &command->record);
 	command->state = COMMAND_FREE;
 	command->terminal = fd_close(command->terminal);
 	while (commands->end > 0 && commands->table[commands->end - 1].state == COMMAND_FREE)
@@ -58,14 +61,14 @@ static void commands_kill_leaf(const struct commands *commands, struct command *
 	command->leaf_spent = true;
 }
 
-/* Everything of a command that is not reaped yet; the main process first, or it might outlive its children and exit. */
-static void commands_kill(const struct commands *commands, struct command *command)
+/* The main process first, or it might outlive its children and exit. */
+void commands_kill(const struct commands *commands, struct command *command)
 {
-	(void)kill(command->pid, SIGKILL);
+	(void)kill(command->record.pid, SIGKILL);
 	if (commands_have_leaves(commands))
 		commands_kill_leaf(commands, command);
 	else
-		(void)kill(-command->pid, SIGKILL);
+		(void)kill(-command->record.pid, SIGKILL);
 }
 
 static int commands_refuse_start(int r, struct yett_error *error)
@@ -79,6 +82,31 @@ static int commands_refuse_start(int r, struct yett_error *error)
 	return (int)error->code;
 }
 
+/* The outputs that are to be kept: the pipes take their places in `stdio`, and are closed through `owned`. */
+static int commands_capture(struct record *record, const struct message_exec *exec, int stdio[3], int owned[2])
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 2; i++)
+		if (exec->stdio[1 + i] == STDIO_CAPTURE) {
+			r = capture_open(&record->captures[i], (size_t)exec->capture_bytes, &owned[i]);
+			stdio[1 + i] = owned[i];
+		}
+	if (exec->stdio[2] == STDIO_AS_OUTPUT)
+		stdio[2] = stdio[1];
+	return r;
+}
+
+static void commands_give_up(struct commands *commands, struct command *command, bool has_leaf)
+{
+	if (has_leaf)
+		(void)!leaf_remove(commands_leaf(commands, command));
+	for (size_t i = 0; i < 2; i++)
+		capture_close(&command->record.captures[i]);
+	commands->records.last--; /* nobody was told of it */
+	commands_release(commands, command);
+}
+
 int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
 		   const int stdio[3], struct yett_error *error)
 {
@@ -88,8 +116,8 @@ int commands_start(struct commands *commands, const struct message *message, str
 				.stdio = {stdio[0], stdio[1], stdio[2]},
 				.leaf = -1,
 				.scratch = commands->scratch};
-	_cleanup_fd_ int leaf = -1;
-	int r;
+	_cleanup_fd_ int leaf = -1, out = -1, err = -1;
+	int pipes[2] = {-1, -1}, r;
 
 	if (!command)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
@@ -99,17 +127,20 @@ int commands_start(struct commands *commands, const struct message *message, str
 				    .terminal = -1,
 				    .has_terminal = message->body.exec.terminal,
 				    .result_due = true};
+	record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
-	r = commands_have_leaves(commands) ? leaf_open(commands_leaf(commands, command), &leaf) : 0;
+	r = commands_capture(&command->record, &message->body.exec, launch.stdio, pipes);
+	out = pipes[0];
+	err = pipes[1];
+	if (r == 0 && commands_have_leaves(commands))
+		r = leaf_open(commands_leaf(commands, command), &leaf);
 	if (r == 0) {
 		launch.leaf = leaf;
 		command->start_us = commands_now_us();
-		r = launch_start(&launch, &command->pid, &command->pipe);
+		r = launch_start(&launch, &command->record.pid, &command->pipe);
 	}
 	if (r < 0) {
-		if (leaf >= 0)
-			(void)!leaf_remove(commands_leaf(commands, command));
-		commands_release(commands, command);
+		commands_give_up(commands, command, leaf >= 0);
 		return commands_refuse_start(r, error);
 	}
 	command->state = COMMAND_STARTING;
@@ -118,16 +149,22 @@ int commands_start(struct commands *commands, const struct message *message, str
 	return 0;
 }
 
+bool commands_is_alive(const struct command *command)
+{
+	return command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
+}
+
 int commands_signal(struct commands *commands, struct command_origin origin, int signal, struct yett_error *error)
 {
+	uint64_t id = query_waits_for(commands, origin);
+
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (command->origin.channel != origin.channel || command->origin.sequence != origin.sequence ||
-		    (command->state != COMMAND_STARTING && command->state != COMMAND_RUNNING))
+		if (!commands_is_alive(command) || (!command_is_of(command->origin, origin) && command->record.id != id))
 			continue;
 		/* A child without its session yet holds the signal back until it executes the program. */
-		if (kill(-command->pid, signal) < 0 && kill(command->pid, signal) < 0)
+		if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent",
 					 signal);
 		return 0;
@@ -138,12 +175,13 @@ int commands_signal(struct commands *commands, struct command_origin origin, int
 void commands_kill_all(struct commands *commands)
 {
 	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].state == COMMAND_STARTING || commands->table[i].state == COMMAND_RUNNING)
+		if (commands_is_alive(&commands->table[i]))
 			commands_kill(commands, &commands->table[i]);
 }
 
 void commands_forget(struct commands *commands, const void *channel)
 {
+	query_forget(commands, channel);
 	for (size_t i = commands->end; i-- > 0;) {
 		struct command *command = &commands->table[i];
 
@@ -157,23 +195,33 @@ void commands_forget(struct commands *commands, const void *channel)
 	}
 }
 
-size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t max)
+size_t commands_poll(struct commands *commands, struct pollfd *fds)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < commands->end && n < max; i++)
-		if (commands->table[i].state == COMMAND_STARTING)
-			fds[n++] = (struct pollfd){.fd = commands->table[i].pipe, .events = POLLIN};
+	for (size_t i = 0; i < commands->end; i++) {
+		struct command *command = &commands->table[i];
+
+		if (command->state == COMMAND_STARTING)
+			fds[n++] = (struct pollfd){.fd = command->pipe, .events = POLLIN};
+		for (size_t j = 0; j < 2 && command->state != COMMAND_FREE; j++) {
+			struct capture *capture = &command->record.captures[j];
+
+			capture->polled = n;
+			if (capture->pipe >= 0)
+				fds[n++] = (struct pollfd){.fd = capture->pipe, .events = POLLIN};
+		}
+	}
 	return n;
 }
 
 /* Whether the child has become the command, or failed to. */
 static void commands_read_pipe(struct command *command)
 {
-	if (launch_read(command->pipe, &command->failure, command->has_terminal, &command->terminal) == -EAGAIN)
+	if (launch_read(command->pipe, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
 	command->pipe = fd_close(command->pipe);
-	command->started_due = command->failure.error == 0 && command->origin.channel;
+	command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
@@ -201,7 +249,7 @@ static bool commands_cpu_time_over(const struct commands *commands, const struct
 /* Which limits were met while it ran. Those of the sandbox count for each command that was running. */
 static void commands_read_limits(const struct commands *commands, struct command *command, uint64_t maxrss_bytes)
 {
-	struct message_exited *exited = &command->exited;
+	struct message_exited *exited = &command->record.exited;
 	struct leaf_counters now, before = command->before;
 
 	leaf_read_sandbox(commands->config->fds_present, &now);
@@ -230,11 +278,51 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
 	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_spent) || leaf_remove(leaf) != -EBUSY;
 }
 
+/* How much more output may be kept, of all commands. */
+static size_t commands_room(const struct commands *commands)
+{
+	size_t bytes = records_bytes(&commands->records), most = RECORDS_BYTES_MAX;
+	uint64_t memory = commands->config->memory_bytes;
+
+	if (memory != 0 && memory / 4 < most)
+		most = (size_t)(memory / 4); /* the rest is for the commands themselves */
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].state != COMMAND_FREE)
+			bytes += record_bytes(&commands->table[i].record);
+	return most > bytes ? most - bytes : 0;
+}
+
+/* Whoever ended first makes room for who runs. */
+static void commands_read_output(struct commands *commands, struct capture *capture)
+{
+	size_t wanted, available = capture_available(capture, &wanted);
+	size_t room = wanted > 0 ? commands_room(commands) : 0;
+
+	while (wanted > room && records_make_room(&commands->records))
+		room = commands_room(commands);
+	capture_read(capture, available, room);
+}
+
+static void commands_read_outputs(struct commands *commands, const struct pollfd *fds)
+{
+	for (size_t i = 0; i < commands->end; i++)
+		for (size_t j = 0; j < 2 && commands->table[i].state != COMMAND_FREE; j++) {
+			struct capture *capture = &commands->table[i].record.captures[j];
+
+			if (capture->pipe >= 0 && fds[capture->polled].revents)
+				commands_read_output(commands, capture);
+		}
+}
+
 /* A command ends with its main process: what it left is killed, so that nothing outlives the result. */
-static void commands_clear(const struct commands *commands, struct command *command)
+static void commands_clear(struct commands *commands, struct command *command)
 {
 	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
 		command->state = COMMAND_ENDED;
+		for (size_t i = 0; i < 2; i++) {
+			commands_read_output(commands, &command->record.captures[i]);
+			capture_finish(&command->record.captures[i]);
+		}
 		return;
 	}
 	if (command->state != COMMAND_EMPTYING) {
@@ -246,15 +334,15 @@ static void commands_clear(const struct commands *commands, struct command *comm
 
 static void commands_ended(struct commands *commands, struct command *command, int status, const struct rusage *usage)
 {
-	struct message_exited *exited = &command->exited;
+	struct message_exited *exited = &command->record.exited;
 
 	if (command->state == COMMAND_STARTING)
 		commands_read_pipe(command);
 	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
 		command->pipe = fd_close(command->pipe);
 		if (command->has_terminal && command->terminal < 0)
-			command->failure = launch_without_terminal();
-		command->started_due = command->failure.error == 0 && command->origin.channel;
+			command->record.failure = launch_without_terminal();
+		command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	}
 	exited->signaled = WIFSIGNALED(status);
 	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -268,8 +356,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 static struct command *commands_find_pid(struct commands *commands, pid_t pid)
 {
 	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].pid == pid &&
-		    (commands->table[i].state == COMMAND_STARTING || commands->table[i].state == COMMAND_RUNNING))
+		if (commands->table[i].record.pid == pid && commands_is_alive(&commands->table[i]))
 			return &commands->table[i];
 	return NULL;
 }
@@ -285,22 +372,23 @@ static void commands_reap(struct commands *commands)
 		int status = 0;
 
 		if (command && !commands_have_leaves(commands))
-			(void)kill(-command->pid, SIGKILL);
+			(void)kill(-command->record.pid, SIGKILL);
 		if (wait4(info.si_pid, &status, WNOHANG, &usage) == info.si_pid && command)
 			commands_ended(commands, command, status, &usage);
 		info.si_pid = 0;
 	}
 }
 
-void commands_advance(struct commands *commands)
+void commands_advance(struct commands *commands, const struct pollfd *fds)
 {
+	commands_read_outputs(commands, fds);
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
 
 		if (command->state != COMMAND_STARTING)
 			continue;
 		commands_read_pipe(command);
-		if (command->has_terminal && command->failure.error != 0)
+		if (command->has_terminal && command->record.failure.error != 0)
 			commands_kill(commands, command); /* it may run all the same, without its master */
 	}
 	commands_reap(commands);
@@ -318,14 +406,14 @@ int64_t commands_expire(struct commands *commands)
 
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
-		bool alive = command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
+		bool alive = commands_is_alive(command);
 		int64_t at = alive ? command->deadline_us : 0;
 
-		if (at != 0 && !command->exited.timed_out && at <= commands_now_us()) {
-			command->exited.timed_out = true;
+		if (at != 0 && !command->record.exited.timed_out && at <= commands_now_us()) {
+			command->record.exited.timed_out = true;
 			commands_kill(commands, command);
 		}
-		if (alive && command->exited.timed_out)
+		if (alive && command->record.exited.timed_out)
 			at = 0;
 		if (command->state == COMMAND_EMPTYING)
 			at = commands_now_us() + COMMANDS_RETRY_US;
@@ -335,43 +423,55 @@ int64_t commands_expire(struct commands *commands)
 	return next;
 }
 
-static bool commands_result_ready(const struct command *command)
+bool commands_is_over(const struct command *command)
 {
-	return command->result_due && !command->started_due &&
-	       (command->state == COMMAND_ENDED || (command->state == COMMAND_EMPTYING &&
-						    commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US));
+	return command->state == COMMAND_ENDED ||
+	       (command->state == COMMAND_EMPTYING && commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
 }
 
-bool commands_next(const struct commands *commands, const void *channel, size_t *ret_index, struct message *message,
+struct command *commands_find(struct commands *commands, uint64_t id)
+{
+	for (size_t i = 0; i < commands->end; i++)
+		if (commands->table[i].state != COMMAND_FREE && commands->table[i].record.id == id)
+			return &commands->table[i];
+	return NULL;
+}
+
+bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
 		   struct yett_error *error)
 {
+	error->code = YETT_OK;
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
 		if (command->state == COMMAND_FREE || command->origin.channel != channel ||
-		    (!command->started_due && !commands_result_ready(command)))
+		    (!command->started_due && !(command->result_due && commands_is_over(command))))
 			continue;
-		*ret_index = i;
-		error->code = YETT_OK;
+		/* of a command that failed there is none */
+		*ret_due = (struct command_due){.index = i, .sequence = command->origin.sequence, .terminal = command->terminal};
 		message->arena_used = 0;
 		if (command->started_due) {
 			message->kind = MESSAGE_STARTED;
-			message->body.started = (struct message_started){(uint32_t)command->pid};
-		} else if (command->failure.error != 0) {
-			launch_describe(&command->failure, error);
+			message->body.started = (struct message_started){command->record.id, (uint32_t)command->record.pid};
+		} else if (command->record.failure.error != 0) {
+			launch_describe(&command->record.failure, error);
 		} else {
 			message->kind = MESSAGE_EXITED;
-			message->body.exited = command->exited;
+			message->body.exited = command->record.exited;
 		}
 		return true;
 	}
-	return false;
+	return query_next(commands, channel, ret_due, message, error);
 }
 
-void commands_sent(struct commands *commands, size_t index)
+void commands_sent(struct commands *commands, const struct command_due *due)
 {
-	struct command *command = &commands->table[index];
+	struct command *command = &commands->table[due->index];
 
+	if (due->is_wait) {
+		query_end(commands, due->index);
+		return;
+	}
 	if (command->started_due) {
 		command->started_due = false;
 		command->terminal = fd_close(command->terminal); /* the client's alone: when it closes it, it hangs up */

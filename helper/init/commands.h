@@ -1,5 +1,5 @@
 /*
- * The commands of the sandbox: starting, signalling, timing out, ending, and what the client must still be told.
+ * The commands of the sandbox: starting, signalling, timing out, ending, and what clients must still be told.
  *
  * As init, unprivileged and single-threaded; nothing here waits. Only init reaps, so until it has reaped a command that
  * command's pid and process group are nobody else's: no pidfd is needed. Results stay in the table until the channel
@@ -7,13 +7,15 @@
  */
 #pragma once
 
-#include "helper/init/launch.h"
 #include "helper/init/leaf.h"
+#include "helper/init/records.h"
 
 #include <poll.h>
 #include <time.h>
 
 #define COMMANDS_MAX 1024
+#define COMMANDS_WAITS_MAX 1024
+#define COMMANDS_POLLED_MAX (3 * COMMANDS_MAX) /* each starting, and with two outputs that are kept */
 
 enum command_state {
 	COMMAND_FREE = 0,
@@ -29,12 +31,17 @@ struct command_origin {
 	uint64_t sequence;
 };
 
+static inline bool command_is_of(struct command_origin a, struct command_origin b)
+{
+	return a.channel == b.channel && a.sequence == b.sequence;
+}
+
 struct command {
 	enum command_state state;
 	bool started_due; /* STARTED was not sent yet */
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
 	struct command_origin origin;
-	pid_t pid;
+	struct record record;
 	int pipe;	     /* while starting; owned */
 	bool has_terminal;
 	int terminal;	     /* its master until STARTED was sent, or -1; owned */
@@ -43,8 +50,20 @@ struct command {
 	int64_t emptying_us; /* since when */
 	bool leaf_spent;     /* its leaf cannot serve another command: it counted for this one, or it was killed */
 	struct leaf_counters before;
-	struct launch_failure failure; /* error != 0: it never ran */
-	struct message_exited exited;
+};
+
+/* A client that is to be told when a command has ended. */
+struct command_wait {
+	struct command_origin origin; /* the query; without a channel: none */
+	uint64_t id;
+};
+
+/* What a client is to be told next. */
+struct command_due {
+	size_t index; /* of the command, or of the wait */
+	bool is_wait;
+	uint64_t sequence;
+	int terminal; /* -1: none; else it goes with it, borrowed */
 };
 
 struct commands {
@@ -52,6 +71,9 @@ struct commands {
 	struct launch_scratch *scratch;
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
+	size_t waits_end; /* no wait at or after this index */
+	struct command_wait waits[COMMANDS_WAITS_MAX];
+	struct records records;
 };
 
 int64_t commands_now_us(void);
@@ -63,9 +85,24 @@ int64_t commands_now_us(void);
 _must_check_ int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
 				const int stdio[3], struct yett_error *error);
 
-/* To the process group of a command that has not ended. 0, YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST. */
+/*
+ * To the process group of a command that has not ended: the one that this request started, or waits for. 0,
+ * YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST.
+ */
 _must_check_ int commands_signal(struct commands *commands, struct command_origin origin, int signal,
 				 struct yett_error *error);
+
+/* The one with this id, in whatever state, or NULL: then it is at most among the records. */
+struct command *commands_find(struct commands *commands, uint64_t id);
+
+/* Its main process was started and has not ended. */
+bool commands_is_alive(const struct command *command);
+
+/* Its result is there; and it is not held back for long by what cannot die. */
+bool commands_is_over(const struct command *command);
+
+/* SIGKILL to everything of a command that is not reaped yet. */
+void commands_kill(const struct commands *commands, struct command *command);
 
 /* Kills every command. */
 void commands_kill_all(struct commands *commands);
@@ -73,19 +110,19 @@ void commands_kill_all(struct commands *commands);
 /* Those of this channel go on, and nobody is told of them. */
 void commands_forget(struct commands *commands, const void *channel);
 
-/* Adds the pipes of starting commands to fds[0 … max); returns how many. */
-size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t max);
+/* Puts the pipes of starting commands, and those of outputs, into fds[0 … COMMANDS_POLLED_MAX); returns how many. */
+size_t commands_poll(struct commands *commands, struct pollfd *fds);
 
-/* Reads the pipes of starting commands, reaps every child that ended, and clears up after ended commands. */
-void commands_advance(struct commands *commands);
+/* Reads these pipes, reaps every child that ended, and clears up after ended commands. */
+void commands_advance(struct commands *commands, const struct pollfd *fds);
 
 /* Kills commands whose time is over, and reports those that will not empty. Returns when to call again; 0: never. */
 int64_t commands_expire(struct commands *commands);
 
 /*
  * The next message for the client of this channel, into `message` (a result), or into `error`, which then has a code. False when none
- * is due. It stays due until commands_sent(). With STARTED goes the command's `terminal`, if it has one.
+ * is due. It stays due until commands_sent().
  */
-bool commands_next(const struct commands *commands, const void *channel, size_t *ret_index, struct message *message,
+bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
 		   struct yett_error *error);
-void commands_sent(struct commands *commands, size_t index);
+void commands_sent(struct commands *commands, const struct command_due *due);

@@ -60,6 +60,7 @@ struct init_config {
 	int32_t nice;
 	bool linger; /* the end of the first channel does not end init */
 	struct init_limits limits;
+	uint64_t memory_bytes; /* of the sandbox; 0: unlimited */
 	/*
 	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct sock_filter), then NUL-terminated
 	 * texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has besides what

@@ -3,7 +3,8 @@
  *
  * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
  * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
- * one does, unless the sandbox lingers), child exits, and the pipes of children that have not executed their program yet.
+ * one does, unless the sandbox lingers), child exits, and pipes: of children that have not executed their program yet, and
+ * of commands whose output is kept.
  * Nothing in the loop waits for anything else.
  *
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
@@ -31,7 +32,8 @@ struct init {
 	struct init_config config;
 	struct launch_scratch launch;
 	struct commands commands;
-	struct pollfd polled[MAIN_CHANNELS + CHANNELS_MAX + COMMANDS_MAX];
+	struct pollfd polled[MAIN_CHANNELS + CHANNELS_MAX + COMMANDS_POLLED_MAX];
+	const struct pollfd *commands_polled; /* where those of commands begin */
 	struct channels channels;
 	struct channel like; /* what every channel works with */
 	/* whole pages, between two marks: contents do not outlive a turn of the loop */
@@ -90,7 +92,8 @@ static bool main_wait(struct init *init, int children, int64_t until_us)
 		init->polled[MAIN_CHANNELS + i] = (struct pollfd){.fd = channel->socket, .events = channel_events(channel)};
 	}
 	init->polled[MAIN_CHILDREN] = (struct pollfd){.fd = children, .events = POLLIN};
-	count += commands_poll(&init->commands, init->polled + count, COMMANDS_MAX);
+	init->commands_polled = init->polled + count;
+	count += commands_poll(&init->commands, init->polled + count);
 	return ppoll(init->polled, count, until_us ? &timeout : NULL, NULL) > 0;
 }
 
@@ -132,7 +135,7 @@ static bool main_turn(struct init *init, int children)
 	if (!init->config.linger && init->channels.table[0].socket == INIT_FD_CHANNEL &&
 	    (init->polled[MAIN_CHANNELS].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return false;
-	commands_advance(&init->commands);
+	commands_advance(&init->commands, init->commands_polled);
 	for (size_t i = 0; i < end; i++) {
 		/* Of a channel that was closed, too: what was asked before is done, and its end is read after that. */
 		short happened = init->polled[MAIN_CHANNELS + i].revents;

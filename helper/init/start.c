@@ -150,6 +150,25 @@ static int start_limit(struct init_config *config, uint32_t resource, uint64_t s
 	return 0;
 }
 
+/* Of init itself, which keeps the outputs of many commands: as many as it may have. */
+#define START_FILES 8192
+
+/* Raises init's own limit of descriptors; commands have the one that they would have had. */
+static int start_own_files(struct init_config *config)
+{
+	struct rlimit limit;
+	int r = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return -errno;
+	if (config->limits.files == 0)
+		r = start_limit(config, RLIMIT_NOFILE, limit.rlim_cur, limit.rlim_max);
+	if (r < 0 || limit.rlim_cur >= START_FILES)
+		return r;
+	limit.rlim_cur = limit.rlim_max < START_FILES ? limit.rlim_max : START_FILES;
+	return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
+}
+
 static int start_limits(struct init_config *config)
 {
 	const struct init_limits *limits = &config->limits;
@@ -173,7 +192,7 @@ static int start_limits(struct init_config *config)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(wanted); i++)
 		if (wanted[i].is_set)
 			r = start_limit(config, wanted[i].resource, wanted[i].value, wanted[i].value + wanted[i].grace);
-	return r;
+	return r == 0 ? start_own_files(config) : r;
 }
 
 /* Ignored signals would stay ignored in commands; blocked ones are taken from a descriptor, and restored in the child.

@@ -62,6 +62,7 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->umask = plan->umask;
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;
+	config->memory_bytes = plan->limits.memory_bytes;
 	config->limits = (struct init_limits){.files = plan->limits.files,
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,

@@ -125,11 +125,11 @@ def sandbox(**c):
 def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
-                 ("columns", ZERO)], c)
+                 ("columns", ZERO), ("capture_bytes", ZERO)], c)
 
 
 def started(**c):
-    return body([("pid", uint(2))], c)
+    return body([("command", ONE), ("pid", uint(2))], c)
 
 
 def exited(**c):
@@ -140,6 +140,20 @@ def exited(**c):
 
 def signal(**c):
     return body([("command", ONE), ("signal", uint(15))], c)
+
+
+def query(**c):
+    return body([("action", ZERO), ("command", ZERO)], c)
+
+
+def command(**c):
+    return body([("id", ONE), ("state", uint(2)), ("text", text("make -j2")), ("pid", uint(2)), ("started_ms", uint(1763712000005)),
+                 ("captured", ONE), ("truncated", ZERO), ("output_bytes", array([uint(5), ZERO])), ("result", exited()),
+                 ("code", ZERO), ("message", text("")), ("detail", text(""))], c)
+
+
+def commands(**c):
+    return body([("last", ONE), ("commands", array([command()]))], c)
 
 
 def file(**c):
@@ -171,7 +185,7 @@ def file_done(**c):
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
          "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11,
-         "exec": 32, "started": 33, "exited": 34, "signal": 35, "keys": 64,
+         "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
 
@@ -257,6 +271,9 @@ accept("exec-terminal", "exec", "a terminal of 24 rows and 80 columns", execute(
     terminal=TRUE, rows=uint(24), columns=uint(80)))
 accept("exec-terminal-largest", "exec", "as many rows and columns as struct winsize can hold", execute(
     terminal=TRUE, rows=uint(65535), columns=uint(65535)))
+accept("exec-captured", "exec", "both outputs are kept in one place, up to the bound", execute(
+    stdio=array([ZERO, uint(2), uint(3)]), capture_bytes=uint(16 << 20)))
+accept("started-largest-id", "started", "the largest id of a command", started(command=uint((1 << 64) - 1)))
 accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
 accept("exited-plain", "exited", "an ordinary end", exited())
 accept("exited-signaled", "exited", "ended by SIGKILL at its deadline, every limit met", exited(
@@ -267,6 +284,14 @@ accept("exited-number-forms", "exited", "integers at each change of their form",
 accept("signal-plain", "signal", "SIGTERM to the first command", signal())
 accept("signal-largest", "signal", "the largest sequence and the largest signal",
        signal(command=uint((1 << 64) - 1), signal=uint(64)))
+accept("query-all", "query", "all that is known, from the first on", query())
+accept("query-output", "query", "the last action, of the largest id", query(action=uint(4), command=uint((1 << 64) - 1)))
+accept("commands-none", "commands", "nothing was ever run", commands(last=ZERO, commands=array([])))
+accept("commands-plain", "commands", "one that has ended", commands())
+accept("commands-32", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
+    id=uint((1 << 64) - 1), state=uint(5), text=text("t" * 127), pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
+    truncated=uint(3), output_bytes=array([uint(16 << 20)] * 2), code=uint(16), message=text("m" * 255),
+    detail=text("d" * 511))] * 32)))
 accept("packet-hello", "packet", "sequence 0, for it answers nothing", packet("hello", hello(), sequence=0))
 accept("packet-create", "packet", "with the signed part and two descriptors", packet("create", create(
     shares=array([share(), share(fd=ONE, target=text("/b"))])), fds=2), fds=2)
@@ -414,10 +439,23 @@ refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a 
 refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(8)))
 refuse("manage-long-name", "manage", "too-long", "sandbox", "65 bytes", manage(sandbox=text("s" * 65)))
 refuse("state-of-one-that-is-gone", "state", "range", "state", "what is gone is not told of", state(state=uint(7)))
-refuse("unknown-stdio", "exec", "range", "stdio[2]", "neither null nor descriptor",
-       execute(stdio=array([ZERO, ONE, uint(2)])))
+refuse("unknown-stdio", "exec", "range", "stdio[2]", "none of the four kinds",
+       execute(stdio=array([ZERO, ONE, uint(4)])))
+refuse("capture-over-its-bound", "exec", "range", "capture_bytes", "one byte more than may be kept",
+       execute(capture_bytes=uint((16 << 20) + 1)))
+refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(5)))
+refuse("command-without-an-id", "commands", "range", "commands[0].id", "ids begin with 1",
+       commands(commands=array([command(id=ZERO)])))
+refuse("unknown-execution-state", "commands", "range", "commands[0].state", "a state that is not in the table",
+       commands(commands=array([command(state=uint(6))])))
+refuse("third-output", "commands", "reserved", "commands[0].captured", "there are two", commands(
+    commands=array([command(captured=uint(4))])))
+refuse("33-commands", "commands", "too-long", "commands", "one more than there may be", commands(commands=array([command()] * 33)))
+refuse("status-in-a-command", "commands", "range", "commands[0].result.status", "a status is one byte", commands(
+    commands=array([command(result=exited(status=uint(256)))])))
 refuse("timeout-over-thirty-days", "exec", "range", "timeout_ms", "30 days and a millisecond",
        execute(timeout_ms=uint(2592000001)))
+refuse("id-zero", "started", "range", "command", "ids begin with 1", started(command=ZERO))
 refuse("pid-zero", "started", "range", "pid", "no process has it", started(pid=ZERO))
 refuse("exit-status-256", "exited", "range", "status", "a status is one byte", exited(status=uint(256)))
 refuse("signal-zero", "signal", "range", "signal", "a probe is not a signal", signal(signal=ZERO))
@@ -444,7 +482,7 @@ refuse("rows-over-their-bound", "exec", "range", "rows", "one more than 16 bits 
 refuse("columns-that-are-negative", "exec", "range", "columns", "-1 columns", execute(
     terminal=TRUE, rows=uint(24), columns=b"\xff"))
 refuse("exec-without-its-terminal", "exec", "missing-field", "terminal", "what an exec was before it had one", execute(
-    terminal=None, rows=None, columns=None))
+    terminal=None, rows=None, columns=None, capture_bytes=None))
 refuse("no-arguments", "exec", "too-short", "argv", "a command has a name", execute(argv=array([])))
 refuse("two-of-stdio", "exec", "too-short", "stdio", "there are three", execute(stdio=array([ZERO, ZERO])))
 refuse("four-of-stdio", "exec", "too-long", "stdio", "there are three", execute(stdio=array([ZERO] * 4)))

@@ -60,7 +60,7 @@ static int say(enum message_kind kind, uint64_t number)
 	message.kind = kind;
 	message.arena_used = 0;
 	memset(&message.body, 0, sizeof message.body);
-	message.body.started.pid = 2;
+	message.body.started = (struct message_started){1, 2};
 	if (kind == MESSAGE_EXITED)
 		memset(&message.body, 0, sizeof message.body);
 	return frame_send_message(CHANNEL, &message, number, NULL, 0, 0);
@@ -163,7 +163,7 @@ static void descriptors(void)
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = INIT_FD_CGROUP;
 	message.kind = MESSAGE_STARTED;
-	message.body.started.pid = 2;
+	message.body.started = (struct message_started){1, 2};
 	(void)!frame_send_message(CHANNEL, &message, sequence, fds, ARRAY_SIZE(fds), 0);
 	stay();
 }
@@ -192,7 +192,7 @@ static void start_with(const int *fds, size_t count)
 {
 	message.kind = MESSAGE_STARTED;
 	message.arena_used = 0;
-	message.body.started.pid = 2;
+	message.body.started = (struct message_started){1, 2};
 	(void)!frame_send_message(CHANNEL, &message, sequence, fds, count, 0);
 }
 

@@ -41,6 +41,8 @@ bool with_cgroup;
 struct message message;
 int last_terminal = -1;
 int terminals_due;
+int outputs[2];
+size_t outputs_count;
 
 static int init_program = -1; /* sealed memfd */
 static char cgroup_root[64];  /* of the v2 tree */
@@ -330,7 +332,8 @@ uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3],
 	for (exec->argv_count = 0; argv[exec->argv_count]; exec->argv_count++)
 		assert_int_equal(message_add_text(&message, argv[exec->argv_count], &exec->argv[exec->argv_count]), 0);
 	for (int i = 0; i < 3; i++) {
-		exec->stdio[i] = fds && fds[i] >= 0 ? STDIO_FD : STDIO_NULL;
+		if (fds && fds[i] >= 0)
+			exec->stdio[i] = STDIO_FD;
 		if (exec->stdio[i] == STDIO_FD)
 			sent[n++] = fds[i];
 	}
@@ -359,6 +362,44 @@ uint64_t exec_command(struct sandbox *sandbox, char *const *argv)
 	return exec_fds(sandbox, argv, NULL, 0);
 }
 
+uint64_t exec_captured(struct sandbox *sandbox, char *const *argv, uint64_t bytes, bool in_one)
+{
+	clear_exec();
+	message.body.exec.stdio[1] = STDIO_CAPTURE;
+	message.body.exec.stdio[2] = in_one ? STDIO_AS_OUTPUT : STDIO_CAPTURE;
+	message.body.exec.capture_bytes = bytes;
+	return send_exec(sandbox, argv, NULL, 0);
+}
+
+struct sandbox *attach(const struct sandbox *sandbox)
+{
+	const char word = INIT_WORD_CHANNEL;
+	struct sandbox *attached = calloc(1, sizeof *attached);
+	int ends[2];
+
+	assert_non_null(attached);
+	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), errno);
+	assert_int_equal(frame_send(sandbox->control, &word, 1, &ends[1], 1, 0), 0);
+	close(ends[1]);
+	attached->control = -1;
+	attached->channel = ends[0];
+	return attached;
+}
+
+void detach(struct sandbox *attached)
+{
+	close(attached->channel);
+	free(attached);
+}
+
+uint64_t query(struct sandbox *sandbox, enum query_action action, uint64_t command)
+{
+	message.kind = MESSAGE_QUERY;
+	message.body.query = (struct message_query){.action = action, .command = command};
+	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	return sandbox->sequence;
+}
+
 uint64_t exec_terminal(struct sandbox *sandbox, char *const *argv, uint64_t timeout_ms)
 {
 	clear_exec();
@@ -379,8 +420,12 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 		fail_msg("init says nothing");
 	assert_int_equal(frame_receive(sandbox->channel, &frame, 0), 1);
 	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
-	assert_in_range(frame.fd_count, 0, envelope.kind == MESSAGE_STARTED && terminals_due > 0);
-	if (frame.fd_count > 0) {
+	assert_in_range(frame.fd_count, 0,
+			envelope.kind == MESSAGE_COMMANDS ? 2 : envelope.kind == MESSAGE_STARTED && terminals_due > 0);
+	if (envelope.kind == MESSAGE_COMMANDS) {
+		for (outputs_count = 0; outputs_count < frame.fd_count; outputs_count++)
+			outputs[outputs_count] = steal_fd(&frame.fds[outputs_count]);
+	} else if (frame.fd_count > 0) {
 		terminals_due--;
 		fd_close(last_terminal);
 		last_terminal = steal_fd(&frame.fds[0]);

@@ -29,6 +29,8 @@ extern bool with_cgroup;           /* which of the two rounds this is */
 extern struct message message;     /* to send from, and the last one received */
 extern int last_terminal;          /* the master that came last, or -1 */
 extern int terminals_due;          /* asked for, and not come */
+extern int outputs[2];             /* the descriptors that came with the last MESSAGE_COMMANDS */
+extern size_t outputs_count;
 
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV("/bin/sh", "-c", script)
@@ -60,6 +62,16 @@ void clear_exec(void);
 uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms);
 uint64_t exec_fds(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms);
 uint64_t exec_command(struct sandbox *sandbox, char *const *argv);
+
+/* The same with stdout and stderr kept by init, each up to `bytes`; or in one place. */
+uint64_t exec_captured(struct sandbox *sandbox, char *const *argv, uint64_t bytes, bool in_one);
+
+/* A further channel to the same sandbox, as an attached client has it; has nothing but its channel. */
+struct sandbox *attach(const struct sandbox *sandbox);
+void detach(struct sandbox *attached);
+
+/* A QUERY; returns its sequence. */
+uint64_t query(struct sandbox *sandbox, enum query_action action, uint64_t command);
 
 /* The same with a terminal of 24 rows and 80 columns. */
 uint64_t exec_terminal(struct sandbox *sandbox, char *const *argv, uint64_t timeout_ms);

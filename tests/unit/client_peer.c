@@ -81,7 +81,7 @@ void say_ended(struct peer *peer, uint64_t sequence, enum ended_reason reason)
 
 void say_started(struct peer *peer, uint64_t sequence)
 {
-	prepare(peer, MESSAGE_STARTED)->body.started.pid = 7;
+	prepare(peer, MESSAGE_STARTED)->body.started = (struct message_started){sequence, 7};
 	say(peer, peer->init, sequence, NULL, 0);
 }
 

@@ -129,7 +129,7 @@ static void serve_command(int channel)
 	if (pid < 0)
 		return;
 	e[1].fd = (int)syscall(SYS_pidfd_open, pid, 0);
-	prepare(MESSAGE_STARTED)->started.pid = 2;
+	prepare(MESSAGE_STARTED)->started = (struct message_started){1, 2};
 	say(channel, sequence, NULL, 0);
 	while ((n = poll(e, 2, timeout ? (int)timeout : -1)) >= 0 && !e[1].revents) {
 		if (n == 0) {

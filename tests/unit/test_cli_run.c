@@ -291,18 +291,18 @@ static void json_tells_results_and_failures(void **state)
 			"{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
 			"\"yett-sandbox (enforce)\",\"private_uid\":"
 			"4711,\"landlock_abi\":6,"
-			"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},"
+			"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
 			"\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,",
 			strlen("{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\","
 			       "\"label\":\"yett-sandbox (enforce)\",\"private_uid\":4711,\"landlock_abi\":6,"
-			       "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},"
+			       "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
 			       "\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,")),
 		0);
 	assert_non_null(strstr(read_json(), "\"error\":null}\n"));
 	assert_int_equal(RUN("--json", json, "-p", "none", "true"), 125);
 	assert_string_equal(
 		read_json(),
-		"{\"exit_code\":125,\"sandbox\":null,\"result\":null,\"error\":{\"code\":\"permission-denied\","
+		"{\"exit_code\":125,\"sandbox\":null,\"command\":null,\"result\":null,\"error\":{\"code\":\"permission-denied\","
 		"\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","
 		"\"retryable\":false}}\n");
 	assert_int_equal(RUN("--json", "-", "echo", "before"), 0);

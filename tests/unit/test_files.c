@@ -115,7 +115,7 @@ static void what_is_no_request_is_refused(void **state)
 	(void)prepare(FILE_UNPACK);
 	expect_refused(three, 3, YETT_R_FD_COUNT);
 	message.kind = MESSAGE_STARTED;
-	message.body.started.pid = 1;
+	message.body.started = (struct message_started){1, 1};
 	expect_refused(NULL, 0, YETT_R_KIND);
 	assert_int_not_equal(access(in_folder("made"), F_OK), 0);
 }

@@ -191,7 +191,7 @@ static void a_message_travels_behind_its_envelope(void **state)
 
 	memset(&message, 0, sizeof message);
 	message.kind = MESSAGE_STARTED;
-	message.body.started.pid = 7;
+	message.body.started = (struct message_started){1, 7};
 	assert_int_equal(frame_send_message(sockets[0], &message, 42, &zero, 1, 0), 0);
 	receive_message(sockets[1], MESSAGE_STARTED, 42);
 	assert_int_equal(message.body.started.pid, 7);

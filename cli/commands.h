@@ -1,0 +1,21 @@
+/*
+ * The subcommands about commands of a sandbox that is there: ps and kill with a sandbox's commands, and wait.
+ *
+ * Runs as the caller. What the sandbox tells is printed as output.h has it; an output of a command as it is.
+ */
+#pragma once
+
+#include "cli/options.h"
+#include "libclient/yett.h"
+
+extern const struct option wait_options[];
+
+/* All commands that the sandbox knows of, as a table, as JSON, or as ids only. */
+_must_check_ int commands_print(struct yett_connection *connection, const char *id_or_name, bool json, bool quiet,
+				struct yett_error *error);
+
+/* `yett kill SANDBOX [COMMAND…]`. */
+int kill_main(const struct subcommand *self, int argc, char **argv);
+
+/* `yett wait SANDBOX COMMAND`: exits as the command did. */
+int wait_main(const struct subcommand *self, int argc, char **argv);

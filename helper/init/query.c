@@ -1,0 +1,151 @@
+/* See query.h. Unprivileged; never waits: a wait is an entry of a table. */
+#include "helper/init/query.h"
+
+void query_end(struct commands *commands, size_t i)
+{
+	commands->waits[i] = (struct command_wait){0};
+	while (commands->waits_end > 0 && !commands->waits[commands->waits_end - 1].origin.channel)
+		commands->waits_end--;
+}
+
+void query_forget(struct commands *commands, const void *channel)
+{
+	for (size_t i = commands->waits_end; i-- > 0;)
+		if (i < commands->waits_end && commands->waits[i].origin.channel == channel)
+			query_end(commands, i);
+}
+
+uint64_t query_waits_for(const struct commands *commands, struct command_origin origin)
+{
+	for (size_t i = 0; i < commands->waits_end; i++)
+		if (command_is_of(commands->waits[i].origin, origin))
+			return commands->waits[i].id;
+	return 0;
+}
+
+static int query_unknown(const struct commands *commands, uint64_t id, struct yett_error *error)
+{
+	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+			 id == 0 || id > commands->records.last ? "there was no command %llu in this sandbox"
+								: "what became of command %llu is not known any more",
+			 (unsigned long long)id);
+}
+
+/* Puts one that is in the table, or not any more, into the list that `message` is. */
+static void query_tell(const struct command *command, struct message *message)
+{
+	struct message_command *told = &message->body.commands.commands[message->body.commands.commands_count];
+	bool is_over = commands_is_over(command);
+
+	record_tell(&command->record, is_over ? record_state(&command->record)
+				      : command->state == COMMAND_STARTING ? EXECUTION_PENDING : EXECUTION_RUNNING, message);
+	if (!is_over)
+		told->result = (struct message_exited){.wall_us = (uint64_t)(commands_now_us() - command->start_us)};
+}
+
+/* The one with this id. False: it is not known. */
+static bool query_tell_one(struct commands *commands, uint64_t id, struct message *message)
+{
+	const struct command *command = commands_find(commands, id);
+	const struct record *record = command ? &command->record : records_find(&commands->records, id);
+
+	if (command)
+		query_tell(command, message);
+	else if (record)
+		record_tell(record, record_state(record), message);
+	return record != NULL;
+}
+
+static void query_tell_from(struct commands *commands, uint64_t id, struct message *message)
+{
+	while (message->body.commands.commands_count < MESSAGE_COMMANDS_MAX) {
+		const struct record *record = records_find_from(&commands->records, id);
+		uint64_t lowest = record ? record->id : UINT64_MAX;
+
+		for (size_t i = 0; i < commands->end; i++) {
+			const struct command *command = &commands->table[i];
+
+			if (command->state != COMMAND_FREE && command->record.id >= id && command->record.id < lowest)
+				lowest = command->record.id;
+		}
+		if (lowest == UINT64_MAX || !query_tell_one(commands, lowest, message))
+			return;
+		id = lowest + 1;
+	}
+}
+
+static void query_begin_list(const struct commands *commands, struct message *message)
+{
+	message->kind = MESSAGE_COMMANDS;
+	message->arena_used = 0;
+	message->body.commands.last = commands->records.last;
+	message->body.commands.commands_count = 0;
+}
+
+bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due,
+			       struct message *message, struct yett_error *error)
+{
+	for (size_t i = 0; i < commands->waits_end; i++) {
+		const struct command_wait *wait = &commands->waits[i];
+		const struct command *command = wait->origin.channel == channel ? commands_find(commands, wait->id) : NULL;
+
+		if (wait->origin.channel != channel || (command && !commands_is_over(command)))
+			continue;
+		*ret_due = (struct command_due){.index = i, .is_wait = true, .sequence = wait->origin.sequence, .terminal = -1};
+		query_begin_list(commands, message);
+		if (!query_tell_one(commands, wait->id, message))
+			(void)query_unknown(commands, wait->id, error);
+		return true;
+	}
+	return false;
+}
+
+static int query_wait(struct commands *commands, uint64_t id, struct command_origin origin, struct yett_error *error)
+{
+	size_t i = 0;
+
+	while (i < commands->waits_end && commands->waits[i].origin.channel)
+		i++;
+	if (i == COMMANDS_WAITS_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d clients wait for commands already",
+				 COMMANDS_WAITS_MAX);
+	commands->waits[i] = (struct command_wait){.origin = origin, .id = id};
+	if (i == commands->waits_end)
+		commands->waits_end++;
+	return 0;
+}
+
+int query_act(struct commands *commands, const struct message_query *query, struct command_origin origin,
+		   struct yett_error *error)
+{
+	struct command *command = commands_find(commands, query->command);
+
+	if (query->action == QUERY_LIST)
+		return 0;
+	if (!command && !records_find(&commands->records, query->command))
+		return query_unknown(commands, query->command, error);
+	if (query->action == QUERY_WAIT)
+		return query_wait(commands, query->command, origin, error);
+	if (query->action == QUERY_KILL && command && commands_is_alive(command))
+		commands_kill(commands, command);
+	return 0;
+}
+
+int query_answer(struct commands *commands, const struct message_query *query, struct message *message, int fds[2],
+		    size_t *ret_count, struct yett_error *error)
+{
+	const struct command *command = commands_find(commands, query->command);
+	const struct record *record = command ? &command->record : records_find(&commands->records, query->command);
+	size_t count = 0;
+
+	query_begin_list(commands, message);
+	if (query->action == QUERY_LIST)
+		query_tell_from(commands, query->command, message);
+	else if (!query_tell_one(commands, query->command, message))
+		return query_unknown(commands, query->command, error);
+	for (size_t i = 0; query->action == QUERY_OUTPUT && record && i < 2; i++)
+		if (record->captures[i].length > 0)
+			fds[count++] = record->captures[i].memory;
+	*ret_count = count;
+	return 0;
+}

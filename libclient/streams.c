@@ -1,0 +1,86 @@
+/* See sandbox.h: outputs that on_output is called with. Pipes of the library's own, read when the caller dispatches. */
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "libclient/sandbox.h"
+
+#define READ_SIZE 65536
+#define READS_MAX 4 /* in a row, of one stream */
+/* A pipe holds no more than so many, even if its writer made it larger; who still writes then outlived its command. */
+#define LAST_READS_MAX 32
+
+int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end, struct yett_error *error)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	_cleanup_fd_ int reader = -1, writer = -1;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+	reader = ends[0];
+	writer = ends[1];
+	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot wait for a pipe: %m");
+	command->streams[i] = steal_fd(&reader);
+	*ret_write_end = steal_fd(&writer);
+	return 0;
+}
+
+/* Some of one stream, which is closed at its end. */
+static void read_stream(struct yett_command *command, int i, int times)
+{
+	char buffer[READ_SIZE];
+
+	while (times-- > 0 && command->streams[i] >= 0) {
+		ssize_t n = read(command->streams[i], buffer, sizeof buffer);
+
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n > 0)
+			command->on_output(command, (enum yett_stream)i, buffer, (size_t)n, command->data);
+		else if (n == 0 || errno != EINTR)
+			command->streams[i] = fd_close(command->streams[i]);
+	}
+}
+
+/* One that was not read in this turn. Callbacks start commands and free others, so the list is looked through anew each time. */
+static struct yett_command *next_unread(const struct yett_sandbox *sandbox, uint64_t turn)
+{
+	for (struct yett_command *c = sandbox->commands; c; c = c->next)
+		if (c->streams_turn < turn && (c->streams[0] >= 0 || c->streams[1] >= 0))
+			return c;
+	return NULL;
+}
+
+void streams_read(struct yett_sandbox *sandbox)
+{
+	uint64_t turn = ++sandbox->streams_turn;
+	struct yett_command *command;
+
+	while ((command = next_unread(sandbox, turn))) {
+		command->streams_turn = turn;
+		for (int i = 0; i < 2; i++)
+			read_stream(command, i, READS_MAX);
+	}
+}
+
+void streams_finish(struct yett_command *command)
+{
+	for (int i = 0; i < 2; i++) {
+		read_stream(command, i, LAST_READS_MAX);
+		command->streams[i] = fd_close(command->streams[i]);
+	}
+}
+
+bool streams_are_open(const struct yett_sandbox *sandbox)
+{
+	return next_unread(sandbox, UINT64_MAX) != NULL;
+}
+
+void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline)
+{
+	struct pollfd entry = {.fd = sandbox->events, .events = POLLIN};
+
+	(void)poll(&entry, 1, channel_time_left(deadline));
+}

@@ -1,0 +1,340 @@
+/* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett against a real service. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <yett.h>
+
+#define ARGV(...)   ((const char *const[]){__VA_ARGS__, NULL})
+#define SH(script)  ARGV("sh", "-c", script)
+#define DEADLINE_MS 60000
+
+static const int captured[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
+static const int combined[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
+static const int streamed[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
+
+static struct yett_connection *connection;
+static struct yett_sandbox *sandbox; /* of the tests that need no other */
+static struct yett_error error;
+
+/* Fails with what the library said. */
+#define assert_done(call)                                                                                            \
+	do {                                                                                                         \
+		int done_r = (call);                                                                                 \
+		if (done_r)                                                                                          \
+			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
+	} while (0)
+
+static int set_up(void **state)
+{
+	(void)state;
+	assert_done(yett_connect(NULL, &connection, &error));
+	assert_done(yett_sandbox_create(connection, NULL, &sandbox, &error));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	assert_done(yett_sandbox_destroy(sandbox, &error));
+	yett_connection_close(connection);
+	return 0;
+}
+
+static struct yett_command *start(struct yett_sandbox *in, const struct yett_command_options *options)
+{
+	struct yett_command *command = NULL;
+
+	assert_done(yett_sandbox_exec(in, options, &command, &error));
+	return command;
+}
+
+static struct yett_result wait_for(struct yett_command *command)
+{
+	struct yett_result result;
+
+	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
+	return result;
+}
+
+/* Runs it to its end, with its output kept, and returns its id. */
+static uint64_t run_kept(const char *const *argv, const int *stdio, size_t bytes)
+{
+	struct yett_command *command =
+		start(sandbox, &(struct yett_command_options){.argv = argv, .stdio = stdio, .capture_bytes = bytes});
+	uint64_t id;
+
+	(void)wait_for(command);
+	id = yett_command_id(command);
+	yett_command_free(command);
+	return id;
+}
+
+static void expect_output(struct yett_sandbox *in, uint64_t id, enum yett_stream stream, const char *expected, bool is_cut)
+{
+	struct yett_captured kept;
+
+	assert_done(yett_command_output(in, id, stream, &kept, &error));
+	assert_string_equal(kept.bytes, expected);
+	assert_int_equal(kept.length, strlen(expected));
+	assert_int_equal(kept.truncated, is_cut);
+	free(kept.bytes);
+}
+
+static void outputs_are_kept_for_whoever_asks(void **state)
+{
+	uint64_t id = run_kept(SH("echo one; echo two >&2; echo three >/dev/stdout"), captured, 4096);
+
+	(void)state;
+	expect_output(sandbox, id, YETT_STREAM_OUT, "one\nthree\n", false);
+	expect_output(sandbox, id, YETT_STREAM_ERR, "two\n", false);
+	id = run_kept(SH("echo one; echo two >&2"), combined, 4096);
+	expect_output(sandbox, id, YETT_STREAM_OUT, "one\ntwo\n", false);
+	assert_int_equal(yett_command_output(sandbox, id, YETT_STREAM_ERR, &(struct yett_captured){0}, &error), YETT_E_INVALID_REQUEST);
+	id = run_kept(SH("yes | head -c 5000000"), captured, 10);
+	expect_output(sandbox, id, YETT_STREAM_OUT, "y\ny\ny\ny\ny\n", true);
+	expect_output(sandbox, id, YETT_STREAM_ERR, "", false);
+	assert_int_equal(yett_command_output(sandbox, id + 1, YETT_STREAM_OUT, &(struct yett_captured){0}, &error), YETT_E_NOT_FOUND);
+	assert_non_null(strstr(error.message, "there was no command"));
+}
+
+static void commands_are_listed_with_what_became_of_them(void **state)
+{
+	struct yett_command_status *list, status;
+	struct yett_command *command;
+	uint64_t first = run_kept(SH("exit 4"), captured, 0), failed;
+	size_t count;
+
+	(void)state;
+	command = start(sandbox, &(struct yett_command_options){.argv = ARGV("sleep", "1000")});
+	assert_int_equal(yett_command_wait(command, 0, &(struct yett_result){0}, &error), YETT_E_TIMEOUT);
+	assert_done(yett_commands_list(sandbox, &list, &count, &error));
+	assert_true(count >= 2);
+	for (size_t i = 1; i < count; i++)
+		assert_true(list[i].id > list[i - 1].id);
+	assert_int_equal(list[count - 1].id, first + 1);
+	assert_string_equal(list[count - 1].text, "sleep 1000");
+	assert_true(list[count - 1].state <= YETT_COMMAND_RUNNING);
+	free(list);
+	assert_done(yett_command_inspect(sandbox, first, &status, &error));
+	assert_int_equal(status.state, YETT_COMMAND_COMPLETED);
+	assert_int_equal(status.result.status, 4);
+	assert_true(status.result.wall_us > 0 && status.started_ms > 0);
+	assert_done(yett_command_kill(sandbox, first + 1, &error));
+	assert_int_equal(wait_for(command).status, SIGKILL);
+	assert_done(yett_command_inspect(sandbox, first + 1, &status, &error));
+	assert_string_equal(yett_command_state_name(status.state), "killed");
+	yett_command_free(command);
+	command = start(sandbox, &(struct yett_command_options){.argv = ARGV("/nonexistent")});
+	assert_int_equal(yett_command_wait(command, DEADLINE_MS, &(struct yett_result){0}, &error), YETT_E_COMMAND_FAILED);
+	yett_command_free(command);
+	failed = first + 2;
+	assert_done(yett_command_inspect(sandbox, failed, &status, &error));
+	assert_int_equal(status.state, YETT_COMMAND_FAILED);
+	assert_memory_equal(status.error.detail, "errno=2 ", 8);
+}
+
+/* Makes a sandbox that lingers, starts a command in it that goes on when it gets a signal, and is killed. */
+static _Noreturn void be_killed(int ready)
+{
+	const struct yett_sandbox_options options = {.name = "kept", .life.linger = true};
+	const struct yett_command_options run = {
+		.argv = SH("trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do :; done"),
+		.stdio = captured,
+		.capture_bytes = 4096};
+	struct yett_connection *own;
+	struct yett_sandbox *made;
+	struct yett_command *command;
+	struct yett_captured kept = {0};
+
+	if (yett_connect(NULL, &own, &error) || yett_sandbox_create(own, &options, &made, &error) ||
+	    yett_sandbox_exec(made, &run, &command, &error))
+		_exit(1);
+	while (yett_command_id(command) == 0)
+		if (yett_sandbox_dispatch(made, &error))
+			_exit(2);
+	do /* until its trap is set */
+		free(kept.bytes);
+	while (yett_command_output(made, yett_command_id(command), YETT_STREAM_OUT, &kept, &error) == 0 && kept.length == 0);
+	(void)!write(ready, &(uint64_t){yett_command_id(command)}, sizeof(uint64_t));
+	for (;;)
+		(void)pause();
+}
+
+static void who_attaches_collects_what_a_killed_client_started(void **state)
+{
+	struct yett_sandbox *attached;
+	struct yett_command *command;
+	struct yett_result result;
+	int ready[2], status;
+	uint64_t id = 0;
+	pid_t client;
+
+	(void)state;
+	assert_return_code(pipe2(ready, O_CLOEXEC), errno);
+	client = fork();
+	if (client == 0)
+		be_killed(ready[1]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &id, sizeof id), sizeof id);
+	close(ready[0]);
+	assert_return_code(kill(client, SIGKILL), errno);
+	assert_int_equal(waitpid(client, &status, 0), client);
+
+	assert_done(yett_sandbox_attach(connection, "kept", &attached, &error));
+	assert_done(yett_command_attach(attached, id, NULL, NULL, &command, &error));
+	assert_int_equal(yett_command_wait(command, 0, &result, &error), YETT_E_TIMEOUT);
+	expect_output(attached, id, YETT_STREAM_OUT, "ready\n", false);
+	assert_done(yett_command_signal(command, SIGUSR1, &error));
+	result = wait_for(command);
+	assert_false(result.signaled);
+	assert_int_equal(result.status, 6);
+	yett_command_free(command);
+	expect_output(attached, id, YETT_STREAM_OUT, "ready\ncollected\n", false);
+	expect_output(attached, id, YETT_STREAM_ERR, "late\n", false);
+	/* and whoever comes when all is over */
+	assert_done(yett_sandbox_detach(attached, &error));
+	assert_done(yett_sandbox_attach(connection, "kept", &attached, &error));
+	assert_done(yett_command_attach(attached, id, NULL, NULL, &command, &error));
+	assert_int_equal(wait_for(command).status, 6);
+	yett_command_free(command);
+	expect_output(attached, id, YETT_STREAM_OUT, "ready\ncollected\n", false);
+	assert_int_equal(yett_command_attach(attached, 99, NULL, NULL, &command, &error), YETT_E_NOT_FOUND);
+	assert_done(yett_sandbox_destroy(attached, &error));
+}
+
+struct heard {
+	char bytes[2][65536];
+	size_t length[2], total;
+	bool is_over;
+};
+
+static void hear(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+{
+	struct heard *heard = data;
+
+	(void)command;
+	assert_false(heard->is_over);
+	heard->total += length;
+	if (length > sizeof heard->bytes[0] - 1 - heard->length[stream])
+		length = sizeof heard->bytes[0] - 1 - heard->length[stream];
+	memcpy(heard->bytes[stream] + heard->length[stream], bytes, length);
+	heard->length[stream] += length;
+}
+
+static void be_over(struct yett_command *command, void *data)
+{
+	(void)command;
+	((struct heard *)data)->is_over = true;
+}
+
+static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
+{
+	static struct heard heard;
+	struct yett_command_options options = {.argv = SH("echo one; echo two >&2; head -c 3000000 /dev/zero"),
+					       .stdio = streamed,
+					       .on_output = hear,
+					       .on_exit = be_over,
+					       .data = &heard};
+	struct yett_command *command = start(sandbox, &options);
+
+	(void)state;
+	(void)wait_for(command);
+	yett_command_free(command);
+	assert_string_equal(heard.bytes[0], "one\n");
+	assert_string_equal(heard.bytes[1], "two\n");
+	assert_int_equal(heard.total, 3000008);
+	heard = (struct heard){0};
+	command = start(sandbox, &options);
+	while (!heard.is_over) {
+		struct pollfd entry = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN};
+
+		assert_int_equal(poll(&entry, 1, DEADLINE_MS), 1);
+		assert_done(yett_sandbox_dispatch(sandbox, &error));
+	}
+	yett_command_free(command);
+	assert_int_equal(heard.total, 3000008);
+}
+
+static void bytes_are_read_as_input(void **state)
+{
+	static struct heard heard;
+	char large[100000];
+	struct yett_command_options options = {.argv = SH("cat; cat /dev/stdin >&2"),
+					       .stdio = streamed,
+					       .on_output = hear,
+					       .input = "hello\n",
+					       .input_length = 6,
+					       .data = &heard};
+	struct yett_command *command = start(sandbox, &options);
+
+	(void)state;
+	(void)wait_for(command);
+	yett_command_free(command);
+	assert_string_equal(heard.bytes[0], "hello\n");
+	assert_string_equal(heard.bytes[1], "hello\n"); /* opened anew, it begins anew */
+	memset(large, 'x', sizeof large);
+	heard = (struct heard){0};
+	options.argv = ARGV("cat");
+	options.input = large;
+	options.input_length = sizeof large;
+	command = start(sandbox, &options);
+	(void)wait_for(command);
+	yett_command_free(command);
+	assert_int_equal(heard.total, sizeof large);
+	heard = (struct heard){0};
+	options.input_length = 0;
+	command = start(sandbox, &options);
+	assert_int_equal(wait_for(command).status, 0);
+	yett_command_free(command);
+	assert_int_equal(heard.total, 0);
+}
+
+static void what_does_not_go_together_is_refused(void **state)
+{
+	static const int as_input[] = {YETT_STDIO_CAPTURE, -1, -1}, twice[] = {-1, YETT_STDIO_AS_OUTPUT, -1}, unknown[] = {-1, -1, -5};
+	const int both[] = {0, -1, -1};
+	const struct yett_command_options rows[] = {
+		{.argv = ARGV("true"), .stdio = as_input, .capture_bytes = 1},
+		{.argv = ARGV("true"), .stdio = twice},
+		{.argv = ARGV("true"), .stdio = unknown},
+		{.argv = ARGV("true"), .stdio = streamed},
+		{.argv = ARGV("true"), .stdio = both, .input = ""},
+		{.argv = ARGV("true"), .capture_bytes = 1},
+		{.argv = ARGV("true"), .stdio = captured, .capture_bytes = YETT_CAPTURE_MAX + 1},
+		{.argv = ARGV("true"), .terminal = true, .input = ""},
+		{.argv = ARGV("true"), .terminal = true, .stdio = captured},
+	};
+	struct yett_command *command;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (yett_sandbox_exec(sandbox, &rows[i], &command, &error) != YETT_E_INVALID_REQUEST)
+			fail_msg("row %zu is not refused", i);
+	(void)run_kept(ARGV("true"), NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(outputs_are_kept_for_whoever_asks),
+		cmocka_unit_test(commands_are_listed_with_what_became_of_them),
+		cmocka_unit_test(who_attaches_collects_what_a_killed_client_started),
+		cmocka_unit_test(streams_come_before_the_end_by_waiting_or_by_polling),
+		cmocka_unit_test(bytes_are_read_as_input),
+		cmocka_unit_test(what_does_not_go_together_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,98 @@
+"""Commands of a sandbox that stays: in the background, listed, waited for and killed, by other programs than their own."""
+import json
+import os
+import signal
+
+import yett
+
+
+class Commands(yett.Case):
+    def setUp(self):
+        super().setUp()
+        done = self.yett('create', '--name', 'box')
+        self.assertEqual(done.code, 0, done)
+
+    def tearDown(self):
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        yett.wait_until(lambda: os.listdir(self.service.runtime + '/names') == [], 'the end of names')
+        super().tearDown()
+
+    def background(self, *argv, options=()):
+        done = self.yett('exec', '--background', *options, 'box', '--', *argv)
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.out, r'^\d+\n$')
+        return done.out.strip()
+
+    def commands(self):
+        done = self.yett('ps', '--json', 'box')
+        self.assertEqual(done.code, 0, done)
+        return json.loads(done.out)
+
+    def test_what_was_left_in_the_background_is_waited_for_with_its_output(self):
+        command = self.background('sh', '-c', 'echo out; echo err >&2; exit 3')
+        for _ in range(2):
+            done = self.yett('wait', '-o', 'box', command)
+            self.assertEqual((done.code, done.out, done.err), (3, 'out\n', 'err\n'))
+        self.assertEqual(self.yett('wait', 'box', command).out, '')
+        command = self.background('sh', '-c', 'yes | head -c 300000', options=('--capture', '1K'))
+        done = self.yett('wait', '--output', 'box', command)
+        self.assertEqual((done.code, done.out), (0, 'y\n' * 512))
+        self.assertIn('the output is cut', done.err)
+        command = self.background('sh', '-c', 'kill -TERM $$')
+        self.assertEqual(self.yett('wait', 'box', command).code, 128 + signal.SIGTERM)
+        command = self.background('sleep', '1000', options=('--timeout', '50ms'))
+        self.assertEqual(self.yett('wait', 'box', command).code, 124)
+
+    def test_a_command_that_does_not_start_has_no_background(self):
+        self.assert_refused(self.yett('exec', '-b', 'box', '--', '/nonexistent'), 127, 'not found')
+        self.assertEqual([(c['state'], c['error']['code']) for c in self.commands()], [('failed', 'command-failed')])
+        self.assert_refused(self.yett('wait', 'box', '1'), 127, 'not found')
+        self.assert_refused(self.yett('exec', '-b', '-t', 'box', '--', 'true'), 125, 'in the background has no terminal')
+        self.assert_refused(self.yett('run', '-b', '--', 'true'), 125, '--linger')
+        self.assert_refused(self.yett('exec', '-b', '--capture', '17M', 'box', '--', 'true'), 125, 'at most 16M')
+
+    def test_ps_lists_commands_whoever_started_them(self):
+        self.yett('exec', 'box', '--', 'sh', '-c', 'exit 5')
+        self.background('sleep', '1000')
+        first, second = self.commands()
+        self.assertEqual((first['id'], first['state'], first['status'], first['command']), (1, 'completed', 5, 'sh -c exit 5'))
+        self.assertEqual(first['outputs'], [None, None])
+        self.assertGreater(first['wall_us'], 0)
+        self.assertEqual((second['id'], second['state'], second['command']), (2, 'running', 'sleep 1000'))
+        self.assertEqual(second['outputs'], [{'length': 0, 'truncated': False}] * 2)
+        rows = self.yett('ps', 'box').out.splitlines()
+        self.assertEqual(rows[0].split(), ['ID', 'STATE', 'STATUS', 'TIME', 'COMMAND'])
+        self.assertRegex(rows[1], r'^ +1  completed +5 +\S+  sh -c exit 5$')
+        self.assertRegex(rows[2], r'^ +2  running +- +\S+  sleep 1000$')
+        self.assertEqual(self.yett('ps', '-q', 'box').out, '1\n2\n')
+        self.assert_refused(self.yett('ps', '--all', 'box'), 1, 'are of sandboxes')
+        self.assert_refused(self.yett('ps', 'nobox'), 1, 'there is no sandbox')
+
+    def test_one_command_is_killed_and_others_go_on(self):
+        one, other = self.background('sh', '-c', 'sleep 1000 & wait'), self.background('sleep', '1000')
+        self.assertEqual(self.yett('kill', 'box', one).code, 0)
+        self.assertEqual(self.yett('wait', 'box', one).code, 128 + signal.SIGKILL)
+        self.assertEqual([c['state'] for c in self.commands()], ['killed', 'running'])
+        self.assert_refused(self.yett('kill', 'box', '9', 'x', other), 1, 'there was no command 9', 'x is no id of a command')
+        self.assertEqual(self.yett('wait', 'box', other).code, 128 + signal.SIGKILL)
+        self.assert_refused(self.yett('wait', 'box', '9'), 125, 'there was no command 9')
+        last = self.background('sleep', '1000')
+        self.assertEqual(self.yett('kill', 'box').code, 0)
+        self.assertEqual(self.yett('wait', 'box', last).code, 128 + signal.SIGKILL)
+
+    def test_a_run_in_the_background_leaves_its_sandbox(self):
+        done = self.yett('run', '-b', '--linger', '--name', 'left', '--', 'sh', '-c', 'echo here')
+        self.assertEqual((done.code, done.out), (0, '1\n'))
+        self.assertIn('the sandbox left goes on', done.err)
+        self.assertEqual(self.yett('wait', '-o', 'left', '1').out, 'here\n')
+        self.assertEqual(self.yett('destroy', 'left').code, 0)
+
+    def test_another_user_has_no_such_commands(self):
+        command = self.background('sleep', '1000')
+        for argv in (('ps', 'box'), ('wait', 'box', command), ('kill', 'box', command)):
+            done = self.yett(*argv, user=self.bob)
+            self.assertIn('there is no sandbox', done.err, done)
+
+
+if __name__ == '__main__':
+    yett.main()

@@ -1,0 +1,394 @@
+/* What yett-init knows of commands that others ask about: by their ids, from any channel, with the outputs that it keeps. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/init_sandbox.h"
+
+#include "helper/init/records.h"
+#include "protocol/frame.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+/* The answer to a query about one. */
+static const struct message_command *ask(struct sandbox *sandbox, enum query_action action, uint64_t id)
+{
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, action, id));
+	assert_int_equal(message.body.commands.commands_count, 1);
+	assert_int_equal(message.body.commands.commands[0].id, id);
+	return &message.body.commands.commands[0];
+}
+
+static const char *text_of(const struct message_command *command)
+{
+	return message_text(&message, command->text);
+}
+
+/* What is kept of an output, whose descriptor it closes. */
+static const char *kept(int fd, size_t length)
+{
+	static char bytes[65536];
+
+	assert_true(length < sizeof bytes);
+	assert_int_equal(pread(fd, bytes, length, 0), length);
+	bytes[length] = '\0';
+	close(fd);
+	return bytes;
+}
+
+static void each_command_has_an_id_of_its_own(void **state)
+{
+	struct sandbox *sandbox = start();
+	uint64_t first = exec_command(sandbox, ARGV("cat", "/nonexistent", "é"));
+
+	(void)state;
+	expect(sandbox, MESSAGE_STARTED, first);
+	assert_int_equal(message.body.started.command, 1);
+	expect(sandbox, MESSAGE_EXITED, first);
+	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	assert_int_equal(message.body.commands.last, 3);
+	assert_int_equal(message.body.commands.commands_count, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(message.body.commands.commands[i].id, i + 1);
+	assert_string_equal(text_of(&message.body.commands.commands[0]), "cat /nonexistent é");
+	assert_string_equal(text_of(&message.body.commands.commands[2]), "true");
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 3));
+	assert_int_equal(message.body.commands.commands_count, 1);
+	expect_error(sandbox, query(sandbox, QUERY_STATUS, 0), YETT_E_NOT_FOUND, YETT_R_NONE);
+	expect_error(sandbox, query(sandbox, QUERY_WAIT, 4), YETT_E_NOT_FOUND, YETT_R_NONE);
+	contains(message_text(&message, message.body.error.message), "there was no command 4");
+	finish(sandbox);
+}
+
+static void the_states_of_commands_are_told_apart(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+	uint64_t running;
+
+	(void)state;
+	expect_status(sandbox, exec_command(sandbox, SH("exit 3")), 3);
+	command = ask(sandbox, QUERY_STATUS, 1);
+	assert_int_equal(command->state, EXECUTION_COMPLETED);
+	assert_int_equal(command->result.status, 3);
+	assert_true(command->result.wall_us > 0 && command->result.memory_peak_bytes > 0 && command->started_ms > 0);
+	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
+	command = ask(sandbox, QUERY_STATUS, 2);
+	assert_int_equal(command->state, EXECUTION_FAILED);
+	assert_int_equal(command->code, YETT_E_COMMAND_FAILED);
+	contains(message_text(&message, command->detail), "errno=2 ");
+	(void)expect_end(sandbox, exec_fds(sandbox, ARGV("sleep", "1000"), NULL, 50));
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 3)->state, EXECUTION_TIMEOUT);
+	(void)expect_end(sandbox, exec_command(sandbox, SH("kill -SEGV $$")));
+	command = ask(sandbox, QUERY_STATUS, 4);
+	assert_int_equal(command->state, EXECUTION_KILLED);
+	assert_int_equal(command->result.status, SIGSEGV);
+	running = exec_command(sandbox, ARGV("sleep", "1000"));
+	expect(sandbox, MESSAGE_STARTED, running);
+	command = ask(sandbox, QUERY_STATUS, 5);
+	assert_int_equal(command->state, EXECUTION_RUNNING);
+	assert_int_equal(command->result.status, 0);
+	finish(sandbox);
+}
+
+static void a_command_of_another_channel_is_killed_with_what_it_started(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	int p[2];
+	uint64_t sequence;
+
+	(void)state;
+	assert_return_code(pipe2(p, O_CLOEXEC), errno);
+	sequence = exec_fds(sandbox, SH("sleep 1000 & exec sleep 1000"), (int[]){-1, p[1], -1}, 0);
+	close(p[1]);
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	assert_int_equal(ask(other, QUERY_KILL, 1)->id, 1);
+	assert_int_equal(ask(other, QUERY_WAIT, 1)->state, EXECUTION_KILLED);
+	assert_string_equal(read_all(p[0]), ""); /* nobody has it any more */
+	expect(sandbox, MESSAGE_EXITED, sequence);
+	assert_int_equal(ask(other, QUERY_KILL, 1)->state, EXECUTION_KILLED); /* too late is no error */
+	detach(other);
+	finish(sandbox);
+}
+
+static void who_waits_is_told_of_the_end_and_can_send_signals(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	uint64_t sequence = exec_command(sandbox, SH("trap 'exit 9' TERM; while :; do sleep 0.01; done")), wait;
+
+	(void)state;
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	wait = query(other, QUERY_WAIT, 1);
+	/* its trap may not be set yet: the shell has started when it has a child */
+	(void)ask(other, QUERY_STATUS, 1);
+	message.kind = MESSAGE_SIGNAL;
+	message.body.signal = (struct message_signal){.command = wait, .signal = SIGKILL};
+	assert_int_equal(frame_send_message(other->channel, &message, ++other->sequence, NULL, 0, 0), 0);
+	expect(other, MESSAGE_COMMANDS, wait);
+	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_KILLED);
+	expect(sandbox, MESSAGE_EXITED, sequence);
+	detach(other);
+	finish(sandbox);
+}
+
+static void a_result_outlives_the_channel_of_its_command(void **state)
+{
+	struct sandbox *sandbox, *maker, *other;
+	const struct message_command *command;
+	uint64_t wait;
+
+	(void)state;
+	prepare();
+	config.linger = true;
+	sandbox = start_prepared();
+	maker = attach(sandbox);
+	wait = exec_captured(maker, SH("cat; echo kept; exit 5"), 4096, false);
+	expect(maker, MESSAGE_STARTED, wait);
+	detach(maker);
+	other = attach(sandbox);
+	command = ask(other, QUERY_WAIT, 1);
+	assert_int_equal(command->state, EXECUTION_COMPLETED);
+	assert_int_equal(command->result.status, 5);
+	command = ask(other, QUERY_OUTPUT, 1);
+	assert_int_equal(outputs_count, 1);
+	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "kept\n");
+	detach(other);
+	sandbox->control = fd_close(sandbox->control); /* which ends one that lingers */
+	finish(sandbox);
+}
+
+static void outputs_are_kept_apart_or_in_one(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+
+	(void)state;
+	expect_status(sandbox, exec_captured(sandbox, SH("echo one; echo two >&2; echo three >/dev/stdout"), 4096, false), 0);
+	command = ask(sandbox, QUERY_OUTPUT, 1);
+	assert_int_equal(command->captured, OUTPUT_OUT | OUTPUT_ERR);
+	assert_int_equal(command->truncated, 0);
+	assert_int_equal(outputs_count, 2);
+	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "one\nthree\n");
+	assert_string_equal(kept(outputs[1], command->output_bytes[1]), "two\n");
+	expect_status(sandbox, exec_captured(sandbox, SH("echo one; echo two >&2"), 4096, true), 0);
+	command = ask(sandbox, QUERY_OUTPUT, 2);
+	assert_int_equal(command->captured, OUTPUT_OUT);
+	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "one\ntwo\n");
+	/* of none there is no descriptor */
+	expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
+	command = ask(sandbox, QUERY_OUTPUT, 3);
+	assert_int_equal(command->captured, OUTPUT_OUT | OUTPUT_ERR);
+	assert_int_equal(outputs_count, 0);
+	finish(sandbox);
+}
+
+static void what_exceeds_the_bound_is_dropped_and_holds_nobody_up(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+	char bytes[1001];
+
+	(void)state;
+	expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 20000000; printf end >&2"), 1000, false), 0);
+	command = ask(sandbox, QUERY_OUTPUT, 1);
+	assert_int_equal(command->output_bytes[0], 1000);
+	assert_int_equal(command->truncated, OUTPUT_OUT);
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = i % 2 ? '\n' : 'y';
+	assert_memory_equal(kept(outputs[0], 1000), bytes, 1000);
+	assert_string_equal(kept(outputs[1], command->output_bytes[1]), "end");
+	/* exactly the bound is not too much */
+	expect_status(sandbox, exec_captured(sandbox, SH("printf 12345678"), 8, false), 0);
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 2)->truncated, 0);
+	expect_status(sandbox, exec_captured(sandbox, SH("printf 12345678"), 0, false), 0);
+	command = ask(sandbox, QUERY_STATUS, 3);
+	assert_int_equal(command->truncated, OUTPUT_OUT);
+	assert_int_equal(command->output_bytes[0], 0);
+	finish(sandbox);
+}
+
+static void a_descriptor_of_output_shows_what_comes_and_changes_nothing(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+	uint64_t sequence;
+	int in[2], fd;
+
+	(void)state;
+	assert_return_code(pipe2(in, O_CLOEXEC), errno);
+	clear_exec();
+	message.body.exec.stdio[1] = STDIO_CAPTURE;
+	message.body.exec.capture_bytes = 8192;
+	sequence = send_exec(sandbox, SH("echo first; read line; echo second"), (int[]){in[0], -1, -1}, 0);
+	close(in[0]);
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	do
+		command = ask(sandbox, QUERY_OUTPUT, 1);
+	while (outputs_count == 0);
+	assert_int_equal(command->state, EXECUTION_RUNNING);
+	assert_int_equal(command->output_bytes[0], 6);
+	fd = outputs[0];
+	assert_int_equal(pwrite(fd, "X", 1, 0), -1);
+	assert_int_equal(errno, EPERM);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_ptr_equal(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), MAP_FAILED);
+	close(in[1]);
+	expect(sandbox, MESSAGE_EXITED, sequence);
+	assert_string_equal(kept(fd, 13), "first\nsecond\n");
+	finish(sandbox);
+}
+
+static void the_oldest_results_go_first(void **state)
+{
+	struct sandbox *sandbox = start();
+	size_t fds;
+	uint64_t id = 0;
+
+	(void)state;
+	for (; id < 10; id++)
+		expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
+	fds = count_fds(sandbox->pid);
+	for (; id < RECORDS_MAX + 3; id++)
+		expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
+	assert_int_equal(count_fds(sandbox->pid), fds);
+	expect_error(sandbox, query(sandbox, QUERY_STATUS, 3), YETT_E_NOT_FOUND, YETT_R_NONE);
+	contains(message_text(&message, message.body.error.message), "not known any more");
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 4)->state, EXECUTION_COMPLETED);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	assert_int_equal(message.body.commands.commands_count, MESSAGE_COMMANDS_MAX);
+	assert_int_equal(message.body.commands.commands[0].id, 4);
+	assert_int_equal(message.body.commands.commands[31].id, 35);
+	finish(sandbox);
+}
+
+static void kept_output_is_bounded_by_the_sandboxs_memory(void **state)
+{
+	struct sandbox *sandbox;
+	const struct message_command *command;
+
+	(void)state;
+	prepare();
+	config.memory_bytes = 4 << 20;
+	sandbox = start_prepared();
+	for (int i = 0; i < 4; i++)
+		expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 400000"), 1 << 20, false), 0);
+	/* a mebibyte holds two of them */
+	expect_error(sandbox, query(sandbox, QUERY_STATUS, 2), YETT_E_NOT_FOUND, YETT_R_NONE);
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 3)->output_bytes[0], 400000);
+	assert_int_equal(ask(sandbox, QUERY_STATUS, 4)->output_bytes[0], 400000);
+	/* and there is nothing to be had from a command that still runs */
+	expect_status(sandbox, exec_captured(sandbox, SH("yes | head -c 4000000"), 4 << 20, false), 0);
+	command = ask(sandbox, QUERY_STATUS, 5);
+	assert_int_equal(command->output_bytes[0], 1 << 20);
+	assert_int_equal(command->truncated, OUTPUT_OUT);
+	finish(sandbox);
+}
+
+static void what_outlives_a_command_does_not_hold_up_its_output(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+
+	(void)state;
+	expect_status(sandbox, exec_captured(sandbox, SH("setsid sleep 1000 & echo here"), 4096, false), 0);
+	command = ask(sandbox, QUERY_OUTPUT, 1);
+	assert_string_equal(kept(outputs[0], command->output_bytes[0]), "here\n");
+	finish(sandbox);
+}
+
+static void what_does_not_go_together_is_refused(void **state)
+{
+	static const struct {
+		uint32_t stdio[3];
+		uint64_t bytes;
+		bool terminal;
+	} rows[] = {
+		{{STDIO_CAPTURE, 0, 0}, 0, false},
+		{{STDIO_AS_OUTPUT, 0, 0}, 0, false},
+		{{0, STDIO_AS_OUTPUT, 0}, 0, false},
+		{{0, 0, 0}, 1, false},
+		{{0, STDIO_CAPTURE, 0}, 1, true},
+	};
+	struct sandbox *sandbox = start();
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		clear_exec();
+		memcpy(message.body.exec.stdio, rows[i].stdio, sizeof rows[i].stdio);
+		message.body.exec.capture_bytes = rows[i].bytes;
+		message.body.exec.terminal = rows[i].terminal;
+		expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+		terminals_due = 0;
+	}
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	assert_int_equal(message.body.commands.last, 0); /* none of them was one */
+	expect_serving(sandbox);
+	finish(sandbox);
+}
+
+static void two_hundred_commands_at_once_keep_their_outputs(void **state)
+{
+	struct sandbox *sandbox = start();
+	char expected[32];
+
+	(void)state;
+	for (uint64_t id = 1; id <= 200; id++) {
+		char script[64];
+
+		(void)snprintf(script, sizeof script, "echo number %llu", (unsigned long long)id);
+		(void)exec_captured(sandbox, SH(script), 4096, id % 2);
+	}
+	for (uint64_t id = 1; id <= 200; id++) {
+		const struct message_command *command;
+		uint64_t sequence, wait = query(sandbox, QUERY_WAIT, id);
+
+		while (receive(sandbox, &sequence) != MESSAGE_COMMANDS)
+			assert_int_equal(message.kind == MESSAGE_STARTED || message.kind == MESSAGE_EXITED, true);
+		assert_int_equal(sequence, wait);
+		assert_int_equal(message.body.commands.commands[0].state, EXECUTION_COMPLETED);
+		wait = query(sandbox, QUERY_OUTPUT, id);
+		while (receive(sandbox, &sequence) != MESSAGE_COMMANDS)
+			continue;
+		command = &message.body.commands.commands[0];
+		assert_int_equal(sequence, wait);
+		(void)snprintf(expected, sizeof expected, "number %llu\n", (unsigned long long)id);
+		assert_int_equal(outputs_count, 1);
+		assert_string_equal(kept(outputs[0], command->output_bytes[0]), expected);
+	}
+	finish(sandbox);
+}
+
+static int run(const char *name)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_command_has_an_id_of_its_own),
+		cmocka_unit_test(the_states_of_commands_are_told_apart),
+		cmocka_unit_test(a_command_of_another_channel_is_killed_with_what_it_started),
+		cmocka_unit_test(who_waits_is_told_of_the_end_and_can_send_signals),
+		cmocka_unit_test(a_result_outlives_the_channel_of_its_command),
+		cmocka_unit_test(outputs_are_kept_apart_or_in_one),
+		cmocka_unit_test(what_exceeds_the_bound_is_dropped_and_holds_nobody_up),
+		cmocka_unit_test(a_descriptor_of_output_shows_what_comes_and_changes_nothing),
+		cmocka_unit_test(the_oldest_results_go_first),
+		cmocka_unit_test(kept_output_is_bounded_by_the_sandboxs_memory),
+		cmocka_unit_test(what_outlives_a_command_does_not_hold_up_its_output),
+		cmocka_unit_test(what_does_not_go_together_is_refused),
+		cmocka_unit_test(two_hundred_commands_at_once_keep_their_outputs),
+	};
+
+	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+}
+
+int main(void)
+{
+	return run_rounds(run);
+}
