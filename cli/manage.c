@@ -39,12 +39,21 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 FLAG_SETTER(all)
 FLAG_SETTER(json)
 FLAG_SETTER(quiet)
+FLAG_SETTER(watch)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
 	{0, "json", NULL, "print one JSON array", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option stats_options[] = {
+	{'a', "all", NULL, "those of all users (root)", set_all},
+	{'w', "watch", NULL, "again every second, until interrupted", set_watch},
+	{0, "json", NULL, "print one JSON array, with --watch a line each time", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
 	{0},
 };
@@ -114,7 +123,7 @@ static bool fits_all(const struct yett_sandbox_status *status, const struct mana
 	return true;
 }
 
-static void json_member(const char *name, const char *value)
+void manage_json_member(const char *name, const char *value)
 {
 	(void)printf("\"%s\": ", name);
 	if (*value)
@@ -124,7 +133,7 @@ static void json_member(const char *name, const char *value)
 	(void)fputs(", ", stdout);
 }
 
-static void json_number(const char *name, uint64_t value)
+void manage_json_number(const char *name, uint64_t value)
 {
 	(void)printf("\"%s\": %llu, ", name, (unsigned long long)value);
 }
@@ -138,30 +147,30 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 static void print_json(const struct yett_sandbox_status *s)
 {
 	(void)putchar('{');
-	json_member("id", s->info.id);
-	json_member("name", s->name);
-	json_member("profile", s->info.profile);
-	json_member("state", yett_state_name(s->state));
-	json_member("ended", ended_of(s));
-	json_number("uid", s->uid);
-	json_member("principal", s->principal);
-	json_number("private_uid", s->info.private_uid);
-	json_member("label", s->info.label);
-	json_number("landlock_abi", s->info.landlock_abi);
+	manage_json_member("id", s->info.id);
+	manage_json_member("name", s->name);
+	manage_json_member("profile", s->info.profile);
+	manage_json_member("state", yett_state_name(s->state));
+	manage_json_member("ended", ended_of(s));
+	manage_json_number("uid", s->uid);
+	manage_json_member("principal", s->principal);
+	manage_json_number("private_uid", s->info.private_uid);
+	manage_json_member("label", s->info.label);
+	manage_json_number("landlock_abi", s->info.landlock_abi);
 	(void)printf("\"limits\": {\"memory_bytes\": %llu, \"cpu_millis\": %llu, \"pids\": %llu, \"files\": %llu}, ",
 		     (unsigned long long)s->info.limits.memory_bytes, (unsigned long long)s->info.limits.cpu_millis,
 		     (unsigned long long)s->info.limits.pids, (unsigned long long)s->info.limits.files);
 	(void)printf("\"linger\": %s, ", s->life.linger ? "true" : "false");
-	json_number("linger_ms", s->linger_ms);
-	json_number("wall_ms", s->life.wall_ms);
-	json_number("cpu_ms", s->life.cpu_ms);
-	json_number("idle_ms", s->life.idle_ms);
-	json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
-	json_number("cleanup_ms", s->life.cleanup_ms);
-	json_number("created_ms", s->created_ms);
-	json_number("started_ms", s->started_ms);
-	json_number("ended_ms", s->ended_ms);
-	json_number("attached", s->attached);
+	manage_json_number("linger_ms", s->linger_ms);
+	manage_json_number("wall_ms", s->life.wall_ms);
+	manage_json_number("cpu_ms", s->life.cpu_ms);
+	manage_json_number("idle_ms", s->life.idle_ms);
+	manage_json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
+	manage_json_number("cleanup_ms", s->life.cleanup_ms);
+	manage_json_number("created_ms", s->created_ms);
+	manage_json_number("started_ms", s->started_ms);
+	manage_json_number("ended_ms", s->ended_ms);
+	manage_json_number("attached", s->attached);
 	(void)fputs("\"labels\": {", stdout);
 	for (size_t i = 0; i < s->labels_count; i++) {
 		char key[sizeof s->labels[0]];
@@ -311,8 +320,7 @@ static void print_status(const struct yett_sandbox_status *s)
 		print_text("has", s->labels[i]);
 }
 
-/* Reads options and connects. -1 to go on, else the exit code. */
-static int begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
 		 struct yett_connection **ret_connection)
 {
 	struct yett_error error = {0};
@@ -326,7 +334,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ma
 	return EXIT_FAILED;
 }
 
-static int finish(struct yett_connection *connection, int r, const struct yett_error *error)
+int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error)
 {
 	if (r)
 		output_error(error);
@@ -341,7 +349,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	size_t count = 0;
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
@@ -350,7 +358,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 		qsort(list, count, sizeof *list, older);
 	if (r == 0)
 		print_list(list, count, &options);
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 int inspect_main(const struct subcommand *self, int argc, char **argv)
@@ -359,7 +367,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_sandbox_status status;
 	struct yett_connection *connection;
 	struct yett_error error = {0};
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
@@ -370,7 +378,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	} else if (r == 0) {
 		print_status(&status);
 	}
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 /* Tells of each change of state until the sandbox has ended. */
@@ -402,7 +410,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
-	int first, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
@@ -410,7 +418,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = watch(connection, sandbox, &error);
 	(void)yett_sandbox_detach(sandbox, NULL);
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 int manage_main(const struct subcommand *self, int argc, char **argv)
@@ -424,7 +432,7 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		       {"destroy", yett_sandbox_end}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
-	int first, failed = 0, r = begin(self, argc, argv, &options, &first, &connection);
+	int first, failed = 0, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
