@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/policy.h"
 #include "cli/run.h"
+#include "cli/stats.h"
 #include "libclient/yett.h"
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
@@ -40,6 +41,7 @@ static const struct subcommand subcommands[] = {
 	 exec_main},
 	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
 	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
+	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},

@@ -40,12 +40,21 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 FLAG_SETTER(all)
 FLAG_SETTER(json)
 FLAG_SETTER(quiet)
+FLAG_SETTER(watch)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
 	{0, "json", NULL, "print one JSON array", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+const struct option stats_options[] = {
+	{'a', "all", NULL, "those of all users (root)", set_all},
+	{'w', "watch", NULL, "again every second, until interrupted", set_watch},
+	{0, "json", NULL, "print one JSON array, with --watch a line each time", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
 	{0},
 };
@@ -115,7 +124,7 @@ static bool fits_all(const struct yett_sandbox_status *status, const struct mana
 	return true;
 }
 
-static void json_member(const char *name, const char *value)
+void manage_json_member(const char *name, const char *value)
 {
 	(void)printf("\"%s\": ", name);
 	if (*value)
@@ -125,7 +134,7 @@ static void json_member(const char *name, const char *value)
 	(void)fputs(", ", stdout);
 }
 
-static void json_number(const char *name, uint64_t value)
+void manage_json_number(const char *name, uint64_t value)
 {
 	(void)printf("\"%s\": %llu, ", name, (unsigned long long)value);
 }
@@ -139,30 +148,30 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 static void print_json(const struct yett_sandbox_status *s)
 {
 	(void)putchar('{');
-	json_member("id", s->info.id);
-	json_member("name", s->name);
-	json_member("profile", s->info.profile);
-	json_member("state", yett_state_name(s->state));
-	json_member("ended", ended_of(s));
-	json_number("uid", s->uid);
-	json_member("principal", s->principal);
-	json_number("private_uid", s->info.private_uid);
-	json_member("label", s->info.label);
-	json_number("landlock_abi", s->info.landlock_abi);
+	manage_json_member("id", s->info.id);
+	manage_json_member("name", s->name);
+	manage_json_member("profile", s->info.profile);
+	manage_json_member("state", yett_state_name(s->state));
+	manage_json_member("ended", ended_of(s));
+	manage_json_number("uid", s->uid);
+	manage_json_member("principal", s->principal);
+	manage_json_number("private_uid", s->info.private_uid);
+	manage_json_member("label", s->info.label);
+	manage_json_number("landlock_abi", s->info.landlock_abi);
 	(void)printf("\"limits\": {\"memory_bytes\": %llu, \"cpu_millis\": %llu, \"pids\": %llu, \"files\": %llu}, ",
 		     (unsigned long long)s->info.limits.memory_bytes, (unsigned long long)s->info.limits.cpu_millis,
 		     (unsigned long long)s->info.limits.pids, (unsigned long long)s->info.limits.files);
 	(void)printf("\"linger\": %s, ", s->life.linger ? "true" : "false");
-	json_number("linger_ms", s->linger_ms);
-	json_number("wall_ms", s->life.wall_ms);
-	json_number("cpu_ms", s->life.cpu_ms);
-	json_number("idle_ms", s->life.idle_ms);
-	json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
-	json_number("cleanup_ms", s->life.cleanup_ms);
-	json_number("created_ms", s->created_ms);
-	json_number("started_ms", s->started_ms);
-	json_number("ended_ms", s->ended_ms);
-	json_number("attached", s->attached);
+	manage_json_number("linger_ms", s->linger_ms);
+	manage_json_number("wall_ms", s->life.wall_ms);
+	manage_json_number("cpu_ms", s->life.cpu_ms);
+	manage_json_number("idle_ms", s->life.idle_ms);
+	manage_json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
+	manage_json_number("cleanup_ms", s->life.cleanup_ms);
+	manage_json_number("created_ms", s->created_ms);
+	manage_json_number("started_ms", s->started_ms);
+	manage_json_number("ended_ms", s->ended_ms);
+	manage_json_number("attached", s->attached);
 	(void)fputs("\"labels\": {", stdout);
 	for (size_t i = 0; i < s->labels_count; i++) {
 		char key[sizeof s->labels[0]];
@@ -326,7 +335,7 @@ int manage_begin(const struct subcommand *self, int argc, char **argv, struct ma
 	return EXIT_FAILED;
 }
 
-static int finish(struct yett_connection *connection, int r, const struct yett_error *error)
+int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error)
 {
 	if (r)
 		output_error(error);
@@ -346,16 +355,16 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (first < argc && (options.all || options.filters_count > 0))
-		return finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "filters and --all are of sandboxes"),
+		return manage_finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "filters and --all are of sandboxes"),
 			      &error);
 	if (first < argc)
-		return finish(connection, commands_print(connection, argv[first], options.json, options.quiet, &error), &error);
+		return manage_finish(connection, commands_print(connection, argv[first], options.json, options.quiet, &error), &error);
 	r = yett_sandboxes_list(connection, options.all, &list, &count, &error);
 	if (r == 0 && count)
 		qsort(list, count, sizeof *list, older);
 	if (r == 0)
 		print_list(list, count, &options);
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 int inspect_main(const struct subcommand *self, int argc, char **argv)
@@ -375,7 +384,7 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	} else if (r == 0) {
 		print_status(&status);
 	}
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 /* Tells of each change of state until the sandbox has ended. */
@@ -415,7 +424,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = watch(connection, sandbox, &error);
 	(void)yett_sandbox_detach(sandbox, NULL);
-	return finish(connection, r, &error);
+	return manage_finish(connection, r, &error);
 }
 
 int manage_main(const struct subcommand *self, int argc, char **argv)

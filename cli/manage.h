@@ -15,10 +15,21 @@ struct manage_run_options {
 	const char *socket_path;
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
-	bool all, json, quiet;
+	bool all, json, quiet, watch;
 };
 
-extern const struct option ps_options[], inspect_options[], ls_options[], manage_options[];
+extern const struct option ps_options[], stats_options[], inspect_options[], ls_options[], manage_options[];
+
+/* Reads options and connects. -1 to go on, else the exit code. */
+int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
+		 struct yett_connection **ret_connection);
+
+/* Tells the error, if `r` says there is one, and closes the connection. The exit code. */
+int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error);
+
+/* A member of a JSON object with what parts it from the next: an empty text is null. */
+void manage_json_member(const char *name, const char *value);
+void manage_json_number(const char *name, uint64_t value);
 
 /* A filter of ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or profile=PROFILE. */
 bool manage_is_filter(const char *filter);

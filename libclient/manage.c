@@ -99,7 +99,7 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-static void copy_text(const struct message *message, struct text text, char *out, size_t size)
+void manage_copy_text(const struct message *message, struct text text, char *out, size_t size)
 {
 	const char *string = message_text(message, text);
 	size_t length = string ? strlen(string) : 0;
@@ -109,17 +109,17 @@ static void copy_text(const struct message *message, struct text text, char *out
 	out[length] = '\0';
 }
 
-static void take_status(const struct message *message, struct yett_sandbox_status *ret_status)
+static void take_status(const struct message *message, void *ret_item)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
-	struct yett_sandbox_status *to = ret_status;
+	struct yett_sandbox_status *to = ret_item;
 
 	memset(to, 0, sizeof *to);
-	copy_text(message, from->id, to->info.id, sizeof to->info.id);
-	copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
-	copy_text(message, from->label, to->info.label, sizeof to->info.label);
-	copy_text(message, from->name, to->name, sizeof to->name);
-	copy_text(message, from->principal, to->principal, sizeof to->principal);
+	manage_copy_text(message, from->id, to->info.id, sizeof to->info.id);
+	manage_copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
+	manage_copy_text(message, from->label, to->info.label, sizeof to->info.label);
+	manage_copy_text(message, from->name, to->name, sizeof to->name);
+	manage_copy_text(message, from->principal, to->principal, sizeof to->principal);
 	to->info.private_uid = from->private_uid;
 	to->info.landlock_abi = from->landlock_abi;
 	to->info.limits = (struct yett_limits){from->limits.memory_bytes, from->limits.cpu_millis, from->limits.pids,
@@ -139,14 +139,14 @@ static void take_status(const struct message *message, struct yett_sandbox_statu
 	to->ended_ms = from->ended_ms;
 	to->attached = from->attached;
 	for (to->labels_count = 0; to->labels_count < from->labels_count; to->labels_count++)
-		copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
+		manage_copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
 }
 
-/* The sandboxes in a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
-static int read_listing(const char *bytes, size_t length, struct yett_sandbox_status **ret_list, size_t *ret_count,
+/* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
+static int read_listing(const char *bytes, size_t length, const struct manage_items *items, void **ret_list, size_t *ret_count,
 			struct yett_error *error)
 {
-	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	_cleanup_free_ char *list = NULL;
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
 	size_t count = 0, room = 0;
 	uint32_t size;
@@ -160,15 +160,15 @@ static int read_listing(const char *bytes, size_t length, struct yett_sandbox_st
 		if (size > MESSAGE_PACKET_MAX || size > length - at)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
 		if (count == room) {
-			struct yett_sandbox_status *grown = reallocarray(list, room = room ? room * 2 : 16, sizeof *list);
+			char *grown = reallocarray(list, room = room ? room * 2 : 16, items->size);
 
 			if (!grown)
 				return no_memory(error);
 			list = grown;
 		}
-		if (message_decode(MESSAGE_SANDBOX, (const uint8_t *)bytes + at, size, message, error) != 0)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what is no sandbox");
-		take_status(message, &list[count++]);
+		if (message_decode(items->kind, (const uint8_t *)bytes + at, size, message, error) != 0)
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what was not asked for");
+		items->take(message, list + items->size * count++);
 	}
 	if (!message)
 		return no_memory(error);
@@ -177,41 +177,54 @@ static int read_listing(const char *bytes, size_t length, struct yett_sandbox_st
 	return 0;
 }
 
-static int listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		   struct yett_sandbox_status **ret_list, size_t *ret_count, struct yett_error *error)
+int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+		   const struct manage_items *items, void **ret_list, size_t *ret_count, struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
 	_cleanup_free_ char *bytes = NULL;
+	_cleanup_free_ void *list = NULL;
 	CONNECTION_LOCKED(connection);
-	size_t length;
+	size_t length, count = 0;
 	int r = sandbox ? manage(connection, asked, id_or_name, sandbox, error) : no_memory(error);
 
 	if (r)
 		return r;
 	sandbox_forget(sandbox);
 	r = sealed_read(sandbox->request.fd, LISTING_MAX, &bytes, &length, "list", error);
-	return r ? r : read_listing(bytes, length, ret_list, ret_count, error);
+	if (r == 0)
+		r = read_listing(bytes, length, items, &list, &count, error);
+	if (r == 0 && id_or_name && count != 1)
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", count);
+	if (r)
+		return r;
+	*ret_list = steal_ptr(&list);
+	*ret_count = count;
+	return 0;
 }
+
+static const struct manage_items statuses = {MESSAGE_SANDBOX, sizeof(struct yett_sandbox_status), take_status};
 
 int yett_sandboxes_list(struct yett_connection *connection, bool all, struct yett_sandbox_status **ret_list, size_t *ret_count,
 			struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_LIST, .all = all};
+	void *list;
+	int r = manage_listing(connection, &asked, NULL, &statuses, &list, ret_count, error);
 
-	return listing(connection, &asked, NULL, ret_list, ret_count, error);
+	if (r == 0)
+		*ret_list = list;
+	return r;
 }
 
 int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status *ret_status,
 			 struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_INSPECT};
-	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	_cleanup_free_ void *list = NULL;
 	size_t count;
-	int r = listing(connection, &asked, id_or_name ? id_or_name : "", &list, &count, error);
+	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", &statuses, &list, &count, error);
 
-	if (r == 0 && count != 1)
-		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", count);
 	if (r == 0)
-		*ret_status = list[0];
+		memcpy(ret_status, list, sizeof *ret_status);
 	return r;
 }

@@ -126,6 +126,20 @@ bool sandbox_is_name(const char *text);
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
 			     struct yett_error *error);
 
+/* A text of a message, cut to fit. */
+void manage_copy_text(const struct message *message, struct text text, char *out, size_t size);
+
+/* What the listings of a kind hold, and what is made of each. */
+struct manage_items {
+	uint32_t kind;
+	size_t size; /* of what `take` fills in */
+	void (*take)(const struct message *message, void *ret_item);
+};
+
+/* A manage request that is answered with a listing: an array that the caller frees, of one where one was named. Without the lock. */
+_must_check_ int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+				const struct manage_items *items, void **ret_list, size_t *ret_count, struct yett_error *error);
+
 /* The descriptor is memory that nobody can change any more, of at most `max` bytes: allocates a copy with a NUL behind it. */
 _must_check_ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error);
 

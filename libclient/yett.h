@@ -315,6 +315,61 @@ YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_err
  */
 YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error);
 
+/* --- events ------------------------------------------------------------------------------------------------- */
+
+/* Bits of yett_usage.known, in the order of its members. */
+enum yett_usage_count {
+	YETT_USAGE_CPU = 1,
+	YETT_USAGE_USER = 2,
+	YETT_USAGE_SYSTEM = 4,
+	YETT_USAGE_MEMORY = 8,
+	YETT_USAGE_MEMORY_PEAK = 16,
+	YETT_USAGE_READ_BYTES = 32,
+	YETT_USAGE_WRITTEN_BYTES = 64,
+	YETT_USAGE_READS = 128,
+	YETT_USAGE_WRITES = 256,
+	YETT_USAGE_PROCESSES = 512,
+	YETT_USAGE_THREADS = 1024,
+	YETT_USAGE_OPEN_FILES = 2048,
+	YETT_USAGE_OOM_KILLS = 4096,
+	YETT_USAGE_FORKS_REFUSED = 8192,
+};
+
+/* What a sandbox uses, by what the kernel counts for all its processes together. */
+struct yett_usage {
+	char id[YETT_ID_SIZE];
+	char name[YETT_NAME_SIZE]; /* empty: none */
+	enum yett_state state;	   /* running or paused */
+	uint64_t taken_us;	   /* when the helper read this: CLOCK_MONOTONIC */
+	uint64_t uptime_ms;
+	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
+	uint32_t known; /* enum yett_usage_count, or-ed: what of the following this host counts; the others are 0 */
+	uint64_t cpu_us, user_us, system_us;
+	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
+	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
+	uint64_t processes, threads; /* init included */
+	uint64_t open_files;
+	uint64_t oom_kills;	/* processes killed for want of memory */
+	uint64_t forks_refused; /* because of the limit of processes */
+};
+
+/*
+ * Reads what a sandbox uses now. Of one that does not run: YETT_E_NOT_RUNNING. YETT_E_NOT_FOUND also for what is another
+ * one's. Nobody but the helper is asked, so that a hostile sandbox has no say in it and is not kept from working.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
+						struct yett_usage *ret_usage, struct yett_error *error);
+
+/* The same of all that run and that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
+YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, bool all, struct yett_usage **ret_list,
+						  size_t *ret_count, struct yett_error *error);
+
+/*
+ * The share of processors that a sandbox used between two readings, in hundredths of one: 250 is two and a half. Negative
+ * when it cannot be told: they are of two sandboxes, of one moment, or without the time.
+ */
+YETT_API double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now);
+
 /* --- commands ----------------------------------------------------------------------------------------------- */
 
 /* In the place of a descriptor of a command. */

@@ -46,8 +46,9 @@ enum message_kind {
 	MESSAGE_MANAGE = 7,  /* client → helper, signed */
 	MESSAGE_DONE = 8,    /* helper → client, answers a manage that asks for no more */
 	MESSAGE_STATE = 9,   /* helper → client; the sequence is that of the create or attach */
-	MESSAGE_LISTING = 10, /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX bodies */
+	MESSAGE_LISTING = 10, /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX or MESSAGE_USAGE bodies */
 	MESSAGE_SANDBOX = 11, /* in the memfd of a listing, and nowhere else */
+	MESSAGE_USAGE = 12,   /* likewise */
 	/* between client and init, on the exec channel */
 	MESSAGE_EXEC = 32,    /* client → init; a descriptor for each stdio entry that is not "null" */
 	MESSAGE_STARTED = 33, /* init → client */
@@ -162,12 +163,13 @@ enum manage_action {
 	MANAGE_RESUME = 5,
 	MANAGE_KILL = 6,
 	MANAGE_DESTROY = 7,
+	MANAGE_USAGE = 8,
 };
 
 struct message_manage {
 	uint32_t action; /* enum manage_action */
-	struct text sandbox; /* an id or a name; empty for a list */
-	bool all; /* of a list: everybody's, for an administrator */
+	struct text sandbox; /* an id or a name; empty for a list, and for the usage of all */
+	bool all; /* of these: everybody's, for an administrator */
 };
 
 struct message_done {
@@ -210,6 +212,42 @@ struct message_sandbox {
 	uint32_t attached; /* connections that hold it */
 	struct text labels[MESSAGE_LABELS_MAX];
 	uint32_t labels_count;
+};
+
+/* What is counted of a sandbox, in the order of the wire: X(NAME, field). Bit n of `known` is for the n-th. */
+#define USAGE_COUNTS(X)                        \
+	X(CPU, cpu_us)                         \
+	X(USER, user_us)                       \
+	X(SYSTEM, system_us)                   \
+	X(MEMORY, memory_bytes)                \
+	X(MEMORY_PEAK, memory_peak_bytes)      \
+	X(READ_BYTES, read_bytes)              \
+	X(WRITTEN_BYTES, written_bytes)        \
+	X(READS, reads)                        \
+	X(WRITES, writes)                      \
+	X(PROCESSES, processes)                \
+	X(THREADS, threads)                    \
+	X(OPEN_FILES, open_files)              \
+	X(OOM_KILLS, oom_kills)                \
+	X(FORKS_REFUSED, forks_refused)
+
+enum usage_count {
+#define X(name, field) USAGE_##name,
+	USAGE_COUNTS(X)
+#undef X
+	USAGE_COUNTS_MAX,
+};
+
+struct message_usage {
+	struct text id, name;
+	uint32_t state; /* enum sandbox_state */
+	uint64_t taken_us; /* when: CLOCK_MONOTONIC of the helper */
+	uint64_t uptime_ms;
+	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
+	uint32_t known; /* of the following: the others are 0 because nothing here counts them */
+#define X(name, field) uint64_t field;
+	USAGE_COUNTS(X)
+#undef X
 };
 
 enum stdio_kind {
@@ -389,6 +427,7 @@ union message_body {
 	struct message_state state;
 	struct message_listing listing;
 	struct message_sandbox sandbox;
+	struct message_usage usage;
 	struct message_exec exec;
 	struct message_started started;
 	struct message_exited exited;

@@ -116,7 +116,7 @@ static const struct schema_field ended_fields[] = {
 };
 
 static const struct schema_field manage_fields[] = {
-	NUMBER(message_manage, action, 0, MANAGE_DESTROY),
+	NUMBER(message_manage, action, 0, MANAGE_USAGE),
 	TEXT(message_manage, sandbox, NAME, 0, MESSAGE_NAME_MAX),
 	BOOL(message_manage, all),
 };
@@ -152,6 +152,20 @@ static const struct schema_field sandbox_fields[] = {
 	NUMBER(message_sandbox, ended_ms, 0, CLOCK_MS_MAX),
 	NUMBER(message_sandbox, attached, 0, UINT32_MAX),
 	TEXTS(message_sandbox, labels, ENVIRONMENT, 0, MESSAGE_KEY_VALUE_MAX),
+};
+
+static const struct schema_field usage_fields[] = {
+	TEXT(message_usage, id, HEX, 16, 16),
+	TEXT(message_usage, name, NAME, 0, MESSAGE_NAME_MAX),
+	NUMBER(message_usage, state, 0, SANDBOX_FAILED),
+	NUMBER(message_usage, taken_us, 0, UINT64_MAX),
+	NUMBER(message_usage, uptime_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_usage, memory_limit_bytes, 0, SIZE_BYTES_MAX),
+	NUMBER(message_usage, pids_limit, 0, PIDS_MAX),
+	BITS(message_usage, known, (1U << USAGE_COUNTS_MAX) - 1),
+#define X(name, field) NUMBER(message_usage, field, 0, UINT64_MAX),
+	USAGE_COUNTS(X)
+#undef X
 };
 
 static const struct schema_field exec_fields[] = {
@@ -271,6 +285,7 @@ static const struct schema messages[] = {
 	TABLE(message_state, MESSAGE_STATE, state_fields),
 	TABLE(message_listing, MESSAGE_LISTING, listing_fields),
 	TABLE(message_sandbox, MESSAGE_SANDBOX, sandbox_fields),
+	TABLE(message_usage, MESSAGE_USAGE, usage_fields),
 	TABLE(message_exec, MESSAGE_EXEC, exec_fields),
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),

@@ -1,5 +1,6 @@
 /* See manage.h. */
 #include "helper/monitor/manage.h"
+#include "base/clock.h"
 #include "base/escape.h"
 #include "helper/privilege.h"
 #include "protocol/codec.h"
@@ -17,6 +18,8 @@ struct finding {
 	const struct verified *verified;
 	const char *wanted; /* NULL: all */
 	bool all;           /* of all users */
+	const struct cgroup_host *cgroups; /* NULL: it is not their usage that is asked */
+	bool rests;         /* the one that is wanted does not run */
 	struct record *record;
 	/* of a list */
 	struct message *message;
@@ -55,16 +58,16 @@ static int not_found(const char *wanted, struct yett_error *error)
 	return error_set(error, YETT_E_NOT_FOUND, 0, "there is no sandbox '%s'", ESCAPE(wanted));
 }
 
-/* 0 with what the request names, or NULL for a list. */
+/* 0 with what the request names, or NULL for all. */
 static int read_wanted(const struct verified *verified, const char **ret_wanted, struct yett_error *error)
 {
 	const struct message_manage *manage = &verified->request->body.manage;
 	const char *wanted = message_text(verified->request, manage->sandbox);
-	bool is_list = manage->action == MANAGE_LIST;
+	bool is_list = manage->action == MANAGE_LIST, of_all = wanted && !*wanted;
 
-	if (!wanted || is_list != (*wanted == '\0') || (manage->all && !is_list))
+	if (!wanted || (manage->action != MANAGE_USAGE && is_list != of_all) || (manage->all && !of_all))
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, is_list ? "a list names no sandbox" : "one sandbox is to be named");
-	*ret_wanted = is_list ? NULL : wanted;
+	*ret_wanted = of_all ? NULL : wanted;
 	return 0;
 }
 
@@ -120,6 +123,35 @@ static int fill(const struct record *record, struct message *message)
 	return r;
 }
 
+static int fill_usage(const struct cgroup_host *cgroups, const struct record *record, struct message *message)
+{
+	struct message_usage *body = &message->body.usage;
+	uint64_t now_ms = clock_wall_ms();
+	struct cgroup_usage usage;
+	struct cgroup cgroup;
+	int r;
+
+	cgroup_find(cgroups, record->uid, record->cgroup, &cgroup);
+	cgroup_read_usage(&cgroup, &usage);
+	cgroup_usage_since(&record->before, &usage);
+	cgroup_close(&cgroup);
+	message->kind = MESSAGE_USAGE;
+	message->arena_used = 0;
+	*body = (struct message_usage){
+		.state = record->state,
+		.taken_us = clock_now_us(),
+		.uptime_ms = now_ms > record->started_ms ? now_ms - record->started_ms : 0,
+		.memory_limit_bytes = record->limits.memory_bytes,
+		.pids_limit = record->limits.pids,
+		.known = usage.known,
+#define X(name, field) .field = usage.counts[USAGE_##name],
+		USAGE_COUNTS(X)
+#undef X
+	};
+	r = message_add_text(message, record->id, &body->id);
+	return r == 0 ? message_add_text(message, record->name, &body->name) : r;
+}
+
 static int add(void *userdata, const struct record *record)
 {
 	struct finding *finding = userdata;
@@ -129,7 +161,11 @@ static int add(void *userdata, const struct record *record)
 
 	if (!fits(finding, record))
 		return 0;
-	r = fill(record, finding->message);
+	if (finding->cgroups && record->state != SANDBOX_RUNNING && record->state != SANDBOX_PAUSED) {
+		finding->rests = true;
+		return 0;
+	}
+	r = finding->cgroups ? fill_usage(finding->cgroups, record, finding->message) : fill(record, finding->message);
 	if (r == 0)
 		r = message_encode(finding->message, finding->buffer + sizeof head, MESSAGE_PACKET_MAX - sizeof head, &length);
 	if (r < 0)
@@ -150,6 +186,7 @@ int manage_list(const struct setup_host *host, const struct verified *verified, 
 	struct finding finding = {.policy = host->policy,
 				  .verified = verified,
 				  .all = verified->request->body.manage.all && authorize_is_administrator(verified->peer),
+				  .cgroups = verified->request->body.manage.action == MANAGE_USAGE ? &host->cgroups : NULL,
 				  .message = message,
 				  .buffer = buffer,
 				  .memfd = memfd};
@@ -159,6 +196,8 @@ int manage_list(const struct setup_host *host, const struct verified *verified, 
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may list the sandboxes of all users");
 	if (r == 0)
 		r = registry_each(&host->reserve, add, &finding);
+	if (r == 0 && finding.wanted && finding.count == 0 && finding.rests)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run");
 	if (r == 0 && finding.wanted && finding.count == 0)
 		return not_found(finding.wanted, error);
 	if (r == 0 && fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)

@@ -418,7 +418,7 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 		r = check_host(c, error);
 	if (r != 0)
 		return r;
-	if (action == MANAGE_LIST || action == MANAGE_INSPECT) {
+	if (action == MANAGE_LIST || action == MANAGE_INSPECT || action == MANAGE_USAGE) {
 		r = check_unread(c, error);
 		if (r != 0)
 			return r;

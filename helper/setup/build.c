@@ -486,6 +486,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	/* The next range before the last one is let go: a reservation is how a sweep finds the cgroup, were we killed here. */
 	setup->range = (struct reservation){.fd = -1};
 	r = prepare_ids(setup, subject, &error);
+	cgroup_read_usage(&setup->cgroup, &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
 	setup->staged = setup->plan->steps_count ? malloc(sizeof *setup->staged) : NULL;

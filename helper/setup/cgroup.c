@@ -495,21 +495,26 @@ int cgroup_destroy(struct cgroup *cgroup)
 	return result;
 }
 
+void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup)
+{
+	const int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+	char user[24];
+
+	cgroup_init(host, uid, name, ret_cgroup);
+	user_name(uid, user);
+	for (size_t i = 0; i < host->count; i++) {
+		ret_cgroup->user[i] = openat(host->trees[i].parent, user, flags);
+		if (ret_cgroup->user[i] >= 0)
+			ret_cgroup->sandbox[i] = openat(ret_cgroup->user[i], name, flags);
+	}
+}
+
 int cgroup_sweep(const struct cgroup_host *host, uid_t uid, const char *name)
 {
 	struct cgroup cgroup;
-	char user[24];
 	int r;
 
-	cgroup_init(host, uid, name, &cgroup);
-	user_name(uid, user);
-	for (size_t i = 0; i < host->count; i++) {
-		const int flags = O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
-
-		cgroup.user[i] = openat(host->trees[i].parent, user, flags);
-		if (cgroup.user[i] >= 0)
-			cgroup.sandbox[i] = openat(cgroup.user[i], name, flags);
-	}
+	cgroup_find(host, uid, name, &cgroup);
 	r = cgroup_destroy(&cgroup);
 	cgroup_close(&cgroup);
 	return r;

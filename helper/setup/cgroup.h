@@ -11,17 +11,18 @@
 
 #include "base/error.h"
 #include "helper/plan.h"
+#include "protocol/message.h"
 
 /* One hierarchy. */
 struct cgroup_tree {
 	int version;          /* 1 or 2 */
 	int parent;           /* O_PATH-like descriptor of PARENT in it */
-	unsigned controllers; /* enum cgroup_controller bits that it enforces */
+	unsigned controllers; /* enum cgroup_controller bits that it has */
 };
 
-enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_ALL = 7 };
+enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGROUP_IO = 8 /* counts, and limits nothing */ };
 
-#define CGROUP_TREES_MAX 4
+#define CGROUP_TREES_MAX 5
 
 struct cgroup_host {
 	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
@@ -95,6 +96,20 @@ _must_check_ int cgroup_count(const struct cgroup *cgroup);
 
 /* How often the kernel killed for want of memory; 0 when it cannot be read. */
 uint64_t cgroup_oom_kills(const struct cgroup *cgroup);
+
+struct cgroup_usage {
+	uint32_t known; /* bit n: counts[n] is what the kernel says, and not 0 because nothing counts it here */
+	uint64_t counts[USAGE_COUNTS_MAX];
+};
+
+/* Of the sandbox's group, with the sandboxes that were in it before; processes, threads and files of now. */
+void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
+
+/* Leaves what is due to a sandbox that began when its group had counted `before`. */
+void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *usage);
+
+/* Opens the groups of a sandbox of somebody else's making; of those that are not there the descriptor is -1. */
+void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup);
 
 /*
  * Kills whatever is left, waits until it is gone (at most 5 s) and removes the sandbox's groups, and the user's if they

@@ -12,6 +12,7 @@ static const struct {
 	{CGROUP_MEMORY, "memory"},
 	{CGROUP_CPU, "cpu"},
 	{CGROUP_PIDS, "pids"},
+	{CGROUP_IO, "blkio"},
 };
 
 /* Opens the hierarchy that has the controllers of `list`, "cpu,cpuacct" as /proc/self/cgroup names them. */

@@ -12,6 +12,7 @@ static const struct {
 	{CGROUP_MEMORY, "memory", "+memory", "-memory"},
 	{CGROUP_CPU, "cpu", "+cpu", "-cpu"},
 	{CGROUP_PIDS, "pids", "+pids", "-pids"},
+	{CGROUP_IO, "io", "+io", "-io"},
 };
 
 int cgroup2_discover(struct cgroup_host *host)

@@ -8,10 +8,11 @@
 #pragma once
 
 #include "helper/plan.h"
+#include "helper/setup/cgroup.h"
 #include "helper/setup/reserve.h"
 #include "protocol/message.h"
 
-#define RECORD_MAGIC UINT32_C(0x59523031) /* another layout, another number: an upgrade finds the records of before */
+#define RECORD_MAGIC UINT32_C(0x59523032) /* another layout, another number: an upgrade finds the records of before */
 
 struct record {
 	uint64_t sum; /* of all that follows and is used */
@@ -27,6 +28,7 @@ struct record {
 	uint32_t private_uid, landlock_abi, attached;
 	struct plan_limits limits;
 	struct plan_life life;
+	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME */
 	uint32_t labels_count, labels_used;
 	char labels[MESSAGE_LABELS_MAX * (MESSAGE_KEY_VALUE_MAX + 1)]; /* NUL-terminated, one after the other */

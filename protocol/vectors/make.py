@@ -122,6 +122,16 @@ def sandbox(**c):
                  ("attached", ONE), ("labels", array([]))], c)
 
 
+USAGE_COUNTS = ("cpu_us", "user_us", "system_us", "memory_bytes", "memory_peak_bytes", "read_bytes", "written_bytes", "reads",
+                "writes", "processes", "threads", "open_files", "oom_kills", "forks_refused")
+
+
+def usage(**c):
+    return body([("id", text("0123456789abcdef")), ("name", text("")), ("state", uint(2)), ("taken_us", uint(81000000)),
+                 ("uptime_ms", uint(41000)), ("memory_limit_bytes", uint(64 << 20)), ("pids_limit", ZERO), ("known", ONE),
+                 ("cpu_us", uint(1500))] + [(name, ZERO) for name in USAGE_COUNTS[1:]], c)
+
+
 def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
@@ -184,7 +194,7 @@ def file_done(**c):
 
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
-         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11,
+         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
@@ -224,6 +234,10 @@ accept("create-16-labels", "create", "as many labels as there may be, each at it
 accept("manage-inspect", "manage", "by id", manage())
 accept("manage-list-all", "manage", "a list names no sandbox", manage(action=ZERO, sandbox=text(""), all=TRUE))
 accept("manage-last-action", "manage", "destroy, by name", manage(action=uint(7), sandbox=text("tests-1")))
+accept("manage-usage-of-all", "manage", "the usage of all names no sandbox", manage(action=uint(8), sandbox=text("")))
+accept("usage-plain", "usage", "a host that counts time only", usage())
+accept("usage-full", "usage", "every count at its bound", usage(
+    name=text("tests-1"), state=uint(3), known=uint(16383), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
 accept("done-plain", "done", "the id of the sandbox", done())
 accept("state-last", "state", "the largest state on the wire", state(state=uint(6)))
 accept("listing-of-none", "listing", "nothing in the descriptor", listing(count=ZERO))
@@ -436,7 +450,9 @@ refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", crea
 refuse("long-key-value", "create", "too-long", "labels[0]", "129 bytes", create(labels=array([text("k=" + "v" * 127)])))
 refuse("17-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 17)))
 refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
-refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(8)))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(9)))
+refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
+refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
 refuse("manage-long-name", "manage", "too-long", "sandbox", "65 bytes", manage(sandbox=text("s" * 65)))
 refuse("state-of-one-that-is-gone", "state", "range", "state", "what is gone is not told of", state(state=uint(7)))
 refuse("unknown-stdio", "exec", "range", "stdio[2]", "none of the four kinds",
@@ -579,7 +595,7 @@ refuse("packet-in-lower-case", "packet", "magic", None, "the magic is exact", pa
 refuse("packet-of-version-0", "packet", "version", None, "versions begin with 1", packet("ended", ended(), version=0))
 refuse("packet-of-version-2", "packet", "version", None, "not spoken yet", packet("ended", ended(), version=2))
 refuse("packet-of-kind-0", "packet", "kind", None, "no message has it", packet(0, mapping([])))
-refuse("packet-of-unknown-kind", "packet", "kind", None, "between the kinds in use", packet(12, mapping([])))
+refuse("packet-of-unknown-kind", "packet", "kind", None, "between the kinds in use", packet(31, mapping([])))
 refuse("packet-of-keys", "packet", "kind", None, "a kind that never travels", packet("keys", mapping([("keys", array([]))])))
 refuse("packet-of-swapped-kind", "packet", "kind", None, "big-endian", packet(0x2000, execute()))
 refuse("packet-that-states-too-much", "packet", "size", None, "a length beyond 64 KiB", packet("ended", ended(),

@@ -511,6 +511,10 @@ class Examples(yett.Case):
         done = self.example('stop_command')
         self.assertEqual((done.code, done.out), (0, 'it said ready\nended by signal 15\n'), done)
 
+    def test_what_happens_in_a_sandbox_is_followed(self):
+        done = self.example('follow_sandbox')
+        self.assertEqual((done.code, done.out), (0, '1 process\n'), done)
+
     def test_the_example_that_copies_brings_back_what_the_command_made(self):
         directory = self.folder('round-trip')
         os.mkdir(directory + '/work')

@@ -188,7 +188,7 @@ class Lives(yett.Case):
         self.assertEqual(self.exec('lingers', 'cat', '/tmp/file'), 'kept\n')
         yett.wait_until(lambda: 'sleep' in self.exec('lingers', 'sh', '-c', 'cat /proc/[0-9]*/comm'), 'the command')
         self.assertEqual(self.yett('kill', 'lingers').code, 0)
-        yett.wait_until(lambda: 'sleep' not in self.exec('lingers', 'sh', '-c', 'cat /proc/[0-9]*/comm'), 'the end of commands')
+        yett.wait_until(lambda: 'sleep' not in self.exec('lingers', 'sh', '-c', 'cat /proc/[0-9]*/comm || :'), 'the end of commands')
         self.assertEqual(self.exec('lingers', 'cat', '/tmp/file'), 'kept\n')
 
     def test_commands_of_two_connections_are_apart(self):

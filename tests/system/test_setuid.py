@@ -162,7 +162,7 @@ class Privilege(setuid.Case):
             groups = dict(line.split(':', 1)[1].split(':', 1) for line in yett.read('/proc/%d/cgroup' % pid).splitlines())
             self.assertEqual(groups[''], self.service.cgroup + '/helpers')
             for controllers, group in groups.items():
-                ours = {'memory', 'cpu', 'pids'} & set(controllers.split(','))
+                ours = {'memory', 'cpu', 'pids', 'blkio'} & set(controllers.split(','))
                 if controllers and not controllers.startswith('name='):
                     self.assertEqual(group, self.service.cgroup + '/helpers' if ours else '/', controllers)
 

@@ -1,0 +1,236 @@
+/* See stats.h. */
+#include "cli/stats.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "cli/output.h"
+
+#define INTERVAL_MS 1000
+
+struct reading {
+	struct yett_usage *list;
+	size_t count;
+};
+
+void stats_size(char out[STATS_TEXT_SIZE], bool known, uint64_t bytes)
+{
+	static const char units[] = " KMGTP";
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	for (; value >= 1024 && unit + 2 < sizeof units; unit++)
+		value /= 1024;
+	if (!known)
+		(void)snprintf(out, STATS_TEXT_SIZE, "-");
+	else if (unit == 0)
+		(void)snprintf(out, STATS_TEXT_SIZE, "%.0f", value);
+	else
+		(void)snprintf(out, STATS_TEXT_SIZE, value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+void stats_time(char out[STATS_TEXT_SIZE], bool known, uint64_t ms)
+{
+	unsigned long long seconds = ms / 1000;
+
+	if (!known)
+		(void)snprintf(out, STATS_TEXT_SIZE, "-");
+	else if (seconds < 60)
+		(void)snprintf(out, STATS_TEXT_SIZE, "%.2fs", (double)ms / 1000);
+	else if (seconds < 3600)
+		(void)snprintf(out, STATS_TEXT_SIZE, "%llum%02llus", seconds / 60, seconds % 60);
+	else if (seconds < 86400)
+		(void)snprintf(out, STATS_TEXT_SIZE, "%lluh%02llum", seconds / 3600, seconds / 60 % 60);
+	else
+		(void)snprintf(out, STATS_TEXT_SIZE, "%llud%02lluh", seconds / 86400 % 1000000, seconds / 3600 % 24);
+}
+
+double stats_cpu_percent(const struct yett_usage *before, const struct yett_usage *now)
+{
+	if (before)
+		return yett_usage_cpu_percent(before, now);
+	if (!(now->known & YETT_USAGE_CPU) || now->uptime_ms == 0)
+		return -1;
+	return (double)now->cpu_us / 10 / (double)now->uptime_ms;
+}
+
+double stats_memory_percent(const struct yett_usage *usage)
+{
+	if (!(usage->known & YETT_USAGE_MEMORY) || usage->memory_limit_bytes == 0)
+		return -1;
+	return 100.0 * (double)usage->memory_bytes / (double)usage->memory_limit_bytes;
+}
+
+const struct yett_usage *stats_find(const struct yett_usage *list, size_t count, const char *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].id, id) == 0)
+			return &list[i];
+	return NULL;
+}
+
+static void print_percent(double percent)
+{
+	if (percent < 0)
+		(void)printf("%6s ", "-");
+	else
+		(void)printf("%6.1f ", percent);
+}
+
+static void print_row(const struct yett_usage *before, const struct yett_usage *u)
+{
+	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE], up[STATS_TEXT_SIZE];
+	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE], files[24] = "-";
+
+	stats_time(cpu, u->known & YETT_USAGE_CPU, u->cpu_us / 1000);
+	stats_size(memory, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
+	stats_size(peak, u->known & YETT_USAGE_MEMORY_PEAK, u->memory_peak_bytes);
+	stats_size(read_bytes, u->known & YETT_USAGE_READ_BYTES, u->read_bytes);
+	stats_size(written, u->known & YETT_USAGE_WRITTEN_BYTES, u->written_bytes);
+	stats_time(up, true, u->uptime_ms);
+	if (u->known & YETT_USAGE_OPEN_FILES)
+		(void)snprintf(files, sizeof files, "%llu", (unsigned long long)u->open_files);
+	(void)printf("%-16.16s ", *u->name ? u->name : u->id);
+	print_percent(stats_cpu_percent(before, u));
+	(void)printf("%8s %7s %7s ", cpu, memory, peak);
+	print_percent(stats_memory_percent(u));
+	(void)printf("%5llu %5llu %5s %6s %6s %8s%s\n", (unsigned long long)u->processes, (unsigned long long)u->threads, files, read_bytes,
+		     written, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
+}
+
+static void json_percent(const char *name, double percent)
+{
+	if (percent < 0)
+		manage_json_member(name, "");
+	else
+		(void)printf("\"%s\": %.2f, ", name, percent);
+}
+
+static void print_json(const struct yett_usage *before, const struct yett_usage *u)
+{
+	const struct {
+		const char *name;
+		uint32_t bit;
+		uint64_t value;
+	} counts[] = {
+		{"cpu_us", YETT_USAGE_CPU, u->cpu_us},
+		{"user_us", YETT_USAGE_USER, u->user_us},
+		{"system_us", YETT_USAGE_SYSTEM, u->system_us},
+		{"memory_bytes", YETT_USAGE_MEMORY, u->memory_bytes},
+		{"memory_peak_bytes", YETT_USAGE_MEMORY_PEAK, u->memory_peak_bytes},
+		{"read_bytes", YETT_USAGE_READ_BYTES, u->read_bytes},
+		{"written_bytes", YETT_USAGE_WRITTEN_BYTES, u->written_bytes},
+		{"reads", YETT_USAGE_READS, u->reads},
+		{"writes", YETT_USAGE_WRITES, u->writes},
+		{"processes", YETT_USAGE_PROCESSES, u->processes},
+		{"threads", YETT_USAGE_THREADS, u->threads},
+		{"open_files", YETT_USAGE_OPEN_FILES, u->open_files},
+		{"oom_kills", YETT_USAGE_OOM_KILLS, u->oom_kills},
+		{"forks_refused", YETT_USAGE_FORKS_REFUSED, u->forks_refused},
+	};
+
+	(void)putchar('{');
+	manage_json_member("id", u->id);
+	manage_json_member("name", u->name);
+	manage_json_member("state", yett_state_name(u->state));
+	manage_json_number("taken_us", u->taken_us);
+	manage_json_number("uptime_ms", u->uptime_ms);
+	manage_json_number("memory_limit_bytes", u->memory_limit_bytes);
+	manage_json_number("pids_limit", u->pids_limit);
+	json_percent("cpu_percent", stats_cpu_percent(before, u));
+	json_percent("memory_percent", stats_memory_percent(u));
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		(void)printf("%s\"%s\": ", i ? ", " : "", counts[i].name);
+		if (u->known & counts[i].bit)
+			(void)printf("%llu", (unsigned long long)counts[i].value);
+		else
+			(void)fputs("null", stdout);
+	}
+	(void)putchar('}');
+}
+
+static int older(const void *a, const void *b)
+{
+	const struct yett_usage *x = a, *y = b;
+
+	return x->uptime_ms != y->uptime_ms ? (x->uptime_ms > y->uptime_ms ? -1 : 1) : strcmp(x->id, y->id);
+}
+
+static void print_reading(const struct reading *before, const struct reading *now, bool json)
+{
+	if (!json)
+		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK", "MEM%",
+			     "PROCS", "THRDS", "FILES", "READ", "WRITE", "UP");
+	if (json && now->count == 0)
+		(void)fputs("[", stdout);
+	for (size_t i = 0; i < now->count; i++) {
+		const struct yett_usage *u = &now->list[i], *last = stats_find(before->list, before->count, u->id);
+
+		if (json)
+			(void)fputs(i ? ", " : "[", stdout);
+		if (json)
+			print_json(last, u);
+		else
+			print_row(last, u);
+	}
+	if (json)
+		(void)puts("]");
+	(void)fflush(stdout);
+}
+
+/* Of those named, or of all. What has ended since it was there is left out. */
+static int take(struct yett_connection *connection, bool all, char **names, size_t count, bool is_first, struct reading *ret_now,
+		struct yett_error *error)
+{
+	int r = 0;
+
+	*ret_now = (struct reading){0};
+	if (count == 0) {
+		r = yett_sandboxes_usage(connection, all, &ret_now->list, &ret_now->count, error);
+		if (r == 0 && ret_now->count)
+			qsort(ret_now->list, ret_now->count, sizeof *ret_now->list, older);
+		return r;
+	}
+	ret_now->list = calloc(count, sizeof *ret_now->list);
+	if (!ret_now->list)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for a reading");
+	for (size_t i = 0; i < count && r == 0; i++) {
+		r = yett_sandbox_usage(connection, names[i], &ret_now->list[ret_now->count], error);
+		if (r == 0)
+			ret_now->count++;
+		else if (!is_first && (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING))
+			r = 0;
+	}
+	return r;
+}
+
+int stats_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct manage_run_options options = {0};
+	struct reading before = {0}, now = {0};
+	struct yett_connection *connection;
+	struct yett_error error = {0};
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
+	size_t count;
+
+	if (r >= 0)
+		return r;
+	count = (size_t)(argc - first);
+	for (bool is_first = true, goes_on = true; goes_on && r <= 0; is_first = false) {
+		r = take(connection, options.all, argv + first, count, is_first, &now, &error);
+		if (r)
+			break;
+		if (!options.json && options.watch && isatty(STDOUT_FILENO))
+			(void)fputs("\033[H\033[J", stdout);
+		print_reading(&before, &now, options.json);
+		free(before.list);
+		before = now;
+		now = (struct reading){0};
+		goes_on = options.watch && (count == 0 || before.count > 0) && !ferror(stdout);
+		if (goes_on)
+			(void)poll(NULL, 0, INTERVAL_MS);
+	}
+	free(before.list);
+	free(now.list);
+	return manage_finish(connection, r, &error);
+}
