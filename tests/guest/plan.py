@@ -40,10 +40,9 @@ TESTS = (
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
     Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
-    Test('hostile-setuid', 'tests/hostile/test_setuid.py', 480, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux']),
-    Test('system-policy', 'tests/system/test_policy.py', 400, ['selinux']),
+    Test('system-policy', 'tests/system/test_policy.py', 400, ['apparmor']),
     # What was refused until here; the next ones attack.
     Test('denials', 'tests/guest/test_denials.py', 60),
     # Among the last: what escapes here may leave something behind.

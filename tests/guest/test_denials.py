@@ -11,7 +11,6 @@ EXPECTED = {
     'selinux': (  # DOMAIN PERMISSION TYPE CLASS
         ('yett_helper_t execute_no_trans yett_memfd_t file', 'selinux: a sandbox without its label'),
         ('yett_sandbox_t read nsfs_t file', 'hostile-payload: entering a namespace'),
-        ('yett_sandbox_t create yett_sandbox_t anon_inode', 'system-policy: userfaultfd'),
         ('yett_sandbox_t create yett_sandbox_t rawip_socket', 'hostile-payload: raw sockets'),
         ('yett_(sandbox|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
         ('yett_sandbox_t connectto unconfined_t unix_stream_socket', 'selinux: a socket in a share'),
