@@ -46,9 +46,9 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 	tell(sandbox);
 }
 
-static void take_result(struct yett_command *command, const struct message_exited *exited)
+struct yett_result command_result(const struct message_exited *exited)
 {
-	command->result = (struct yett_result){
+	return (struct yett_result){
 		.signaled = exited->signaled,
 		.status = (int)exited->status,
 		.timed_out = exited->timed_out,
@@ -59,7 +59,6 @@ static void take_result(struct yett_command *command, const struct message_exite
 		.system_us = exited->system_us,
 		.memory_peak_bytes = exited->memory_peak_bytes,
 	};
-	command->state = COMMAND_EXITED;
 }
 
 /* One checked message of init. */
@@ -99,7 +98,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		if (command->state != COMMAND_STARTED)
 			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
 						 "init ended a command that had not started");
-		take_result(command, &channel->message.body.exited);
+		command->result = command_result(&channel->message.body.exited);
+		command->state = COMMAND_EXITED;
 	}
 	return 0;
 }

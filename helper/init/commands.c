@@ -38,6 +38,18 @@ static struct command *commands_free_slot(struct commands *commands)
 	return NULL;
 }
 
+/* To the supervisor, for whoever follows. */
+static void commands_report(struct commands *commands, const struct command *command, enum event_kind kind)
+{
+	struct init_event event = {.kind = kind, .command = command->id, .pid = (uint32_t)command->pid};
+
+	if (kind == EVENT_EXITED)
+		event.result = command->exited;
+	if (kind == EVENT_FAILED)
+		event.error = (uint32_t)command->failure.error;
+	tell_event(&commands->tell, event);
+}
+
 static void commands_release(struct commands *commands, struct command *command)
 {
 	command->state = COMMAND_FREE;
@@ -113,6 +125,7 @@ int commands_start(struct commands *commands, const struct message *message, str
 		return commands_refuse_start(r, error);
 	}
 	command->state = COMMAND_STARTING;
+	command->id = ++commands->last;
 	if (message->body.exec.timeout_ms > 0)
 		command->deadline_us = command->start_us + (int64_t)message->body.exec.timeout_ms * 1000;
 	return 0;
@@ -168,7 +181,7 @@ size_t commands_poll(const struct commands *commands, struct pollfd *fds, size_t
 }
 
 /* Whether the child has become the command, or failed to. */
-static void commands_read_pipe(struct command *command)
+static void commands_read_pipe(struct commands *commands, struct command *command)
 {
 	if (launch_read(command->pipe, &command->failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
@@ -177,6 +190,8 @@ static void commands_read_pipe(struct command *command)
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
+	if (command->failure.error == 0)
+		commands_report(commands, command, EVENT_STARTED);
 }
 
 static uint64_t commands_cpu_us(const struct timeval *time)
@@ -249,7 +264,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	struct message_exited *exited = &command->exited;
 
 	if (command->state == COMMAND_STARTING)
-		commands_read_pipe(command);
+		commands_read_pipe(commands, command);
 	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
 		command->pipe = fd_close(command->pipe);
 		if (command->has_terminal && command->terminal < 0)
@@ -262,6 +277,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->user_us = commands_cpu_us(&usage->ru_utime);
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
+	commands_report(commands, command, command->failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
 	commands_clear(commands, command);
 }
 
@@ -299,7 +315,7 @@ void commands_advance(struct commands *commands)
 
 		if (command->state != COMMAND_STARTING)
 			continue;
-		commands_read_pipe(command);
+		commands_read_pipe(commands, command);
 		if (command->has_terminal && command->failure.error != 0)
 			commands_kill(commands, command); /* it may run all the same, without its master */
 	}
@@ -323,6 +339,7 @@ int64_t commands_expire(struct commands *commands)
 
 		if (at != 0 && !command->exited.timed_out && at <= commands_now_us()) {
 			command->exited.timed_out = true;
+			commands_report(commands, command, EVENT_TIMEOUT);
 			commands_kill(commands, command);
 		}
 		if (alive && command->exited.timed_out)

@@ -9,6 +9,7 @@
 
 #include "helper/init/launch.h"
 #include "helper/init/leaf.h"
+#include "helper/init/tell.h"
 
 #include <poll.h>
 #include <time.h>
@@ -34,6 +35,7 @@ struct command {
 	bool started_due; /* STARTED was not sent yet */
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
 	struct command_origin origin;
+	uint64_t id; /* counted from 1 */
 	pid_t pid;
 	int pipe;	     /* while starting; owned */
 	bool has_terminal;
@@ -50,6 +52,8 @@ struct command {
 struct commands {
 	const struct init_config *config;
 	struct launch_scratch *scratch;
+	struct tell tell;
+	uint64_t last; /* the id that was given last */
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
 };
