@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/doctor.h"
+#include "cli/events.h"
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
@@ -42,6 +43,7 @@ static const struct subcommand subcommands[] = {
 	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
 	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
 	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
+	{"events", "[SANDBOX…]", "Tell what happens in sandboxes until they end", events_options, 0, -1, events_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},

@@ -59,6 +59,13 @@ const struct option stats_options[] = {
 	{0},
 };
 
+const struct option events_options[] = {
+	{'a', "all", NULL, "those of all users (root)", set_all},
+	{0, "json", NULL, "print one JSON object a line", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
 const struct option inspect_options[] = {
 	{0, "json", NULL, "print one JSON object", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},

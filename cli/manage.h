@@ -18,7 +18,7 @@ struct manage_run_options {
 	bool all, json, quiet, watch;
 };
 
-extern const struct option ps_options[], stats_options[], inspect_options[], ls_options[], manage_options[];
+extern const struct option ps_options[], stats_options[], events_options[], inspect_options[], ls_options[], manage_options[];
 
 /* Reads options and connects. -1 to go on, else the exit code. */
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,

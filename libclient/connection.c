@@ -156,9 +156,9 @@ enum yett_ended connection_ended_of(uint32_t reason)
 	}
 }
 
-static void take_id(const struct message *message, struct connection_request *request)
+static void take_id(const struct message *message, struct text text, struct connection_request *request)
 {
-	const char *id = message_text(message, message->body.done.id);
+	const char *id = message_text(message, text);
 
 	if (id && strlen(id) == sizeof request->info.id - 1)
 		memcpy(request->info.id, id, sizeof request->info.id);
@@ -173,7 +173,8 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX},
 		       {MESSAGE_PLAN, CONNECTION_PLAN},
 		       {MESSAGE_LISTING, CONNECTION_LISTING},
-		       {MESSAGE_DONE, CONNECTION_DONE}};
+		       {MESSAGE_DONE, CONNECTION_DONE},
+		       {MESSAGE_FOLLOWING, CONNECTION_STREAM}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (answers[i].kind != kind)
@@ -202,7 +203,9 @@ static int route(struct yett_connection *connection, struct connection_request *
 		if (channel->frame.fd_count)
 			request->fd = steal_fd(&channel->frame.fds[0]);
 		if (kind == MESSAGE_DONE)
-			take_id(&channel->message, request);
+			take_id(&channel->message, channel->message.body.done.id, request);
+		if (kind == MESSAGE_FOLLOWING)
+			take_id(&channel->message, channel->message.body.following.id, request);
 		request->state = CONNECTION_ANSWERED;
 		return 0;
 	}

@@ -26,7 +26,7 @@ struct yett_connection {
 };
 
 /* What is expected. */
-enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE };
+enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE, CONNECTION_STREAM };
 
 /* Where the answer to a request goes. CONNECTION_ASKED until it is there. */
 enum connection_state { CONNECTION_ASKED, CONNECTION_ANSWERED, CONNECTION_REFUSED, CONNECTION_ENDED };
@@ -36,8 +36,8 @@ struct connection_request {
 	uint64_t sequence;
 	enum connection_state state;
 	enum connection_wanted wanted;
-	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan or listing; owned */
-	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done */
+	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
+	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done, or is followed */
 	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
 	enum yett_ended ended;	       /* CONNECTION_ENDED */

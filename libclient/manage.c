@@ -65,6 +65,24 @@ int manage_done(struct yett_connection *connection, enum manage_action action, c
 	return 0;
 }
 
+int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
+		  struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_FOLLOW};
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_STREAM);
+	CONNECTION_LOCKED(connection);
+	int r = sandbox ? manage(connection, &asked, id_or_name, sandbox, error) : no_memory(error);
+
+	if (r)
+		return r;
+	sandbox_forget(sandbox);
+	if (!sandbox_is_channel(sandbox->request.fd))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no event stream");
+	memcpy(ret_id, sandbox->request.info.id, YETT_ID_SIZE);
+	*ret_fd = steal_fd(&sandbox->request.fd);
+	return 0;
+}
+
 int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_PAUSE, id_or_name, error);

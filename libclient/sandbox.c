@@ -268,8 +268,7 @@ void sandbox_free(struct yett_sandbox *sandbox)
 	free(sandbox);
 }
 
-/* Whether the descriptor that came is what an exec channel must be: a connected packet socket. unix(7) */
-static bool is_channel(int fd)
+bool sandbox_is_channel(int fd)
 {
 	int domain = 0, type = 0;
 	socklen_t size = sizeof domain;
@@ -285,7 +284,7 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	_cleanup_(sandbox_freep) struct yett_sandbox *owned = sandbox;
 	struct epoll_event event = {.events = EPOLLIN};
 
-	if (!is_channel(sandbox->request.fd)) {
+	if (!sandbox_is_channel(sandbox->request.fd)) {
 		sandbox_forget(sandbox);
 		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
 	}

@@ -66,6 +66,7 @@ _must_check_ int command_turn(struct yett_sandbox *sandbox, deadline_ms deadline
 struct yett_command *command_new(void);
 void command_add(struct yett_sandbox *sandbox, struct yett_command *command);
 
+/* A result in the form of yett.h. */
 struct yett_result command_result(const struct message_exited *exited);
 
 /* streams.c: one pipe for output `i` of a command that on_output is called with; the other end is the caller's. */
@@ -121,6 +122,13 @@ static inline void sandbox_freep(struct yett_sandbox **sandbox)
 
 /* Whether it can be the name of a profile or of a sandbox, or an id, as the wire has them. */
 bool sandbox_is_name(const char *text);
+
+/* Whether the descriptor that came is what an exec channel and an event stream must be: a packet socket. unix(7) */
+bool sandbox_is_channel(int fd);
+
+/* manage.c: the event stream of a sandbox, which is the caller's. Without the lock. */
+_must_check_ int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
+			       struct yett_error *error);
 
 /* manage.c: a manage request with a plain answer, without the lock. */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,

@@ -315,61 +315,6 @@ YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_err
  */
 YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error);
 
-/* --- events ------------------------------------------------------------------------------------------------- */
-
-/* Bits of yett_usage.known, in the order of its members. */
-enum yett_usage_count {
-	YETT_USAGE_CPU = 1,
-	YETT_USAGE_USER = 2,
-	YETT_USAGE_SYSTEM = 4,
-	YETT_USAGE_MEMORY = 8,
-	YETT_USAGE_MEMORY_PEAK = 16,
-	YETT_USAGE_READ_BYTES = 32,
-	YETT_USAGE_WRITTEN_BYTES = 64,
-	YETT_USAGE_READS = 128,
-	YETT_USAGE_WRITES = 256,
-	YETT_USAGE_PROCESSES = 512,
-	YETT_USAGE_THREADS = 1024,
-	YETT_USAGE_OPEN_FILES = 2048,
-	YETT_USAGE_OOM_KILLS = 4096,
-	YETT_USAGE_FORKS_REFUSED = 8192,
-};
-
-/* What a sandbox uses, by what the kernel counts for all its processes together. */
-struct yett_usage {
-	char id[YETT_ID_SIZE];
-	char name[YETT_NAME_SIZE]; /* empty: none */
-	enum yett_state state;	   /* running or paused */
-	uint64_t taken_us;	   /* when the helper read this: CLOCK_MONOTONIC */
-	uint64_t uptime_ms;
-	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
-	uint32_t known; /* enum yett_usage_count, or-ed: what of the following this host counts; the others are 0 */
-	uint64_t cpu_us, user_us, system_us;
-	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
-	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
-	uint64_t processes, threads; /* init included */
-	uint64_t open_files;
-	uint64_t oom_kills;	/* processes killed for want of memory */
-	uint64_t forks_refused; /* because of the limit of processes */
-};
-
-/*
- * Reads what a sandbox uses now. Of one that does not run: YETT_E_NOT_RUNNING. YETT_E_NOT_FOUND also for what is another
- * one's. Nobody but the helper is asked, so that a hostile sandbox has no say in it and is not kept from working.
- */
-YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
-						struct yett_usage *ret_usage, struct yett_error *error);
-
-/* The same of all that run and that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
-YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, bool all, struct yett_usage **ret_list,
-						  size_t *ret_count, struct yett_error *error);
-
-/*
- * The share of processors that a sandbox used between two readings, in hundredths of one: 250 is two and a half. Negative
- * when it cannot be told: they are of two sandboxes, of one moment, or without the time.
- */
-YETT_API double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now);
-
 /* --- commands ----------------------------------------------------------------------------------------------- */
 
 /* In the place of a descriptor of a command. */
@@ -550,6 +495,121 @@ YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct
 
 /* Frees what is in it, not the struct itself. */
 YETT_API void yett_output_free(struct yett_output *output);
+
+/* --- events ------------------------------------------------------------------------------------------------- */
+
+/* Bits of yett_usage.known, in the order of its members. */
+enum yett_usage_count {
+	YETT_USAGE_CPU = 1,
+	YETT_USAGE_USER = 2,
+	YETT_USAGE_SYSTEM = 4,
+	YETT_USAGE_MEMORY = 8,
+	YETT_USAGE_MEMORY_PEAK = 16,
+	YETT_USAGE_READ_BYTES = 32,
+	YETT_USAGE_WRITTEN_BYTES = 64,
+	YETT_USAGE_READS = 128,
+	YETT_USAGE_WRITES = 256,
+	YETT_USAGE_PROCESSES = 512,
+	YETT_USAGE_THREADS = 1024,
+	YETT_USAGE_OPEN_FILES = 2048,
+	YETT_USAGE_OOM_KILLS = 4096,
+	YETT_USAGE_FORKS_REFUSED = 8192,
+};
+
+/* What a sandbox uses, by what the kernel counts for all its processes together. */
+struct yett_usage {
+	char id[YETT_ID_SIZE];
+	char name[YETT_NAME_SIZE]; /* empty: none */
+	enum yett_state state;	   /* running or paused */
+	uint64_t taken_us;	   /* when the helper read this: CLOCK_MONOTONIC */
+	uint64_t uptime_ms;
+	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
+	uint32_t known; /* enum yett_usage_count, or-ed: what of the following this host counts; the others are 0 */
+	uint64_t cpu_us, user_us, system_us;
+	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
+	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
+	uint64_t processes, threads; /* init included */
+	uint64_t open_files;
+	uint64_t oom_kills;	/* processes killed for want of memory */
+	uint64_t forks_refused; /* because of the limit of processes */
+};
+
+/*
+ * Reads what a sandbox uses now. Of one that does not run: YETT_E_NOT_RUNNING. YETT_E_NOT_FOUND also for what is another
+ * one's. Nobody but the helper is asked, so that a hostile sandbox has no say in it and is not kept from working.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
+						struct yett_usage *ret_usage, struct yett_error *error);
+
+/* The same of all that run and that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
+YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, bool all, struct yett_usage **ret_list,
+						  size_t *ret_count, struct yett_error *error);
+
+/*
+ * The share of processors that a sandbox used between two readings, in hundredths of one: 250 is two and a half. Negative
+ * when it cannot be told: they are of two sandboxes, of one moment, or without the time.
+ */
+YETT_API double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now);
+
+enum yett_event_kind {
+	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
+	YETT_EVENT_STARTED = 1,	 /* a command */
+	YETT_EVENT_EXITED = 2,	 /* a command: `result` */
+	YETT_EVENT_FAILED = 3,	 /* the program of a command could not be executed: `error_number` */
+	YETT_EVENT_TIMEOUT = 4,	 /* the time of a command is over, and it is killed */
+	YETT_EVENT_OOM = 5,	 /* the kernel killed `count` processes for want of memory */
+	YETT_EVENT_FORKS_REFUSED = 6, /* the limit of processes was met; `count` times, if that is counted here */
+	YETT_EVENT_PAUSED = 7,
+	YETT_EVENT_RESUMED = 8,
+	YETT_EVENT_ENDED = 9, /* the last: `ended` says why */
+};
+
+struct yett_event {
+	uint64_t number; /* events of a sandbox are counted from 1, whoever follows */
+	uint64_t lost;	 /* so many before this one are lost to this reader, who was too slow */
+	uint64_t time_ms; /* since 1970 */
+	enum yett_event_kind kind;
+	enum yett_state state; /* of the sandbox */
+	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
+	uint32_t pid;	  /* its own, inside */
+	struct yett_result result;
+	int error_number; /* an errno */
+	uint64_t count;
+	enum yett_ended ended;
+};
+
+struct yett_events;
+
+/* Told of one event, which is valid during the call. Not to be freed in it: the stream. */
+typedef void (*yett_event_fn)(void *data, const struct yett_event *event);
+
+/* "started", "forks-refused" and so on. Never NULL. */
+YETT_API const char *yett_event_name(enum yett_event_kind kind);
+
+/*
+ * Follows a sandbox from now on; who may manage it may follow it, eight at a time. The stream does not keep the sandbox, and
+ * goes on without the connection that it was asked for on, also when the service is restarted. Free with
+ * yett_events_free(). YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended; YETT_E_RESOURCE_LIMIT.
+ *
+ * What is said of commands, and that only, is what the sandbox's init says, which a hostile sandbox may have captured.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each,
+						 void *data, struct yett_events **ret_events, struct yett_error *error);
+
+/* The id of the sandbox. Valid as long as the stream. */
+YETT_API const char *yett_events_id(const struct yett_events *events);
+
+/* For poll(2): readable when yett_events_dispatch() has something to do. Owned by the stream. */
+YETT_API int yett_events_fd(const struct yett_events *events);
+
+/*
+ * Tells of what has happened since the last call, without waiting. An error is final for the stream: YETT_E_NOT_RUNNING
+ * after the last event, or without one when the helper's process for the sandbox was killed.
+ */
+YETT_API YETT_MUST_CHECK int yett_events_dispatch(struct yett_events *events, struct yett_error *error);
+
+/* Takes NULL. */
+YETT_API void yett_events_free(struct yett_events *events);
 
 /* --- files -------------------------------------------------------------------------------------------------- */
 

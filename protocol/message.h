@@ -49,6 +49,8 @@ enum message_kind {
 	MESSAGE_LISTING = 10, /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX or MESSAGE_USAGE bodies */
 	MESSAGE_SANDBOX = 11, /* in the memfd of a listing, and nowhere else */
 	MESSAGE_USAGE = 12,   /* likewise */
+	MESSAGE_EVENT = 13,   /* helper → client, on an event stream */
+	MESSAGE_FOLLOWING = 14, /* helper → client, answers a manage; one descriptor: an event stream */
 	/* between client and init, on the exec channel */
 	MESSAGE_EXEC = 32,    /* client → init; a descriptor for each stdio entry that is not "null" */
 	MESSAGE_STARTED = 33, /* init → client */
@@ -164,6 +166,7 @@ enum manage_action {
 	MANAGE_KILL = 6,
 	MANAGE_DESTROY = 7,
 	MANAGE_USAGE = 8,
+	MANAGE_FOLLOW = 9,
 };
 
 struct message_manage {
@@ -416,6 +419,36 @@ struct message_file_done {
 	uint64_t entries, bytes, skipped;
 };
 
+enum event_kind {
+	EVENT_FOLLOWED = 0,	 /* the first of a stream */
+	EVENT_STARTED = 1,	 /* a command */
+	EVENT_EXITED = 2,	 /* likewise */
+	EVENT_FAILED = 3,	 /* the program of a command could not be executed */
+	EVENT_TIMEOUT = 4,	 /* the time of a command is over, and it is killed */
+	EVENT_OOM = 5,		 /* the kernel killed for want of memory */
+	EVENT_FORKS_REFUSED = 6, /* the limit of processes was met */
+	EVENT_PAUSED = 7,	 /* the sandbox, here and below */
+	EVENT_RESUMED = 8,
+	EVENT_ENDED = 9,
+};
+
+struct message_event {
+	uint64_t number; /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */
+	uint64_t time_ms; /* since 1970 */
+	uint32_t kind;	  /* enum event_kind */
+	uint32_t state;	  /* enum sandbox_state */
+	uint64_t command; /* which of the sandbox's commands, counted from 1; 0: it is about none */
+	uint32_t pid;	  /* its own, inside */
+	struct message_exited result; /* of EXITED */
+	uint32_t error;	 /* of FAILED: an errno */
+	uint64_t count;	 /* of OOM and FORKS_REFUSED: how many since the last such event; 0: not counted */
+	uint32_t ended;	 /* enum ended_reason, of ENDED */
+};
+
+struct message_following {
+	struct text id; /* of the sandbox */
+};
+
 union message_body {
 	struct message_hello hello;
 	struct message_create create;
@@ -428,6 +461,8 @@ union message_body {
 	struct message_listing listing;
 	struct message_sandbox sandbox;
 	struct message_usage usage;
+	struct message_event event;
+	struct message_following following;
 	struct message_exec exec;
 	struct message_started started;
 	struct message_exited exited;

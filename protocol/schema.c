@@ -116,7 +116,7 @@ static const struct schema_field ended_fields[] = {
 };
 
 static const struct schema_field manage_fields[] = {
-	NUMBER(message_manage, action, 0, MANAGE_USAGE),
+	NUMBER(message_manage, action, 0, MANAGE_FOLLOW),
 	TEXT(message_manage, sandbox, NAME, 0, MESSAGE_NAME_MAX),
 	BOOL(message_manage, all),
 };
@@ -197,6 +197,23 @@ static const struct schema_field exited_fields[] = {
 	NUMBER(message_exited, memory_peak_bytes, 0, SIZE_BYTES_MAX),
 };
 static const struct schema result_table = TABLE(message_exited, MESSAGE_EXITED, exited_fields);
+
+static const struct schema_field event_fields[] = {
+	NUMBER(message_event, number, 0, UINT64_MAX),
+	NUMBER(message_event, time_ms, 0, CLOCK_MS_MAX),
+	NUMBER(message_event, kind, 0, EVENT_ENDED),
+	NUMBER(message_event, state, 0, SANDBOX_FAILED),
+	NUMBER(message_event, command, 0, UINT64_MAX),
+	NUMBER(message_event, pid, 0, PIDS_MAX),
+	MAP(message_event, result, result_table),
+	NUMBER(message_event, error, 0, 4095),
+	NUMBER(message_event, count, 0, UINT64_MAX),
+	NUMBER(message_event, ended, 0, ENDED_IDLE),
+};
+
+static const struct schema_field following_fields[] = {
+	TEXT(message_following, id, HEX, 16, 16),
+};
 
 static const struct schema_field signal_fields[] = {
 	NUMBER(message_signal, command, 1, UINT64_MAX),
@@ -286,6 +303,8 @@ static const struct schema messages[] = {
 	TABLE(message_listing, MESSAGE_LISTING, listing_fields),
 	TABLE(message_sandbox, MESSAGE_SANDBOX, sandbox_fields),
 	TABLE(message_usage, MESSAGE_USAGE, usage_fields),
+	TABLE(message_event, MESSAGE_EVENT, event_fields),
+	TABLE(message_following, MESSAGE_FOLLOWING, following_fields),
 	TABLE(message_exec, MESSAGE_EXEC, exec_fields),
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),

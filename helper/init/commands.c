@@ -38,6 +38,18 @@ static struct command *commands_free_slot(struct commands *commands)
 	return NULL;
 }
 
+/* To the supervisor, for whoever follows. */
+static void commands_report(struct commands *commands, const struct command *command, enum event_kind kind)
+{
+	struct init_event event = {.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
+
+	if (kind == EVENT_EXITED)
+		event.result = command->record.exited;
+	if (kind == EVENT_FAILED)
+		event.error = (uint32_t)command->record.failure.error;
+	tell_event(&commands->tell, event);
+}
+
 /* Its slot is free; what it leaves is known of still, unless it never was. */
 static void commands_release(struct commands *commands, struct command *command)
 {
@@ -216,7 +228,7 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 }
 
 /* Whether the child has become the command, or failed to. */
-static void commands_read_pipe(struct command *command)
+static void commands_read_pipe(struct commands *commands, struct command *command)
 {
 	if (launch_read(command->pipe, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
@@ -225,6 +237,8 @@ static void commands_read_pipe(struct command *command)
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
 	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
+	if (command->record.failure.error == 0)
+		commands_report(commands, command, EVENT_STARTED);
 }
 
 static uint64_t commands_cpu_us(const struct timeval *time)
@@ -337,7 +351,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	struct message_exited *exited = &command->record.exited;
 
 	if (command->state == COMMAND_STARTING)
-		commands_read_pipe(command);
+		commands_read_pipe(commands, command);
 	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
 		command->pipe = fd_close(command->pipe);
 		if (command->has_terminal && command->terminal < 0)
@@ -350,6 +364,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->user_us = commands_cpu_us(&usage->ru_utime);
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
+	commands_report(commands, command, command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
 	commands_clear(commands, command);
 }
 
@@ -387,7 +402,7 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 
 		if (command->state != COMMAND_STARTING)
 			continue;
-		commands_read_pipe(command);
+		commands_read_pipe(commands, command);
 		if (command->has_terminal && command->record.failure.error != 0)
 			commands_kill(commands, command); /* it may run all the same, without its master */
 	}
@@ -411,6 +426,7 @@ int64_t commands_expire(struct commands *commands)
 
 		if (at != 0 && !command->record.exited.timed_out && at <= commands_now_us()) {
 			command->record.exited.timed_out = true;
+			commands_report(commands, command, EVENT_TIMEOUT);
 			commands_kill(commands, command);
 		}
 		if (alive && command->record.exited.timed_out)

@@ -9,6 +9,7 @@
 
 #include "helper/init/leaf.h"
 #include "helper/init/records.h"
+#include "helper/init/tell.h"
 
 #include <poll.h>
 #include <time.h>
@@ -69,6 +70,7 @@ struct command_due {
 struct commands {
 	const struct init_config *config;
 	struct launch_scratch *scratch;
+	struct tell tell;
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
 	size_t waits_end; /* no wait at or after this index */

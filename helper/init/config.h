@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "protocol/message.h"
+
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,6 +29,8 @@ enum init_fd {
 enum init_word {
 	INIT_WORD_CHANNEL = 'c', /* with one descriptor: a further exec channel */
 	INIT_WORD_KILL = 'k',    /* every command */
+	INIT_WORD_TELL = 't',    /* somebody follows what happens: an init_event for each */
+	INIT_WORD_REST = 'r',    /* nobody does any more */
 };
 
 #define INIT_GROUPS_MAX 256
@@ -87,6 +91,15 @@ static inline const char *init_config_texts(const struct init_config *config)
 struct init_layers {
 	uint8_t landlock_abi; /* the version of Landlock in force; 0: none */
 	char label[INIT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it; empty: the kernel has none */
+};
+
+/* init → supervisor, while somebody follows. Never waited for: what does not go at once is lost, and counted. */
+struct init_event {
+	uint32_t kind; /* enum event_kind: STARTED, EXITED, FAILED, TIMEOUT */
+	uint32_t lost; /* events just before this one */
+	uint64_t command; /* counted from 1 */
+	uint32_t pid, error;
+	struct message_exited result;
 };
 
 /* init → supervisor, one packet: ready, or the step of init that failed and its errno. */

@@ -111,6 +111,8 @@ static bool main_control_ended(struct init *init)
 		(void)channels_add(&init->channels, steal_fd(&frame->fds[0]), &init->like);
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KILL)
 		commands_kill_all(&init->commands);
+	else if (frame->length == 1 && (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
+		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
 	frame_close_fds(frame);
 	return false;
 }

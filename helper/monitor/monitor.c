@@ -359,12 +359,15 @@ static void remove_sandbox(struct connection *c, size_t i)
 	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
 }
 
-static void report_done(struct connection *c, uint64_t sequence, const char *id)
+/* With the client's end of the stream that was asked for, if one was. */
+static void report_done(struct connection *c, uint64_t sequence, const char *id, int stream)
 {
-	c->message->kind = MESSAGE_DONE;
+	struct text *told = stream >= 0 ? &c->message->body.following.id : &c->message->body.done.id;
+
+	c->message->kind = stream >= 0 ? MESSAGE_FOLLOWING : MESSAGE_DONE;
 	c->message->arena_used = 0;
-	if (message_add_text(c->message, id, &c->message->body.done.id) == 0)
-		answer(c, sequence, -1);
+	if (message_add_text(c->message, id, told) == 0)
+		answer(c, sequence, stream);
 }
 
 /* This connection's holds on it, as if the connection ended. */
@@ -377,7 +380,7 @@ static int detach(struct connection *c, uint64_t sequence, const char *id, struc
 			remove_sandbox(c, i - 1);
 	if (c->sandboxes_count == before)
 		return error_set(error, YETT_E_NOT_RUNNING, 0, "this connection does not hold the sandbox");
-	report_done(c, sequence, id);
+	report_done(c, sequence, id, -1);
 	return 0;
 }
 
@@ -390,7 +393,7 @@ static int ask_supervisor(struct connection *c, const struct record *record, enu
 
 	sandbox.action = action;
 	sandbox.lasts = true;
-	if (action == MANAGE_ATTACH && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+	if ((action == MANAGE_ATTACH || action == MANAGE_FOLLOW) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "no channel can be made: %s", strerror(errno));
 	sandbox.channel = channel[0];
 	sandbox.supervisor.socket = manage_ask(c->monitor->host, record, action, channel[1]);
@@ -561,7 +564,7 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 		return true;
 	}
 	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {
-		report_done(c, sandbox->sequence, sandbox->id);
+		report_done(c, sandbox->sequence, sandbox->id, sandbox->channel);
 		return false;
 	}
 	report_ended(c, sandbox, notice->value);

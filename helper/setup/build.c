@@ -413,10 +413,8 @@ const struct yett_error *setup_inside_error(const struct setup *setup)
 /* What every sandbox has for itself, gone: its processes, its user namespace. */
 static bool end_sandbox(struct setup *setup)
 {
-	uint64_t oom_kills = setup->cgroup.host ? cgroup_oom_kills(&setup->cgroup) : 0;
-	bool out_of_memory = oom_kills > setup->oom_kills;
+	bool out_of_memory = setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
 
-	setup->oom_kills = oom_kills;
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
@@ -459,9 +457,13 @@ int setup_pause(struct setup *setup, bool pause)
 	return cgroup_freeze(&setup->cgroup, pause);
 }
 
-uint64_t setup_cpu_us(const struct setup *setup)
+uint64_t setup_count(const struct setup *setup, enum usage_count count)
 {
-	return cgroup_cpu_us(&setup->cgroup);
+	uint64_t value = 0;
+
+	if (setup->cgroup.host)
+		(void)cgroup_read_count(&setup->cgroup, count, &value);
+	return value;
 }
 
 bool setup_is_busy(const struct setup *setup)

@@ -323,24 +323,6 @@ void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4])
 	}
 }
 
-uint64_t cgroup_oom_kills(const struct cgroup *cgroup)
-{
-	char text[512];
-
-	for (size_t i = 0; i < cgroup->host->count; i++) {
-		const struct cgroup_tree *tree = &cgroup->host->trees[i];
-		const char *found;
-
-		if (!(tree->controllers & CGROUP_MEMORY) ||
-		    kernel_read_file(cgroup->sandbox[i], ops_of(tree)->counter_files[CGROUP_MEMORY_EVENTS], text,
-				     sizeof text) < 0)
-			continue;
-		found = strstr(text, "oom_kill ");
-		return found ? strtoull(found + strlen("oom_kill "), NULL, 10) : 0;
-	}
-	return 0;
-}
-
 /* Waits for cgroup.events of the v2 group to say so; the file signals changes by POLLPRI. Whether it did, or is gone. */
 static bool wait_event(int sandbox, const char *event, uint64_t deadline_ms)
 {
@@ -366,16 +348,6 @@ int cgroup_freeze(const struct cgroup *cgroup, bool freeze)
 	if (r < 0)
 		return r;
 	return wait_event(cgroup->sandbox[0], freeze ? "frozen 1" : "frozen 0", clock_now_ms() + FREEZE_DEADLINE_MS) ? 0 : -ETIMEDOUT;
-}
-
-/* The v2 tree counts time whether or not it has the controller. */
-uint64_t cgroup_cpu_us(const struct cgroup *cgroup)
-{
-	char text[512];
-
-	if (kernel_read_file(cgroup->sandbox[0], "cpu.stat", text, sizeof text) < 0 || strncmp(text, "usage_usec ", 11) != 0)
-		return 0;
-	return strtoull(text + 11, NULL, 10);
 }
 
 /* Lines of cgroup.procs. A group that was made threaded has none to show: that is an error. */

@@ -88,19 +88,16 @@ _must_check_ int cgroup_empty(const struct cgroup *cgroup);
 /* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when they do not within 1 s. */
 _must_check_ int cgroup_freeze(const struct cgroup *cgroup, bool freeze);
 
-/* Processor time used in the sandbox's group since it was made; 0 when it cannot be read. */
-uint64_t cgroup_cpu_us(const struct cgroup *cgroup);
-
 /* How many processes are in the sandbox's group and its leaves, but at least that many when there are hundreds; -errno. */
 _must_check_ int cgroup_count(const struct cgroup *cgroup);
-
-/* How often the kernel killed for want of memory; 0 when it cannot be read. */
-uint64_t cgroup_oom_kills(const struct cgroup *cgroup);
 
 struct cgroup_usage {
 	uint32_t known; /* bit n: counts[n] is what the kernel says, and not 0 because nothing counts it here */
 	uint64_t counts[USAGE_COUNTS_MAX];
 };
+
+/* One of them but processes, threads and files. Whether it is known; if not, it is 0. */
+bool cgroup_read_count(const struct cgroup *cgroup, enum usage_count count, uint64_t *ret_value);
 
 /* Of the sandbox's group, with the sandboxes that were in it before; processes, threads and files of now. */
 void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);

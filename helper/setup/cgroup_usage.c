@@ -18,7 +18,7 @@
 static const struct {
 	enum usage_count count;
 	int version;
-	unsigned controller; /* 0: none is needed */
+	unsigned controller; /* 0: none is needed: v2 counts time in any case */
 	const char *file, *key;
 } sources[] = {
 	{USAGE_CPU, 2, 0, "cpu.stat", "usage_usec "},
@@ -93,6 +93,8 @@ static void count_open_files(int proc, int pid, struct cgroup_usage *usage)
 static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
 {
 	FILE *processes = open_lines(leaf, "cgroup.procs"), *threads = open_lines(leaf, "cgroup.threads");
+	uint64_t refused;
+	char text[256];
 	int id;
 
 	while (processes && fscanf(processes, "%d", &id) == 1) {
@@ -101,6 +103,9 @@ static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
 	}
 	while (threads && fscanf(threads, "%d", &id) == 1)
 		add(usage, USAGE_THREADS, 1);
+	/* Before Linux 6.11 v2 counts where the process is that could not fork, and not where the limit is. */
+	if (kernel_read_file(leaf, "pids.events", text, sizeof text) >= 0 && add_up(text, "max ", &refused))
+		add(usage, USAGE_FORKS_REFUSED, refused);
 	if (processes)
 		(void)fclose(processes);
 	if (threads)
@@ -131,21 +136,31 @@ static void count_processes(const struct cgroup *cgroup, struct cgroup_usage *us
 		usage->known &= ~(1U << USAGE_OPEN_FILES);
 }
 
-void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
+bool cgroup_read_count(const struct cgroup *cgroup, enum usage_count count, uint64_t *ret_value)
 {
 	char text[TEXT_MAX];
-	uint64_t sum;
 
-	*ret_usage = (struct cgroup_usage){0};
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		for (size_t j = 0; j < cgroup->host->count; j++) {
+		for (size_t j = 0; sources[i].count == count && j < cgroup->host->count; j++) {
 			const struct cgroup_tree *tree = &cgroup->host->trees[j];
 
 			if (tree->version == sources[i].version && !(sources[i].controller & ~tree->controllers) &&
 			    kernel_read_file(cgroup->sandbox[j], sources[i].file, text, sizeof text) >= 0 &&
-			    add_up(text, sources[i].key, &sum))
-				set(ret_usage, sources[i].count, sum);
+			    add_up(text, sources[i].key, ret_value))
+				return true;
 		}
+	*ret_value = 0;
+	return false;
+}
+
+void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
+{
+	uint64_t value;
+
+	*ret_usage = (struct cgroup_usage){0};
+	for (enum usage_count count = 0; count < USAGE_COUNTS_MAX; count++)
+		if (cgroup_read_count(cgroup, count, &value))
+			set(ret_usage, count, value);
 	count_processes(cgroup, ret_usage);
 }
 

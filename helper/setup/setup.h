@@ -90,8 +90,8 @@ int setup_listening(const struct setup *setup);
 /* Has every process of the sandbox stand still, or go on. 0, -errno, -ETIMEDOUT when they could not within a second. */
 _must_check_ int setup_pause(struct setup *setup, bool pause);
 
-/* The processor time that was used in its groups, also by earlier sandboxes; and whether any process is there but init. */
-uint64_t setup_cpu_us(const struct setup *setup);
+/* What its groups have counted, also for earlier sandboxes, 0 where nothing counts it; and whether any process is there but init. */
+uint64_t setup_count(const struct setup *setup, enum usage_count count);
 bool setup_is_busy(const struct setup *setup);
 
 /* Ends what runs of the sandbox. Whether the kernel killed in it for want of memory. */

@@ -30,7 +30,6 @@ struct setup {
 	const struct plan *plan; /* in shared */
 	char name[24]; /* of the cgroup; nobody else's while this supervisor lives */
 	struct cgroup cgroup;
-	uint64_t oom_kills; /* of earlier sandboxes in the same cgroup */
 	struct reservation range, slot, called;
 	struct record record; /* as it was written to the range's file last, or will be next */
 	int listening;

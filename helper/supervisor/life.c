@@ -1,6 +1,7 @@
 /* See life.h. */
 #include "helper/supervisor/life.h"
 #include "base/clock.h"
+#include "helper/supervisor/events.h"
 #include "protocol/frame.h"
 
 #include <limits.h>
@@ -14,9 +15,12 @@
 #define INIT_ANSWERS_MS 1000
 #define LOOK_MS_MIN 10
 #define LOOK_MS_MAX 60000
+#define HEARD_MS 50  /* in so long, no more than so many packets of init's are read: a captured one has more */
+#define HEARD_MAX 32
+#define FOLLOWED_LOOK_MS 1000
 #define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
-enum life_poll { LIFE_INIT, LIFE_LISTENING, LIFE_HOLDERS };
+enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_LISTENING, LIFE_HOLDERS };
 
 /* A connection of a monitor's. */
 enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
@@ -35,6 +39,12 @@ struct life {
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
 	uint64_t cpu_before_us, cpu_seen_us;
 	uint32_t processors;
+	struct events events;
+	uint64_t oom_kills, forks_refused; /* that were told; with looked_ms, while somebody follows */
+	uint64_t looked_ms, heard_ms;
+	unsigned heard; /* packets of init's since heard_ms */
+	bool is_deaf;	/* init has closed its end */
+	bool is_told;	/* init knows that somebody follows */
 	bool is_over;
 	enum ended_reason reason;
 };
@@ -97,8 +107,10 @@ static void set_state(struct life *life, enum sandbox_state state)
 {
 	life->record->state = state;
 	setup_publish(life->setup);
-	if (state == SANDBOX_RUNNING || state == SANDBOX_PAUSED)
-		notify_all(life, NOTICE_STATE, state);
+	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
+		return;
+	notify_all(life, NOTICE_STATE, state);
+	events_tell(&life->events, (struct message_event){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, state, 0);
 }
 
 /* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
@@ -176,6 +188,37 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	return 0;
 }
 
+/* Tells of the limits that were met since the last look. */
+static void tell_limits(struct life *life)
+{
+	enum sandbox_state state = (enum sandbox_state)life->record->state;
+	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS), refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
+	struct message_event oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
+	struct message_event forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
+
+	if (kills > life->oom_kills)
+		events_tell(&life->events, oom, state, 0);
+	if (refused > life->forks_refused)
+		events_tell(&life->events, forks, state, 0);
+	life->oom_kills = kills;
+	life->forks_refused = refused;
+	life->looked_ms = clock_now_ms();
+}
+
+/* `stream` is the supervisor's end. */
+static int follow(struct life *life, int stream, struct yett_error *error)
+{
+	int r;
+
+	if (!life->events.message)
+		tell_limits(life); /* to nobody: what was met before is no event */
+	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->record->state);
+
+	if (r == -EUSERS)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already", FOLLOWERS_MAX);
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-r)) : 0;
+}
+
 /* 0 with the answer still to come or given; else the refusal. */
 static int act(struct life *life, size_t i, enum manage_action action, int channel, struct yett_error *error)
 {
@@ -196,6 +239,8 @@ static int act(struct life *life, size_t i, enum manage_action action, int chann
 		r = resume_sandbox(life, error);
 	else if (action == MANAGE_KILL)
 		r = kill_commands(life, error);
+	else if (action == MANAGE_FOLLOW)
+		r = follow(life, channel, error);
 	else
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "a supervisor takes no such request");
 	if (r == 0)
@@ -238,6 +283,62 @@ static void handle_holder(struct life *life, size_t i)
 	frame_close_fds(frame);
 }
 
+/* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether there may be more. */
+static bool hear(struct life *life)
+{
+	enum sandbox_state state = (enum sandbox_state)life->record->state;
+	struct init_event told = {0};
+	ssize_t n = recv(setup_control(life->setup), &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
+	struct message_event event = {.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
+
+	life->is_deaf = n == 0;
+	life->heard++;
+	if (n != sizeof told || told.kind < EVENT_STARTED || told.kind > EVENT_TIMEOUT)
+		return n > 0;
+	if (life->events.message && told.kind == EVENT_EXITED)
+		tell_limits(life);
+	/* Before Linux 6.11 the kernel does not count that where we look. */
+	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
+		events_tell(&life->events, (struct message_event){.kind = EVENT_FORKS_REFUSED}, state, 0);
+	events_tell(&life->events, event, state, told.lost);
+	return true;
+}
+
+/* Whether init is listened to now. */
+static bool is_hearing(struct life *life)
+{
+	uint64_t now = clock_now_ms();
+
+	if (now - life->heard_ms >= HEARD_MS) {
+		life->heard_ms = now;
+		life->heard = 0;
+	}
+	return !life->is_deaf && life->heard < HEARD_MAX;
+}
+
+static void hear_all(struct life *life)
+{
+	while (is_hearing(life) && hear(life))
+		;
+}
+
+/* What is due while somebody follows. Milliseconds until there is something to look at again. */
+static uint64_t see_to_followers(struct life *life)
+{
+	bool is_followed = events_are_followed(&life->events);
+	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
+
+	/* An init that does not listen now is told at the next look. */
+	if (is_followed != life->is_told && life->record->state == SANDBOX_RUNNING &&
+	    frame_send(setup_control(life->setup), &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
+		life->is_told = is_followed;
+	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
+		tell_limits(life);
+	if (life->heard >= HEARD_MAX)
+		return HEARD_MS;
+	return is_followed ? FOLLOWED_LOOK_MS : UINT64_MAX;
+}
+
 static void handle_listening(struct life *life)
 {
 	int socket = registry_accept(setup_listening(life->setup));
@@ -253,7 +354,7 @@ static void handle_listening(struct life *life)
 /* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by what init says. */
 static void look(struct life *life, uint64_t now)
 {
-	uint64_t cpu_us = setup_cpu_us(life->setup);
+	uint64_t cpu_us = setup_count(life->setup, USAGE_CPU);
 
 	if (life->record->state == SANDBOX_RUNNING && (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
 		life->busy_ms = now;
@@ -285,7 +386,7 @@ static uint64_t next_look(uint64_t left, uint64_t share)
 static uint64_t expire(struct life *life)
 {
 	const struct plan_life *limits = &life->record->life;
-	uint64_t now = clock_now_ms(), next = UINT64_MAX, left, used;
+	uint64_t now = clock_now_ms(), next = see_to_followers(life), left, used;
 	bool is_paused = life->record->state == SANDBOX_PAUSED;
 
 	if (limits->cpu_ms || limits->idle_ms || limits->linger_ms)
@@ -294,7 +395,7 @@ static uint64_t expire(struct life *life)
 		left = left_ms(now, life->started_ms, limits->wall_ms);
 		if (left == 0)
 			end(life, ENDED_WALL_TIME);
-		next = left;
+		next = lesser(next, left);
 	}
 	if (limits->cpu_ms) {
 		used = (life->cpu_seen_us - life->cpu_before_us) / 1000;
@@ -332,6 +433,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 	size_t count = life->count;
 
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? setup_init_pidfd(life->setup) : -1, .events = POLLIN};
+	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? setup_control(life->setup) : -1, .events = POLLIN};
 	wait[LIFE_LISTENING] = (struct pollfd){.fd = setup_listening(life->setup), .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
@@ -341,8 +443,12 @@ static void turn(struct life *life, uint64_t wait_ms)
 	for (size_t i = count; i > 0; i--)
 		if (wait[LIFE_HOLDERS + i - 1].revents)
 			handle_holder(life, i - 1);
-	if (wait[LIFE_INIT].revents)
+	if (wait[LIFE_CONTROL].revents)
+		hear_all(life);
+	if (wait[LIFE_INIT].revents) {
+		hear_all(life);
 		end(life, life->record->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
+	}
 	if (wait[LIFE_LISTENING].revents)
 		handle_listening(life);
 }
@@ -358,10 +464,11 @@ struct life *life_begin(struct setup *setup, int creator)
 	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
 	life->record = setup_record(setup);
+	events_init(&life->events);
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
 	if (life->record->life.cpu_ms)
-		life->cpu_before_us = life->cpu_seen_us = setup_cpu_us(setup);
+		life->cpu_before_us = life->cpu_seen_us = setup_count(setup, USAGE_CPU);
 	life->processors = processors > 0 ? (uint32_t)processors : 1;
 	life->record->attached = 1;
 	life->record->started_ms = clock_wall_ms();
@@ -394,6 +501,10 @@ void life_end(struct life *life, bool out_of_memory)
 	record->ended = life->reason;
 	record->ended_ms = clock_wall_ms();
 	record->attached = 0;
+	if (life->events.message)
+		tell_limits(life);
+	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
+	events_free(&life->events);
 	if (cleanup_ms)
 		set_state(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED);
 	else

@@ -1,25 +1,45 @@
-/* Prints what a sandbox uses while a command works in it: follow_sandbox */
+/* Prints what happens in a sandbox while a command runs there, and what it
+ * uses afterwards: follow_sandbox */
+#include <poll.h>
 #include <stdio.h>
 #include <yett.h>
 
+static void print(void *data, const struct yett_event *event)
+{
+	printf("%s", yett_event_name(event->kind));
+	if (event->kind == YETT_EVENT_EXITED) {
+		printf(" with status %d", event->result.status);
+		*(bool *)data = true;
+	}
+	printf("\n");
+}
+
+/* Any program of the same user can do this, by the id or the name. */
 static int follow(struct yett_connection *connection,
 		  struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "exit 3", NULL};
 	const struct yett_command_options options = {.argv = argv};
-	struct yett_command *command;
+	const char *id = yett_sandbox_get_info(sandbox)->id;
+	struct yett_events *events = NULL;
+	struct yett_command *command = NULL;
 	struct yett_usage usage;
-	struct yett_result result;
-	int r = yett_sandbox_exec(sandbox, &options, &command, error);
+	bool over = false;
+	int r;
 
-	if (r)
-		return r;
-	r = yett_command_wait(command, -1, &result, error);
-	yett_command_free(command);
+	r = yett_sandbox_follow(connection, id, print, &over, &events, error);
 	if (r == 0)
-		r = yett_sandbox_usage(connection,
-				       yett_sandbox_get_info(sandbox)->id,
-				       &usage, error);
+		r = yett_sandbox_exec(sandbox, &options, &command, error);
+	while (r == 0 && !over) {
+		struct pollfd wait = {yett_events_fd(events), POLLIN, 0};
+
+		poll(&wait, 1, -1);
+		r = yett_events_dispatch(events, error);
+	}
+	yett_command_free(command);
+	yett_events_free(events);
+	if (r == 0)
+		r = yett_sandbox_usage(connection, id, &usage, error);
 	if (r == 0 && (usage.known & YETT_USAGE_PROCESSES))
 		printf("%llu process\n", (unsigned long long)usage.processes);
 	return r;

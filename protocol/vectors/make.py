@@ -132,6 +132,16 @@ def usage(**c):
                  ("cpu_us", uint(1500))] + [(name, ZERO) for name in USAGE_COUNTS[1:]], c)
 
 
+def followed(**c):
+    return body([("number", uint(9)), ("time_ms", uint(1763712000000)), ("kind", ZERO), ("state", uint(2)), ("command", ZERO),
+                 ("pid", ZERO), ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO)),
+                 ("error", ZERO), ("count", ZERO), ("ended", ZERO)], c)
+
+
+def following(**c):
+    return body([("id", text("0123456789abcdef"))], c)
+
+
 def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
@@ -194,7 +204,7 @@ def file_done(**c):
 
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
-         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12,
+         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
@@ -238,6 +248,12 @@ accept("manage-usage-of-all", "manage", "the usage of all names no sandbox", man
 accept("usage-plain", "usage", "a host that counts time only", usage())
 accept("usage-full", "usage", "every count at its bound", usage(
     name=text("tests-1"), state=uint(3), known=uint(16383), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
+accept("manage-follow", "manage", "by id", manage(action=uint(9)))
+accept("following-plain", "following", "the id of the sandbox", following())
+accept("event-followed", "event", "the first of a stream", followed())
+accept("event-exited", "event", "the end of a command", followed(kind=uint(2), command=uint(3), pid=uint(7), result=exited()))
+accept("event-ended", "event", "the last of a stream, with the largest reason", followed(
+    number=uint((1 << 64) - 1), kind=uint(9), state=uint(4), ended=uint(7)))
 accept("done-plain", "done", "the id of the sandbox", done())
 accept("state-last", "state", "the largest state on the wire", state(state=uint(6)))
 accept("listing-of-none", "listing", "nothing in the descriptor", listing(count=ZERO))
@@ -450,9 +466,13 @@ refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", crea
 refuse("long-key-value", "create", "too-long", "labels[0]", "129 bytes", create(labels=array([text("k=" + "v" * 127)])))
 refuse("17-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 17)))
 refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
-refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(9)))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(10)))
 refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
+refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(10)))
+refuse("event-status-256", "event", "range", "result.status", "what no command exits with", followed(
+    kind=uint(2), result=exited(status=uint(256))))
+refuse("event-large-errno", "event", "range", "error", "no errno", followed(kind=uint(3), error=uint(4096)))
 refuse("manage-long-name", "manage", "too-long", "sandbox", "65 bytes", manage(sandbox=text("s" * 65)))
 refuse("state-of-one-that-is-gone", "state", "range", "state", "what is gone is not told of", state(state=uint(7)))
 refuse("unknown-stdio", "exec", "range", "stdio[2]", "none of the four kinds",

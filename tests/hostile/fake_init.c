@@ -370,6 +370,67 @@ static void floods_control(void)
 	}
 }
 
+/* Until somebody follows. */
+static void await_follower(void)
+{
+	char word = 0;
+
+	report(0, "");
+	while (word != INIT_WORD_TELL)
+		if (recv(CONTROL, &word, 1, 0) <= 0)
+			_exit(0);
+}
+
+static void tell(struct init_event event)
+{
+	(void)send(CONTROL, &event, sizeof event, MSG_NOSIGNAL);
+}
+
+static void tells_lies(void)
+{
+	static char large[100000];
+	const struct init_event right = {.kind = EVENT_STARTED, .command = 7, .pid = 8};
+
+	await_follower();
+	(void)send(CONTROL, large, sizeof large, MSG_NOSIGNAL);
+	(void)send(CONTROL, &right, sizeof right - 1, MSG_NOSIGNAL);
+	(void)!frame_send(CONTROL, &right, 1, (const int[]){CHANNEL, CONTROL}, 2, 0);
+	tell((struct init_event){.kind = EVENT_FOLLOWED});
+	tell((struct init_event){.kind = EVENT_PAUSED});
+	tell((struct init_event){.kind = EVENT_ENDED});
+	tell((struct init_event){.kind = UINT32_MAX});
+	tell((struct init_event){.kind = EVENT_EXITED, .result.status = 256});
+	tell((struct init_event){.kind = EVENT_EXITED, .result.limits_hit = 1U << 31});
+	tell((struct init_event){.kind = EVENT_STARTED, .pid = UINT32_MAX});
+	tell((struct init_event){.kind = EVENT_FAILED, .error = UINT32_MAX});
+	tell(right);
+	tell((struct init_event){.kind = EVENT_STARTED, .command = UINT64_MAX, .lost = UINT32_MAX});
+	stay();
+}
+
+static void tells_without_end(void)
+{
+	await_follower();
+	for (;;)
+		tell((struct init_event){.kind = EVENT_STARTED, .command = 1, .pid = 2});
+}
+
+/* A packet without a byte looks like the end of the socket. */
+static void tells_nothing_at_all(void)
+{
+	await_follower();
+	for (;;)
+		if (send(CONTROL, "", 0, MSG_NOSIGNAL) < 0)
+			_exit(0);
+}
+
+static void ends_control_when_followed(void)
+{
+	await_follower();
+	(void)shutdown(CONTROL, SHUT_RDWR);
+	stay();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -384,6 +445,7 @@ static const struct {
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
 	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(floods_control),
+	MODE(tells_lies),      MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed),
 };
 
 int main(void)

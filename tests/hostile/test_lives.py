@@ -3,16 +3,24 @@ Attacks on sandboxes that outlive their connection: on what is known of them, on
 attach without end, do not read, or die.
 """
 import concurrent.futures
+import json
 import os
 import shutil
 import signal
 import socket
 import struct
+import time
 
 import hostile
 import yett
 
 HOLDERS = 32  # of one sandbox at a time: HOLDERS_MAX in helper/supervisor/life.c
+
+
+def cpu_of(pid):
+    """Seconds of processor time, proc_pid_stat(5)."""
+    fields = yett.read('/proc/%d/stat' % pid).rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 class Lives(yett.Case):
@@ -202,17 +210,12 @@ class CapturedInit(yett.Case):
         shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
         for name in ('yett-decoder', 'yett-policy'):
             shutil.copy(run.path('helper/' + name), libexec)
-        cls.service_options = {'libexec': libexec, 'before': '''profile "floods" {
-  extends = "default"
-  environment = {"YETT_TEST_INIT=floods_control"}
-}
-grant "inits" {
-  users = {"*"}
-  user_keys = true
-  profiles = {"floods"}
-  linger_max = 1h
-}
-'''}
+        modes = ('floods_control', 'tells_lies', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
+        names = [mode.replace('_', '-') for mode in modes]
+        cls.service_options = {'libexec': libexec, 'before': ''.join(
+            'profile "%s" {\n  extends = "default"\n  environment = {"YETT_TEST_INIT=%s"}\n}\n' % pair for pair in zip(names, modes)) +
+            'grant "inits" {\n  users = {"*"}\n  user_keys = true\n  profiles = {%s}\n  linger_max = 1h\n}\n' %
+            ', '.join('"%s"' % name for name in names)}
         super().setUpClass()
 
     @classmethod
@@ -221,12 +224,74 @@ grant "inits" {
         if done.code != 125:
             raise RuntimeError('this is not the fake init: %r' % done)
 
-    def test_one_that_floods_and_reads_nothing_is_paused_and_ended_all_the_same(self):
-        done = self.yett('create', '-p', 'floods', '--name', 'floods')
+    def create(self, mode):
+        done = self.yett('create', '-p', mode, '--name', mode)
         self.assertEqual(done.code, 0, done)
+
+    def follow(self, mode):
+        """Its Popen, once it follows."""
+        process = self.service.popen(self.alice, self.service.yett, 'events', '--json', mode, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, process)
+        self.assertIn('"followed"', self.line(process))
+        return process
+
+    def supervisor_of(self, mode):
+        """Who holds the record's file: the one that keeps the sandbox."""
+        folder = self.service.runtime + '/ids/'
+        for name in os.listdir(folder):
+            with open(folder + name, 'rb') as file:
+                if mode.encode() in file.read():
+                    inode = os.stat(folder + name).st_ino
+                    found = [line.split()[4] for line in yett.read('/proc/locks').splitlines() if line.split()[5].endswith(':%d' % inode)]
+                    return int(found[0])
+        raise AssertionError('no record of ' + mode)
+
+    def test_what_it_tells_is_held_to_its_bounds(self):
+        self.create('tells-lies')
+        process = self.follow('tells-lies')
+        right, far = json.loads(self.line(process)), json.loads(self.line(process))
+        self.assertEqual((right['event'], right['command'], right['pid'], right['lost']), ('started', 7, 8, 4))
+        self.assertEqual((far['command'], far['lost']), (2 ** 64 - 1, 2 ** 32 - 1))
+        self.assertEqual(self.yett('destroy', 'tells-lies').code, 0)
+        end = json.loads(self.line(process))
+        self.assertEqual((end['event'], end['ended'], end['lost']), ('ended', 'destroyed', 0))
+
+    def test_one_that_tells_without_end_is_listened_to_now_and_then(self):
+        """Were it listened to always, it would be told of as often as it tells; and its supervisor would do nothing else."""
+        self.create('tells-without-end')
+        process = self.follow('tells-without-end')
+        supervisor = self.supervisor_of('tells-without-end')
+        first, begin, used = json.loads(self.line(process)), time.monotonic(), cpu_of(supervisor)
+        while True:
+            event, passed = json.loads(self.line(process)), time.monotonic() - begin
+            if passed > 3:
+                break
+        heard = (event['number'] - first['number']) / passed
+        self.assertGreater(heard, 0)
+        self.assertLess(heard, 1000)  # 640 by HEARD_MAX and HEARD_MS of helper/supervisor/life.c
+        self.assertLess((cpu_of(supervisor) - used) / passed, 0.2)
+        for word in ('pause', 'resume', 'destroy'):
+            self.assertEqual(self.yett(word, 'tells-without-end').code, 0, word)
+
+    def test_one_that_ends_its_socket_to_the_supervisor_makes_it_wait_for_nothing(self):
+        for mode in ('tells-nothing-at-all', 'ends-control-when-followed'):
+            self.create(mode)
+            process = self.follow(mode)
+            supervisor = self.supervisor_of(mode)
+            for _ in range(20):
+                self.assertEqual(self.yett('pause', mode).code, 0)
+                self.assertEqual(self.yett('resume', mode).code, 0)
+            self.assertEqual([json.loads(self.line(process))['event'] for _ in range(40)], ['paused', 'resumed'] * 20)
+            used, begin = cpu_of(supervisor), time.monotonic()
+            yett.wait_until(lambda: time.monotonic() - begin > 2, 'two seconds')
+            self.assertLess((cpu_of(supervisor) - used) / (time.monotonic() - begin), 0.2)
+            self.assertEqual(self.yett('destroy', mode).code, 0)
+
+    def test_one_that_floods_and_reads_nothing_is_paused_and_ended_all_the_same(self):
+        self.create('floods-control')
         answers = []
         for _ in range(20):  # no descriptor that it does not take is hoarded
-            watcher = self.service.popen(self.alice, self.service.yett, 'attach', 'floods', stdout=-1, stderr=-1)
+            watcher = self.service.popen(self.alice, self.service.yett, 'attach', 'floods-control', stdout=-1, stderr=-1)
             answers.append(self.line(watcher))
             watcher.kill()
             if not answers[-1]:
@@ -234,9 +299,9 @@ grant "inits" {
                 break
             watcher.communicate()
         self.assertEqual(answers[-1], '')
-        self.assert_refused(self.yett('kill', 'floods'), 1, 'does not answer')
+        self.assert_refused(self.yett('kill', 'floods-control'), 1, 'does not answer')
         for word in ('pause', 'resume', 'destroy'):
-            self.assertEqual(self.yett(word, 'floods').code, 0, word)
+            self.assertEqual(self.yett(word, 'floods-control').code, 0, word)
         self.service.wait_no_leftovers()
 
 

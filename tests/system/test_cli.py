@@ -513,7 +513,7 @@ class Examples(yett.Case):
 
     def test_what_happens_in_a_sandbox_is_followed(self):
         done = self.example('follow_sandbox')
-        self.assertEqual((done.code, done.out), (0, '1 process\n'), done)
+        self.assertEqual((done.code, done.out), (0, 'followed\nstarted\nexited with status 3\n1 process\n'), done)
 
     def test_the_example_that_copies_brings_back_what_the_command_made(self):
         directory = self.folder('round-trip')

@@ -1,5 +1,8 @@
 """What sandboxes use, and what happens in them, as their user is told."""
 import json
+import os
+import signal
+import time
 
 import yett
 
@@ -57,7 +60,7 @@ class Usage(Case):
         if before['open_files'] is not None:
             self.assertGreater(now['open_files'], before['open_files'] + 2)
         else:
-            self.assertLess(tuple(map(int, yett.os.uname().release.split('.')[:2])), (6, 2))
+            self.assertLess(tuple(map(int, os.uname().release.split('.')[:2])), (6, 2))
 
     def test_what_the_host_does_not_count_is_not_said_to_be_nothing(self):
         self.create('--name', 'box')
@@ -117,6 +120,219 @@ class UsageOfOneMadeAhead(Usage):
             self.assertEqual(self.sandbox('sh', '-c', 'i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done', options=('--memory', '1G')).code, 0)
         self.create('--name', 'box')
         self.assertLess(self.of('box')['cpu_us'], 500000)
+
+
+class Events(Case):
+    def follow(self, *argv, user=None):
+        """Its Popen, once it follows, and that first event."""
+        process = self.service.popen(user or self.alice, self.service.yett, 'events', '--json', *argv, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, process)
+        first = self.event(process)
+        self.assertEqual(first['event'], 'followed')
+        return process, first
+
+    def event(self, process):
+        line = self.line(process)
+        self.assertNotEqual(line, '', process.poll())
+        return json.loads(line)
+
+    def events(self, process, *kinds):
+        found = [self.event(process) for _ in kinds]
+        self.assertEqual([event['event'] for event in found], list(kinds), found)
+        return found
+
+    def last(self, process, reason):
+        event, = self.events(process, 'ended')
+        self.assertEqual((event['ended'], self.line(process)), (reason, ''))
+        self.assertEqual(process.wait(yett.DEADLINE), 0, process.stderr.read())
+
+    def exec(self, name, *argv, options=(), **more):
+        return self.yett('exec', *options, name, '--', *argv, **more)
+
+    def test_commands_are_told_with_their_numbers_and_results(self):
+        sandbox = self.create('--name', 'box')
+        process, first = self.follow('box')
+        self.assertEqual((first['sandbox'], first['state'], first['command'], first['lost']), (sandbox, 'running', None, 0))
+        self.assertEqual(self.exec('box', 'sh', '-c', 'exit 7').code, 7)
+        self.assertEqual(self.exec('box', 'sh', '-c', 'kill -TERM $$').code, 128 + 15)
+        self.assertEqual(self.exec('box', '/none').code, 127)
+        events = self.events(process, 'started', 'exited', 'started', 'exited', 'failed')
+        self.assertEqual([event['command'] for event in events], [1, 1, 2, 2, 3])
+        self.assertEqual([event['number'] for event in events], list(range(first['number'] + 1, first['number'] + 6)))
+        self.assertEqual([event['lost'] for event in events], [0] * 5)
+        self.assertEqual([(event['result']['signaled'], event['result']['status']) for event in events if event['result']],
+                         [(False, 7), (True, 15)])
+        self.assertEqual(events[4]['error'], 'No such file or directory')
+        self.assertGreater(events[0]['pid'], 1)
+        self.assertLess(abs(events[0]['time_ms'] / 1000 - time.time()), 60)
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        self.last(process, 'destroyed')
+
+    def test_a_time_limit_is_told_before_the_end_that_it_makes(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        self.assertEqual(self.exec('box', 'sleep', '1000', options=('--timeout', '100ms')).code, 124)
+        events = self.events(process, 'started', 'timeout', 'exited')
+        self.assertEqual({event['command'] for event in events}, {1})
+        self.assertTrue(events[2]['result']['timed_out'])
+
+    def test_pausing_and_resuming_are_told(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        self.yett('pause', 'box')
+        late, first = self.follow('box')
+        self.assertEqual(first['state'], 'paused')
+        self.yett('resume', 'box')
+        self.assertEqual([event['state'] for event in self.events(process, 'paused', 'resumed')], ['paused', 'running'])
+        self.events(late, 'resumed')
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        self.events(process, 'started', 'exited')
+        self.events(late, 'started', 'exited')
+
+    def test_one_that_is_followed_while_it_is_paused_tells_all_afterwards(self):
+        self.create('--name', 'box')
+        self.yett('pause', 'box')
+        process, _ = self.follow('box')
+        self.yett('resume', 'box')
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        self.events(process, 'resumed', 'started', 'exited')
+
+    def test_limits_that_are_met_are_told(self):
+        self.create('--name', 'box', '--memory', '32M', '--pids', '8')
+        self.exec('box', 'sh', '-c', 'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c')
+        process, _ = self.follow('box')
+        self.exec('box', 'sh', '-c', 'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c')
+        events = self.events(process, 'started', 'oom', 'exited')
+        self.assertEqual(events[1]['count'], 1)
+        self.exec('box', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done')
+        self.events(process, 'started', 'forks-refused', 'exited')
+
+    def test_a_limit_that_is_met_is_told_while_the_command_goes_on(self):
+        self.create('--name', 'box', '--memory', '32M')
+        process, _ = self.follow('box')
+        command = self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c',
+                                     'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c; read x', stdin=-1)
+        self.addCleanup(self.end, command)
+        self.events(process, 'started', 'oom')
+        command.communicate(b'', timeout=yett.DEADLINE)
+        self.events(process, 'exited')
+
+    def test_each_end_says_why(self):
+        for options, reason in ((('--wall-time', '400ms'), 'wall-time'), (('--idle-timeout', '400ms'), 'idle')):
+            self.create('--name', 'box', *options)
+            process, _ = self.follow('box')
+            self.last(process, reason)
+            yett.wait_until(lambda: self.yett('inspect', 'box').code == 1, 'the end of a sandbox')
+        held = self.start('sh', '-c', 'echo up; read x', options=('--name', 'held'))
+        self.line(held)
+        process, _ = self.follow('held')
+        held.communicate(b'', timeout=yett.DEADLINE)
+        self.events(process, 'exited')
+        self.last(process, 'closed')
+
+    def test_one_that_is_listed_after_its_end_is_not_followed_any_more(self):
+        self.create('--name', 'box', '--wall-time', '500ms', '--cleanup-delay', '1h')
+        process, _ = self.follow('box')
+        self.last(process, 'wall-time')
+        self.assert_refused(self.yett('events', 'box'), 1, 'the sandbox has ended')
+
+    def test_all_of_a_user_are_followed_together(self):
+        ids = {name: self.create('--name', name) for name in ('one', 'two')}
+        self.create('--name', 'other', user=self.bob)
+        process, first = self.follow()
+        second, = self.events(process, 'followed')
+        self.assertEqual({first['sandbox'], second['sandbox']}, set(ids.values()))
+        self.exec('two', 'true')
+        self.assertEqual({event['sandbox'] for event in self.events(process, 'started', 'exited')}, {ids['two']})
+        self.yett('destroy', 'one', 'two')
+        self.assertEqual([self.event(process)['event'] for _ in range(2)], ['ended'] * 2)
+        self.assertEqual(process.wait(yett.DEADLINE), 0)
+
+    def test_what_is_another_one_s_is_not_there(self):
+        sandbox = self.create('--name', 'box')
+        for name in ('box', sandbox, 'none'):
+            self.assert_refused(self.yett('events', name, user=self.bob), 1, 'there is no sandbox')
+        self.assert_refused(self.yett('events', '--all'), 1, 'only root may')
+
+    def test_eight_follow_and_a_ninth_is_told_so(self):
+        self.create('--name', 'box')
+        followers = [self.follow('box')[0] for _ in range(8)]
+        self.assert_refused(self.yett('events', 'box'), 1, '8 follow the sandbox already')
+        followers[3].kill()
+        followers[3].wait()
+        self.follow('box')
+
+    def test_they_are_printed_for_people(self):
+        self.create('--name', 'box')
+        process = self.service.popen(self.alice, self.service.yett, 'events', 'box', stdout=-1)
+        self.addCleanup(self.end, process)
+        self.assertRegex(self.line(process), r'^\d\d:\d\d:\d\d\.\d{3} box followed running$')
+        self.exec('box', 'sh', '-c', 'exit 3')
+        self.assertRegex(self.line(process), r' box started 1 pid \d+$')
+        self.assertRegex(self.line(process), r' box exited 1 status 3, 0\.\d{3}s$')
+        self.yett('destroy', 'box')
+        self.assertRegex(self.line(process), r' box ended destroyed$')
+
+    def test_who_reads_what_is_told_may_go(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        process.stdout.close()
+        self.assertIsNotNone(process.wait(yett.DEADLINE))
+
+    def test_streams_outlast_the_listener(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        self.service.stop()
+        self.service.start()
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        again, _ = self.follow('box')
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        self.events(process, 'started', 'exited', 'started', 'exited')
+        self.events(again, 'started', 'exited')
+
+    def test_a_reader_that_does_not_read_loses_events_and_holds_nobody_up(self):
+        self.create('--name', 'box')
+        slow, first = self.follow('box')
+        slow.send_signal(signal.SIGSTOP)
+        script = 'import subprocess\nfor i in range(400): subprocess.run(["%s", "exec", "box", "--", "true"], check=True)' % self.service.yett
+        path = self.folder('told') + '/events'
+        with open(path, 'wb') as file:
+            fast = self.service.popen(self.alice, self.service.yett, 'events', '--json', 'box', stdout=file)
+        self.addCleanup(self.end, fast)
+        yett.wait_until(lambda: 'followed' in yett.read(path), 'a second follower')
+        done = self.service.run(self.alice, 'python3', '-c', script)
+        self.assertEqual(done.code, 0, done)
+        yett.wait_until(lambda: yett.read(path).count('\n') == 801, 'the events of 400 commands')
+        told = [json.loads(line) for line in yett.read(path).splitlines()[1:]]
+        self.assertEqual([event['lost'] for event in told], [0] * 800)
+        self.assertEqual([event['command'] for event in told[1::2]], list(range(1, 401)))
+        slow.send_signal(signal.SIGCONT)
+        self.yett('destroy', 'box')
+        seen, lost = [], 0
+        while not seen or seen[-1]['event'] != 'ended':
+            seen.append(self.event(slow))
+            lost += seen[-1]['lost']
+        self.assertGreater(lost, 0)
+        self.assertEqual(len(seen) + lost, 801)
+        self.assertEqual(seen[-1]['number'], first['number'] + 801)
+
+    def test_who_follows_no_more_costs_nothing(self):
+        self.create('--name', 'box')
+        process, first = self.follow('box')
+        count, told = 8, True
+        while told:
+            process.kill()
+            process.wait()
+            before, count = first['number'], count * 2
+            self.assertLess(count, 4096)
+            for _ in range(count):
+                self.exec('box', 'true')
+            process, first = self.follow('box')
+            told = first['number'] == before + 2 * count  # else not even the supervisor heard of some
+
+
+class EventsOfOneMadeAhead(Events):
+    service_options = {'spares': 1}
 
 
 if __name__ == '__main__':

@@ -405,6 +405,101 @@ static void a_sandbox_outlives_its_closed_connection_as_a_handle(void **state)
 	peer->sandbox = NULL;
 }
 
+static void count_event(void *data, const struct yett_event *event)
+{
+	uint64_t *seen = data;
+
+	seen[0]++;
+	seen[1] += event->lost;
+	seen[2] = event->number;
+}
+
+static void say_event(struct peer *peer, int fd, uint64_t number, enum event_kind kind)
+{
+	struct message_event *event = &prepare(peer, MESSAGE_EVENT)->body.event;
+
+	event->number = number;
+	event->kind = kind;
+	say(peer, fd, 0, NULL, 0);
+}
+
+/* The library's end of a stream whose other end is *ret_fd. */
+static struct yett_events *follow(struct peer *peer, uint64_t sequence, uint64_t seen[3], int *ret_fd)
+{
+	struct yett_events *events = NULL;
+	int pair[2];
+
+	memset(seen, 0, 3 * sizeof *seen);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	prepare(peer, MESSAGE_FOLLOWING)->body.following.id = put(peer, ID);
+	say(peer, peer->helper, sequence, &pair[1], 1);
+	(void)close(pair[1]);
+	assert_int_equal(yett_sandbox_follow(peer->connection, "box", count_event, seen, &events, &peer->error), 0);
+	hear(peer, peer->helper);
+	assert_string_equal(yett_events_id(events), ID);
+	*ret_fd = pair[0];
+	return events;
+}
+
+static void what_a_reader_lost_is_told_by_the_numbers(void **state)
+{
+	struct peer *peer = *state;
+	struct yett_events *events;
+	uint64_t seen[3];
+	int fd;
+
+	peer_connect(peer);
+	events = follow(peer, 1, seen, &fd);
+	assert_int_equal(yett_events_dispatch(events, &peer->error), 0);
+	say_event(peer, fd, 0, EVENT_FOLLOWED);
+	say_event(peer, fd, 1, EVENT_STARTED);
+	say_event(peer, fd, 5, EVENT_EXITED);
+	assert_int_equal(yett_events_dispatch(events, &peer->error), 0);
+	assert_int_equal(seen[0], 3);
+	assert_int_equal(seen[1], 3);
+	say_event(peer, fd, 10, EVENT_ENDED);
+	(void)close(fd);
+	assert_int_equal(yett_events_dispatch(events, &peer->error), YETT_E_NOT_RUNNING);
+	assert_string_equal(peer->error.message, "the sandbox has ended");
+	assert_int_equal(seen[1], 7);
+	assert_int_equal(yett_events_dispatch(events, &peer->error), YETT_E_NOT_RUNNING);
+	yett_events_free(events);
+	events = follow(peer, 2, seen, &fd);
+	(void)close(fd);
+	assert_int_equal(yett_events_dispatch(events, &peer->error), YETT_E_NOT_RUNNING);
+	assert_string_equal(peer->error.message, "the supervisor of the sandbox is gone");
+	yett_events_free(events);
+}
+
+static void events_that_cannot_be_are_a_breach(void **state)
+{
+	static const struct {
+		uint64_t number;
+		enum event_kind kind;
+	} rows[][3] = {
+		{{1, EVENT_STARTED}},
+		{{1, EVENT_FOLLOWED}, {2, EVENT_FOLLOWED}},
+		{{1, EVENT_FOLLOWED}, {1, EVENT_STARTED}},
+		{{9, EVENT_FOLLOWED}, {3, EVENT_STARTED}},
+		{{1, EVENT_FOLLOWED}, {2, EVENT_ENDED}, {3, EVENT_STARTED}},
+	};
+	struct peer *peer = *state;
+	struct yett_events *events;
+	uint64_t seen[3];
+	int fd;
+
+	peer_connect(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		events = follow(peer, i + 1, seen, &fd);
+		for (size_t j = 0; j < 3 && rows[i][j].number; j++)
+			say_event(peer, fd, rows[i][j].number, rows[i][j].kind);
+		assert_int_equal(yett_events_dispatch(events, &peer->error), YETT_E_PROTOCOL);
+		assert_int_equal(yett_events_dispatch(events, &peer->error), YETT_E_PROTOCOL);
+		yett_events_free(events);
+		(void)close(fd);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peer_make, peer_free)
 
 int main(void)
@@ -427,6 +522,8 @@ int main(void)
 		TEST(a_plan_is_read_only_from_sealed_memory),
 		TEST(a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol),
 		TEST(a_list_is_believed_only_if_every_part_of_it_is_right),
+		TEST(what_a_reader_lost_is_told_by_the_numbers),
+		TEST(events_that_cannot_be_are_a_breach),
 		TEST(a_sandbox_that_is_paused_is_asked_for_nothing),
 		TEST(a_helper_that_dies_takes_its_sandboxes_with_it),
 		TEST(destroying_closes_the_channel_and_waits_for_the_end),

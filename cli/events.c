@@ -1,0 +1,208 @@
+/* See events.h. */
+#include "cli/events.h"
+
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/output.h"
+
+struct follower {
+	struct yett_events *events;
+	char name[YETT_NAME_SIZE]; /* as it is called in the lines */
+	bool is_json, has_ended;
+};
+
+static void print_time(uint64_t ms)
+{
+	time_t seconds = (time_t)(ms / 1000);
+	char text[32] = "";
+	struct tm parts;
+
+	if (localtime_r(&seconds, &parts))
+		(void)strftime(text, sizeof text, "%H:%M:%S", &parts);
+	(void)printf("%s.%03u", text, (unsigned)(ms % 1000));
+}
+
+static void print_result(const struct yett_result *result)
+{
+	(void)printf(result->signaled ? " signal %d" : " status %d", result->status);
+	if (result->timed_out)
+		(void)fputs(", its time was over", stdout);
+	if (result->out_of_memory)
+		(void)fputs(", memory ran out", stdout);
+	(void)printf(", %.3fs", (double)result->wall_us / 1e6);
+}
+
+static void print_line(const struct follower *follower, const struct yett_event *e)
+{
+	print_time(e->time_ms);
+	if (e->lost)
+		(void)printf(" %s lost %llu events\n%*s", follower->name, (unsigned long long)e->lost, 12, "");
+	(void)printf(" %s %s", follower->name, yett_event_name(e->kind));
+	if (e->command)
+		(void)printf(" %llu", (unsigned long long)e->command);
+	switch (e->kind) {
+	case YETT_EVENT_FOLLOWED:
+		(void)printf(" %s", yett_state_name(e->state));
+		break;
+	case YETT_EVENT_STARTED:
+		(void)printf(" pid %u", e->pid);
+		break;
+	case YETT_EVENT_EXITED:
+		print_result(&e->result);
+		break;
+	case YETT_EVENT_FAILED:
+		(void)printf(" %s", strerror(e->error_number));
+		break;
+	case YETT_EVENT_OOM:
+	case YETT_EVENT_FORKS_REFUSED:
+		if (e->count)
+			(void)printf(" %llu", (unsigned long long)e->count);
+		break;
+	case YETT_EVENT_ENDED:
+		(void)printf(" %s", yett_ended_name(e->ended));
+		break;
+	case YETT_EVENT_TIMEOUT:
+	case YETT_EVENT_PAUSED:
+	case YETT_EVENT_RESUMED:
+		break;
+	}
+	(void)putchar('\n');
+}
+
+/* What an event says nothing of is null. */
+static void print_json(const struct follower *follower, const struct yett_event *e)
+{
+	const struct yett_result *r = &e->result;
+
+	(void)putchar('{');
+	manage_json_member("sandbox", yett_events_id(follower->events));
+	manage_json_number("number", e->number);
+	manage_json_number("lost", e->lost);
+	manage_json_number("time_ms", e->time_ms);
+	manage_json_member("event", yett_event_name(e->kind));
+	manage_json_member("state", yett_state_name(e->state));
+	if (e->command)
+		(void)printf("\"command\": %llu, \"pid\": %u, ", (unsigned long long)e->command, e->pid);
+	else
+		(void)fputs("\"command\": null, \"pid\": null, ", stdout);
+	if (e->kind == YETT_EVENT_EXITED)
+		(void)printf("\"result\": {\"signaled\": %s, \"status\": %d, \"timed_out\": %s, \"out_of_memory\": %s, \"wall_us\": %llu, "
+			     "\"user_us\": %llu, \"system_us\": %llu, \"memory_peak_bytes\": %llu}, ",
+			     r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false", r->out_of_memory ? "true" : "false",
+			     (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
+			     (unsigned long long)r->memory_peak_bytes);
+	else
+		manage_json_member("result", "");
+	manage_json_member("error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : "");
+	if (e->count)
+		manage_json_number("count", e->count);
+	else
+		manage_json_member("count", "");
+	(void)fputs("\"ended\": ", stdout);
+	if (e->kind == YETT_EVENT_ENDED)
+		output_json_string(stdout, yett_ended_name(e->ended));
+	else
+		(void)fputs("null", stdout);
+	(void)puts("}");
+}
+
+static void print_event(void *data, const struct yett_event *event)
+{
+	struct follower *follower = data;
+
+	follower->has_ended = event->kind == YETT_EVENT_ENDED;
+	if (follower->is_json)
+		print_json(follower, event);
+	else
+		print_line(follower, event);
+}
+
+static int follow(struct yett_connection *connection, const char *sandbox, const char *name, bool is_json, struct follower *follower,
+		  struct yett_error *error)
+{
+	*follower = (struct follower){.is_json = is_json};
+	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
+	return yett_sandbox_follow(connection, sandbox, print_event, follower, &follower->events, error);
+}
+
+/* All that are there now; one that ends meanwhile is none. */
+static int follow_all(struct yett_connection *connection, const struct manage_run_options *options, struct follower **ret_followers,
+		      size_t *ret_count, struct yett_error *error)
+{
+	_cleanup_free_ struct yett_sandbox_status *list = NULL;
+	size_t count = 0;
+	int r = yett_sandboxes_list(connection, options->all, &list, &count, error);
+
+	*ret_followers = r == 0 ? calloc(count + 1, sizeof **ret_followers) : NULL;
+	for (size_t i = 0; r == 0 && i < count && *ret_followers; i++) {
+		const char *id = list[i].info.id;
+
+		if (list[i].state != YETT_STATE_RUNNING && list[i].state != YETT_STATE_PAUSED)
+			continue;
+		r = follow(connection, id, *list[i].name ? list[i].name : id, options->json, &(*ret_followers)[*ret_count], error);
+		if (r == 0)
+			++*ret_count;
+		else if (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING)
+			r = 0;
+	}
+	return r;
+}
+
+/* Until all have ended, or nobody reads what is printed. */
+static int tell(struct follower *followers, size_t count, struct yett_error *error)
+{
+	_cleanup_free_ struct pollfd *wait = calloc(count + 1, sizeof *wait);
+	size_t left = count;
+	int result = 0;
+
+	for (size_t i = 0; wait && i < count; i++)
+		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events), .events = POLLIN};
+	/* Somebody who closed the pipe that we print to is noticed when nothing happens, too. */
+	while (wait && left && !ferror(stdout)) {
+		wait[count] = (struct pollfd){.fd = STDOUT_FILENO};
+		if (poll(wait, count + 1, -1) < 0 || (wait[count].revents & (POLLERR | POLLHUP)))
+			break;
+		for (size_t i = 0; i < count; i++) {
+			int r = wait[i].revents ? yett_events_dispatch(followers[i].events, error) : 0;
+
+			if (r == 0)
+				continue;
+			wait[i].fd = -1;
+			left--;
+			if (!followers[i].has_ended)
+				result = r;
+		}
+		(void)fflush(stdout);
+	}
+	return result;
+}
+
+int events_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ struct follower *followers = NULL;
+	struct manage_run_options options = {0};
+	struct yett_connection *connection;
+	struct yett_error error = {0};
+	size_t count = 0;
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	if (first == argc) {
+		r = follow_all(connection, &options, &followers, &count, &error);
+	} else {
+		followers = calloc((size_t)(argc - first), sizeof *followers);
+		r = 0;
+		for (int at = first; r == 0 && followers && at < argc; at++) {
+			r = follow(connection, argv[at], argv[at], options.json, &followers[count], &error);
+			count += r == 0;
+		}
+	}
+	if (r == 0)
+		r = tell(followers, count, &error);
+	for (size_t i = 0; i < count; i++)
+		yett_events_free(followers[i].events);
+	return manage_finish(connection, r, &error);
+}

@@ -1,0 +1,29 @@
+/*
+ * The event streams of a sandbox: who follows it, and what they are told.
+ *
+ * In its supervisor. A stream is a socket that is only written to; its other end is a client's, which may hand it on or never
+ * read. Nobody is waited for: what a reader leaves unread for too long is lost to it, and the numbers of events say how much.
+ */
+#pragma once
+
+#include "protocol/message.h"
+
+#define FOLLOWERS_MAX 8
+
+struct events {
+	uint64_t number; /* of the last event */
+	int followers[FOLLOWERS_MAX]; /* sockets; -1 */
+	struct message *message; /* NULL until somebody follows */
+};
+
+void events_init(struct events *events);
+void events_free(struct events *events);
+
+/* Makes a follower of the peer of `socket`, which is borrowed. 0, -ENOMEM, or -EUSERS when there are FOLLOWERS_MAX. */
+_must_check_ int events_add(struct events *events, int socket, enum sandbox_state state);
+
+/* Whether anybody follows; those that closed their end do not. */
+bool events_are_followed(struct events *events);
+
+/* Numbers the event, and tells those who follow. `lost` so many before it were never told to us. */
+void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost);

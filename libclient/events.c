@@ -1,0 +1,111 @@
+/* See "events" in yett.h: what happens in a sandbox. */
+#include "libclient/sandbox.h"
+
+#include <string.h>
+
+struct yett_events {
+	struct channel *channel;
+	yett_event_fn each;
+	void *data;
+	char id[YETT_ID_SIZE];
+	uint64_t number; /* of the last event; 0 before the first one, too */
+	bool has_begun, has_ended;
+};
+
+static const char *const kinds[] = {"followed", "started",	 "exited", "failed",  "timeout",
+				    "oom",	"forks-refused", "paused", "resumed", "ended"};
+
+const char *yett_event_name(enum yett_event_kind kind)
+{
+	return (size_t)kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown";
+}
+
+int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each, void *data,
+			struct yett_events **ret_events, struct yett_error *error)
+{
+	struct yett_events *events = calloc(1, sizeof *events);
+	int fd, r;
+
+	if (!events)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
+	r = manage_stream(connection, id_or_name ? id_or_name : "", &fd, events->id, error);
+	events->channel = r == 0 ? channel_take(fd) : NULL;
+	if (r == 0 && !events->channel)
+		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
+	if (r) {
+		free(events);
+		return r;
+	}
+	events->each = each;
+	events->data = data;
+	*ret_events = events;
+	return 0;
+}
+
+const char *yett_events_id(const struct yett_events *events)
+{
+	return events->id;
+}
+
+int yett_events_fd(const struct yett_events *events)
+{
+	return events->channel->fd;
+}
+
+void yett_events_free(struct yett_events *events)
+{
+	if (!events)
+		return;
+	channel_free(events->channel);
+	free(events);
+}
+
+static void take_event(const struct message_event *from, struct yett_event *to)
+{
+	*to = (struct yett_event){
+		.number = from->number,
+		.time_ms = from->time_ms,
+		.kind = (enum yett_event_kind)from->kind,
+		.state = (enum yett_state)from->state,
+		.command = from->command,
+		.pid = from->pid,
+		.result = command_result(&from->result),
+		.error_number = (int)from->error,
+		.count = from->count,
+		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended) : YETT_ENDED_NOT,
+	};
+}
+
+/* One message. The helper may be an impostor: numbers that do not grow are a breach. */
+static int handle(struct yett_events *events, struct yett_error *error)
+{
+	struct channel *channel = events->channel;
+	struct yett_event event;
+
+	if (channel->message.kind != MESSAGE_EVENT)
+		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream", channel->message.kind);
+	take_event(&channel->message.body.event, &event);
+	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
+	    (events->has_begun && event.number <= events->number))
+		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "the events of the sandbox are out of order");
+	event.lost = events->has_begun ? event.number - events->number - 1 : 0;
+	events->number = event.number;
+	events->has_begun = true;
+	events->has_ended = event.kind == YETT_EVENT_ENDED;
+	events->each(events->data, &event);
+	return 0;
+}
+
+int yett_events_dispatch(struct yett_events *events, struct yett_error *error)
+{
+	int r;
+
+	do {
+		r = channel_receive(events->channel, channel_deadline(0), error);
+		if (r == 0)
+			r = handle(events, error);
+	} while (r == 0);
+	if (r == YETT_E_NOT_RUNNING)
+		return error_set(error, r, YETT_R_NONE, events->has_ended ? "the sandbox has ended" : "the supervisor of the sandbox is gone");
+	return r == -EAGAIN ? 0 : r;
+}
