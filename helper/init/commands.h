@@ -69,6 +69,7 @@ struct command_due {
 struct commands {
 	const struct init_config *config;
 	struct launch_scratch *scratch;
+	struct session session;
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
 	size_t waits_end; /* no wait at or after this index */
