@@ -9,6 +9,8 @@
 #include "cli/output.h"
 #include "cli/run.h"
 
+#define ENV_UNSET_MAX 1024
+
 struct wait_options {
 	const char *socket_path;
 	bool output;
@@ -32,6 +34,54 @@ static int set_output(void *into, const char *value, struct yett_error *error)
 const struct option wait_options[] = {
 	{'o', "output", NULL, "print the outputs that were kept of it", set_output},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	{0},
+};
+
+struct env_options {
+	const char *socket_path, *directory;
+	const char *unset[ENV_UNSET_MAX + 1];
+	size_t unset_count;
+	bool json;
+};
+
+static int set_env_socket(void *into, const char *value, struct yett_error *error)
+{
+	(void)error;
+	((struct env_options *)into)->socket_path = value;
+	return 0;
+}
+
+static int set_directory(void *into, const char *value, struct yett_error *error)
+{
+	if (value[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--directory %s: expected an absolute path inside", value);
+	((struct env_options *)into)->directory = value;
+	return 0;
+}
+
+static int set_unset(void *into, const char *value, struct yett_error *error)
+{
+	struct env_options *options = into;
+
+	if (options->unset_count == ENV_UNSET_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d variables", ENV_UNSET_MAX);
+	options->unset[options->unset_count++] = value;
+	return 0;
+}
+
+static int set_json(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct env_options *)into)->json = true;
+	return 0;
+}
+
+const struct option env_options[] = {
+	{'C', "directory", "DIR", "the directory that commands start in", set_directory},
+	{'u', "unset", "NAME", "take a variable away", set_unset},
+	{0, "json", NULL, "print one JSON object", set_json},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_env_socket},
 	{0},
 };
 
@@ -210,4 +260,59 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 	(void)yett_sandbox_detach(sandbox, NULL);
 	yett_connection_close(connection);
 	return code;
+}
+
+static void print_session(const struct yett_session *session, bool json)
+{
+	const char *separator = "";
+
+	if (json) {
+		(void)fputs("{\"directory\": ", stdout);
+		output_json_string(stdout, *session->directory ? session->directory : "/");
+		(void)fputs(", \"env\": [", stdout);
+	} else {
+		output_text(stdout, *session->directory ? session->directory : "/", false);
+		(void)putchar('\n');
+	}
+	for (char **entry = session->env; *entry; entry++) {
+		(void)fputs(separator, stdout);
+		if (json)
+			output_json_string(stdout, *entry);
+		else
+			output_text(stdout, *entry, false);
+		(void)fputs(json ? "" : "\n", stdout);
+		separator = json ? ", " : "";
+	}
+	if (json)
+		(void)puts("]}");
+}
+
+int env_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct env_options options = {0};
+	struct yett_connection *connection = NULL;
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_session session = {0};
+	struct yett_error error = {0};
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	bool is_change;
+
+	if (r >= 0)
+		return r;
+	is_change = options.directory || options.unset_count > 0 || first + 1 < argc;
+	r = connect_with_key(options.socket_path, false, &connection, &error);
+	if (r == 0)
+		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
+	if (r == 0 && is_change)
+		r = yett_session_change(sandbox, options.directory, (const char *const *)argv + first + 1, options.unset, &error);
+	else if (r == 0)
+		r = yett_session_get(sandbox, &session, &error);
+	if (r)
+		output_error(&error);
+	else if (!is_change)
+		print_session(&session, options.json);
+	yett_session_free(&session);
+	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_connection_close(connection);
+	return r ? EXIT_FAILED : 0;
 }

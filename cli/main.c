@@ -47,6 +47,8 @@ static const struct subcommand subcommands[] = {
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
+	{"env", "SANDBOX [NAME=VALUE…]", "Show or change the directory and variables that commands of a sandbox begin with", env_options, 1, -1,
+	 env_main},
 	{"wait", "SANDBOX COMMAND-ID", "Wait for a command of a sandbox, and exit as it did", wait_options, 2, 2, wait_main},
 	{"kill", "SANDBOX [COMMAND-ID…]", "End commands of a sandbox, or every one, but not the sandbox", manage_options, 1, -1, kill_main},
 	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},

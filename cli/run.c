@@ -31,6 +31,7 @@ struct run {
 	char inside[4096];
 	const char *directories[DIRECTORIES_MAX]; /* where the command may start, the best first */
 	size_t directories_count;
+	bool has_session_directory; /* the sandbox has one for commands that name none */
 	bool has_default_share; /* the last one, which nobody asked for */
 	FILE *json;
 	struct yett_connection *connection;
@@ -135,6 +136,10 @@ static void choose_directories(struct run *run)
 
 	if (o->directory) {
 		add_directory(run, o->directory);
+		return;
+	}
+	if (run->has_session_directory) {
+		add_directory(run, NULL);
 		return;
 	}
 	if (here && workdir_inside(here, o->shares, o->shares_count, run->inside, sizeof run->inside)) {
@@ -290,7 +295,7 @@ static int run_in_directories(struct run *run)
 	}
 	if (r == YETT_E_COMMAND_FAILED && strncmp(run->error.detail, no_directory, strlen(no_directory)) == 0)
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
-			       options.cwd);
+			       options.cwd ? options.cwd : "the directory of the session");
 	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {
 		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */
@@ -337,6 +342,22 @@ static bool leave(struct run *run, struct yett_error *late)
 	return is_news;
 }
 
+/* Of a sandbox that is there, where no directory was asked for. */
+static int find_session(struct run *run)
+{
+	struct yett_session session;
+	int r;
+
+	if (!run->attach_to || run->options.directory)
+		return 0;
+	r = yett_session_get(run->sandbox, &session, &run->error);
+	if (r)
+		return r;
+	run->has_session_directory = *session.directory != '\0';
+	yett_session_free(&session);
+	return 0;
+}
+
 static int run_sandbox(struct run *run)
 {
 	struct yett_error late = {0};
@@ -347,6 +368,9 @@ static int run_sandbox(struct run *run)
 	if (r)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
+	r = find_session(run);
+	if (r)
+		return r;
 	choose_directories(run);
 	r = copy_all_in(run->sandbox, &run->options, &run->error);
 	if (r) {

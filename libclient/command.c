@@ -75,7 +75,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	bool is_answer;
 	int r;
 
-	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR && kind != MESSAGE_COMMANDS)
+	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR && kind != MESSAGE_COMMANDS &&
+	    kind != MESSAGE_SURROUNDINGS)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
@@ -175,6 +176,19 @@ static int put_list(struct channel *channel, const char *const *list, size_t max
 	}
 	*ret_count = (uint32_t)count;
 	return 0;
+}
+
+int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts, uint32_t *ret_count,
+		    struct yett_error *error)
+{
+	for (const char *const *e = list; e && *e; e++) {
+		if (has_value && (!strchr(*e, '=') || **e == '='))
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+					 "an environment variable is not NAME=VALUE: %s", *e);
+		if (!has_value && (strchr(*e, '=') || !**e))
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "this is no name of a variable: %s", *e);
+	}
+	return put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts, ret_count, error);
 }
 
 /*
@@ -303,14 +317,9 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 		r = check_stdio(options, error);
 	if (r)
 		return r;
-	for (const char *const *e = options->env; e && *e; e++)
-		if (!strchr(*e, '=') || **e == '=')
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-					 "an environment variable is not NAME=VALUE: %s", *e);
 	r = put_list(channel, options->argv, MESSAGE_ARGV_MAX, "argument", exec->argv, &exec->argv_count, error);
 	if (r == 0)
-		r = put_list(channel, options->env, MESSAGE_ENV_MAX, "environment variable", exec->env,
-			     &exec->env_count, error);
+		r = command_put_env(channel, options->env, true, exec->env, &exec->env_count, error);
 	if (r == 0)
 		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
 	for (int i = 0; r == 0 && i < 3; i++)

@@ -1,4 +1,4 @@
-/* See sandbox.h, and "commands" in yett.h: what is asked about commands by their ids. What init answers is hostile. */
+/* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its session. What it answers is hostile. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,6 +69,25 @@ static size_t fds_due(const struct message_query *query, const struct message_co
 	return (answer->commands[0].output_bytes[0] > 0) + (answer->commands[0].output_bytes[1] > 0);
 }
 
+/* False: no memory. */
+static bool take_session(const struct channel *channel, struct yett_session *ret_session)
+{
+	const struct message_surroundings *from = &channel->message.body.surroundings;
+	struct yett_session session = {.directory = strdup(message_text(&channel->message, from->cwd)),
+				       .env = calloc(from->env_count + 1, sizeof *session.env)};
+	bool has_all = session.directory && session.env;
+
+	for (uint32_t i = 0; has_all && i < from->env_count; i++) {
+		session.env[i] = strdup(message_text(&channel->message, from->env[i]));
+		has_all = session.env[i] != NULL;
+	}
+	if (has_all)
+		*ret_session = session;
+	else
+		yett_session_free(&session);
+	return has_all;
+}
+
 static int take_answer(struct channel *channel, struct ask *ask, struct yett_error *error)
 {
 	const struct message_commands *answer = &channel->message.body.commands;
@@ -77,6 +96,11 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	ask->is_done = true;
 	if (channel->message.kind == MESSAGE_ERROR) {
 		channel_get_error(channel, &ask->error);
+		return 0;
+	}
+	if (ask->answer == MESSAGE_SURROUNDINGS) {
+		if (!take_session(channel, &ask->session))
+			(void)error_set(&ask->error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for an answer");
 		return 0;
 	}
 	if (!fits(&ask->query, answer))
@@ -125,24 +149,33 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 
 	*ret_is_mine = true;
 	for (struct ask *ask = sandbox->asks; ask; ask = ask->next)
-		if (ask->sequence == sequence && !ask->is_done && (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
+		if (ask->sequence == sequence && !ask->is_done && (kind == (uint32_t)ask->answer || kind == MESSAGE_ERROR))
 			return take_answer(channel, ask, error);
 	for (struct yett_command *c = sandbox->commands; c; c = c->next)
 		if (c->is_attached && c->sequence == sequence && !command_is_over(c) && (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
 			return take_end(channel, c, error);
 	/* an answer that came too late; anything else is about a command that this handle started */
-	*ret_is_mine = kind == MESSAGE_COMMANDS;
+	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS;
 	return 0;
+}
+
+/* Sends what is put together, unless nobody would answer. */
+static int send_question(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	int r;
+
+	if (sandbox_is_paused(sandbox))
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
+	r = channel_send(sandbox->channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
+	return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 }
 
 static int send_query(struct yett_sandbox *sandbox, enum query_action action, uint64_t id, struct yett_error *error)
 {
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
-	if (sandbox_is_paused(sandbox))
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
 	*query = (struct message_query){.action = action, .command = id};
-	return channel_send(sandbox->channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
+	return send_question(sandbox, error);
 }
 
 static void ask_end(struct yett_sandbox *sandbox, struct ask *ask)
@@ -159,18 +192,15 @@ static void ask_free(struct ask *ask)
 	free(ask->list);
 	for (int i = 0; i < 2; i++)
 		ask->fds[i] = fd_close(ask->fds[i]);
+	yett_session_free(&ask->session);
 }
 
-/* Sends a query and waits for its answer, while everything else that comes is handled. */
-static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint64_t id, struct ask *ask, struct yett_error *error)
+/* Waits for the answer to what was sent last, while everything else that comes is handled. */
+static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(ANSWER_TIMEOUT_MS);
-	int r;
+	int r = 0;
 
-	*ask = (struct ask){.query = {.action = action, .command = id}, .fds = {-1, -1}};
-	r = send_query(sandbox, action, id, error);
-	if (r)
-		return r == YETT_E_NOT_RUNNING && !sandbox_is_paused(sandbox) ? sandbox_why_ended(sandbox, error) : r;
 	ask->sequence = sandbox->channel->sequence;
 	ask->next = sandbox->asks;
 	sandbox->asks = ask;
@@ -185,6 +215,61 @@ static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint6
 		return (int)ask->error.code;
 	}
 	return r;
+}
+
+static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint64_t id, struct ask *ask, struct yett_error *error)
+{
+	int r = send_query(sandbox, action, id, error);
+
+	*ask = (struct ask){.answer = MESSAGE_COMMANDS, .query = {.action = action, .command = id}, .fds = {-1, -1}};
+	return r ? r : ask_wait(sandbox, ask, error);
+}
+
+int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set, const char *const *unset,
+			struct yett_error *error)
+{
+	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
+	struct channel *channel = sandbox->channel;
+	struct message_session *session = &channel_prepare(channel, MESSAGE_SESSION)->body.session;
+	int r = 0;
+
+	if (directory && *directory != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a session is an absolute path");
+	r = channel_put_text(channel, directory, MESSAGE_PATH_MAX, "the directory", &session->cwd, error);
+	if (r == 0)
+		r = command_put_env(channel, set, true, session->set, &session->set_count, error);
+	if (r == 0)
+		r = command_put_env(channel, unset, false, session->unset, &session->unset_count, error);
+	if (r == 0)
+		r = send_question(sandbox, error);
+	return r ? r : ask_wait(sandbox, &ask, error);
+}
+
+int yett_session_get(struct yett_sandbox *sandbox, struct yett_session *ret_session, struct yett_error *error)
+{
+	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
+	int r;
+
+	(void)channel_prepare(sandbox->channel, MESSAGE_SESSION);
+	r = send_question(sandbox, error);
+	if (r == 0)
+		r = ask_wait(sandbox, &ask, error);
+	if (r == 0) {
+		*ret_session = ask.session;
+		ask.session = (struct yett_session){0};
+	}
+	return r;
+}
+
+void yett_session_free(struct yett_session *session)
+{
+	if (!session)
+		return;
+	for (char **entry = session->env; entry && *entry; entry++)
+		free(*entry);
+	free(session->env);
+	free(session->directory);
+	*session = (struct yett_session){0};
 }
 
 int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_status **ret_list, size_t *ret_count,

@@ -44,17 +44,23 @@ struct yett_command {
 	void *data;
 };
 
-/* A query that is to be answered before its caller goes on. */
+/* What init is asked, by a query or about its session, and answers before the caller goes on. */
 struct ask {
 	struct ask *next;
 	uint64_t sequence;
 	bool is_done;
-	struct message_query query;
+	enum message_kind answer;   /* COMMANDS or SURROUNDINGS */
+	struct message_query query; /* of COMMANDS */
 	struct yett_error error;	  /* code 0: it was answered */
 	struct yett_command_status *list; /* owned */
 	size_t count;
 	int fds[2]; /* owned; -1: none */
+	struct yett_session session; /* owned */
 };
+
+/* command.c: a list that ends with NULL, or NULL, into a message that is put together; each like NAME=VALUE, if `has_value`. */
+_must_check_ int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts,
+				 uint32_t *ret_count, struct yett_error *error);
 
 /* Ends every command that has no result yet with `why`. Calls on_exit. */
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);

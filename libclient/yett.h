@@ -330,8 +330,8 @@ enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 
 struct yett_command_options {
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
-	const char *const *env;	 /* NAME=VALUE, ends with NULL; added to the profile's, and wins over it. NULL: none */
-	const char *cwd;	 /* inside; NULL: "/" */
+	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
+	const char *cwd;	/* inside; NULL: the session's, which is "/" unless it was changed */
 	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_*; NULL: /dev/null for all */
 	const void *input;	 /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
 	size_t input_length;
@@ -418,6 +418,27 @@ YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, u
 
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
+
+/* What commands of a sandbox begin with when their options do not say otherwise: kept by it, the same for all its handles. */
+struct yett_session {
+	char *directory; /* empty: "/" */
+	char **env;	 /* NAME=VALUE besides those of the profile, ends with NULL */
+};
+
+/* Freed with yett_session_free(). YETT_E_TIMEOUT: init does not answer. */
+YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, struct yett_session *ret_session,
+					      struct yett_error *error);
+
+/*
+ * For commands that start from now on: another directory (absolute; NULL: it stays), further variables, and names of some that go
+ * (lists that end with NULL; NULL: none). All of it or nothing: YETT_E_RESOURCE_LIMIT beyond 1024 variables or 32 KiB of them. That
+ * a directory is not there is told when a command starts.
+ */
+YETT_API YETT_MUST_CHECK int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set,
+						 const char *const *unset, struct yett_error *error);
+
+/* Frees what is in it, not the struct itself. */
+YETT_API void yett_session_free(struct yett_session *session);
 
 enum yett_command_state {
 	YETT_COMMAND_PENDING = 0, /* its program is not executed yet */

@@ -58,6 +58,8 @@ enum message_kind {
 	MESSAGE_SIGNAL = 35,  /* client → init; not answered unless refused */
 	MESSAGE_QUERY = 36,   /* client → init */
 	MESSAGE_COMMANDS = 37, /* init → client, answers a query; a descriptor for each output asked for that is not empty */
+	MESSAGE_SESSION = 38, /* client → init */
+	MESSAGE_SURROUNDINGS = 39, /* init → client, answers a session */
 	/* between client and yett-files, a process for each FILE */
 	MESSAGE_FILE = 96,         /* client → yett-files; the descriptors that its operation takes */
 	MESSAGE_FILE_OPENED = 97,  /* yett-files → client; one descriptor */
@@ -263,9 +265,9 @@ enum stdio_kind {
 struct message_exec {
 	struct text argv[MESSAGE_ARGV_MAX];
 	uint32_t argv_count; /* at least 1 */
-	struct text env[MESSAGE_ENV_MAX]; /* NAME=VALUE; added to the profile's, and wins over it */
+	struct text env[MESSAGE_ENV_MAX]; /* NAME=VALUE; added to the session's and the profile's, and wins over them */
 	uint32_t env_count;
-	struct text cwd;      /* empty: "/" */
+	struct text cwd;      /* empty: the session's */
 	uint32_t stdio[3];    /* enum stdio_kind; those that are STDIO_FD take the packet's descriptors in order */
 	uint64_t timeout_ms;  /* 0: none; measured from the start of the command */
 	bool terminal;	      /* stdio is a terminal of the sandbox's own; its master comes with STARTED */
@@ -449,6 +451,21 @@ struct message_following {
 	struct text id; /* of the sandbox */
 };
 
+/* A change of what later commands begin with; all empty: none. */
+struct message_session {
+	struct text cwd; /* empty: it stays */
+	struct text set[MESSAGE_ENV_MAX];
+	uint32_t set_count;
+	struct text unset[MESSAGE_ENV_MAX]; /* names */
+	uint32_t unset_count;
+};
+
+struct message_surroundings {
+	struct text cwd; /* empty: "/" */
+	struct text env[MESSAGE_ENV_MAX];
+	uint32_t env_count;
+};
+
 union message_body {
 	struct message_hello hello;
 	struct message_create create;
@@ -469,6 +486,8 @@ union message_body {
 	struct message_signal signal;
 	struct message_query query;
 	struct message_commands commands;
+	struct message_session session;
+	struct message_surroundings surroundings;
 	struct message_file file;
 	struct message_file_opened file_opened;
 	struct message_file_entries file_entries;

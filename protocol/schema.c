@@ -246,6 +246,17 @@ static const struct schema_field commands_fields[] = {
 	MAPS(message_commands, commands, 0, command_table),
 };
 
+static const struct schema_field session_fields[] = {
+	TEXT(message_session, cwd, ANY, 0, MESSAGE_PATH_MAX),
+	TEXTS(message_session, set, ENVIRONMENT, 0, MESSAGE_PACKET_MAX),
+	TEXTS(message_session, unset, ANY, 0, MESSAGE_PACKET_MAX),
+};
+
+static const struct schema_field surroundings_fields[] = {
+	TEXT(message_surroundings, cwd, ANY, 0, MESSAGE_PATH_MAX),
+	TEXTS(message_surroundings, env, ENVIRONMENT, 0, MESSAGE_PACKET_MAX),
+};
+
 static const struct schema_field file_fields[] = {
 	NUMBER(message_file, operation, FILE_OPEN, FILE_UNPACK),
 	BITS(message_file, flags, FILE_BITS),
@@ -311,6 +322,8 @@ static const struct schema messages[] = {
 	TABLE(message_signal, MESSAGE_SIGNAL, signal_fields),
 	TABLE(message_query, MESSAGE_QUERY, query_fields),
 	TABLE(message_commands, MESSAGE_COMMANDS, commands_fields),
+	TABLE(message_session, MESSAGE_SESSION, session_fields),
+	TABLE(message_surroundings, MESSAGE_SURROUNDINGS, surroundings_fields),
 	TABLE(message_file, MESSAGE_FILE, file_fields),
 	TABLE(message_file_opened, MESSAGE_FILE_OPENED, file_opened_fields),
 	TABLE(message_file_entries, MESSAGE_FILE_ENTRIES, file_entries_fields),

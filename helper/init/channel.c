@@ -42,7 +42,7 @@ void channels_remove(struct channels *channels, size_t i)
 
 short channel_events(const struct channel *channel)
 {
-	short events = channel->error.code == YETT_OK && !channel->query_due ? POLLIN : 0;
+	short events = channel->error.code == YETT_OK && !channel->asked ? POLLIN : 0;
 
 	return (short)(channel->blocked ? events | POLLOUT : events);
 }
@@ -126,10 +126,29 @@ static int channel_query(struct channel *channel, uint64_t sequence)
 	r = query_act(channel->commands, query, (struct command_origin){channel, sequence}, &channel->error);
 	if (r != 0)
 		return r;
-	channel->query_due = query->action != QUERY_WAIT;
-	channel->query_sequence = sequence;
+	channel->asked = query->action != QUERY_WAIT ? MESSAGE_QUERY : 0;
+	channel->asked_sequence = sequence;
 	channel->query = *query;
 	return 0;
+}
+
+static int channel_session(struct channel *channel, uint64_t sequence)
+{
+	int r;
+
+	if (channel->frame->fd_count != 0)
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a session takes no descriptors");
+	r = session_change(&channel->commands->session, channel->message, &channel->error);
+	if (r != 0)
+		return r;
+	channel->asked = MESSAGE_SESSION;
+	channel->asked_sequence = sequence;
+	return 0;
+}
+
+static bool channel_takes(uint32_t kind)
+{
+	return kind == MESSAGE_EXEC || kind == MESSAGE_SIGNAL || kind == MESSAGE_QUERY || kind == MESSAGE_SESSION;
 }
 
 /* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's, if it has one. */
@@ -146,7 +165,7 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED,
 				 "the sequence number is not above the last one");
 	channel->sequence = envelope.sequence;
-	if (envelope.kind != MESSAGE_EXEC && envelope.kind != MESSAGE_SIGNAL && envelope.kind != MESSAGE_QUERY)
+	if (!channel_takes(envelope.kind))
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
 				 "the exec channel takes no such message");
 	r = message_decode(envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
@@ -160,6 +179,8 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return channel_exec(channel, envelope.sequence);
 	case MESSAGE_SIGNAL:
 		return channel_signal(channel);
+	case MESSAGE_SESSION:
+		return channel_session(channel, envelope.sequence);
 	default:
 		return channel_query(channel, envelope.sequence);
 	}
@@ -167,7 +188,7 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 
 int channel_receive(struct channel *channel)
 {
-	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK && !channel->query_due; i++) {
+	for (int i = 0; i < CHANNEL_BURST && channel->error.code == YETT_OK && !channel->asked; i++) {
 		uint64_t sequence = 0;
 		int r = frame_receive(channel->socket, channel->frame, MSG_DONTWAIT);
 
@@ -197,14 +218,18 @@ static int channel_send_answer(struct channel *channel)
 {
 	struct yett_error error;
 	size_t count = 0;
-	int fds[2], r;
+	int fds[2], r = 0;
 
-	if (query_answer(channel->commands, &channel->query, channel->message, fds, &count, &error) != 0)
-		r = frame_send_error(channel->socket, &error, channel->query_sequence, MSG_DONTWAIT);
+	if (channel->asked == MESSAGE_SESSION)
+		session_tell(&channel->commands->session, channel->message);
 	else
-		r = frame_send_message(channel->socket, channel->message, channel->query_sequence, fds, count, MSG_DONTWAIT);
+		r = query_answer(channel->commands, &channel->query, channel->message, fds, &count, &error);
+	if (r != 0)
+		r = frame_send_error(channel->socket, &error, channel->asked_sequence, MSG_DONTWAIT);
+	else
+		r = frame_send_message(channel->socket, channel->message, channel->asked_sequence, fds, count, MSG_DONTWAIT);
 	if (r == 0)
-		channel->query_due = false;
+		channel->asked = 0;
 	return r;
 }
 
@@ -222,7 +247,7 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 			channel->error.code = YETT_OK;
 		return r;
 	}
-	if (channel->query_due)
+	if (channel->asked)
 		return channel_send_answer(channel);
 	*ret_done = !commands_next(channel->commands, channel, &due, channel->message, &error);
 	if (*ret_done)

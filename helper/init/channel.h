@@ -17,8 +17,8 @@ struct channel {
 	bool blocked;	   /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
-	bool query_due;		 /* it waits to be answered */
-	uint64_t query_sequence;
+	uint32_t asked;		 /* MESSAGE_QUERY or MESSAGE_SESSION: it waits to be answered; 0: nothing does */
+	uint64_t asked_sequence;
 	struct message_query query;
 	struct frame *frame;	 /* working memory, here and below */
 	struct message *message;

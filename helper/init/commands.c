@@ -124,6 +124,7 @@ int commands_start(struct commands *commands, const struct message *message, str
 {
 	struct command *command = commands_free_slot(commands);
 	struct launch launch = {.config = commands->config,
+				.session = &commands->session,
 				.message = message,
 				.stdio = {stdio[0], stdio[1], stdio[2]},
 				.leaf = -1,

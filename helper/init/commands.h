@@ -70,6 +70,7 @@ struct command_due {
 struct commands {
 	const struct init_config *config;
 	struct launch_scratch *scratch;
+	struct session session;
 	struct tell tell;
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];

@@ -89,7 +89,9 @@ static int launch_directory(const struct launch *launch)
 {
 	const char *cwd = message_text(launch->message, launch->message->body.exec.cwd);
 
-	return chdir(cwd && *cwd ? cwd : "/") < 0 ? -errno : 0;
+	if (!cwd || !*cwd)
+		cwd = launch->session->cwd;
+	return chdir(*cwd ? cwd : "/") < 0 ? -errno : 0;
 }
 
 /* As the command's own id, so that the terminal is the command's; before the filter, which need not allow for it. */
@@ -123,23 +125,30 @@ static bool launch_env_has(char *const *env, const char *entry)
 	return false;
 }
 
-/* The request's variables, then the profile's that it does not set. */
+/* Adds `count` texts of those that have no place yet. */
+static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, entry += strlen(entry) + 1)
+		if (!launch_env_has(env, entry)) {
+			env[n++] = (char *)entry;
+			env[n] = NULL;
+		}
+	return n;
+}
+
+/* The request's variables, then the session's that it does not set, then the profile's. */
 static void launch_fill_env(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 	const struct message_exec *exec = &launch->message->body.exec;
 	char **env = launch->scratch->env;
-	const char *entry = init_config_texts(config);
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < exec->env_count; i++)
 		env[n++] = (char *)message_text(launch->message, exec->env[i]);
 	env[n] = NULL;
-	for (uint32_t i = 0; i < config->env_count; i++, entry += strlen(entry) + 1)
-		if (!launch_env_has(env, entry)) {
-			env[n++] = (char *)entry;
-			env[n] = NULL;
-		}
+	n = launch_add_env(env, n, launch->session->env, launch->session->env_count);
+	(void)launch_add_env(env, n, init_config_texts(config), config->env_count);
 }
 
 static const char *launch_search_path(char *const *env)

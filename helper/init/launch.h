@@ -8,6 +8,7 @@
 #pragma once
 
 #include "helper/init/config.h"
+#include "helper/init/session.h"
 #include "protocol/message.h"
 
 #include "base/error.h"
@@ -18,12 +19,13 @@
 /* Working memory of the child, kept by init because a stack is small; only the child's copy is ever written. */
 struct launch_scratch {
 	char *argv[MESSAGE_ARGV_MAX + 1];
-	char *env[MESSAGE_ENV_MAX + INIT_ENV_MAX + 1];
+	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
 	char path[PATH_MAX];
 };
 
 struct launch {
 	const struct init_config *config;
+	const struct session *session;
 	const struct message *message; /* kind EXEC, decoded by init itself */
 	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
 	int leaf;		       /* of the command's cgroup, or -1 */

@@ -176,6 +176,14 @@ def commands(**c):
     return body([("last", ONE), ("commands", array([command()]))], c)
 
 
+def session(**c):
+    return body([("cwd", text("")), ("set", array([])), ("unset", array([]))], c)
+
+
+def surroundings(**c):
+    return body([("cwd", text("")), ("env", array([]))], c)
+
+
 def file(**c):
     return body([("operation", ONE), ("flags", ONE), ("mode", ZERO), ("path", binary(b"/a")), ("target", binary(b"")),
                  ("entries_max", ZERO), ("bytes_max", ZERO)], c)
@@ -205,7 +213,7 @@ def file_done(**c):
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
          "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14,
-         "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "keys": 64,
+         "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
 
@@ -322,6 +330,11 @@ accept("commands-32", "commands", "as many as there may be, each with its longes
     id=uint((1 << 64) - 1), state=uint(5), text=text("t" * 127), pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
     truncated=uint(3), output_bytes=array([uint(16 << 20)] * 2), code=uint(16), message=text("m" * 255),
     detail=text("d" * 511))] * 32)))
+accept("session-asks", "session", "nothing is changed", session())
+accept("session-full", "session", "a directory, two variables set and two taken away", session(
+    cwd=text("/work"), set=array([text("A=1"), text("B=")]), unset=array([text("C"), text("D")])))
+accept("surroundings-none", "surroundings", "of a new sandbox", surroundings())
+accept("surroundings-full", "surroundings", "a directory and a variable", surroundings(cwd=text("/work"), env=array([text("A=1")])))
 accept("packet-hello", "packet", "sequence 0, for it answers nothing", packet("hello", hello(), sequence=0))
 accept("packet-create", "packet", "with the signed part and two descriptors", packet("create", create(
     shares=array([share(), share(fd=ONE, target=text("/b"))])), fds=2), fds=2)
@@ -479,6 +492,11 @@ refuse("unknown-stdio", "exec", "range", "stdio[2]", "none of the four kinds",
        execute(stdio=array([ZERO, ONE, uint(4)])))
 refuse("capture-over-its-bound", "exec", "range", "capture_bytes", "one byte more than may be kept",
        execute(capture_bytes=uint((16 << 20) + 1)))
+refuse("session-variable-without-equals", "session", "range", "set[0]", "NAME=VALUE", session(set=array([text("A")])))
+refuse("session-long-directory", "session", "too-long", "cwd", "4096 bytes", session(cwd=text("/" + "d" * 4095)))
+refuse("session-2049-names", "session", "too-long", "unset", "one more than there may be",
+       session(unset=array([text("A")] * 2049)))
+refuse("surroundings-without-a-name", "surroundings", "range", "env[0]", "the name is empty", surroundings(env=array([text("=1")])))
 refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(5)))
 refuse("command-without-an-id", "commands", "range", "commands[0].id", "ids begin with 1",
        commands(commands=array([command(id=ZERO)])))

@@ -214,6 +214,37 @@ static void who_attaches_collects_what_a_killed_client_started(void **state)
 	assert_done(yett_sandbox_destroy(attached, &error));
 }
 
+static void a_session_is_the_same_for_every_handle(void **state)
+{
+	const struct yett_sandbox_options options = {.name = "session", .life.linger = true};
+	const struct yett_command_options show = {.argv = SH("pwd; echo $A $B")};
+	struct yett_sandbox *made, *attached;
+	struct yett_session session;
+	struct yett_output output;
+
+	(void)state;
+	assert_done(yett_sandbox_create(connection, &options, &made, &error));
+	assert_done(yett_session_change(made, "/tmp", ARGV("A=1", "B=2"), NULL, &error));
+	assert_done(yett_sandbox_attach(connection, "session", &attached, &error));
+	assert_done(yett_session_change(attached, NULL, NULL, ARGV("B", "C"), &error));
+	assert_done(yett_session_get(made, &session, &error));
+	assert_string_equal(session.directory, "/tmp");
+	assert_string_equal(session.env[0], "A=1");
+	assert_null(session.env[1]);
+	yett_session_free(&session);
+	assert_done(yett_run(attached, &show, 4096, &output, &error));
+	assert_string_equal(output.out, "/tmp\n1\n");
+	yett_output_free(&output);
+	assert_int_equal(yett_session_change(made, "tmp", NULL, NULL, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_session_change(made, NULL, ARGV("A"), NULL, &error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(yett_session_change(made, NULL, NULL, ARGV("A=1"), &error), YETT_E_INVALID_REQUEST);
+	assert_done(yett_session_change(made, "/nonexistent", NULL, NULL, &error));
+	assert_int_equal(yett_run(made, &show, 4096, &output, &error), YETT_E_COMMAND_FAILED);
+	assert_non_null(strstr(error.detail, "step=working-directory"));
+	assert_done(yett_sandbox_destroy(made, &error));
+	assert_done(yett_sandbox_detach(attached, &error));
+}
+
 struct heard {
 	char bytes[2][65536];
 	size_t length[2], total;
@@ -333,6 +364,7 @@ int main(void)
 		cmocka_unit_test(who_attaches_collects_what_a_killed_client_started),
 		cmocka_unit_test(streams_come_before_the_end_by_waiting_or_by_polling),
 		cmocka_unit_test(bytes_are_read_as_input),
+		cmocka_unit_test(a_session_is_the_same_for_every_handle),
 		cmocka_unit_test(what_does_not_go_together_is_refused),
 	};
 

@@ -87,6 +87,19 @@ class Commands(yett.Case):
         self.assertEqual(self.yett('wait', '-o', 'left', '1').out, 'here\n')
         self.assertEqual(self.yett('destroy', 'left').code, 0)
 
+    def test_a_session_has_a_directory_and_variables(self):
+        self.assertEqual(self.yett('env', 'box').out, '/\n')
+        self.assertEqual(self.yett('env', '-C', '/tmp', 'box', 'A=1', 'B=two words').out, '')
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'pwd; echo $A $B').out, '/tmp\n1 two words\n')
+        self.assertEqual(self.yett('exec', '-C', '/', '-e', 'A=2', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/\n2\n')
+        self.assertEqual(self.yett('env', '-u', 'A', 'box').code, 0)
+        self.assertEqual(self.yett('env', 'box').out, '/tmp\nB=two words\n')
+        self.assertEqual(json.loads(self.yett('env', '--json', 'box').out), {'directory': '/tmp', 'env': ['B=two words']})
+        self.assertEqual(self.yett('env', '-C', '/nowhere', 'box').code, 0)
+        self.assert_refused(self.yett('exec', 'box', '--', 'true'), 125, 'cannot be started in the directory of the session')
+        self.assert_refused(self.yett('env', '-C', 'here', 'box'), 2, 'an absolute path')
+        self.assert_refused(self.yett('env', 'box', '=1'), 1, 'not NAME=VALUE')
+
     def test_another_user_has_no_such_commands(self):
         command = self.background('sleep', '1000')
         for argv in (('ps', 'box'), ('wait', 'box', command), ('kill', 'box', command)):

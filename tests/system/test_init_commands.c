@@ -367,6 +367,83 @@ static void two_hundred_commands_at_once_keep_their_outputs(void **state)
 	finish(sandbox);
 }
 
+/* A SESSION that sets the directory, up to two variables, and takes one away; NULL: not. Returns its sequence. */
+static uint64_t change(struct sandbox *sandbox, const char *cwd, const char *set, const char *more, const char *unset)
+{
+	struct message_session *session = &message.body.session;
+
+	message.kind = MESSAGE_SESSION;
+	message.arena_used = 0;
+	memset(session, 0, sizeof *session);
+	assert_int_equal(message_add_text(&message, cwd ? cwd : "", &session->cwd), 0);
+	if (set)
+		assert_int_equal(message_add_text(&message, set, &session->set[session->set_count++]), 0);
+	if (more)
+		assert_int_equal(message_add_text(&message, more, &session->set[session->set_count++]), 0);
+	if (unset)
+		assert_int_equal(message_add_text(&message, unset, &session->unset[session->unset_count++]), 0);
+	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	return sandbox->sequence;
+}
+
+/* What a command sees whose request says nothing. */
+static const char *seen(struct sandbox *sandbox, char *const *argv)
+{
+	memset(&message.body.exec, 0, sizeof message.body.exec);
+	message.arena_used = 0;
+	return output_of_prepared(sandbox, argv);
+}
+
+static void what_a_session_has_later_commands_begin_with(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	const struct message_surroundings *told = &message.body.surroundings;
+
+	(void)state;
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, NULL));
+	assert_int_equal(told->cwd.length, 0);
+	assert_int_equal(told->env_count, 0);
+	assert_string_equal(seen(sandbox, SH("pwd; echo $A")), "/\n\n");
+	expect(other, MESSAGE_SURROUNDINGS, change(other, "/tmp", "A=1", "LANG=de", NULL));
+	assert_string_equal(seen(sandbox, SH("pwd; echo $A $LANG")), "/tmp\n1 de\n");
+	assert_string_equal(output_of(sandbox, SH("pwd; echo $A")), "/\n1\n"); /* its request names a directory */
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, "B=2", "B=3", "A"));
+	assert_string_equal(message_text(&message, told->cwd), "/tmp");
+	assert_int_equal(told->env_count, 2);
+	assert_string_equal(message_text(&message, told->env[0]), "LANG=de");
+	assert_string_equal(message_text(&message, told->env[1]), "B=3");
+	memset(&message.body.exec, 0, sizeof message.body.exec);
+	message.arena_used = 0;
+	assert_int_equal(message_add_text(&message, "B=4", &message.body.exec.env[message.body.exec.env_count++]), 0);
+	assert_string_equal(output_of_prepared(sandbox, SH("echo $A $B")), "4\n");
+	expect_error(sandbox, change(sandbox, "relative", "C=1", NULL, NULL), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	expect_error(sandbox, change(sandbox, NULL, "C=1", NULL, "D=1"), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	assert_string_equal(seen(sandbox, SH("echo $C $B")), "3\n"); /* refused, it changes nothing */
+	detach(other);
+	finish(sandbox);
+}
+
+static void a_session_is_bounded(void **state)
+{
+	struct sandbox *sandbox = start();
+	char variable[20000] = "A=", text[32];
+
+	(void)state;
+	memset(variable + 2, 'x', sizeof variable - 3);
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, variable, NULL, NULL));
+	variable[0] = 'B';
+	expect_error(sandbox, change(sandbox, NULL, variable, NULL, NULL), YETT_E_RESOURCE_LIMIT, YETT_R_NONE);
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, variable, NULL, "A"));
+	expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, NULL, NULL, "B"));
+	for (unsigned i = 0; i < 1024; i++) {
+		(void)snprintf(text, sizeof text, "V%u=%u", i, i);
+		expect(sandbox, MESSAGE_SURROUNDINGS, change(sandbox, NULL, text, NULL, NULL));
+	}
+	expect_error(sandbox, change(sandbox, NULL, "one=more", NULL, NULL), YETT_E_RESOURCE_LIMIT, YETT_R_NONE);
+	assert_string_equal(seen(sandbox, SH("echo $V0 $V1023 $LANG")), "0 1023 C.UTF-8\n");
+	finish(sandbox);
+}
+
 static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +460,8 @@ static int run(const char *name)
 		cmocka_unit_test(what_outlives_a_command_does_not_hold_up_its_output),
 		cmocka_unit_test(what_does_not_go_together_is_refused),
 		cmocka_unit_test(two_hundred_commands_at_once_keep_their_outputs),
+		cmocka_unit_test(what_a_session_has_later_commands_begin_with),
+		cmocka_unit_test(a_session_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name(name, tests, NULL, NULL);
