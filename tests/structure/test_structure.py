@@ -131,7 +131,7 @@ class Programs(unittest.TestCase):
 
     def test_the_package_of_the_library_lists_all_that_it_exports(self):
         listed = re.findall(r"^ (yett_\w+)@YETT_0 ", read("dist", "debian", "libyett0.symbols"), re.M)
-        self.assertEqual(listed, sorted(programs.exported(LIBYETT)))
+        self.assertEqual(listed, sorted(programs.exported(LIBYETT) - {"YETT_0"}))
 
     def test_only_yett_files_reads_archives(self):
         self.assertTrue(any(name.startswith("archive_read_") for name in programs.defined(FILES)))
