@@ -223,7 +223,7 @@ class Limits(installed.Case):
     def test_each_command_has_a_group_with_controllers_of_its_own(self):
         process = self.hold(self.ann)
         group = self.group_of(self.ann)
-        self.assertEqual(set(yett.read(group + '/cgroup.subtree_control').split()), {'memory', 'cpu', 'pids'})
+        self.assertEqual(set(yett.read(group + '/cgroup.subtree_control').split()), {'memory', 'cpu', 'pids', 'io'})
         self.assertTrue(os.path.exists(glob.glob(group + '/c*[0-9]')[0] + '/memory.max'))
         self.assertEqual(yett.read(group + '/cgroup.procs'), '')
         process.communicate(b'\n')

@@ -218,7 +218,7 @@ class Events(Case):
         self.events(process, 'exited')
 
     def test_each_end_says_why(self):
-        for options, reason in ((('--wall-time', '400ms'), 'wall-time'), (('--idle-timeout', '400ms'), 'idle')):
+        for options, reason in ((('--wall-time', '2s'), 'wall-time'), (('--idle-timeout', '2s'), 'idle')):
             self.create('--name', 'box', *options)
             process, _ = self.follow('box')
             self.last(process, reason)
@@ -231,7 +231,7 @@ class Events(Case):
         self.last(process, 'closed')
 
     def test_one_that_is_listed_after_its_end_is_not_followed_any_more(self):
-        self.create('--name', 'box', '--wall-time', '500ms', '--cleanup-delay', '1h')
+        self.create('--name', 'box', '--wall-time', '2s', '--cleanup-delay', '1h')
         process, _ = self.follow('box')
         self.last(process, 'wall-time')
         self.assert_refused(self.yett('events', 'box'), 1, 'the sandbox has ended')
