@@ -81,6 +81,7 @@ static void print_json(const char *name, const struct doctor_finding *finding, b
 static void look_own(enum yett_start start, struct doctor_finding *finding)
 {
 	char path[PATH_MAX], mend[2 * PATH_MAX + 64];
+	const char *obstacle;
 	struct yett_error error = {0};
 	struct group *group;
 	struct stat st;
@@ -89,10 +90,16 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "%s", error.message);
 		return;
 	}
+	if (start == YETT_START_PERSONAL && geteuid() != 0 && !doctor_has_user_namespace(&obstacle)) {
+		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as README.md says; or, as root: %s", obstacle);
+		doctor_found(finding, DOCTOR_MISSING, mend,
+			     "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
+		return;
+	}
 	if (start == YETT_START_PERSONAL) {
-		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_MISSING,
+		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
 			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as README.md says", "personal, %s: %s",
-			     geteuid() == 0 ? "as root" : "not as root, so it can plan (--dry-run) but not build",
+			     geteuid() == 0 ? "as root" : "in a user namespace of your own",
 			     path);
 		return;
 	}
@@ -162,6 +169,7 @@ static void look_policy(struct doctor_finding *finding)
 /* What decides: a sandbox, and true(1) in it. */
 static void look_trial(struct yett_connection *connection, struct doctor_finding *finding)
 {
+	static const char mend[] = "with the service nothing is; limits also where your control group is your own: systemd-run --user --scope yett run ...";
 	static const char *const argv[] = {"true", NULL};
 	const struct yett_command_options command = {.argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_sandbox *sandbox = NULL;
@@ -175,6 +183,8 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 		doctor_found(finding, DOCTOR_MISSING, error.detail, "%s", error.message);
 	else if (output.result.signaled || output.result.status)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "true(1) in a sandbox did not end well");
+	else if (*yett_sandbox_get_info(sandbox)->weaker)
+		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox; %s", yett_sandbox_get_info(sandbox)->weaker);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "a command ran in a sandbox");
 	yett_output_free(&output);

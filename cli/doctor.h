@@ -15,7 +15,7 @@ enum doctor_state {
 
 struct doctor_finding {
 	enum doctor_state state;
-	char found[200];
+	char found[400];
 	char mend[200]; /* a command, or what to do; empty when nothing is needed */
 };
 
@@ -35,6 +35,9 @@ struct doctor_check {
 };
 
 extern const struct doctor_check doctor_machine[]; /* ends with a nameless one */
+
+/* Whether the caller can have a user namespace, and be root of mounts there; else, in `mend`, what keeps it from that. Tries it, in a child. */
+bool doctor_has_user_namespace(const char **ret_mend);
 
 /* Whether a kernel release like "5.19.0-1-amd64" is at least major.minor. */
 bool doctor_kernel_is(const char *release, unsigned major, unsigned minor);

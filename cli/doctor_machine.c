@@ -3,12 +3,15 @@
 
 #include <linux/landlock.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 
 /* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
 #define IDS_FIRST 1879048192ULL
@@ -78,6 +81,39 @@ static void look_user_namespaces(struct doctor_finding *finding)
 			     "user.max_user_namespaces is 0, which binds root too");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "at most %lu", strtoul(text, NULL, 10));
+}
+
+/* helper/rootless.c says more of it when a sandbox is asked for. */
+static const struct {
+	const char *path, *value, *mend;
+} restrictions[] = {
+	{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"},
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+	{"/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"},
+};
+
+bool doctor_has_user_namespace(const char **ret_mend)
+{
+	char text[32], map[48];
+	int status = 1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		FILE *file;
+
+		(void)snprintf(map, sizeof map, "%u %u 1", geteuid(), geteuid());
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0 || !(file = fopen("/proc/self/uid_map", "we")))
+			_exit(1);
+		status = fputs(map, file) < 0;
+		_exit(fclose(file) != 0 || status || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0);
+	}
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+		return true;
+	*ret_mend = "allow user namespaces, which the container or sandbox around you forbids";
+	for (size_t i = 0; i < ARRAY_SIZE(restrictions); i++)
+		if (read_text(restrictions[i].path, text, sizeof text) && has_word(text, restrictions[i].value))
+			*ret_mend = restrictions[i].mend;
+	return false;
 }
 
 /*

@@ -183,6 +183,15 @@ static int ask_once(struct run *run, char **ret_plan)
 	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
 }
 
+/* In one line; `yett doctor` says more. */
+static void note_weaker(const struct run *run)
+{
+	const char *weaker = run->sandbox ? yett_sandbox_get_info(run->sandbox)->weaker : "";
+
+	if (*weaker)
+		output_note("weaker, as nothing here is root's: %s", weaker);
+}
+
 /*
  * Asks for the sandbox, or for its plan. A policy that refuses the share that nobody asked for is met by going
  * without it, and that is said; what was asked for is never dropped.
@@ -193,6 +202,8 @@ static int ask_sandbox(struct run *run, char **ret_plan)
 	struct run_options *o = &run->options;
 	struct yett_error first = run->error;
 
+	if (r == 0)
+		note_weaker(run);
 	if (r != YETT_E_PERMISSION_DENIED || !run->has_default_share)
 		return r;
 	o->shares_count--;
@@ -201,8 +212,10 @@ static int ask_sandbox(struct run *run, char **ret_plan)
 	run->has_default_share = false;
 	r = ask_once(run, ret_plan);
 	/* Whatever stands in the way now does so with or without that share. */
-	if (r == 0)
+	if (r == 0) {
 		output_note("nothing is shared: %s", first.message);
+		note_weaker(run);
+	}
 	return r;
 }
 
@@ -479,6 +492,11 @@ static void write_json(const struct run *run, int code)
 		(void)fputs(",\"label\":", to);
 		if (run->info.label[0])
 			output_json_string(to, run->info.label);
+		else
+			(void)fputs("null", to);
+		(void)fputs(",\"weaker\":", to);
+		if (run->info.weaker[0])
+			output_json_string(to, run->info.weaker);
 		else
 			(void)fputs("null", to);
 		(void)fprintf(to,

@@ -2,14 +2,15 @@
  * yett-helper: how it was started, and what that makes of it.
  *
  * Started as root by systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program (see
- * setuid.h) or in personal mode (a connected socket on --fd). All ways end in the same monitor. As an ordinary user it can
- * plan but not build.
+ * setuid.h) or in personal mode (a connected socket on --fd). All ways end in the same monitor. As an ordinary user it builds
+ * in a user namespace of its own (rootless.h), and where it can have none it plans only.
  */
 #include "helper/listener/activation.h"
 #include "helper/listener/listener.h"
 #include "helper/log.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege.h"
+#include "helper/rootless.h"
 #include "helper/setuid.h"
 
 #include <fcntl.h>
@@ -147,24 +148,61 @@ static int check_policy(const struct options *options, const char *libexec)
 	return 0;
 }
 
-/* What takes privilege before there is a monitor. As a set-user-id program, `place` is taken and the caller's groups are left. */
-static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
+/*
+ * What takes privilege before there is a monitor. As a set-user-id program, `place` (else NULL) is taken and the caller's groups
+ * are left.
+ */
+static int prepare_host(struct monitor *monitor, const char *libexec, const struct setup_rootless *rootless, struct reservation *place,
+			struct yett_error *error)
 {
 	char init[PATH_MAX + 16];
 	int r = privilege_take(PRIVILEGE_BUILD);
 
 	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
 	if (r == 0)
-		r = setup_host_open(monitor->policy, init, &monitor->host, error);
+		r = setup_host_open(monitor->policy, init, rootless, &monitor->host, error);
 	if (r == 0) /* as a listener has it: not the group of a unit that ends with its connection */
 		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
-	if (r == 0 && monitor->caller)
+	if (r == 0 && place)
 		r = setuid_settle(monitor->host, monitor->caller, place, error);
-	if (r == 0 && monitor->caller)
+	if (r == 0 && place)
 		(void)waitpid(supervisor_start_sweep(monitor->host), NULL, 0); /* by a process that does not hold the place */
 	else if (r == 0)
 		setup_sweep(monitor->host); /* nobody else does, where there is no listener */
 	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
+}
+
+/* What a helper without root serves by, besides the policy. */
+struct own {
+	struct peer caller;
+	char runtime_dir[ROOTLESS_PATH_SIZE];
+};
+
+/*
+ * An ordinary user's own: becomes root of a user namespace. Who is served is read before, since groups have no numbers there.
+ * What is left of it without one is planning.
+ */
+static int prepare_rootless(struct monitor *monitor, struct policy *policy, const char *libexec, int socket, struct own *ret_own,
+			    struct yett_error *error)
+{
+	_cleanup_fd_ int group = rootless_open_cgroup();
+	int r = peer_read(socket, &ret_own->caller, error);
+
+	if (r != 0)
+		return r;
+	ret_own->caller.confined = false; /* it can do through us what it can do anyway */
+	monitor->caller = &ret_own->caller;
+	monitor->means = (struct means){.is_rootless = true, .misses_label = rootless_misses_label()};
+	if (rootless_enter(&monitor->no_host) != 0)
+		return 0;
+	rootless_runtime_dir(ret_own->runtime_dir);
+	policy->runtime_dir = ret_own->runtime_dir;
+	r = prepare_host(monitor, libexec, &(struct setup_rootless){group}, NULL, error);
+	if (r == 0) {
+		monitor->means.has_cgroup = monitor->host->cgroups.count > 0;
+		monitor->means.controllers = monitor->host->cgroups.controllers;
+	}
+	return r;
 }
 
 /* One connection, without a listener: what systemd accepted, or what libyett made. `caller` as in struct monitor. */
@@ -177,6 +215,7 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	const struct policy_source source = {libexec, path, true, geteuid()};
 	struct monitor monitor = {
 		.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
+	struct own own;
 	const char *missing;
 	bool root = privilege_can_build(&missing);
 	int r = 0;
@@ -187,7 +226,11 @@ static int serve_one(const struct options *options, const char *libexec, const s
 		r = policy_load(&source, &policy, error);
 	monitor.policy = policy;
 	if (r == 0 && root)
-		r = prepare_host(&monitor, libexec, &place, error);
+		r = prepare_host(&monitor, libexec, NULL, caller ? &place : NULL, error);
+	else if (r == 0 && geteuid() != 0)
+		r = prepare_rootless(&monitor, policy, libexec, socket, &own, error);
+	else if (r == 0)
+		(void)error_set(&monitor.no_host, YETT_E_UNSUPPORTED, 0, "building sandboxes takes a capability that root lacks here: %s", missing);
 	host = monitor.host;
 	if (r == 0)
 		r = monitor_prepare(&monitor, libexec);

@@ -227,6 +227,8 @@ static void print_all(FILE *out, const struct plan *plan)
 	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
 		fprintf(out, " %u", plan->groups[i]);
 	fprintf(out, "\n");
+	if (*plan->weaker)
+		fprintf(out, "weaker %.*s\n", PLAN_WEAKER_SIZE - 1, plan->weaker);
 	print_life(out, plan);
 	for (uint32_t i = 0; i < plan->steps_count && i < PLAN_STEPS_MAX; i++) {
 		const struct plan_step *step = &plan->steps[i];

@@ -92,6 +92,7 @@ struct plan_life {
 };
 
 #define PLAN_LABELS_MAX 16
+#define PLAN_WEAKER_SIZE 256
 
 struct plan {
 	char id[PLAN_ID_SIZE];
@@ -120,6 +121,7 @@ struct plan {
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for plan_print() */
+	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
 	uint32_t share_fds;  /* how many descriptors come with the plan */
 	uint32_t steps_count;
 	uint32_t arena_used;

@@ -68,7 +68,12 @@ int privilege_take(enum privilege_role role)
 		return -EPERM;
 	if (capng_apply(CAPNG_SELECT_CAPS) < 0)
 		return -EPERM;
-	/* Undumpable: a process of the same uid without our capabilities then cannot look into us. prctl(2). */
+	/*
+	 * Undumpable: a process of the same uid without our capabilities then cannot look into us. prctl(2). Without root, that would be
+	 * the one we serve; and the kernel keeps an undumpable process of a user from its own uid_map, as a file of root's.
+	 */
+	if (geteuid() != 0)
+		return 0;
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 

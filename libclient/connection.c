@@ -112,15 +112,17 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	const struct message_created *created = &message->body.created;
 	struct yett_sandbox_info *info = &request->info;
 	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
-	const char *label = message_text(message, created->label);
+	const char *label = message_text(message, created->label), *weaker = message_text(message, created->weaker);
 
 	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 ||
-	    !profile || strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label)
+	    !profile || strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label ||
+	    !weaker || strlen(weaker) >= sizeof info->weaker)
 		return channel_violation(connection->channel, YETT_R_RANGE, error,
 					 "the helper gave a sandbox no proper name");
 	memcpy(info->id, id, strlen(id) + 1);
 	memcpy(info->profile, profile, strlen(profile) + 1);
 	memcpy(info->label, label, strlen(label) + 1);
+	memcpy(info->weaker, weaker, strlen(weaker) + 1);
 	info->private_uid = created->private_uid;
 	info->landlock_abi = created->landlock_abi;
 	info->limits = (struct yett_limits){

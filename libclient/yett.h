@@ -30,6 +30,7 @@ extern "C" {
 #define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
 #define YETT_NAME_SIZE	    65
 #define YETT_LABEL_SIZE	    128
+#define YETT_WEAKER_SIZE    256
 
 struct yett_connection;
 struct yett_sandbox;
@@ -196,6 +197,7 @@ struct yett_sandbox_info {
 	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
 	uint32_t landlock_abi; /* the version of Landlock in force inside (landlock(7)); 0: none */
 	struct yett_limits limits;
+	char weaker[YETT_WEAKER_SIZE]; /* what a helper without root could not give of the profile, for people; empty: nothing */
 };
 
 enum yett_ended {

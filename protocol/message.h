@@ -25,6 +25,7 @@
 #define MESSAGE_CHALLENGE_SIZE 32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX 127
+#define MESSAGE_WEAKER_MAX 255
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
 #define MESSAGE_LABELS_MAX 16
 #define MESSAGE_KEY_VALUE_MAX 128
@@ -133,6 +134,7 @@ struct message_created {
 	struct text label;     /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
 	uint32_t landlock_abi; /* the version of Landlock that holds them as well; 0: none */
 	struct message_limits limits; /* in force; 0: unlimited */
+	struct text weaker; /* what a helper without root could not give of the profile, for people; empty: nothing */
 };
 
 struct message_error {

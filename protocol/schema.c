@@ -101,6 +101,7 @@ static const struct schema_field created_fields[] = {
 	TEXT(message_created, label, ANY, 0, MESSAGE_LABEL_MAX),
 	NUMBER(message_created, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX),
 	MAP(message_created, limits, limits_table),
+	TEXT(message_created, weaker, ANY, 0, MESSAGE_WEAKER_MAX),
 };
 
 static const struct schema_field error_fields[] = {

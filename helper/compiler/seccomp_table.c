@@ -124,6 +124,8 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
 	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
+	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
+	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
 	TERMINAL(TIOCSTI),
 	TERMINAL(TIOCLINUX),
 	TERMINAL(TIOCSETD),

@@ -47,6 +47,7 @@ enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
 /* Of each process; 0: as init has it, but for core. setrlimit(2) */
 struct init_limits {
 	uint64_t files, file_bytes, cpu_seconds, stack_bytes, core_bytes;
+	uint64_t processes; /* of the sandbox: where no cgroup counts them */
 };
 
 struct init_rlimit {
@@ -62,6 +63,7 @@ struct init_config {
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	uint32_t umask;
 	int32_t nice;
+	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
 	bool linger; /* the end of the first channel does not end init */
 	struct init_limits limits;
 	uint64_t memory_bytes; /* of the sandbox; 0: unlimited */

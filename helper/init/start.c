@@ -68,6 +68,8 @@ static int start_read_config(struct init_config *config)
 /* The groups of every command, taken once: start_guard() refuses the call from then on. */
 static int start_groups(struct init_config *config)
 {
+	if (config->keeps_groups)
+		return 0;
 	return setgroups(config->groups_count, config->groups) < 0 ? -errno : 0;
 }
 
@@ -181,6 +183,8 @@ static int start_limits(struct init_config *config)
 		{RLIMIT_FSIZE, limits->file_bytes != 0, limits->file_bytes, 0},
 		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores that. */
 		{RLIMIT_CPU, limits->cpu_seconds != 0, limits->cpu_seconds, 1},
+		/* Counted for the id within its user namespace, which is the sandbox's; one more: init. */
+		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, 0},
 		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, 0},
 		{RLIMIT_CORE, true, limits->core_bytes, 0},
 		/* Locked memory and message queues are the kernel's, not the cgroup's, to count; nobody needs more than a little. */

@@ -80,7 +80,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
 	if (r == 0) {
 		policy->generation = ++l->generation;
-		r = setup_host_open(policy, init, &host, error);
+		r = setup_host_open(policy, init, NULL, &host, error);
 	}
 	if (r == 0) {
 		helpers = cgroup_host_make_helpers(&host->cgroups);

@@ -41,6 +41,7 @@ struct sandbox {
 	int channel; /* of an attach: the client's end */
 	char id[PLAN_ID_SIZE];
 	char profile[MESSAGE_NAME_MAX + 1];
+	char weaker[PLAN_WEAKER_SIZE];
 	struct message_limits limits;
 };
 
@@ -275,19 +276,19 @@ static int check_host(const struct connection *c, struct yett_error *error)
 		return 0;
 	if (c->monitor->host)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "sandboxes are built by root, and the helper runs as this user");
-	error_detail(error, "start the service as root (README, Installation), or run the command as root");
-	return YETT_E_UNSUPPORTED;
+	*error = c->monitor->no_host;
+	return (int)error->code;
 }
 
 /* Hands the plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. */
 static int begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds, struct yett_error *error)
 {
-	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &decision->limits);
+	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &c->plan->limits);
 	struct supervisor supervisor;
 	int r = check_host(c, error);
 
 	sandbox.lasts = is_lasting(c->plan);
+	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", c->plan->weaker);
 	if (r == 0)
 		r = ready_profile(c, error);
 	if (r == 0)
@@ -469,6 +470,8 @@ static void handle_request(struct connection *c)
 		make_id(id);
 		r = planning_make(c->monitor->policy, &decision, id, c->plan, &error);
 	}
+	if (r == 0)
+		r = means_fit(&c->monitor->means, &decision, c->plan, &error);
 	if (r == 0 && c->message->body.create.plan_only)
 		r = send_plan(c, sequence, &error);
 	else if (r == 0) {
@@ -511,7 +514,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	*body = (struct message_created){
 		.private_uid = created->private_uid, .landlock_abi = created->layers.landlock_abi, .limits = sandbox->limits};
 	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
-	    message_add_text(c->message, created->layers.label, &body->label) < 0)
+	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
+	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
 		return;
 	sandbox->is_created = true;
 	answer(c, sandbox->sequence, channel);

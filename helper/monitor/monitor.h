@@ -7,17 +7,20 @@
 #pragma once
 
 #include "helper/decoder/decoder.h"
+#include "helper/means.h"
 #include "helper/monitor/peer.h"
 #include "helper/place.h"
 #include "helper/supervisor/supervisor.h"
 
 /* What a monitor can have ready before there is a connection. */
 struct monitor {
-	struct setup_host *host; /* NULL: no privilege to build; only plans are made */
+	struct setup_host *host; /* NULL: nothing can be built, for the reason in `no_host`; only plans are made */
+	struct yett_error no_host;
+	struct means means;
 	const struct policy *policy;
 	struct decoder decoder;
 	struct peer_reader reader;
-	const struct peer *caller; /* whom it serves, where the socket cannot tell: a set-user-id helper. NULL: the socket's peer */
+	const struct peer *caller; /* whom it serves, where the socket cannot tell: set-user-id, or without root. NULL: the socket's peer */
 	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
 	int listener; /* asks for prepared supervisors here; -1: there is no listener */
 };

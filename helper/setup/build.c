@@ -29,8 +29,12 @@ static int take_slot(struct setup *setup, const struct plan_step *step, struct y
 
 static int limit_cgroup(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
+	struct plan_limits limits = setup->plan->limits;
+
 	(void)step;
-	return cgroup_limit(&setup->cgroup, &setup->plan->limits, &setup->plan->user_limits, error);
+	if (setup_limits_pids_by_user(setup->host))
+		limits.pids = 0; /* init sees to it */
+	return cgroup_limit(&setup->cgroup, &limits, &setup->plan->user_limits, error);
 }
 
 static struct idmap_subject subject_of(const struct plan *plan)
@@ -42,6 +46,14 @@ static struct idmap_subject subject_of(const struct plan *plan)
 				      .identity = (enum plan_identity)plan->identity};
 }
 
+static int make_map(const struct setup *setup, const struct idmap_subject *subject, struct idmap *ret_map)
+{
+	if (!setup->host->is_rootless)
+		return idmap_make(subject, setup->first, setup->host->face, ret_map);
+	idmap_make_rootless(subject, ret_map);
+	return 0;
+}
+
 static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
 {
 	return a->count == b->count && memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
@@ -51,7 +63,7 @@ static int map_ids(struct setup *setup, const struct plan_step *step, struct yet
 {
 	struct idmap_subject subject = subject_of(setup->plan);
 	struct idmap map;
-	int r = idmap_make(&subject, setup->first, setup->host->face, &map);
+	int r = make_map(setup, &subject, &map);
 
 	(void)step;
 	if (r == -E2BIG)
@@ -61,7 +73,7 @@ static int map_ids(struct setup *setup, const struct plan_step *step, struct yet
 	if (setup->user_ns >= 0 && !(same_half(&map.uids, &setup->map->uids) && same_half(&map.gids, &setup->map->gids)))
 		setup->user_ns = fd_close(setup->user_ns);
 	setup->shared->map = map;
-	return cgroup_delegate(&setup->cgroup, idmap_host(&map.uids, map.init_inside));
+	return setup->host->is_rootless ? 0 : cgroup_delegate(&setup->cgroup, idmap_host(&map.uids, map.init_inside));
 }
 
 static int open_user_namespace(struct setup *setup, const struct plan_step *step, struct yett_error *error)
@@ -90,7 +102,9 @@ static int open_share_namespace(struct setup *setup)
 	const struct idmap *map = setup->map;
 
 	setup->share_ns = fd_close(setup->share_ns);
-	if (map->shares_need_own_map || setup->plan->capabilities != 0)
+	if (setup->host->is_rootless) /* no mount can be id-mapped, and none need be */
+		setup->share_ns = fcntl(setup->user_ns, F_DUPFD_CLOEXEC, 3);
+	else if (map->shares_need_own_map || setup->plan->capabilities != 0)
 		setup->share_ns = idmap_open_single(setup->plan->caller_uid, idmap_host(&map->uids, map->payload_uid),
 						    setup->plan->caller_gid, idmap_host(&map->gids, map->payload_gid));
 	else
@@ -255,6 +269,8 @@ static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 {
 	int r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
 
+	if (setup->host->cgroups.count == 0)
+		return r;
 	if (r == 0)
 		r = cgroup_make_leaf(&setup->cgroup);
 	if (r == 0)
@@ -272,7 +288,7 @@ static int prepare_ids(struct setup *setup, const struct idmap_subject *subject,
 		return r;
 	record_init(&setup->record, subject->uid, setup->name);
 	setup->first = setup->host->reserve.ids_first + index * IDMAP_RANGE;
-	r = idmap_make(subject, setup->first, setup->host->face, &setup->shared->map);
+	r = make_map(setup, subject, &setup->shared->map);
 	if (r < 0)
 		return r;
 	setup->user_ns = idmap_open(setup->map);
@@ -468,7 +484,14 @@ uint64_t setup_count(const struct setup *setup, enum usage_count count)
 
 bool setup_is_busy(const struct setup *setup)
 {
-	return cgroup_count(&setup->cgroup) != 1 + (setup->builder.pid > 0);
+	char path[48], text[16];
+	pid_t init = setup->shared->init_pid;
+
+	if (setup->host->cgroups.count > 0)
+		return cgroup_count(&setup->cgroup) != 1 + (setup->builder.pid > 0);
+	/* Each process in init's pid namespace is a descendant of it. proc_pid_task(5) */
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
+	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
 }
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)

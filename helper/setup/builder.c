@@ -24,6 +24,11 @@ static bool keeps_builder(const struct setup *setup)
 	return setup->host->cgroups.has_v1;
 }
 
+static bool has_cgroup(const struct setup *setup)
+{
+	return setup->host->cgroups.count > 0;
+}
+
 /* Takes the descriptors that come with the word to go; the rest is in the shared plan and map. */
 static int receive_go(struct setup *setup)
 {
@@ -120,15 +125,15 @@ static void __attribute__((noreturn)) inside(struct setup *setup)
 /* Forks the process inside, as a child of the supervisor. The mount namespace is still the helper's: see STAGE_CLONE. */
 static int fork_inside(struct setup *setup)
 {
-	const uint64_t flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT | CLONE_INTO_CGROUP;
+	const uint64_t flags = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
 	/* The supervisor makes a new leaf for each sandbox. */
 	_cleanup_fd_ int leaf = openat(setup->cgroup.sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	pid_t pid;
 
 	/* Rooted where the builder is, at the sandbox's group: one made by the clone would be rooted at the leaf. */
-	if (leaf < 0 || unshare(CLONE_NEWCGROUP) < 0)
+	if ((leaf < 0 && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0)
 		return -errno;
-	pid = kernel_clone(flags, 0, leaf, NULL);
+	pid = kernel_clone(flags | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL);
 	if (pid == 0) {
 		(void)close(setup->builder.go);
 		inside(setup);
@@ -197,12 +202,12 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 static int start_builder(struct setup *setup)
 {
 	int pair[2];
-	bool stays = keeps_builder(setup);
+	bool is_born_there = has_cgroup(setup) && !keeps_builder(setup);
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	pid = kernel_clone(stays ? 0 : CLONE_INTO_CGROUP, SIGCHLD, stays ? -1 : setup->cgroup.sandbox[0], NULL);
+	pid = kernel_clone(is_born_there ? CLONE_INTO_CGROUP : 0, SIGCHLD, is_born_there ? setup->cgroup.sandbox[0] : -1, NULL);
 	if (pid == 0) {
 		(void)close(pair[0]);
 		setup->builder.go = pair[1];

@@ -112,6 +112,20 @@ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct ye
 	return 0;
 }
 
+int cgroup_host_open_delegated(int group, const char *parent, struct cgroup_host *ret_host)
+{
+	struct cgroup_host host = {.trees = {{.version = 2}}, .count = 1};
+
+	host.trees[0].controllers = CGROUP_MEMORY | CGROUP_CPU | CGROUP_PIDS | CGROUP_IO;
+	host.trees[0].parent = make_path(&host.trees[0], group, parent);
+	if (host.trees[0].parent < 0)
+		return host.trees[0].parent;
+	cgroup2_read_controllers(&host.trees[0]); /* those that came along, and could be enabled on the way */
+	host.controllers = host.trees[0].controllers;
+	*ret_host = host;
+	return 0;
+}
+
 static int make_helpers(const struct cgroup_tree *tree)
 {
 	int fd;
@@ -124,7 +138,7 @@ static int make_helpers(const struct cgroup_tree *tree)
 
 int cgroup_host_make_helpers(const struct cgroup_host *host)
 {
-	int fd = make_helpers(&host->trees[0]);
+	int fd = host->count ? make_helpers(&host->trees[0]) : -ENOENT;
 
 	if (fd < 0)
 		return fd;
@@ -306,7 +320,8 @@ int cgroup_delegate(const struct cgroup *cgroup, uid_t owner)
 
 void cgroup_enable_leaves(const struct cgroup *cgroup)
 {
-	ops_of(&cgroup->host->trees[0])->enable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
+	if (cgroup->host->count)
+		ops_of(&cgroup->host->trees[0])->enable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
 }
 
 void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4])
@@ -343,7 +358,7 @@ static bool wait_event(int sandbox, const char *event, uint64_t deadline_ms)
 
 int cgroup_freeze(const struct cgroup *cgroup, bool freeze)
 {
-	int r = kernel_write_file(cgroup->sandbox[0], "cgroup.freeze", freeze ? "1" : "0");
+	int r = cgroup->host->count ? kernel_write_file(cgroup->sandbox[0], "cgroup.freeze", freeze ? "1" : "0") : -EOPNOTSUPP;
 
 	if (r < 0)
 		return r;

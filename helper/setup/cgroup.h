@@ -26,7 +26,7 @@ enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGR
 
 struct cgroup_host {
 	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
-	size_t count;
+	size_t count; /* 0 for an ordinary user to whom nothing was delegated: then nothing here does anything */
 	unsigned controllers; /* of all trees together */
 	bool has_v1;          /* then entering a group waits for a grace period, and only a fork gets there at no cost */
 };
@@ -43,6 +43,9 @@ struct cgroup {
 
 /* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
 _must_check_ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error);
+/* The same for an ordinary user, in the v2 tree alone, below a group that was delegated to the user (borrowed). 0 or -errno. */
+_must_check_ int cgroup_host_open_delegated(int group, const char *parent, struct cgroup_host *ret_host);
+
 /* Makes PARENT/helpers in the v2 tree, for processes of a service that are to outlive it. A descriptor or -errno. */
 _must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
 
@@ -85,7 +88,7 @@ void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4]);
  */
 _must_check_ int cgroup_empty(const struct cgroup *cgroup);
 
-/* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when they do not within 1 s. */
+/* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when they do not within 1 s, -EOPNOTSUPP. */
 _must_check_ int cgroup_freeze(const struct cgroup *cgroup, bool freeze);
 
 /* How many processes are in the sandbox's group and its leaves, but at least that many when there are hundreds; -errno. */

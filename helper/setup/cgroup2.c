@@ -15,10 +15,22 @@ static const struct {
 	{CGROUP_IO, "io", "+io", "-io"},
 };
 
+void cgroup2_read_controllers(struct cgroup_tree *tree)
+{
+	char text[512];
+
+	tree->controllers = 0;
+	if (kernel_read_file(tree->parent, "cgroup.controllers", text, sizeof text) < 0)
+		return;
+	for (char *rest = text, *name; (name = strsep(&rest, " \n"));)
+		for (size_t i = 0; i < ARRAY_SIZE(controllers); i++)
+			if (strcmp(name, controllers[i].name) == 0)
+				tree->controllers |= controllers[i].bit;
+}
+
 int cgroup2_discover(struct cgroup_host *host)
 {
 	int root = cgroup_find_mount("cgroup2", NULL);
-	char text[512];
 	struct cgroup_tree *tree = &host->trees[host->count];
 
 	if (root == -ENOENT)
@@ -27,12 +39,7 @@ int cgroup2_discover(struct cgroup_host *host)
 		return root;
 	*tree = (struct cgroup_tree){.version = 2, .parent = root};
 	host->count++;
-	if (kernel_read_file(root, "cgroup.controllers", text, sizeof text) < 0)
-		return 0;
-	for (char *rest = text, *name; (name = strsep(&rest, " \n"));)
-		for (size_t i = 0; i < ARRAY_SIZE(controllers); i++)
-			if (strcmp(name, controllers[i].name) == 0)
-				tree->controllers |= controllers[i].bit;
+	cgroup2_read_controllers(tree);
 	return 0;
 }
 

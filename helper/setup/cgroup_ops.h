@@ -52,5 +52,8 @@ _must_check_ int cgroup_find_mount(const char *type, const char *controller);
 _must_check_ int cgroup1_discover(struct cgroup_host *host);
 _must_check_ int cgroup2_discover(struct cgroup_host *host);
 
+/* Sets the tree's controllers to those that its parent group has. */
+void cgroup2_read_controllers(struct cgroup_tree *tree);
+
 /* Moves the calling process to the root of every v1 hierarchy that cgroup1_discover() passes over. 0 or -errno. */
 _must_check_ int cgroup1_leave_others(void);

@@ -63,12 +63,14 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;
 	config->memory_bytes = plan->limits.memory_bytes;
+	config->keeps_groups = setup->host->is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,
+					      .processes = setup_limits_pids_by_user(setup->host) ? plan->limits.pids : 0,
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,
 					      .stack_bytes = plan->limits.stack_bytes,
 					      .core_bytes = plan->limits.core_bytes};
-	config->fds_present = 7;
+	config->fds_present = setup->cgroup.sandbox[0] < 0 ? 3 : 7;
 	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
 		if (setup->counters[i] >= 0)
 			config->fds_present |= 8u << i;

@@ -135,7 +135,7 @@ static int write_file(int dir, const char *path, const char *content, size_t siz
 {
 	_cleanup_fd_ int fd = openat(dir, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
 
-	if (fd < 0 || fchown(fd, owner, owner) < 0)
+	if (fd < 0 || (owner != UINT32_MAX && fchown(fd, owner, owner) < 0))
 		return -errno;
 	return write(fd, content, size) == (ssize_t)size ? 0 : -EIO;
 }
@@ -159,18 +159,26 @@ static int make_parent(int dir, const char *path, uint32_t owner)
 	return 0;
 }
 
-static int write_item(int dir, const struct item *item, uint32_t owner)
+static int make_item(int dir, const struct item *item, uint32_t owner)
 {
-	int r = make_parent(dir, item->path, owner);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (item->type == S_IFREG)
 		return write_file(dir, item->path, item->content, item->size, owner);
 	r = item->type == S_IFDIR ? mkdirat(dir, item->path, 0755) : symlinkat(item->content, dir, item->path);
 	if (r < 0)
 		return errno == EEXIST ? 0 : -errno;
-	return fchownat(dir, item->path, owner, owner, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return owner != UINT32_MAX && fchownat(dir, item->path, owner, owner, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int write_item(int dir, const struct item *item, uint32_t owner)
+{
+	int r = make_item(dir, item, owner);
+
+	if (r != -ENOENT)
+		return r;
+	r = make_parent(dir, item->path, owner);
+	return r == 0 ? make_item(dir, item, owner) : r;
 }
 
 int etc_write(const struct etc *etc, const char *directory, uint32_t owner)

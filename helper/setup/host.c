@@ -40,7 +40,8 @@ static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 	return 0;
 }
 
-int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host, struct yett_error *error)
+int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
+		    struct setup_host **ret_host, struct yett_error *error)
 {
 	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
 	int r;
@@ -48,7 +49,8 @@ int setup_host_open(const struct policy *policy, const char *init_path, struct s
 	if (!host)
 		return -ENOMEM;
 	host->policy = policy;
-	host->face = policy->ids_first + IDMAP_ROLE_FACE;
+	host->is_rootless = rootless != NULL;
+	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	host->init_program = -1;
 	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
@@ -60,8 +62,10 @@ int setup_host_open(const struct policy *policy, const char *init_path, struct s
 	if (r != 0)
 		return r;
 	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
-	if (r == 0)
+	if (r == 0 && !rootless)
 		r = cgroup_host_open(policy->cgroup, &host->cgroups, error);
+	else if (r == 0 && rootless->cgroup >= 0)
+		r = cgroup_host_open_delegated(rootless->cgroup, policy->cgroup, &host->cgroups);
 	if (r == 0)
 		*ret_host = steal_ptr(&host);
 	return r;

@@ -20,7 +20,10 @@
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
-/* init places commands under their ids and signals them; nothing else needs it. */
+/*
+ * init places commands under their ids and signals them. Where there is one id they keep commands from it: what the kernel lets
+ * a process do to another of its id (but signals, and limits) it does not where that one has more capabilities.
+ */
 #define INIT_CAPABILITIES (CAP_MASK(CAP_SETUID) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_KILL))
 
 /* The helper's keys are not ours to show; the payload gets no key ring call at all. */
@@ -99,8 +102,9 @@ int identity_take(struct setup *setup, const struct plan_step *step, struct yett
 		return r;
 	if (setns(setup->user_ns, CLONE_NEWUSER) < 0)
 		return -errno;
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 ||
-	    setresuid(id, id, id) < 0)
+	/* Without root there is one id, which is ours already, and the groups cannot be changed. user_namespaces(7) */
+	if (!setup->host->is_rootless && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
+					  setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
 	return keep_only(INIT_CAPABILITIES | setup->plan->capabilities, setup->plan->capabilities);
 }
@@ -125,8 +129,9 @@ static int place(int *fds, int count, int first)
  * The label that init gets with the exec to come, and its commands from it. Here, and not by init: after no_new_privs the
  * kernel changes no label of its own accord. apparmor.d(5), aa_change_onexec(2)
  */
-static int choose_apparmor(const struct plan *plan, struct yett_error *error)
+static int choose_apparmor(const struct setup *setup, struct yett_error *error)
 {
+	const struct plan *plan = setup->plan;
 	static const char file[] = "/proc/self/attr/apparmor/exec";
 	const char *name = plan_text(plan, plan->label);
 	char text[POLICY_LABEL_MAX + 8];
@@ -139,7 +144,11 @@ static int choose_apparmor(const struct plan *plan, struct yett_error *error)
 		return 0;
 	(void)snprintf(text, sizeof text, "exec %s", name);
 	r = kernel_write_file(AT_FDCWD, file, text);
-	if (r == 0 || (r != -ENOENT && r != -EINVAL))
+	if (r == 0)
+		return 0;
+	if (!plan->label_required && (r == -EPERM || r == -EACCES) && setup->host->is_rootless) /* who asks is confined already */
+		return 0;
+	if (r != -ENOENT && r != -EINVAL)
 		return r;
 	if (!plan->label_required)
 		return 0;
@@ -154,7 +163,7 @@ static int choose_label(const struct setup *setup, struct yett_error *error)
 	enum selinux_state state = setup->host->templates[setup->plan->profile].selinux;
 
 	if (state == SELINUX_ABSENT)
-		return choose_apparmor(setup->plan, error);
+		return choose_apparmor(setup, error);
 	if (setup->plan->label_required && state != SELINUX_ENFORCING)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s",
 				 plan_text(setup->plan, setup->plan->selinux_type),

@@ -137,14 +137,18 @@ static int check_share(int fd, const struct plan_step *step, const char *target,
 static int restrict_tree(const struct setup *setup, int tree, bool writable, const char *target, struct yett_error *error)
 {
 	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP | (writable ? 0 : MOUNT_ATTR_RDONLY),
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY),
 		.propagation = MS_PRIVATE,
-		.userns_fd = (uint64_t)setup->share_ns,
 	};
+
+	if (!setup->host->is_rootless) {
+		attributes.attr_set |= MOUNT_ATTR_IDMAP;
+		attributes.userns_fd = (uint64_t)setup->share_ns;
+	}
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
 		return 0;
-	if (errno == EINVAL || errno == EPERM) {
+	if (!setup->host->is_rootless && (errno == EINVAL || errno == EPERM)) {
 		error_set(error, YETT_E_UNSUPPORTED, 0,
 			  "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
 		return YETT_E_UNSUPPORTED;
@@ -152,13 +156,36 @@ static int restrict_tree(const struct setup *setup, int tree, bool writable, con
 	return -errno;
 }
 
+/*
+ * A helper without root has a mount namespace of its own, in which no descriptor of the client's can be cloned: what is there
+ * by the same name is, if it is the same file. Names that lie deceive only who is served, and who could open it anyway.
+ */
+static int reopen(int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat wanted, found;
+	ssize_t n;
+	_cleanup_fd_ int own = -1;
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
+		return -errno;
+	return same_file(&wanted, &found) ? steal_fd(&own) : -ESTALE;
+}
+
 int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	const char *target = plan_text(setup->plan, step->target), *rules = plan_text(setup->plan, step->source);
 	int fd = setup->fds[step->fd], r;
 	struct stat asked, cloned;
-	_cleanup_fd_ int tree = -1;
+	_cleanup_fd_ int tree = -1, own = setup->host->is_rootless ? reopen(fd) : -1;
 
+	if (setup->host->is_rootless && own < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
+	fd = own < 0 ? fd : own;
 	r = check_share(fd, step, target, rules, &asked, error);
 	if (r != 0)
 		return r;

@@ -76,12 +76,14 @@ static int make_personal(const struct setup *setup)
 static int open_root(struct setup *setup, uint64_t size_bytes)
 {
 	char size[32], uid[16], gid[16];
-	const char *options[] = {"mode", "0755", "size", size, "uid", uid, "gid", gid, "nr_inodes", "262144", NULL, NULL};
+	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", "262144", "uid", uid, "gid", gid, NULL, NULL};
 	struct stat st;
 
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, setup->owner_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, setup->owner_gid);
+	if (setup->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that chown(2) with -1 leaves as it is */
+		options[6] = NULL;
 	setup->root = kernel_mount_new("tmpfs", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 	if (setup->root < 0)
 		return setup->root;
@@ -164,11 +166,13 @@ int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_e
 {
 	char gid[16];
 	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", "256", "gid", gid, NULL, NULL};
+	uint32_t tty;
 	int r;
 
 	(void)step, (void)error;
 	/* 5 is "tty" on every distribution: its private id, since to the kernel the payload is of a private group. */
-	(void)snprintf(gid, sizeof gid, "%" PRIu32, idmap_host(&setup->map->gids, 5));
+	tty = idmap_host(&setup->map->gids, 5);
+	(void)snprintf(gid, sizeof gid, "%" PRIu32, tty == UINT32_MAX ? setup->payload_gid : tty);
 	r = attach_new(setup, "devpts", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
 	if (r < 0)
 		return r;

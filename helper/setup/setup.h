@@ -26,17 +26,30 @@ struct setup_host {
 	struct reserve_host reserve;
 	struct template *templates; /* one for each profile of the policy */
 	int init_program;           /* sealed memfd with yett-init */
-	uint32_t face;
+	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
+	bool is_rootless;           /* struct setup_rootless */
+};
+
+/* What a helper has that is root of nothing but a user namespace with the caller's id in it: helper/rootless.h. */
+struct setup_rootless {
+	int cgroup; /* a v2 group that was delegated to the caller, borrowed; -1: none */
 };
 
 /*
- * Opens what every profile needs; the policy is borrowed and must outlive the host. `init_path` is the installed yett-init. 0, -errno or a positive code with the reason.
+ * Opens what every profile needs; the policy is borrowed and must outlive the host. `init_path` is the installed yett-init.
+ * `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
  */
-_must_check_ int setup_host_open(const struct policy *policy, const char *init_path, struct setup_host **ret_host,
-				 struct yett_error *error);
+_must_check_ int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
+				 struct setup_host **ret_host, struct yett_error *error);
 
 /* Builds the template of a profile unless that was done. 0, -errno or a positive code. */
 _must_check_ int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error);
+
+/* Whether a sandbox's bound on processes is RLIMIT_NPROC, which counts within its user namespace: there is no cgroup for it. */
+static inline bool setup_limits_pids_by_user(const struct setup_host *host)
+{
+	return host->is_rootless && !(host->cgroups.controllers & CGROUP_PIDS);
+}
 
 void setup_host_close(struct setup_host *host);
 static inline void setup_host_closep(struct setup_host **host)

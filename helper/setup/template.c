@@ -89,7 +89,7 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 
 /*
  * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, showing root's files
- * as the face id's. A file system that cannot be id-mapped shows them as nobody's instead: they are read-only and
+ * as the face id's, unless there is none (-1). A file system that cannot be id-mapped shows them as nobody's instead: they are read-only and
  * world-readable things either way. A descriptor or -errno.
  */
 static int clone_system(const char *path, int face_ns)
@@ -103,7 +103,7 @@ static int clone_system(const char *path, int face_ns)
 
 	if (tree < 0)
 		return -errno;
-	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+	if (face_ns >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
 		return steal_fd(&tree);
 	attributes.attr_set &= ~(uint64_t)MOUNT_ATTR_IDMAP;
 	attributes.userns_fd = 0;
@@ -141,8 +141,11 @@ static int seal_directory(const char *path, uint64_t attributes_set)
 	return 0;
 }
 
+/* Without root no node can be made: an empty file, for the host's node to be mounted on. */
 static int make_node(const char *path, dev_t device, uint32_t face)
 {
+	if (face == UINT32_MAX)
+		return mknod(path, S_IFREG | 0444, 0) < 0 ? -errno : 0;
 	if (mknod(path, S_IFCHR | 0666, device) < 0 || chmod(path, 0666) < 0 || lchown(path, face, face) < 0)
 		return -errno;
 	return 0;
@@ -178,6 +181,33 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
 }
 
+/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and mounts them, read-only: that is their mode. */
+static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
+	char path[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
+		trees[i] = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		if (trees[i] < 0 || mount_setattr(trees[i], "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int attach_nodes(const int trees[static ARRAY_SIZE(devices)])
+{
+	char path[32];
+
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
+		if (move_mount(trees[i], "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 /* Reads the numbers of the policy's device nodes. The sandboxes' nodes are open to all of theirs: the grant named them. */
 static int read_devices(const struct policy_list *names, dev_t *numbers, struct yett_error *error)
 {
@@ -199,6 +229,8 @@ static int enter_empty_root(const char *runtime_dir, uint32_t face)
 	_cleanup_fd_ int root = -1;
 
 	(void)snprintf(id, sizeof id, "%" PRIu32, face);
+	if (face == UINT32_MAX)
+		options[4] = NULL;
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
 	if (root < 0)
 		return root;
@@ -228,13 +260,14 @@ static int build(const struct policy_profile *profile, const struct template *te
 	size_t system = template->entries_count - 2; /* the last two are /etc and /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
-	_cleanup_fd_ int face_ns = idmap_open_single(0, face, 0, face);
+	bool is_rootless = face == UINT32_MAX;
+	_cleanup_fd_ int face_ns = is_rootless ? -1 : idmap_open_single(0, face, 0, face);
 	_cleanup_(etc_freep) struct etc *etc = NULL;
-	int r;
+	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
 		return -ENOMEM;
-	if (face_ns < 0)
+	if (face_ns < 0 && !is_rootless)
 		return face_ns;
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
@@ -245,6 +278,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 					 template->entries[i].path, profile->name, strerror(-trees[i]));
 	}
 	r = read_devices(&profile->devices, numbers, error);
+	if (r == 0 && is_rootless)
+		r = clone_nodes(nodes);
 	if (r == 0)
 		r = etc_read(&profile->etc, &etc);
 	if (r == 0)
@@ -258,6 +293,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
 	if (r == 0)
 		r = make_dev(&profile->devices, numbers, face);
+	if (r == 0 && is_rootless)
+		r = attach_nodes(nodes);
 	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it. */
 	if (r == 0 && mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}, sizeof(struct mount_attr)) < 0)
 		r = -errno;
@@ -277,7 +314,7 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 	char path[64], byte;
 	pid_t pid;
 
-	template.selinux = selinux_look(profile->selinux_type);
+	template.selinux = face == UINT32_MAX ? SELINUX_ABSENT : selinux_look(profile->selinux_type);
 
 	if (result == MAP_FAILED || (r == 0 && pipe2(go, O_CLOEXEC) < 0))
 		return -errno;

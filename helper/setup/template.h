@@ -24,7 +24,10 @@ struct template {
 	size_t entries_count;
 };
 
-/* Builds the template of `profile`. `runtime_dir` exists and is root's. 0, -errno or UNSUPPORTED with the path in the detail. */
+/*
+ * Builds the template of `profile`. `runtime_dir` exists and is root's. `face` UINT32_MAX: without root, so nothing is id-mapped and
+ * the six nodes are the host's own. 0, -errno or UNSUPPORTED with the path in the detail.
+ */
 _must_check_ int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
 				struct template *ret_template, struct yett_error *error);
 

@@ -121,6 +121,8 @@ static int pause_sandbox(struct life *life, struct yett_error *error)
 	if (life->record->state == SANDBOX_PAUSED)
 		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is paused already");
 	r = setup_pause(life->setup, true);
+	if (r == -EOPNOTSUPP)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the sandbox cannot be paused: without root it has no control group");
 	if (r < 0) {
 		(void)!setup_pause(life->setup, false);
 		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be paused: %s", strerror(-r));

@@ -2,7 +2,7 @@
  * Speed, as ratios against a peer in the same run: bubblewrap for sandboxes, posix_spawn(3) for a command.
  *
  * Pairs are measured in turn, ours and the peer's, so that a machine that gets slower slows both. Runs as an ordinary user against
- * a service (YETT_SOCKET) or in personal mode as root (YETT_HELPER). Prints a table, and the list build/bench.json is made of.
+ * a service (YETT_SOCKET), or in personal mode (YETT_HELPER), as root or without it. Prints a table, and the list build/bench.json is made of.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +174,7 @@ static void measure(size_t i, const char *mode, long idle_ms, int count, FILE *j
 			ours[n] = timed(cases[i].ours, 0);
 	o = median(ours, count);
 	p = median(peer, count);
-	printf("%-40s %-10s %-14s %8.3f %8.3f  %-12s %6.2f  (wanted %.2f)\n", cases[i].name, mode, idle_ms ? "after 300 ms" : "back to back",
+	printf("%-40s %-12s %-14s %8.3f %8.3f  %-12s %6.2f  (wanted %.2f)\n", cases[i].name, mode, idle_ms ? "after 300 ms" : "back to back",
 	       o, p, cases[i].peer_name, o / p, cases[i].wanted);
 	fprintf(json, "{\"case\": \"%s, %s, %s\", \"ours_ms\": %.4f, \"peer\": \"%s\", \"peer_ms\": %.4f, \"ratio\": %.4f}\n", cases[i].name,
 		mode, idle_ms ? "after 300 ms idle" : "back to back", o, cases[i].peer_name, p, o / p);

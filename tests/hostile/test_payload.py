@@ -202,7 +202,8 @@ class Attacks(yett.Case):
         self.assertIn(outside, ('works',) + passed, 'it does not work outside, so this shows nothing')
         self.assertIn(self.inside.get(name), inside)
         loose = self.loose.get(name)
-        self.assertNotEqual(loose, 'works', 'once the filter lets it through')
+        if 'works' not in inside:
+            self.assertNotEqual(loose, 'works', 'once the filter lets it through')
         if LOOSE.get(name):
             self.assertIn(loose, LOOSE[name])
 
@@ -409,7 +410,7 @@ grant "confined" {
 hostile.add_cases(Confined, 'one_in_its_own', [
     ('mount namespace', 'unshare', '--mount'), ('pid namespace', 'unshare', '--pid', '--fork'),
     ('network namespace', 'unshare', '--net')], Confined.check)
-hostile.add_cases(Attacks, 'attack', ATTACKS, Attacks.attack)
+hostile.add_cases(Attacks, 'attack', ATTACKS, lambda self, *row: self.attack(*row))
 
 if __name__ == '__main__':
     yett.main()

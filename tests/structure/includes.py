@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/config.h"],
     "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/log.h", "helper/place.h",
                           "helper/privilege.h"],
-    "helper/monitor": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",
+    "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",
                        "helper/supervisor/supervisor.h", "helper/log.h", "helper/place.h", "helper/privilege.h"],
     "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/log.h",
                         "helper/place.h", "helper/privilege.h"],
@@ -27,7 +27,7 @@ MAY_INCLUDE = {
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
-PURE = ["helper/plan.c", "helper/plan.h", "helper/monitor/authorize.c", "helper/monitor/authorize.h", "helper/monitor/planning.c",
+PURE = ["helper/means.c", "helper/means.h", "helper/plan.c", "helper/plan.h", "helper/monitor/authorize.c", "helper/monitor/authorize.h", "helper/monitor/planning.c",
         "helper/monitor/planning.h", "helper/policy/path.c"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")

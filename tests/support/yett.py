@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import ctypes
 import glob
+import itertools
 import os
 import pwd
 import re
@@ -262,7 +263,8 @@ class Run:
     def give_up(self, *_):
         """Takes everything away at once: an exception would end one test only."""
         for service in self.living:
-            service.process.kill()
+            if service.process:
+                service.process.kill()
             service.remove()
         self.end()
         os._exit(1)
@@ -519,6 +521,71 @@ class Service:
         """The first run makes a key and says so; after this no run does."""
         shutil.rmtree(os.path.join(user.home, '.config'), ignore_errors=True)
         return self.sandbox(user, 'true', options=options)
+
+
+class Rootless(Service):
+    """
+    No service: each client executes the helper as the ordinary user it is, who is root of nothing. A script stands for the
+    helper, to give it a policy; that one belongs to the user whom it serves.
+    """
+
+    def __enter__(self):
+        os.mkdir(self.folder, 0o755)
+        self.script = self.folder + '/yett-helper'
+        write(self.script, '#!/bin/sh\nexec %s --policy %s/$(id -u)/yett.conf%s "$@"\n' %
+              (self.helper, self.folder, ' --libexec ' + self.libexec if self.libexec else ''), 0o755)
+        self.run_.living = [service for service in self.run_.living if service is not self] + [self]
+        return self
+
+    def write_policy_of(self, user):
+        folder = '%s/%d' % (self.folder, user.uid)
+        os.makedirs(folder, exist_ok=True)
+        write(folder + '/yett.conf', '\n'.join((self.before, read(os.path.join(SOURCE, 'dist', 'yett.conf')), self.after)))
+        for path in (folder, folder + '/yett.conf'):
+            os.chown(path, user.uid, user.gid)
+
+    def environment_of_client(self, env):
+        return {'YETT_HELPER': self.script, 'YETT_FILES': self.run_.path('helper/yett-files'), **(env or {})}
+
+    def enter_key(self, user, *options):
+        self.write_policy_of(user)
+        return super().enter_key(user, *options)
+
+    def runtimes(self):
+        return ['/tmp/yett-%d' % user.uid for user in self.run_.users]
+
+    def leftover_processes(self):
+        """All of the helper, and all of the users' that is not in the host's pid namespace."""
+        uids, host = {str(user.uid) for user in self.run_.users}, os.readlink('/proc/self/ns/pid')
+        found = []
+        for pid in processes():
+            with contextlib.suppress(OSError):
+                if not uids & set(status_of(pid).get('Uid', '').split()[:1]) or not is_alive(pid):
+                    continue
+                if argv_of(pid)[:1] in (['yett-decoder'], ['yett-policy']) or os.readlink('/proc/%d/exe' % pid) == self.helper or \
+                        os.readlink('/proc/%d/ns/pid' % pid) != host:
+                    found.append(pid)
+        return found
+
+    def leftovers(self):
+        found = ['process %d %s' % (pid, argv_of(pid)) for pid in self.leftover_processes()]
+        for runtime, directory in itertools.product(self.runtimes(), ('ids', 'users', 'names', 'control')):
+            with contextlib.suppress(FileNotFoundError):
+                found += ['reservation %s' % os.path.join(runtime, directory, name) for name in os.listdir(os.path.join(runtime, directory))]
+        return found
+
+    def stop(self):
+        pass
+
+    def log_text(self):
+        return '(a helper of its own for each client)'
+
+    def remove(self):
+        self.run_.living = [service for service in self.run_.living if service is not self]
+        with contextlib.suppress(AssertionError):
+            kill_all(self.leftover_processes)
+        for runtime in self.runtimes():
+            shutil.rmtree(runtime, ignore_errors=True)
 
 
 class Case(unittest.TestCase):

@@ -507,12 +507,6 @@ class Doctor(yett.Case):
         self.assertIn('mend:', done.out)
         self.assertIn('start the service', done.out)
 
-    def test_a_user_without_a_service_can_only_plan(self):
-        with self.alice.popen([self.service.yett, 'doctor'], env={'YETT_HELPER': self.service.helper}, stdout=subprocess.PIPE) as process:
-            out = process.communicate(timeout=yett.DEADLINE)[0].decode()
-        self.assertEqual(process.returncode, 1, out)
-        self.assertIn('it can plan (--dry-run) but not build', out)
-
 
 if __name__ == '__main__':
     yett.main()

@@ -289,12 +289,12 @@ static void json_tells_results_and_failures(void **state)
 	assert_int_equal(
 		strncmp(read_json(),
 			"{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
-			"\"yett-sandbox (enforce)\",\"private_uid\":"
+			"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":"
 			"4711,\"landlock_abi\":6,"
 			"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
 			"\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,",
 			strlen("{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\","
-			       "\"label\":\"yett-sandbox (enforce)\",\"private_uid\":4711,\"landlock_abi\":6,"
+			       "\"label\":\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
 			       "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
 			       "\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,")),
 		0);

@@ -1,0 +1,126 @@
+/* See rootless.h. */
+#include "helper/rootless.h"
+#include "helper/setup/cgroup_ops.h"
+#include "helper/setup/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What keeps ordinary users from user namespaces: a file whose first character says so, and what to do about it. */
+static const struct {
+	const char *path;
+	char forbids;
+	const char *what, *mend;
+} restrictions[] = {
+	{"/proc/sys/user/max_user_namespaces", '0', "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=15000"},
+	{"/proc/sys/kernel/unprivileged_userns_clone", '0', "kernel.unprivileged_userns_clone is 0",
+	 "sysctl kernel.unprivileged_userns_clone=1"},
+	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', "AppArmor keeps them from users (Ubuntu's rule)",
+	 "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
+};
+
+static char first_of(const char *path)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = '\0';
+
+	return fd >= 0 && read(fd, &c, 1) == 1 ? c : '\0';
+}
+
+/* `step` failed with errno `number`. */
+static int refuse(const char *step, int number, struct yett_error *error)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(restrictions); i++) {
+		if (first_of(restrictions[i].path) != restrictions[i].forbids)
+			continue;
+		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and this host allows none: %s",
+				restrictions[i].what);
+		error_detail(error, "have the administrator start the service, which needs none of this (README, Installation), or as root: %s",
+			     restrictions[i].mend);
+		return YETT_E_UNSUPPORTED;
+	}
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s: %s", step,
+			strerror(number));
+	error_detail(error, "a container or sandbox around this program may forbid it; where the administrator starts the service, it is not needed");
+	return YETT_E_UNSUPPORTED;
+}
+
+int rootless_enter(struct yett_error *error)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	char users[48], groups[48];
+	/* In this order: who may not give up groups may write a map of one. user_namespaces(7) */
+	const struct {
+		const char *path, *text;
+	} files[] = {{"/proc/self/setgroups", "deny"}, {"/proc/self/uid_map", users}, {"/proc/self/gid_map", groups}};
+
+	(void)snprintf(users, sizeof users, "%u %u 1", uid, uid);
+	(void)snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return refuse("unshare", errno, error);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r = kernel_write_file(AT_FDCWD, files[i].path, files[i].text);
+
+		if (r < 0)
+			return refuse(files[i].path, -r, error);
+	}
+	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use what the namespace gives, it shows. */
+	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse("mount", errno, error) : 0;
+}
+
+void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
+{
+	struct stat st;
+	int length = snprintf(path, ROOTLESS_PATH_SIZE, "/run/user/%u", geteuid());
+
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		(void)snprintf(path + length, (size_t)(ROOTLESS_PATH_SIZE - length), "/yett");
+	else
+		(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
+}
+
+/* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */
+static bool find_manager(char path[static PATH_MAX])
+{
+	char text[2 * PATH_MAX], name[40], *at, *end;
+
+	(void)snprintf(name, sizeof name, "/user@%u.service/", geteuid());
+	if (kernel_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof text) < 0)
+		return false;
+	at = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (!at)
+		return false;
+	at = strchr(at, '/');
+	at[strcspn(at, "\n")] = '\0';
+	end = strstr(at, name);
+	if (!end)
+		return false;
+	end[strlen(name)] = '\0';
+	return snprintf(path, PATH_MAX, "%s", at + 1) < PATH_MAX;
+}
+
+int rootless_open_cgroup(void)
+{
+	_cleanup_fd_ int root = cgroup_find_mount("cgroup2", NULL), manager = -1;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (root < 0 || !find_manager(path))
+		return -1;
+	manager = openat(root, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* Moving a process takes the right to write where the groups meet, which is there. cgroup-v2, "Delegation Containment" */
+	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() || faccessat(manager, "cgroup.procs", W_OK, 0) < 0)
+		return -1;
+	return steal_fd(&manager);
+}
+
+bool rootless_misses_label(void)
+{
+	return access("/sys/fs/selinux/enforce", F_OK) == 0;
+}

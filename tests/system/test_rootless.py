@@ -1,0 +1,355 @@
+"""
+Personal mode of an ordinary user, without root anywhere: what holds as elsewhere (the cases of test_inside.py), what differs,
+what is refused, and what is said of it.
+"""
+import contextlib
+import ctypes
+import glob
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+
+import test_inside
+import yett
+
+PROFILES = {'labelled': 'label = required', 'devices': 'devices = {"/dev/fuse"}', 'capable': 'capabilities = {"chown"}',
+            'root': 'identity = root', 'caller': 'identity = caller\nmemory = unlimited',
+            'processor': 'memory = unlimited\ncpus = 1.5\ncpu_weight = 50',
+            'small': 'pids = 20\nfiles = 30\nfile_size = 1M\ncpu_time = 1'}
+
+POLICY = '\n'.join('profile "%s" {\nextends = "default"\n%s\n}' % item for item in PROFILES.items()) + '''
+grant "all" {
+  users = {"*"}
+  user_keys = true
+  profiles = {%s}
+  devices = {"/dev/fuse"}
+  capabilities = {"chown"}
+  identity_root = true
+  identity_caller = true
+  max_sandboxes = 2
+}
+''' % ', '.join('"%s"' % name for name in PROFILES)
+
+
+# Shares a directory by its descriptor, which may have been renamed or removed since it was opened.
+SHARE = '''
+import ctypes, os, sys
+yett = ctypes.CDLL(sys.argv[1])
+class Share(ctypes.Structure):
+    _fields_ = [("path", ctypes.c_char_p), ("fd", ctypes.c_int), ("writable", ctypes.c_bool), ("target", ctypes.c_char_p)]
+class Options(ctypes.Structure):
+    _fields_ = [("profile", ctypes.c_char_p), ("hostname", ctypes.c_char_p), ("shares", ctypes.POINTER(Share)), ("count", ctypes.c_size_t),
+                ("rest", ctypes.c_char * 1024)]
+share = Share(None, os.open(sys.argv[2], os.O_PATH), False, b"/work")
+error, connection, sandbox = ctypes.create_string_buffer(4096), ctypes.c_void_p(), ctypes.c_void_p()
+assert yett.yett_connect(None, ctypes.byref(connection), error) == 0
+if sys.argv[3]:
+    {"rename": lambda path: os.rename(path, path + ".moved"), "remove": os.rmdir}[sys.argv[3]](sys.argv[2])
+r = yett.yett_sandbox_create(connection, ctypes.byref(Options(None, None, ctypes.pointer(share), 1)), ctypes.byref(sandbox), error)
+print("shared" if r == 0 else error.raw)
+'''
+
+
+class Confinement(test_inside.Confinement):
+    service_class = yett.Rootless
+    test_init_as_the_host_sees_it_is_a_sealed_memory_file = None  # by the helper's log, which there is none of
+    test_init_cannot_be_touched_by_the_payload = None  # but not ended: hostile-rootless
+
+
+class Shares(test_inside.Shares):
+    service_class = yett.Rootless
+    test_mounts_below_a_share_go_along_and_are_restricted_too = None  # they are not id-mapped
+
+    def test_mounts_below_a_share_go_along_and_are_restricted(self):
+        directory, other = self.folder('outer'), self.folder('other', mode=0o777)
+        os.mkdir(directory + '/inner')
+        subprocess.run(['mount', '--bind', other, directory + '/inner'], check=True)
+        self.addCleanup(subprocess.run, ['umount', directory + '/inner'], check=True)
+        yett.write(directory + '/inner/file', 'below')
+        self.assertEqual(self.output('cat', directory + '/inner/file', options=['--ro', directory]), 'below')
+        self.assertIn('Read-only', self.sandbox('sh', '-c', 'echo x >%s/inner/new' % directory, options=['--ro', directory]).err)
+        lines = self.output('grep', directory, '/proc/mounts', options=['--rw', directory]).splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertTrue(all('nosuid' in line and 'nodev' in line for line in lines), lines)
+
+    def test_a_directory_that_no_path_leads_to_is_refused(self):
+        library = glob.glob(self.service.run_.path('libclient/libyett.so.*'))[0]
+        for change, said in (('', 'shared'), ('rename', 'shared'), ('remove', 'cannot be found by its path')):
+            with self.subTest(change):
+                work = self.folder('work')
+                self.addCleanup(shutil.rmtree, work + '.moved', ignore_errors=True)
+                done = self.service.run(self.alice, 'python3', '-c', SHARE, library, work, change)
+                self.assertIn(said, done.out, done)
+                shutil.rmtree(work, ignore_errors=True)
+
+
+class Identity(yett.Case):
+    service_class = yett.Rootless
+    test_no_capability = test_inside.Identity.test_no_capability_no_new_privileges_and_a_filter
+    test_ids = test_inside.Identity.test_ids_are_the_callers_numbers_and_names
+
+    def test_outside_it_has_the_callers_ids_in_namespaces_of_its_own(self):
+        process = self.start('sh', '-c', 'echo up; read x', groups=[self.alice.gid, 4242])
+        self.line(process)
+        init = next(pid for pid in self.service.leftover_processes() if yett.argv_of(pid)[:1] == ['yett-init'])
+        command = yett.children_of(init)[0]
+        status = yett.status_of(command)
+        self.assertEqual(status['Uid'].split() + status['Gid'].split(), [str(self.alice.uid)] * 4 + [str(self.alice.gid)] * 4)
+        self.assertIn('4242', status['Groups'].split())  # a file that denies a group stays denied
+        self.assertEqual([status[name] for name in test_inside.CAPABILITY_SETS], [test_inside.NO_CAPABILITY] * 5)
+        self.assertTrue(os.readlink('/proc/%d/exe' % init).startswith('/memfd:'))
+        helper = yett.parent_of(yett.parent_of(init))
+        for name in ('user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'):
+            with self.subTest(namespace=name):
+                own = os.readlink('/proc/%d/ns/%s' % (command, name))
+                self.assertNotIn(own, [os.readlink('/proc/%s/ns/%s' % (pid, name)) for pid in ('self', helper)])
+
+    def test_nothing_of_it_is_root_anywhere(self):
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.line(process)
+        for pid in self.service.leftover_processes():
+            self.assertEqual(yett.status_of(pid)['Uid'].split(), [str(self.alice.uid)] * 4, yett.argv_of(pid))
+
+    def test_what_root_owns_shows_as_nobodys(self):
+        self.assertEqual(self.output('stat', '-c', '%U', '/usr/bin/env').strip(), 'nobody')
+
+    def test_devices_and_terminals_work(self):
+        self.assertEqual(self.shell('head -c4 /dev/zero | wc -c; echo x >/dev/null; head -c3 /dev/urandom | wc -c; '
+                                    'echo y >/dev/full 2>/dev/null || echo full; ls /dev').split(),
+                         ['4', '3', 'full', 'fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout',
+                          'tty', 'urandom', 'zero'])
+        self.assertEqual(self.python('import os, pty; a, b = pty.openpty(); print(os.ttyname(b))'), '/dev/pts/0\n')
+
+
+class Means(yett.Case):
+    """What can be held, what is refused, and what is said."""
+
+    service_class = yett.Rootless
+    service_options = {'before': POLICY}
+
+    def refused(self, *texts, options=()):
+        done = self.sandbox('true', options=options)
+        self.assert_refused(done, 125, 'without root', *texts)
+        self.assertNotIn('retry', done.err)
+        return done
+
+    def test_one_line_says_what_is_weaker(self):
+        done = self.sandbox('true')
+        self.assertEqual([line for line in done.err.splitlines() if 'weaker' in line],
+                         ["yett: weaker, as nothing here is root's: commands have your own uid outside, too; "
+                          "no limit of memory (2G); none of all your sandboxes' pids (65536)"])
+        path = self.alice.home + '/run.json'
+        self.sandbox('true', options=['--json', path])
+        said = json.loads(yett.read(path))['sandbox']
+        self.assertIn('no limit of memory', said['weaker'])
+        self.assertEqual((said['private_uid'], said['limits']['memory_bytes'], said['limits']['pids']), (self.alice.uid, 0, 512))
+        self.assertIn('weaker commands have your own uid', self.output('true', options=['--dry-run']))
+
+    def test_nothing_is_said_where_nothing_is_missing(self):
+        self.assertNotIn('weaker', self.sandbox('true', options=['-p', 'caller']).err)
+
+    def test_a_processor_share_that_is_not_held_is_said(self):
+        self.assertIn('no limit of cpus (1.5); no limit of cpu_weight (50)', self.sandbox('true', options=['-p', 'processor']).err)
+
+    def test_limits_that_take_a_control_group_are_refused_when_asked(self):
+        self.refused('memory cannot be limited', 'systemd-run --user --scope', options=['--memory', '64M'])
+        self.refused('cpus cannot be limited', options=['--cpus', '1'])
+        self.refused('processor time of a sandbox cannot be limited', options=['--cpu-time', '1s'])
+        self.refused('cannot be paused', options=['--idle-timeout', '1s', '--idle-action', 'pause'])
+
+    def test_what_the_profile_insists_on_is_refused(self):
+        for profile, text in (('devices', 'device nodes'), ('capable', 'capabilities'), ('root', 'root inside')):
+            with self.subTest(profile=profile):
+                self.refused(text, 'README', options=['-p', profile])
+        # a label can be had, of AppArmor, where it is loaded
+        done = self.sandbox('true', options=['-p', 'labelled'])
+        self.assertTrue(done.code == 0 or 'is required' in done.err or 'that the profile requires' in done.err, done)
+
+    def test_other_limits_hold(self):
+        options = ['-p', 'small']
+        done = self.sandbox('python3', '-c', '''
+import os, time
+made = 0
+try:
+    while made < 100:
+        if os.fork() == 0:
+            time.sleep(1000)
+        made += 1
+except OSError as error:
+    print(made, error.errno, flush=True)
+    os._exit(7)
+''', options=options)
+        self.assertEqual((done.code, done.out), (7, '19 11\n'), done)
+        self.assertIn('Too many open files', self.sandbox('python3', '-c', 'x = [open("/dev/null") for _ in range(30)]', options=options).err)
+        self.assertEqual(self.sandbox('sh', '-c', 'head -c 2M /dev/zero >/tmp/x', options=options).code, 153)
+        self.assertIn('processor time limit', self.sandbox('sh', '-c', 'while :; do :; done', options=options).err)
+        self.assertEqual(self.sandbox('sleep', '100', options=['--timeout', '100ms']).code, 124)
+        self.assertIn('No space left', self.sandbox('sh', '-c', 'head -c 2M /dev/zero >/x/y', options=['--tmpfs', '/x:1M']).err)
+
+    def test_as_many_sandboxes_as_the_grant_says(self):
+        held = [self.start('sh', '-c', 'echo up; read x', options=['-p', 'caller']) for _ in range(2)]
+        self.assertEqual([self.line(process) for process in held], ['up', 'up'])
+        self.assert_refused(self.sandbox('true', options=['-p', 'caller']), 125, '2 sandboxes at once')
+
+
+class Lives(yett.Case):
+    """Each command line has a helper, and namespaces, of its own: what lingers is found on disk."""
+
+    service_class = yett.Rootless
+
+    def test_one_that_lingers_is_there_for_others(self):
+        done = self.yett('create', '--name', 'lasts', '--label', 'a=b')
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.yett('exec', 'lasts', '--', 'sh', '-c', 'echo kept >/tmp/file').code, 0)
+        self.assertEqual(self.yett('exec', 'lasts', '--', 'cat', '/tmp/file').out, 'kept\n')
+        self.assertEqual(self.yett('ps', '-q').out, done.out)
+        self.assert_refused(self.yett('create', '--name', 'lasts'), 125, 'there already')
+        self.assert_refused(self.yett('pause', 'lasts'), 1, 'cannot be paused: without root')
+        self.assertEqual(self.yett('ps', '-q', user=self.bob).out, '')
+        self.assertEqual(self.yett('inspect', done.out.strip(), user=self.bob).code, 1)
+        self.assertEqual(self.yett('destroy', 'lasts').code, 0)
+        self.service.wait_no_leftovers()
+
+    def test_one_at_rest_ends(self):
+        busy = self.yett('create', '--name', 'busy', '--idle-timeout', '300ms').out.strip()
+        with self.service.popen(self.alice, self.service.yett, 'exec', 'busy', '--', 'sh', '-c', 'echo up; read x; echo alive',
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            self.assertEqual(self.line(process), 'up')
+            idle = self.yett('create', '--name', 'idle', '--idle-timeout', '300ms').out.strip()
+            yett.wait_until(lambda: idle not in self.yett('ps', '-q').out, 'the end of the idle one')
+            self.assertIn(busy, self.yett('ps', '-q').out)
+            self.assertEqual(process.communicate(b'\n')[0], b'alive\n')
+        yett.wait_until(lambda: not self.yett('ps', '-q').out, 'the end of the other one')
+        self.service.wait_no_leftovers()
+
+    def test_its_place_is_nobody_elses(self):
+        runtime = '/tmp/yett-%d' % self.bob.uid
+        os.rename(runtime, runtime + '.kept')
+        self.addCleanup(os.rename, runtime + '.kept', runtime)
+        os.mkdir(runtime)
+        self.addCleanup(os.rmdir, runtime)
+        os.chown(runtime, self.alice.uid, self.alice.gid)
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, runtime, 'cannot be used')
+
+
+NO_USER_NAMESPACE = {'x86_64': 272, 'aarch64': 97}[os.uname().machine]  # unshare(2)
+
+
+def forbid_user_namespaces():
+    """unshare(2) fails with EPERM from here on, as hosts do it: a filter that leaves everything else alone."""
+    def instruction(code, jump_if, jump_not, k):
+        return struct.pack('HBBI', code, jump_if, jump_not, k)
+    program = ctypes.create_string_buffer(instruction(0x20, 0, 0, 0) + instruction(0x15, 0, 1, NO_USER_NAMESPACE) +
+                                          instruction(0x06, 0, 0, 0x00050001) + instruction(0x06, 0, 0, 0x7fff0000))
+    filters = ctypes.create_string_buffer(struct.pack('HxxxxxxP', 4, ctypes.addressof(program)))
+    libc = ctypes.CDLL(None)
+    if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filters, 0, 0):
+        os._exit(99)
+
+
+class Nowhere(yett.Case):
+    """Where users can have no user namespaces."""
+
+    service_class = yett.Rootless
+
+    def yett_without(self, *argv):
+        return self.service.run(self.alice, self.service.yett, *argv, preexec_fn=forbid_user_namespaces)
+
+    def test_it_is_refused_with_the_reason_and_can_still_plan(self):
+        done = self.yett_without('run', '--', 'true')
+        self.assert_refused(done, 125, 'without root a sandbox takes a user namespace', 'unshare: Operation not permitted', 'service')
+        done = self.yett_without('run', '--dry-run', '--', 'true')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('user-namespace', done.out)
+        self.assert_refused(self.yett_without('ps'), 1, 'without root a sandbox takes a user namespace')
+
+    def test_doctor_says_so(self):
+        done = self.yett_without('doctor')
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, r'(?m)^missing  start +personal, and you can have no user namespace')
+        self.assertIn('have the administrator start the service', done.out)
+        config = self.bob.home + '/.config'
+        os.rename(config, config + '.kept')
+        self.addCleanup(os.rename, config + '.kept', config)
+        done = self.service.run(self.bob, self.service.yett, 'doctor', preexec_fn=forbid_user_namespaces)
+        self.assertIn('yett run will not work', done.out)  # without a key, and so without a trial, too
+
+
+class Doctor(yett.Case):
+    service_class = yett.Rootless
+
+    def test_it_says_which_way_and_what_is_weaker(self):
+        done = self.yett('doctor')
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.out, r'(?m)^weaker   start +personal, in a user namespace of your own: ' + re.escape(self.service.script))
+        self.assertRegex(done.out, r'(?m)^weaker   trial +a command ran in a sandbox; commands have your own uid outside')
+        self.assertIn('systemd-run --user --scope', done.out)
+
+
+class Delegated(yett.Case):
+    """A control group that the service manager gave to the user, as it does below user@UID.service."""
+
+    service_class = yett.Rootless
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.tree = next(path for path in ('/sys/fs/cgroup/unified', '/sys/fs/cgroup') if os.path.exists(path + '/cgroup.procs'))
+        cls.top = '%s/%s' % (cls.tree, cls.service.name)
+        cls.manager = '%s/user@%d.service' % (cls.top, cls.alice.uid)
+        os.makedirs(cls.manager + '/app')
+        cls.addClassCleanup(cls.remove)
+        cls.controllers = yett.read(cls.tree + '/cgroup.controllers').split()
+        for path in (cls.tree, cls.top, cls.manager):
+            for controller in {'memory', 'cpu', 'pids'} & set(cls.controllers):
+                with open(path + '/cgroup.subtree_control', 'w', encoding='ascii') as file:
+                    file.write('+' + controller)
+        for path in (cls.manager, cls.manager + '/app'):
+            for name in ('', '/cgroup.procs', '/cgroup.subtree_control', '/cgroup.threads'):
+                os.chown(path + name, cls.alice.uid, cls.alice.gid)
+
+    @classmethod
+    def remove(cls):
+        def is_gone():
+            for path, _, _ in os.walk(cls.top, topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
+            return not os.path.exists(cls.top)
+        yett.wait_until(is_gone, 'the removal of ' + cls.top)
+
+    def delegated(self, *argv):
+        script = 'echo $$ >%s/app/cgroup.procs; exec "$@"' % self.manager
+        return self.service.run(yett.Root(self.service.folder), 'sh', '-c', script, 'sh', 'setpriv', '--reuid', str(self.alice.uid),
+                                '--regid', str(self.alice.gid), '--clear-groups', 'env', 'HOME=' + self.alice.home, self.service.yett, *argv)
+
+    def test_a_sandbox_has_a_group_and_can_be_paused(self):
+        self.assertEqual(self.delegated('create', '--name', 'grouped').code, 0)
+        groups = [path for path, _, _ in os.walk(self.manager + '/yett') if path.endswith('/init')]
+        self.assertEqual(len(groups), 1, groups)
+        self.assertEqual(len(yett.read(groups[0] + '/cgroup.procs').split()), 1)
+        done = self.delegated('pause', 'grouped')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('frozen 1', yett.read(os.path.dirname(groups[0]) + '/cgroup.events'))
+        self.assertEqual(self.delegated('resume', 'grouped').code, 0)
+        self.assertEqual(self.delegated('exec', 'grouped', '--', 'cat', '/proc/self/cgroup').out.splitlines()[-1][:3], '0::')
+        self.assertEqual(self.delegated('destroy', 'grouped').code, 0)
+        self.assertEqual(self.delegated('run', '--cpu-time', '20s', '--', 'true').code, 0)
+        self.service.wait_no_leftovers()
+        yett.wait_until(lambda: not os.path.exists(groups[0]), 'the end of the group')
+
+    def test_limits_hold_as_far_as_controllers_came_along(self):
+        done = self.delegated('run', '--memory', '32M', '--', 'python3', '-c', 'x = bytearray(1 << 30)')
+        if 'memory' in self.controllers:
+            self.assertEqual(done.code, 137, done)
+            self.assertIn('memory limit reached', done.err)
+            self.assertNotIn('no limit of memory', done.err)
+        else:
+            self.assert_refused(done, 125, 'memory cannot be limited')
+            self.assertIn('no limit of memory', self.delegated('run', '--', 'true').err)
+
+
+if __name__ == '__main__':
+    yett.main()

@@ -1,0 +1,152 @@
+/* What a plan becomes where the helper is not root's: what is refused, what is left out, what is said of it. */
+#include "helper/means.h"
+#include "helper/setup/idmap.h"
+#include "tests/unit/decide.h"
+
+#define GRANT                                                                                                        \
+	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\"} devices = {\"/dev/fuse\"} "    \
+	"identity_root = true identity_caller = true linger_max = 1h user_pids = 9 user_memory = 3G }\n"
+#define PLAIN "profile \"default\" { memory = 1G pids = 7 selinux_type = \"type_t\" }\n" GRANT
+
+static const struct means none = {.is_rootless = true}, labels = {.is_rootless = true, .misses_label = true},
+			  memory = {.is_rootless = true, .has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_PIDS},
+			  selinux = {.is_rootless = true, .has_cgroup = true, .misses_label = true},
+			  all = {.is_rootless = true, .has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_CPU | MEANS_PIDS};
+
+static int fit(struct decide *d, const struct means *means)
+{
+	assert_int_equal(decide_plan(d), 0);
+	return means_fit(means, &d->decision, &d->plan, &d->error);
+}
+
+static void refused(struct decide *d, const struct means *means, const char *message, const char *mend)
+{
+	int r = fit(d, means);
+
+	if (r != YETT_E_UNSUPPORTED || !strstr(d->error.message, message) || !strstr(d->error.detail, mend))
+		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
+}
+
+static void root_s_plan_is_left_as_it_is(void **state)
+{
+	struct decide *d = *state;
+	static struct plan before;
+
+	decide_policy(d, PLAIN);
+	d->request.body.create.limits.memory_bytes = 1 << 20;
+	assert_int_equal(decide_plan(d), 0);
+	before = d->plan;
+	assert_int_equal(means_fit(&(struct means){0}, &d->decision, &d->plan, &d->error), 0);
+	assert_memory_equal(&before, &d->plan, sizeof before);
+}
+
+static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	assert_int_equal(fit(d, &none), 0);
+	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too; no limit of memory (1G); none of all your sandboxes' "
+					    "memory (3G); none of all your sandboxes' pids (9)");
+	assert_int_equal(d->plan.identity, PLAN_IDENTITY_CALLER);
+	assert_int_equal(d->plan.groups_count, 0);
+	assert_int_equal(d->plan.limits.memory_bytes, 0);
+	assert_int_equal(d->plan.limits.pids, 7); /* init holds it */
+	assert_int_equal(d->plan.user_limits.pids, 0);
+	assert_int_equal(fit(d, &labels), 0);
+	assert_non_null(strstr(d->plan.weaker, "; no SELinux label"));
+	assert_string_equal(plan_text(&d->plan, d->plan.selinux_type), "");
+	assert_int_equal(fit(d, &memory), 0);
+	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too");
+	assert_int_equal(d->plan.limits.memory_bytes, UINT64_C(1) << 30);
+	assert_int_equal(d->plan.user_limits.pids, 9);
+}
+
+static void nothing_is_said_where_all_is_as_asked(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { identity = caller memory = unlimited }\n"
+			 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
+	assert_int_equal(fit(d, &none), 0);
+	assert_string_equal(d->plan.weaker, "");
+}
+
+static void limits_that_were_asked_for_are_refused(void **state)
+{
+	struct decide *d = *state;
+	struct message_limits *limits = &d->request.body.create.limits;
+
+	decide_policy(d, PLAIN);
+	*limits = (struct message_limits){.memory_bytes = 1 << 20};
+	refused(d, &none, "memory cannot be limited", "systemd-run --user --scope");
+	assert_int_equal(fit(d, &memory), 0);
+	*limits = (struct message_limits){.cpu_millis = 500};
+	refused(d, &memory, "cpus cannot be limited", "systemd-run");
+	assert_int_equal(fit(d, &all), 0);
+	*limits = (struct message_limits){.pids = 5, .files = 5};
+	assert_int_equal(fit(d, &none), 0);
+}
+
+static void a_life_that_takes_a_control_group_is_refused(void **state)
+{
+	struct decide *d = *state;
+	struct message_life *life = &d->request.body.create.life;
+
+	decide_policy(d, PLAIN);
+	*life = (struct message_life){.cpu_ms = 1};
+	refused(d, &none, "processor time", "systemd-run");
+	assert_int_equal(fit(d, &memory), 0);
+	*life = (struct message_life){.idle_ms = 1, .idle_action = IDLE_PAUSE};
+	refused(d, &none, "cannot be paused", "systemd-run");
+	*life = (struct message_life){.idle_ms = 1, .wall_ms = 1, .linger = true, .cleanup_ms = 1};
+	assert_int_equal(fit(d, &none), 0);
+}
+
+static void what_a_profile_insists_on_is_refused(void **state)
+{
+	static const struct {
+		const char *key, *message;
+	} rows[] = {{"capabilities = {\"chown\"}", "capabilities"},
+		    {"devices = {\"/dev/fuse\"}", "device nodes"},
+		    {"identity = root", "root inside"},
+		    {"label = required selinux_type = \"x\"", "label"}};
+	struct decide *d = *state;
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\n" GRANT, rows[i].key);
+		decide_policy(d, text);
+		refused(d, &selinux, rows[i].message, "README");
+	}
+}
+
+static void its_map_has_the_caller_s_ids_and_no_other(void **state)
+{
+	const struct idmap_subject subject = {.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
+	struct idmap map;
+
+	(void)state;
+	idmap_make_rootless(&subject, &map);
+	assert_int_equal(map.uids.count + map.gids.count, 2);
+	assert_int_equal(idmap_host(&map.uids, 70000), 70000);
+	assert_int_equal(idmap_host(&map.gids, 100), 100);
+	assert_int_equal(idmap_host(&map.uids, 0), UINT32_MAX);
+	assert_int_equal(map.payload_uid, 70000);
+	assert_int_equal(map.payload_gid, 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DECIDE(root_s_plan_is_left_as_it_is),
+		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
+		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
+		WITH_DECIDE(limits_that_were_asked_for_are_refused),
+		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),
+		WITH_DECIDE(what_a_profile_insists_on_is_refused),
+		cmocka_unit_test(its_map_has_the_caller_s_ids_and_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
