@@ -284,6 +284,13 @@ static int run_in_directories(struct run *run)
 		.capture_bytes = run->options.background ? (size_t)run->options.capture_bytes : 0,
 		.timeout_ms = run->options.timeout_ms,
 		.terminal = run->options.tty,
+		.deny_write = run->options.deny_write,
+		.deny_network = run->options.deny_network,
+		.only_paths = run->options.only_paths_count ? run->options.only_paths : NULL,
+		.other_user = run->options.other_user,
+		.user = run->options.user,
+		.memory_bytes = run->options.own.memory_bytes,
+		.pids = run->options.own.pids,
 	};
 	/* what init says when it was not the command that was at fault */
 	static const char no_directory[] = "step=working-directory ";

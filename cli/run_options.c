@@ -250,6 +250,61 @@ static int set_tty(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
+static int set_read_only(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->deny_write = true;
+	return 0;
+}
+
+static int set_no_network(void *into, const char *value, struct yett_error *error)
+{
+	(void)value;
+	(void)error;
+	((struct run_options *)into)->deny_network = true;
+	return 0;
+}
+
+static int set_only(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	if (value[0] != '/')
+		return invalid(error, "only", value, "an absolute path inside");
+	if (options->only_paths_count == RUN_PATHS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d paths", RUN_PATHS_MAX);
+	options->only_paths[options->only_paths_count++] = value;
+	return 0;
+}
+
+static int set_user(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	uint64_t id;
+
+	if (units_parse_number(value, &id) < 0 || id >= UINT32_MAX)
+		return invalid(error, "user", value, "the number of a user inside");
+	options->other_user = true;
+	options->user = (uint32_t)id;
+	return 0;
+}
+
+static int set_own_memory(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t bytes;
+
+	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
+		return invalid(error, "command-memory", value, "a size like 64M or 2G");
+	((struct run_options *)into)->own.memory_bytes = bytes;
+	return 0;
+}
+
+static int set_own_pids(void *into, const char *value, struct yett_error *error)
+{
+	return set_count("command-pids", value, &((struct run_options *)into)->own.pids, error);
+}
+
 static int set_background(void *into, const char *value, struct yett_error *error)
 {
 	(void)value;
@@ -307,6 +362,13 @@ TEXT_SETTER(socket_path)
 #define SURROUNDINGS \
 	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
 	{'e', "env", "NAME=VALUE", "set an environment variable", set_env}
+#define RESTRICTIONS \
+	{0, "read-only", NULL, "let the command change no files", set_read_only}, \
+	{0, "no-network", NULL, "let the command have no sockets but Unix sockets", set_no_network}, \
+	{0, "only", "PATH", "let the command reach this, and what programs need; more by repeating it", set_only}, \
+	{'u', "user", "UID", "run the command as another user inside", set_user}, \
+	{0, "command-memory", "SIZE", "limit the memory of the command alone", set_own_memory}, \
+	{0, "command-pids", "N", "limit the processes of the command alone", set_own_pids}
 #define LIMITS \
 	{0, "hostname", "NAME", "the host name inside", set_hostname}, \
 	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
@@ -334,9 +396,9 @@ TEXT_SETTER(socket_path)
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path}
 
 #define ALL_BUT_TTY \
-	SHARES, COPIES, SURROUNDINGS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET
+	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
 const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, SOCKET, {0}};
-const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, TIMEOUT, JSON, SOCKET, {0}};
+const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, RESTRICTIONS, TIMEOUT, JSON, SOCKET, {0}};

@@ -11,6 +11,7 @@
 #define RUN_ENV_MAX    2048
 #define RUN_LABELS_MAX 16
 #define RUN_COPIES_MAX 64
+#define RUN_PATHS_MAX  64
 #define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
 
 struct run_copy {
@@ -35,6 +36,11 @@ struct run_options {
 	size_t labels_count;
 	struct yett_life life;
 	bool dry_run, tty, background;
+	bool deny_write, deny_network, other_user;
+	const char *only_paths[RUN_PATHS_MAX + 1];
+	size_t only_paths_count;
+	uint32_t user;
+	struct yett_limits own; /* of the command alone: memory and pids */
 	uint64_t capture_bytes; /* of a command in the background */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };

@@ -324,6 +324,14 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
 	for (int i = 0; r == 0 && i < 3; i++)
 		r = put_stdio(sandbox, options, i, command, stdio, error);
+	if (r == 0)
+		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path", exec->paths, &exec->paths_count, error);
+	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) | (options->deny_network ? RESTRICT_NETWORK : 0U) |
+			     (options->only_paths ? RESTRICT_PATHS : 0U);
+	exec->has_user = options->other_user;
+	exec->user = options->other_user ? options->user : 0;
+	exec->memory_bytes = options->memory_bytes;
+	exec->pids = options->pids;
 	exec->timeout_ms = options->timeout_ms;
 	exec->terminal = options->terminal;
 	exec->rows = options->rows;

@@ -339,6 +339,13 @@ struct yett_command_options {
 	size_t input_length;
 	size_t capture_bytes;	 /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
 	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
+	/* Restrictions of this command and what it starts; where the host cannot keep it to them: YETT_E_UNSUPPORTED, and no command. */
+	bool deny_write;	 /* nothing in the file system can be changed; its streams, and devices, can be written to */
+	bool deny_network;	 /* no sockets but Unix sockets */
+	const char *const *only_paths; /* absolute, at most 64, ends with NULL: what it can reach besides what it needs to be executed; NULL: all */
+	bool other_user;	 /* it runs as `user`, as uid and gid inside; possible only where root is inside */
+	uint32_t user;
+	uint64_t memory_bytes, pids; /* limits of its own below those of the sandbox; 0: none */
 	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
 	uint16_t rows, columns;	 /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */

@@ -31,6 +31,7 @@
 #define MESSAGE_KEY_VALUE_MAX 128
 #define MESSAGE_COMMAND_TEXT_MAX 127
 #define MESSAGE_COMMANDS_MAX 32
+#define MESSAGE_RESTRICT_PATHS_MAX 64
 #define MESSAGE_OUTPUT_MAX (16 << 20) /* bytes of one output that are kept */
 #define MESSAGE_FILE_NAME_MAX 255
 #define MESSAGE_FILE_OWNER_MAX 32
@@ -264,6 +265,13 @@ enum stdio_kind {
 	STDIO_AS_OUTPUT = 3, /* of 2: what 1 is */
 };
 
+/* Bits of message_exec.restrictions: what the command may not. */
+enum restriction {
+	RESTRICT_WRITE = 1,   /* change anything in the file system */
+	RESTRICT_NETWORK = 2, /* have sockets, but for Unix sockets */
+	RESTRICT_PATHS = 4,   /* reach files, but for those at or below its paths and what it needs to be executed */
+};
+
 struct message_exec {
 	struct text argv[MESSAGE_ARGV_MAX];
 	uint32_t argv_count; /* at least 1 */
@@ -275,6 +283,12 @@ struct message_exec {
 	bool terminal;	      /* stdio is a terminal of the sandbox's own; its master comes with STARTED */
 	uint32_t rows, columns; /* of that terminal; 0: not known */
 	uint64_t capture_bytes; /* of each output that is STDIO_CAPTURE; more is dropped */
+	uint32_t restrictions; /* enum restriction, or-ed */
+	struct text paths[MESSAGE_RESTRICT_PATHS_MAX]; /* of RESTRICT_PATHS: absolute */
+	uint32_t paths_count;
+	bool has_user;
+	uint32_t user; /* as an id inside; without has_user 0, and the sandbox's own */
+	uint64_t memory_bytes, pids; /* of this command and what it starts; 0: what the sandbox has */
 };
 
 struct message_started {

@@ -11,6 +11,7 @@
 #define CLOCK_MS_MAX   (UINT64_C(1) << 50)
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
 #define FILE_BITS      (FILE_REPLACE * 2 - 1)
+#define RESTRICT_BITS  (RESTRICT_WRITE | RESTRICT_NETWORK | RESTRICT_PATHS)
 #define OUTPUT_BITS    (OUTPUT_OUT | OUTPUT_ERR)
 #define LIMIT_BITS     (LIMIT_MEMORY | LIMIT_PIDS | LIMIT_CPU | LIMIT_CPU_TIME)
 
@@ -179,6 +180,12 @@ static const struct schema_field exec_fields[] = {
 	NUMBER(message_exec, rows, 0, MESSAGE_WINDOW_MAX),
 	NUMBER(message_exec, columns, 0, MESSAGE_WINDOW_MAX),
 	NUMBER(message_exec, capture_bytes, 0, MESSAGE_OUTPUT_MAX),
+	BITS(message_exec, restrictions, RESTRICT_BITS),
+	TEXTS(message_exec, paths, ANY, 0, MESSAGE_PATH_MAX),
+	BOOL(message_exec, has_user),
+	NUMBER(message_exec, user, 0, UINT32_MAX - 1),
+	NUMBER(message_exec, memory_bytes, 0, SIZE_BYTES_MAX),
+	NUMBER(message_exec, pids, 0, PIDS_MAX),
 };
 
 static const struct schema_field started_fields[] = {

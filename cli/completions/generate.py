@@ -32,6 +32,7 @@ KINDS = {
     "SUBCOMMAND": "subcommand",
     "TARGET[:SIZE]": "",
     "TO": "file",
+    "UID": "",
     "WHAT=VALUE": "",
 }
 

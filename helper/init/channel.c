@@ -3,6 +3,7 @@
 
 #include "helper/init/descriptor.h"
 #include "helper/init/query.h"
+#include "helper/init/restrict.h"
 #include "helper/init/terminal.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
@@ -100,6 +101,8 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 		r = channel_check_kept(exec, &channel->error);
 	if (r == 0)
 		r = terminal_check(exec, &channel->error);
+	if (r == 0)
+		r = restrict_check(channel->commands->config, channel->message, &channel->error);
 	if (r == 0)
 		r = commands_start(channel->commands, channel->message, (struct command_origin){channel, sequence}, stdio,
 				   &channel->error);

@@ -88,6 +88,9 @@ static int commands_refuse_start(int r, struct yett_error *error)
 	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
 		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				"the sandbox has no room for another command");
+	else if (r == -EOPNOTSUPP)
+		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+				"a command has no limits of its own here: they need the controllers of cgroup v2");
 	else
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
 	error_detail(error, "step=start errno=%d %s", -r, strerror(-r));
@@ -107,6 +110,17 @@ static int commands_capture(struct record *record, const struct message_exec *ex
 	if (exec->stdio[2] == STDIO_AS_OUTPUT)
 		stdio[2] = stdio[1];
 	return r;
+}
+
+/* Before it starts, its leaf has the limits that are asked for it alone. */
+static int commands_limit(const struct commands *commands, struct command *command, const struct message_exec *exec)
+{
+	if (exec->memory_bytes == 0 && exec->pids == 0)
+		return 0;
+	if (!commands_have_leaves(commands))
+		return -EOPNOTSUPP;
+	command->leaf_spent = true;
+	return leaf_limit(commands_leaf(commands, command), exec->memory_bytes, exec->pids);
 }
 
 static void commands_give_up(struct commands *commands, struct command *command, bool has_leaf)
@@ -147,6 +161,8 @@ int commands_start(struct commands *commands, const struct message *message, str
 	err = pipes[1];
 	if (r == 0 && commands_have_leaves(commands))
 		r = leaf_open(commands_leaf(commands, command), &leaf);
+	if (r == 0)
+		r = commands_limit(commands, command, &message->body.exec);
 	if (r == 0) {
 		launch.leaf = leaf;
 		command->start_us = commands_now_us();

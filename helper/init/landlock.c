@@ -1,7 +1,7 @@
 /*
  * See landlock.h.
  *
- * One domain for init and for all commands, not one for each command: those of a sandbox trust one another, and a domain
+ * One domain for init and for all commands, not one for each command, unless it is restricted: those of a sandbox trust one another, and a domain
  * of its own would keep each from signalling, tracing or even looking at what an earlier one has started.
  *
  * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work, allows everything on
@@ -42,6 +42,11 @@ static const struct {
 	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
 };
 
+/* Of version 4: bind(2) and connect(2) of TCP, on any port. */
+#define TCP_ABI 4
+#define TCP_ALL UINT64_C(3)
+#define SCOPE_ABI 6
+
 /* Version 7 adds only what the kernel's audit log shows. */
 #define LANDLOCK_ABI_KNOWN 7
 
@@ -80,6 +85,8 @@ static int landlock_allow(int ruleset, uint64_t handled, int fd, uint64_t rights
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		rule.allowed_access &= OF_FILE;
+	if (rule.allowed_access == 0)
+		return 0; /* which the kernel takes for a mistake */
 	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
 }
 
@@ -151,5 +158,68 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 		r = -errno;
 	if (r == 0)
 		*ret_abi = abi < LANDLOCK_ABI_KNOWN ? (uint32_t)abi : LANDLOCK_ABI_KNOWN;
+	return r;
+}
+
+/* What a command that is restricted to some paths has besides: to be executed, and to find out about itself. */
+static const struct {
+	const char *path;
+	uint64_t rights;
+} landlock_needed[] = {
+	{"/bin", READ},	 {"/sbin", READ},  {"/lib", READ},    {"/lib32", READ},
+	{"/lib64", READ}, {"/libx32", READ}, {"/usr", READ}, {"/etc", READ},
+	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+};
+
+/* What no command can do without, and nothing that it could leave anything in. */
+static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+					       "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+
+static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled)
+{
+	const struct message_exec *exec = &message->body.exec;
+	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_devices); i++)
+		r = landlock_allow_path(ruleset, handled, landlock_devices[i], device);
+	if (!(exec->restrictions & RESTRICT_PATHS))
+		return r;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_needed); i++)
+		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path, landlock_needed[i].rights);
+	for (uint32_t i = 0; r == 0 && i < exec->paths_count; i++) {
+		_cleanup_fd_ int fd = open(message_text(message, exec->paths[i]), O_PATH | O_CLOEXEC);
+
+		/* unlike those, it was asked for */
+		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
+	}
+	return r;
+}
+
+int landlock_restrict_command(const struct message *message, uint32_t abi)
+{
+	uint32_t restrictions = message->body.exec.restrictions;
+	/* There is no domain without anything that it handles: nobody inside can make a block device anyway. */
+	struct landlock_ruleset attributes = {.handled_files = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+	_cleanup_fd_ int ruleset = -1;
+	uint64_t known = 0;
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi; i++)
+		known |= landlock_versions[i].files;
+	if (restrictions & RESTRICT_WRITE)
+		attributes.handled_files |= known & (CHANGE | MAKE | LANDLOCK_ACCESS_FS_MAKE_CHAR);
+	if (restrictions & RESTRICT_PATHS)
+		attributes.handled_files |= known;
+	if (restrictions & RESTRICT_NETWORK && abi >= TCP_ABI)
+		attributes.handled_tcp = TCP_ALL;
+	if (restrictions & RESTRICT_NETWORK && abi >= SCOPE_ABI)
+		attributes.scoped = SCOPE_ABSTRACT_SOCKETS;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+	if (ruleset < 0)
+		return -errno;
+	r = landlock_allow_command(message, ruleset, attributes.handled_files);
+	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		r = -errno;
 	return r;
 }

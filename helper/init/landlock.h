@@ -8,6 +8,7 @@
 #pragma once
 
 #include "helper/init/config.h"
+#include "protocol/message.h"
 
 #include "base/error.h"
 
@@ -16,3 +17,9 @@
  * far as this code knows it; 0: none, because the kernel has none or not enough of it. 0 or -errno.
  */
 _must_check_ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi);
+
+/*
+ * A domain of its own for the caller, which is to become the command of this EXEC, within the one of all: by its restrictions.
+ * `abi` is the version in force, at least 2. 0 or -errno: -ENOENT where a path is not there.
+ */
+_must_check_ int landlock_restrict_command(const struct message *message, uint32_t abi);

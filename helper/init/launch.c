@@ -4,6 +4,7 @@
  */
 #include "helper/init/launch.h"
 #include "helper/init/layer.h"
+#include "helper/init/restrict.h"
 #include "helper/init/terminal.h"
 
 #include <fcntl.h>
@@ -55,15 +56,32 @@ static int launch_limits(const struct launch *launch)
 	return 0;
 }
 
+/* Another user than the sandbox's: only where init may take its id, which restrict_check() has seen to. */
+static bool launch_is_other(const struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	return exec->has_user && exec->user != launch->config->uid;
+}
+
+/* Capabilities are those of the sandbox's own user. */
+static uint64_t launch_keeps(const struct launch *launch)
+{
+	return launch_is_other(launch) ? 0 : launch->config->capabilities;
+}
+
 /* The groups are init's since its start. The gid first: after setresuid the capability for it may be gone. */
 static int launch_identity(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
+	const struct message_exec *exec = &launch->message->body.exec;
+	bool is_other = launch_is_other(launch);
+	uid_t uid = is_other ? exec->user : config->uid;
+	gid_t gid = is_other ? exec->user : config->gid;
 
-	if (config->capabilities != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+	if (launch_keeps(launch) != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
 		return -errno;
-	if (setresgid(config->gid, config->gid, config->gid) < 0 ||
-	    setresuid(config->uid, config->uid, config->uid) < 0)
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;
 	return 0;
 }
@@ -71,7 +89,7 @@ static int launch_identity(const struct launch *launch)
 /* Whatever of init's capabilities is not the command's goes here, in every set. capabilities(7). */
 static int launch_capabilities(const struct launch *launch)
 {
-	uint64_t keep = launch->config->capabilities;
+	uint64_t keep = launch_keeps(launch);
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {
 		{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
@@ -100,6 +118,16 @@ static int launch_terminal(const struct launch *launch)
 	const struct message_exec *exec = &launch->message->body.exec;
 
 	return exec->terminal ? terminal_open(exec, launch->pipe) : 0;
+}
+
+static int launch_restrict_files(const struct launch *launch)
+{
+	return restrict_files(launch->config, launch->message);
+}
+
+static int launch_restrict_calls(const struct launch *launch)
+{
+	return restrict_calls(launch->config, launch->message);
 }
 
 /* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
@@ -224,6 +252,8 @@ static const struct {
 	{"capabilities", launch_capabilities},
 	{"working-directory", launch_directory},
 	{"terminal", launch_terminal},
+	{"restriction-of-files", launch_restrict_files},
+	{"restriction-of-calls", launch_restrict_calls},
 	{"system-call-filter", launch_filter},
 	{"execute", launch_execute}, /* last */
 };

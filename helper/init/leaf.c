@@ -34,6 +34,29 @@ int leaf_open(unsigned number, int *ret_leaf)
 	return 0;
 }
 
+static int leaf_write(unsigned number, const char *file, uint64_t value)
+{
+	char path[LEAF_PATH_SIZE], text[32];
+	int length = snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	_cleanup_fd_ int fd = -1;
+
+	leaf_path(number, file, path);
+	fd = openat(INIT_FD_CGROUP, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EOPNOTSUPP : -errno;
+	return write(fd, text, (size_t)length) < 0 ? -errno : 0;
+}
+
+int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids)
+{
+	int r = memory_bytes ? leaf_write(number, "/memory.max", memory_bytes) : 0;
+
+	/* swap would be a way past it; a kernel without swap accounting has no such file */
+	if (r == 0 && memory_bytes)
+		(void)!leaf_write(number, "/memory.swap.max", 0);
+	return r == 0 && pids ? leaf_write(number, "/pids.max", pids) : r;
+}
+
 void leaf_kill(unsigned number)
 {
 	char path[LEAF_PATH_SIZE];

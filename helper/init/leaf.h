@@ -20,6 +20,12 @@ struct leaf_counters {
 /* Makes the leaf of this number, or takes it if it is there, and opens it for CLONE_INTO_CGROUP. -errno. */
 _must_check_ int leaf_open(unsigned number, int *ret_leaf);
 
+/*
+ * Limits what is in it; 0: not. 0, -errno; -EOPNOTSUPP where its controllers do not reach so far down. Such a leaf must not be used
+ * again.
+ */
+_must_check_ int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids);
+
 /* SIGKILL to every process in the leaf. Tells of no failure: there is nothing else to try. */
 void leaf_kill(unsigned number);
 

@@ -146,7 +146,8 @@ def following(**c):
 def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
-                 ("columns", ZERO), ("capture_bytes", ZERO)], c)
+                 ("columns", ZERO), ("capture_bytes", ZERO), ("restrictions", ZERO), ("paths", array([])),
+                 ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO)], c)
 
 
 def started(**c):
@@ -313,6 +314,9 @@ accept("exec-terminal-largest", "exec", "as many rows and columns as struct wins
     terminal=TRUE, rows=uint(65535), columns=uint(65535)))
 accept("exec-captured", "exec", "both outputs are kept in one place, up to the bound", execute(
     stdio=array([ZERO, uint(2), uint(3)]), capture_bytes=uint(16 << 20)))
+accept("exec-restricted", "exec", "every restriction, with limits of its own", execute(
+    restrictions=uint(7), paths=array([text("/work")] * 64), has_user=TRUE, user=uint(4294967294), memory_bytes=uint(1 << 50),
+    pids=uint(4194304)))
 accept("started-largest-id", "started", "the largest id of a command", started(command=uint((1 << 64) - 1)))
 accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
 accept("exited-plain", "exited", "an ordinary end", exited())
@@ -500,6 +504,10 @@ refuse("session-long-directory", "session", "too-long", "cwd", "4096 bytes", ses
 refuse("session-2049-names", "session", "too-long", "unset", "one more than there may be",
        session(unset=array([text("A")] * 2049)))
 refuse("surroundings-without-a-name", "surroundings", "range", "env[0]", "the name is empty", surroundings(env=array([text("=1")])))
+refuse("unknown-restriction", "exec", "reserved", "restrictions", "a bit without a meaning", execute(restrictions=uint(8)))
+refuse("65-paths", "exec", "too-long", "paths", "one more than there may be", execute(
+    restrictions=uint(4), paths=array([text("/p")] * 65)))
+refuse("user-of-nobody", "exec", "range", "user", "the id that is none", execute(has_user=TRUE, user=uint(4294967295)))
 refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(5)))
 refuse("command-without-an-id", "commands", "range", "commands[0].id", "ids begin with 1",
        commands(commands=array([command(id=ZERO)])))
@@ -539,7 +547,8 @@ refuse("rows-over-their-bound", "exec", "range", "rows", "one more than 16 bits 
 refuse("columns-that-are-negative", "exec", "range", "columns", "-1 columns", execute(
     terminal=TRUE, rows=uint(24), columns=b"\xff"))
 refuse("exec-without-its-terminal", "exec", "missing-field", "terminal", "what an exec was before it had one", execute(
-    terminal=None, rows=None, columns=None, capture_bytes=None))
+    terminal=None, rows=None, columns=None, capture_bytes=None, restrictions=None, paths=None, has_user=None, user=None,
+    memory_bytes=None, pids=None))
 refuse("no-arguments", "exec", "too-short", "argv", "a command has a name", execute(argv=array([])))
 refuse("two-of-stdio", "exec", "too-short", "stdio", "there are three", execute(stdio=array([ZERO, ZERO])))
 refuse("four-of-stdio", "exec", "too-long", "stdio", "there are three", execute(stdio=array([ZERO] * 4)))

@@ -228,7 +228,7 @@ class Documents(unittest.TestCase):
             for file in files:
                 if file.endswith((".c", ".py")):
                     text = read(directory, file)
-                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
         self.assertGreater(len(named), 30)
         self.assertEqual(sorted(named - known), [])
 

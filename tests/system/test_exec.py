@@ -100,6 +100,34 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('env', '-C', 'here', 'box'), 2, 'an absolute path')
         self.assert_refused(self.yett('env', 'box', '=1'), 1, 'not NAME=VALUE')
 
+    def test_one_command_can_be_restricted(self):
+        self.yett('exec', 'box', '--', 'sh', '-c', 'mkdir /tmp/in; echo in > /tmp/in/file; echo out > /tmp/out')
+        script = 'cat /tmp/in/file; cat /tmp/out; echo x > /tmp/in/new && echo written; rm -f /tmp/in/new'
+        restricted = {
+            (): 'in\nout\nwritten\n',
+            ('--read-only',): 'in\nout\n',
+            ('--only', '/tmp/in'): 'in\nwritten\n',
+            ('--only', '/tmp/in', '--only', '/tmp/out', '--read-only'): 'in\nout\n',
+            ('--no-network',): 'in\nout\nwritten\n',
+        }
+        for options, out in restricted.items():
+            done = self.yett('exec', *options, 'box', '--', 'sh', '-c', script)
+            if options and not yett.landlock_abi():
+                self.assert_refused(done, 125, 'no Landlock')
+            else:
+                self.assertEqual(done.out, out, options)
+        make = 'import socket; socket.socket(socket.AF_INET)'
+        self.assertEqual(self.yett('exec', 'box', '--', 'python3', '-c', make).code, 0)
+        self.assertNotEqual(self.yett('exec', '--no-network', 'box', '--', 'python3', '-c', make).code, 0)
+        # of files that it did not make itself, and that it may not name: refused, and not ignored
+        self.assert_refused(self.yett('exec', '--user', '0', 'box', '--', 'id'), 125, 'can only be user %d' % self.alice.uid)
+        self.assertEqual(self.yett('exec', '--user', str(self.alice.uid), 'box', '--', 'true').code, 0)
+        self.assert_refused(self.yett('exec', '--only', 'tmp', 'box', '--', 'true'), 125, 'absolute path')
+        done = self.yett('exec', '--command-memory', '64M', '--command-pids', '20', 'box', '--', 'true')
+        self.assertIn(done.code, (0, 125))
+        if done.code:
+            self.assertIn('cgroup v2', done.err)
+
     def test_another_user_has_no_such_commands(self):
         command = self.background('sleep', '1000')
         for argv in (('ps', 'box'), ('wait', 'box', command), ('kill', 'box', command)):
