@@ -189,7 +189,7 @@ static void note_weaker(const struct run *run)
 	const char *weaker = run->sandbox ? yett_sandbox_get_info(run->sandbox)->weaker : "";
 
 	if (*weaker)
-		output_note("weaker, as nothing here is root's: %s", weaker);
+		output_note("weaker without root: %s", weaker);
 }
 
 /*

@@ -44,12 +44,12 @@ static void add(struct plan *plan, const char *before, const char *name, const c
 	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s", used ? "; " : "", before, name, after);
 }
 
-static void add_limit(struct plan *plan, const char *before, const char *name, const char *value)
+static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
 {
-	char text[UNITS_TEXT_SIZE + 8];
+	char text[UNITS_TEXT_SIZE + 48];
 
-	(void)units_append(text, sizeof text, " (%s)", value);
-	add(plan, before, name, text);
+	(void)units_append(text, sizeof text, "%s (%s)", of, value);
+	add(plan, "no limit of ", name, text);
 }
 
 /* A row for each limit that only a control group can hold. That of processes is one that init can hold, too. */
@@ -84,11 +84,11 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 			return refuse(what, MEND_CGROUP, error);
 		}
 		if (!rows[i].is_held_by_init && *own && *own != rows[i].usual)
-			add_limit(plan, "no limit of ", rows[i].name, rows[i].format(*own, text));
+			add_limit(plan, rows[i].name, "", rows[i].format(*own, text));
 		if (!rows[i].is_held_by_init)
 			*own = 0;
 		if (*of_user)
-			add_limit(plan, "none of all your sandboxes' ", rows[i].name, rows[i].format(*of_user, text));
+			add_limit(plan, rows[i].name, " of all your sandboxes", rows[i].format(*of_user, text));
 		*of_user = 0;
 	}
 	return 0;

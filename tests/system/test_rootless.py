@@ -139,8 +139,8 @@ class Means(yett.Case):
     def test_one_line_says_what_is_weaker(self):
         done = self.sandbox('true')
         self.assertEqual([line for line in done.err.splitlines() if 'weaker' in line],
-                         ["yett: weaker, as nothing here is root's: commands have your own uid outside, too; "
-                          "no limit of memory (2G); none of all your sandboxes' pids (65536)"])
+                         ['yett: weaker without root: commands have your own uid outside, too; '
+                          'no limit of memory (2G); no limit of pids of all your sandboxes (65536)'])
         path = self.alice.home + '/run.json'
         self.sandbox('true', options=['--json', path])
         said = json.loads(yett.read(path))['sandbox']

@@ -46,8 +46,8 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 
 	decide_policy(d, PLAIN);
 	assert_int_equal(fit(d, &none), 0);
-	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too; no limit of memory (1G); none of all your sandboxes' "
-					    "memory (3G); none of all your sandboxes' pids (9)");
+	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too; no limit of memory (1G); no limit of memory of all "
+					    "your sandboxes (3G); no limit of pids of all your sandboxes (9)");
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_CALLER);
 	assert_int_equal(d->plan.groups_count, 0);
 	assert_int_equal(d->plan.limits.memory_bytes, 0);
