@@ -100,7 +100,7 @@ class Serving(setuid.Case):
     def test_without_the_bit_it_is_one_of_the_callers_own(self):
         os.chmod(setuid.HELPER, 0o755)
         self.addCleanup(os.chmod, setuid.HELPER, 0o4750)
-        self.assertIn('it can plan (--dry-run) but not build', self.yett('doctor').out)
+        self.assertIn('personal, in a user namespace of your own: ' + setuid.HELPER, self.yett('doctor').out)
 
     def test_other_uses_of_the_program_are_the_callers_own(self):
         done = self.yett('policy', 'check', setuid.POLICY)
