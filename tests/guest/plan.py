@@ -39,6 +39,8 @@ TESTS = (
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    Test('hostile-restrict', 'build/tests/hostile/test_restrict', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    Test('system-exec', 'tests/system/test_exec.py', 300),
     Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux']),

@@ -51,6 +51,18 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('run', '-b', '--', 'true'), 125, '--linger')
         self.assert_refused(self.yett('exec', '-b', '--capture', '17M', 'box', '--', 'true'), 125, 'at most 16M')
 
+    def test_kept_output_leaves_memory_for_commands(self):
+        self.assertEqual(self.yett('create', '--name', 'small', '--memory', '48M').code, 0)
+        for _ in range(2):
+            done = self.yett('exec', '-b', '--capture', '16M', 'small', '--', 'sh', '-c', 'yes | head -c 30000000')
+            self.assertEqual(self.yett('wait', 'small', done.out.strip()).code, 0)
+        kept = json.loads(self.yett('ps', '--json', 'small').out)
+        self.assertEqual([c['outputs'][0] for c in kept], [{'length': 12 << 20, 'truncated': True}])  # the first one made room
+        done = self.yett('exec', 'small', '--', 'python3', '-c', 'bytearray(1 << 30)')
+        self.assertIn('memory limit reached', done.err)
+        self.assertEqual(len(self.yett('wait', '-o', 'small', '2').out), 12 << 20)
+        self.assertEqual(self.yett('destroy', 'small').code, 0)
+
     def test_ps_lists_commands_whoever_started_them(self):
         self.yett('exec', 'box', '--', 'sh', '-c', 'exit 5')
         self.background('sleep', '1000')

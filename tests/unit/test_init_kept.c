@@ -1,0 +1,180 @@
+/* What yett-init keeps: outputs of commands, results of those that ended, and what later ones begin with. Its parts alone. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "helper/init/records.h"
+#include "helper/init/session.h"
+
+static struct message message;
+
+/* Writes to a capture and reads it as init does in one turn. */
+static void feed(struct capture *capture, int writer, const char *bytes, size_t room)
+{
+	size_t wanted;
+
+	assert_int_equal(write(writer, bytes, strlen(bytes)), strlen(bytes));
+	capture_read(capture, capture_available(capture, &wanted), room);
+}
+
+static void output_is_kept_up_to_its_bound_and_the_room(void **state)
+{
+	struct capture capture;
+	char kept[16] = "";
+	size_t wanted;
+	int writer;
+
+	(void)state;
+	assert_int_equal(capture_open(&capture, 8, &writer), 0);
+	assert_int_equal(capture_available(&capture, &wanted), 0);
+	capture_read(&capture, 0, 100);
+	assert_true(capture.pipe >= 0 && capture.memory < 0); /* nothing was written, and so nothing is made */
+	feed(&capture, writer, "abc", 100);
+	assert_int_equal(capture.length, 3);
+	assert_int_equal(write(writer, "defgh", 5), 5);
+	assert_int_equal(capture_available(&capture, &wanted), 5);
+	assert_int_equal(wanted, 5);
+	capture_read(&capture, 5, 100);
+	assert_false(capture.truncated); /* as much as may be */
+	feed(&capture, writer, "i", 100);
+	assert_true(capture.truncated);
+	assert_int_equal(pread(capture.memory, kept, sizeof kept, 0), 8);
+	assert_string_equal(kept, "abcdefgh");
+	assert_int_equal(fcntl(capture.memory, F_GET_SEALS) & (F_SEAL_SHRINK | F_SEAL_GROW), F_SEAL_SHRINK | F_SEAL_GROW);
+	close(writer);
+	capture_read(&capture, 0, 100);
+	assert_int_equal(capture.pipe, -1);
+	capture_finish(&capture);
+	capture_close(&capture);
+	assert_int_equal(capture_open(&capture, 8, &writer), 0);
+	feed(&capture, writer, "abc", 2);
+	assert_int_equal(capture.length, 2);
+	assert_true(capture.truncated);
+	close(writer);
+	capture_close(&capture);
+}
+
+static struct record record_of(struct records *records, const char *name)
+{
+	struct record record;
+
+	message.kind = MESSAGE_EXEC;
+	message.arena_used = 0;
+	message.body.exec.argv_count = 2;
+	assert_int_equal(message_add_text(&message, name, &message.body.exec.argv[0]), 0);
+	assert_int_equal(message_add_text(&message, "argument", &message.body.exec.argv[1]), 0);
+	record_begin(records, &record, &message);
+	return record;
+}
+
+static void a_record_has_a_text_that_is_cut_and_whole_characters(void **state)
+{
+	static struct records records;
+	char name[256];
+	struct record record = record_of(&records, "ls");
+
+	(void)state;
+	assert_string_equal(record.text, "ls argument");
+	memset(name, 'x', sizeof name);
+	memcpy(name + 126, "é", 3); /* its second byte is the 128th */
+	record = record_of(&records, name);
+	assert_int_equal(strlen(record.text), MESSAGE_COMMAND_TEXT_MAX);
+	assert_int_equal(record.text[126], '?');
+	assert_int_equal(record.id, 2);
+}
+
+static void results_go_by_age_and_room_is_made_by_those_with_output(void **state)
+{
+	static struct records records;
+	int writer;
+
+	(void)state;
+	for (uint64_t i = 1; i <= RECORDS_MAX + 2; i++) {
+		struct record record = record_of(&records, "x");
+
+		if (i == 5 || i == 7) {
+			assert_int_equal(capture_open(&record.captures[0], 100, &writer), 0);
+			feed(&record.captures[0], writer, "12345", 100);
+			close(writer);
+			capture_finish(&record.captures[0]);
+		}
+		records_keep_consume(&records, &record);
+	}
+	assert_null(records_find(&records, 2));
+	assert_int_equal(records_find_from(&records, 1)->id, 3);
+	assert_int_equal(records_bytes(&records), 10);
+	assert_true(records_make_room(&records)); /* 3 and 4 have none, and go with 5 */
+	assert_int_equal(records_find_from(&records, 1)->id, 6);
+	assert_int_equal(records_bytes(&records), 5);
+	assert_true(records_make_room(&records));
+	assert_false(records_make_room(&records));
+	assert_int_equal(records_find_from(&records, 1)->id, 8);
+	assert_null(records_find_from(&records, RECORDS_MAX + 3));
+}
+
+static int change(struct session *session, const char *cwd, const char *set, const char *unset)
+{
+	struct message_session *body = &message.body.session;
+	struct yett_error error;
+
+	message.kind = MESSAGE_SESSION;
+	message.arena_used = 0;
+	memset(body, 0, sizeof *body);
+	assert_int_equal(message_add_text(&message, cwd, &body->cwd), 0);
+	if (set)
+		assert_int_equal(message_add_text(&message, set, &body->set[body->set_count++]), 0);
+	if (unset)
+		assert_int_equal(message_add_text(&message, unset, &body->unset[body->unset_count++]), 0);
+	return session_change(session, &message, &error);
+}
+
+static void a_session_changes_wholly_or_not_at_all(void **state)
+{
+	static struct session session;
+	static char large[SESSION_BYTES_MAX + 1];
+
+	(void)state;
+	assert_int_equal(change(&session, "/a", "A=1", NULL), 0);
+	assert_int_equal(change(&session, "", "AB=2", "ABC"), 0);
+	assert_int_equal(change(&session, "/b", NULL, "A="), YETT_E_INVALID_REQUEST);
+	assert_int_equal(change(&session, "b", NULL, NULL), YETT_E_INVALID_REQUEST);
+	memset(large, 'x', sizeof large - 1);
+	large[1] = '=';
+	assert_int_equal(change(&session, "/b", large, NULL), YETT_E_RESOURCE_LIMIT);
+	large[sizeof large - 2 - strlen("A=1") - 1 - strlen("AB=2") - 1] = '\0'; /* exactly what is left, and its NUL */
+	assert_int_equal(change(&session, "", large, NULL), 0);
+	assert_int_equal(session.env_used, SESSION_BYTES_MAX);
+	assert_int_equal(change(&session, "", "A=22", NULL), YETT_E_RESOURCE_LIMIT);
+	assert_int_equal(change(&session, "", "A=2", NULL), 0);
+	session_tell(&session, &message);
+	assert_string_equal(message_text(&message, message.body.surroundings.cwd), "/a");
+	assert_int_equal(message.body.surroundings.env_count, 3);
+	assert_string_equal(message_text(&message, message.body.surroundings.env[2]), "A=2");
+}
+
+/* init drops into its descriptor 0. */
+static int open_null(void **state)
+{
+	int fd = open("/dev/null", O_RDWR);
+
+	(void)state;
+	return fd < 0 || dup2(fd, STDIN_FILENO) < 0 || (fd != STDIN_FILENO && close(fd) < 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(output_is_kept_up_to_its_bound_and_the_room),
+		cmocka_unit_test(a_record_has_a_text_that_is_cut_and_whole_characters),
+		cmocka_unit_test(results_go_by_age_and_room_is_made_by_those_with_output),
+		cmocka_unit_test(a_session_changes_wholly_or_not_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, open_null, NULL);
+}
