@@ -167,6 +167,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.shares_count = o->shares_count,
 		.tmpfs = o->tmpfs,
 		.tmpfs_count = o->tmpfs_count,
+		.memory_dir = o->memory_dir,
 		.limits = o->limits,
 		.name = o->name,
 		.labels = o->labels,

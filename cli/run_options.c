@@ -1,11 +1,15 @@
 /* See run_options.h: the table, and a setter for each kind of value. */
 #include "cli/run_options.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/units.h"
 #include "cli/parse.h"
 #include "cli/run.h"
+
+#define OUTPUTS "/mnt/session/outputs"
 
 void run_options_init(struct run_options *options)
 {
@@ -24,6 +28,7 @@ void run_options_free(struct run_options *options)
 		free(options->copies_in[i].from);
 	for (size_t i = 0; i < options->copies_out_count; i++)
 		free(options->copies_out[i].from);
+	free(options->memory_dir);
 	free(options->current_directory);
 }
 
@@ -117,6 +122,43 @@ static int set_copy_out(void *into, const char *value, struct yett_error *error)
 	struct run_options *options = into;
 
 	return add_copy(options->copies_out, &options->copies_out_count, "copy-out", value, error);
+}
+
+/* A directory that need not be there yet; without symbolic links. NULL with the error set. */
+static char *make_directory(const char *path, struct yett_error *error)
+{
+	char *real;
+
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the directory %s: %m", path);
+	else if (!(real = realpath(path, NULL)))
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot use the directory %s: %m", path);
+	else
+		return real;
+	return NULL;
+}
+
+static int set_memory_dir(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	free(options->memory_dir);
+	options->memory_dir = make_directory(value, error);
+	return options->memory_dir ? 0 : YETT_E_FILE_OPERATION_FAILED;
+}
+
+/* An empty place inside, and a copy of it at the end. */
+static int set_outputs(void *into, const char *value, struct yett_error *error)
+{
+	_cleanup_free_ char *directory = make_directory(value, error), *copy = NULL;
+	int r;
+
+	if (!directory)
+		return YETT_E_FILE_OPERATION_FAILED;
+	if (asprintf(&copy, OUTPUTS "/.:%s", directory) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for --outputs");
+	r = set_tmpfs(into, OUTPUTS, error);
+	return r ? r : set_copy_out(into, copy, error);
 }
 
 static int set_env(void *into, const char *value, struct yett_error *error)
@@ -355,10 +397,12 @@ TEXT_SETTER(socket_path)
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
 	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro}, \
 	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw}, \
-	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs}
+	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs}, \
+	{0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir}
 #define COPIES \
 	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in}, \
-	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}
+	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}, \
+	{0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs}
 #define SURROUNDINGS \
 	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
 	{'e', "env", "NAME=VALUE", "set an environment variable", set_env}

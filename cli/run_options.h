@@ -21,6 +21,7 @@ struct run_copy {
 
 struct run_options {
 	const char *profile, *hostname, *socket_path, *directory, *json;
+	char *memory_dir; /* owned */
 	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
 	size_t shares_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */

@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
+#define PLAN_MEMORY "/mnt/memory"
+#define PLAN_OUTPUTS "/mnt/session/outputs"
+
 #define PLAN_STEPS_MAX 512
 #define PLAN_ARENA_MAX 65536
 #define PLAN_GROUPS_MAX 256

@@ -116,8 +116,7 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 	return 0;
 }
 
-/* The home directory that the helper knows for this user, too. */
-static int home_directory(char *out, size_t size, struct yett_error *error)
+int keyfile_home(char *out, size_t size, struct yett_error *error)
 {
 	char buffer[16384];
 	struct passwd entry, *found = NULL;
@@ -146,7 +145,7 @@ static int join(char *out, size_t size, const char *a, const char *b, struct yet
 static int default_directory(char out[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	char home[KEYFILE_PATH_SIZE];
-	int r = home_directory(home, sizeof home, error);
+	int r = keyfile_home(home, sizeof home, error);
 
 	return r ? r : join(out, KEYFILE_PATH_SIZE, home, "/.config/yett", error);
 }

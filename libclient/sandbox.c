@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "libclient/keyfile.h"
 #include "libclient/signer.h"
 #include "protocol/codec.h"
 
@@ -107,9 +109,10 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
 	int r;
 
-	if (options->shares_count > MESSAGE_SHARES_MAX)
+	if (options->shares_count + (options->memory_dir != NULL) > MESSAGE_SHARES_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "%zu shares are more than the %d allowed", options->shares_count, MESSAGE_SHARES_MAX);
+				 "%zu shares are more than the %d allowed", options->shares_count + (options->memory_dir != NULL),
+				 MESSAGE_SHARES_MAX);
 	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 				 "%zu tmpfs are more than the %d allowed", options->tmpfs_count, MESSAGE_TMPFS_MAX);
@@ -126,6 +129,8 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 				     &create->hostname, error);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
 		r = add_share(channel, &options->shares[i], fds, error);
+	if (r == 0 && options->memory_dir)
+		r = add_share(channel, &(struct yett_share){.path = options->memory_dir, .writable = true, .target = "/mnt/memory"}, fds, error);
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
 		create->tmpfs[i].size_bytes = options->tmpfs[i].size_bytes;
 		r = channel_put_text(channel, options->tmpfs[i].target, MESSAGE_PATH_MAX, "the target of a tmpfs",
@@ -314,17 +319,62 @@ struct yett_sandbox *sandbox_new(enum connection_wanted wanted)
 	return sandbox;
 }
 
+/* Where a user's sandboxes keep what is to be there for the next one: made, with what is above it, for the user alone. */
+static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+{
+	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
+	size_t used;
+	int r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
+
+	if (r)
+		return r;
+	used = strlen(path);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		used += (size_t)snprintf(path + used, KEYFILE_PATH_SIZE - used, "%s", parts[i]);
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the directory %s: %m", path);
+	}
+	return 0;
+}
+
+/* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the profile wanted. */
+static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options, enum connection_wanted wanted,
+		   struct yett_sandbox **ret_sandbox, struct yett_error *error)
+{
+	struct yett_sandbox_options with = options ? *options : (struct yett_sandbox_options){0};
+	struct yett_error why = {0};
+	char memory[KEYFILE_PATH_SIZE];
+	int r;
+
+	for (;;) {
+		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
+
+		r = sandbox ? ask(connection, &with, sandbox, &why)
+			    : error_set(&why, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+		if (r == 0) {
+			*ret_sandbox = steal_ptr(&sandbox);
+			return 0;
+		}
+		if (why.reason != YETT_R_WANTED_MOUNT || with.memory_dir)
+			break;
+		r = make_memory(memory, &why);
+		if (r)
+			break;
+		with.memory_dir = memory;
+	}
+	if (error)
+		*error = why;
+	return r;
+}
+
 int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
 			struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
-	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
 	CONNECTION_LOCKED(connection);
-	int r;
+	struct yett_sandbox *sandbox;
+	int r = ask_for(connection, options, CONNECTION_SANDBOX, &sandbox, error);
 
-	if (!sandbox)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
-	r = ask(connection, options, sandbox, error);
-	return r ? r : sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
+	return r ? r : sandbox_take(sandbox, ret_sandbox, error);
 }
 
 /* memfd_create(2), fcntl(2) F_GET_SEALS */
@@ -373,13 +423,10 @@ static int read_plan(int fd, char **ret_text, struct yett_error *error)
 int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
 		      struct yett_error *error)
 {
-	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_PLAN);
 	CONNECTION_LOCKED(connection);
-	int r;
+	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
+	int r = ask_for(connection, options, CONNECTION_PLAN, &asked, error);
 
-	if (!asked)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a plan");
-	r = ask(connection, options, asked, error);
 	if (r)
 		return r;
 	sandbox_forget(asked);

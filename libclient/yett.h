@@ -184,6 +184,11 @@ struct yett_sandbox_options {
 	size_t shares_count; /* at most 125 */
 	const struct yett_tmpfs *tmpfs;
 	size_t tmpfs_count; /* at most 32 */
+	/*
+	 * A directory that is shared, writable, at /mnt/memory, to be there for the next sandbox, too. NULL: none, but where the profile
+	 * wants one (memory_mount) it is ~/.local/state/yett/memory, home as the user database has it, and made if it is not there.
+	 */
+	const char *memory_dir;
 	struct yett_limits limits;
 	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL: none */
 	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes; at most 16 of 128 bytes; ends with NULL. NULL: none */

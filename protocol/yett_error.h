@@ -66,7 +66,8 @@ enum yett_code {
 	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                           \
 	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                                  \
 	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                               \
-	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")
+	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")                    \
+	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")
 
 enum yett_reason {
 	YETT_R_NONE = 0,

@@ -119,6 +119,8 @@ static const struct settings_key profile_keys[] = {
 	{"tmpfs", SETTINGS_LIST, P(tmpfs), .check = check_tmpfs},
 	{"tmp_size", SETTINGS_SIZE, P(tmp_size_bytes), MEMORY_MIN, BYTES_MAX},
 	{"private_home", SETTINGS_BOOL, P(private_home)},
+	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
+	{"outputs_mount", SETTINGS_BOOL, P(outputs_mount)},
 	{"environment", SETTINGS_LIST, P(environment), .check = check_environment},
 	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
 	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},

@@ -145,13 +145,34 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 	return 0;
 }
 
+static bool is_at(const struct message *request, struct text target, const char *path)
+{
+	const char *text = message_text(request, target);
+
+	return text && strcmp(text, path) == 0;
+}
+
+/* How many mounts the request brings that the profile does not ask for itself. */
+static uint32_t count_unwanted(const struct decision *decision)
+{
+	const struct message *request = decision->verified->request;
+	const struct message_create *create = &request->body.create;
+	uint32_t count = create->shares_count + create->tmpfs_count;
+
+	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++)
+		count -= decision->profile->memory_mount && is_at(request, create->shares[i].target, PLAN_MEMORY);
+	for (uint32_t i = 0; i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++)
+		count -= decision->profile->outputs_mount && is_at(request, create->tmpfs[i].target, PLAN_OUTPUTS);
+	return count;
+}
+
 /* Whether shares may be asked for at all; that each lies below a directory allowed is seen where it is mounted. */
 static int check_shares(const struct message_create *create, const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
 
-	if (!profile->shares && create->shares_count + create->tmpfs_count > 0) {
+	if (!profile->shares && count_unwanted(decision) > 0) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request",
 				profile->name);
 		error_detail(error, "profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);

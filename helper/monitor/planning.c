@@ -67,13 +67,20 @@ static void add_place(struct planning *p, struct policy_place place, struct plan
 	add_text(p, line, text);
 }
 
+static bool has_mount(const struct planning *p, const char *target)
+{
+	for (uint32_t i = p->mounts; i < p->plan->steps_count; i++)
+		if (strcmp(plan_text(p->plan, p->plan->steps[i].target), target) == 0)
+			return true;
+	return false;
+}
+
 static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target, const char *field)
 {
 	const char *problem = target ? policy_target_problem(p->decision->profile, target) : "is no text";
 
-	for (uint32_t i = p->mounts; !p->r && !problem && i < p->plan->steps_count; i++)
-		if (strcmp(plan_text(p->plan, p->plan->steps[i].target), target) == 0)
-			problem = "is the target of two mounts";
+	if (!p->r && !problem && has_mount(p, target))
+		problem = "is the target of two mounts";
 	if (problem)
 		refuse(p, field, target, problem);
 	return add_step(p, kind, target ? target : "");
@@ -176,6 +183,20 @@ static void add_request_mounts(struct planning *p)
 	}
 }
 
+/* What the profile wants at the conventional places, and the request does not bring. */
+static void add_conventional(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+
+	if (!p->r && profile->outputs_mount && !has_mount(p, PLAN_OUTPUTS))
+		add_tmpfs(p, PLAN_OUTPUTS, 0, "outputs_mount of the profile");
+	if (p->r || !profile->memory_mount || has_mount(p, PLAN_MEMORY))
+		return;
+	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_MOUNT,
+	                 "the profile '%s' wants a directory of the user's at " PLAN_MEMORY, profile->name);
+	error_detail(p->error, "memory_mount of profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
+}
+
 static int depth_of(const char *path)
 {
 	int depth = 0;
@@ -232,6 +253,7 @@ static void add_mounts(struct planning *p)
 	add_profile_shares(p, &profile->share_ro, false);
 	add_profile_shares(p, &profile->share_rw, true);
 	add_request_mounts(p);
+	add_conventional(p);
 	if (p->r)
 		return;
 	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);

@@ -61,6 +61,7 @@ struct policy_profile {
 	struct policy_list tmpfs;        /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	uint64_t tmp_size_bytes;         /* of the sandbox's own root: /tmp, home, /run, /dev/shm together */
 	bool private_home;               /* an empty home directory at the caller's path */
+	bool memory_mount, outputs_mount; /* what is at PLAN_MEMORY and PLAN_OUTPUTS */
 	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;       /* defaults and, where a grant says less, more strictly bounded */
 	struct sock_filter *init_filter, *command_filter; /* what the system call keys come to: seccomp.h of compiler/ */

@@ -127,7 +127,7 @@ class Shell:
         self.assertEqual(sorted(self.complete("yett -")), ["--help", "--version"])
 
     def test_an_option_that_was_begun_is_completed(self):
-        self.assertEqual(self.complete("yett run --me"), ["--memory"])
+        self.assertEqual(self.complete("yett run --memory-"), ["--memory-dir"])
 
     def test_every_option_of_every_subcommand_is_proposed(self):
         for name in subcommands():
@@ -198,7 +198,7 @@ class Bash(Typed, unittest.TestCase):
         self.assertEqual(self.complete("yett run --ro /usr:/us"), [])
 
     def test_options_go_on_behind_values_with_signs(self):
-        self.assertEqual(self.complete("yett run -e A=b --ro /usr:/opt --mem"), ["--memory"])
+        self.assertEqual(self.complete("yett run -e A=b --ro /usr:/opt --pid"), ["--pids"])
 
 
 class BashWithItsLibrary(Bash):

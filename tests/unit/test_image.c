@@ -220,6 +220,8 @@ static void a_wrong_value_is_refused(void **state)
 		uint64_t wrong;
 	} values[] = {
 		{&profile->private_home, 1, 2},
+		{&profile->memory_mount, 1, 2},
+		{&profile->outputs_mount, 1, 2},
 		{&profile->shares, 1, 0xff},
 		{&grant->everyone, 1, 2},
 		{&grant->user_keys, 1, 0x80},

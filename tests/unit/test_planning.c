@@ -89,6 +89,46 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 }
 
+#define AGENT "profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
+
+static void the_conventional_mounts_are_those_of_the_profile(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, AGENT GRANT);
+	assert_int_equal(decide_plan(d), YETT_E_INVALID_REQUEST);
+	assert_int_equal(d->error.reason, YETT_R_WANTED_MOUNT);
+	assert_non_null(strstr(d->error.message, "wants a directory of the user's at /mnt/memory"));
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
+	assert_int_equal(decide_plan(d), 0);
+	assert_true(find(d, PLAN_MEMORY)->writable);
+	assert_string_equal(text(d, find(d, PLAN_MEMORY)->source), "/srv"); /* where the grant lets it lie, like any share */
+	assert_int_equal(find(d, PLAN_OUTPUTS)->kind, PLAN_TMPFS);
+	assert_int_equal(find(d, PLAN_OUTPUTS)->size_bytes, 64 << 20);
+	decide_tmpfs(d, PLAN_OUTPUTS, 1 << 20);
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(find(d, PLAN_OUTPUTS)->size_bytes, 1 << 20);
+}
+
+static void the_conventional_mounts_open_no_others(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, AGENT GRANT);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
+	decide_share(d, 1, SHARE_RO, "/mnt/memory2");
+	assert_int_equal(decide_authorize(d), YETT_E_PERMISSION_DENIED);
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
+	decide_tmpfs(d, PLAN_MEMORY, 0);
+	assert_int_equal(decide_authorize(d), YETT_E_PERMISSION_DENIED);
+	decide_policy(d, "profile \"default\" { shares = false outputs_mount = true }\n" GRANT);
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
+	assert_int_equal(decide_authorize(d), YETT_E_PERMISSION_DENIED);
+}
+
 static void a_target_that_is_none_is_refused(void **state)
 {
 	static const struct {
@@ -398,6 +438,8 @@ int main(void)
 		WITH_DECIDE(the_steps_stand_in_their_order),
 		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
 		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
+		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
+		WITH_DECIDE(the_conventional_mounts_open_no_others),
 		WITH_DECIDE(a_target_that_is_none_is_refused),
 		WITH_DECIDE(a_long_target_is_refused),
 		WITH_DECIDE(two_mounts_on_one_target_are_refused),
