@@ -510,6 +510,12 @@ class Examples(yett.Case):
         done = self.example('follow_sandbox')
         self.assertEqual((done.code, done.out), (0, 'followed\nstarted\nexited with status 3\n1 process\n'), done)
 
+    def test_what_one_program_starts_another_collects(self):
+        started = self.example('collect_output', 'start', 'collected')
+        self.assertEqual((started.code, started.out), (0, '1\n'), started)
+        done = self.example('collect_output', 'get', 'collected', '1')
+        self.assertEqual((done.code, done.out), (0, 'status 3\n/tmp\n'), done)
+
     def test_the_example_that_copies_brings_back_what_the_command_made(self):
         directory = self.folder('round-trip')
         os.mkdir(directory + '/work')
