@@ -17,6 +17,7 @@
 #include "cli/policy.h"
 #include "cli/run.h"
 #include "cli/stats.h"
+#include "cli/top.h"
 #include "libclient/yett.h"
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
@@ -43,6 +44,7 @@ static const struct subcommand subcommands[] = {
 	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
 	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
 	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
+	{"top", "", "Watch sandboxes on the terminal, with keys to pause, resume and kill", manage_options, 0, 0, top_main},
 	{"events", "[SANDBOX…]", "Tell what happens in sandboxes until they end", events_options, 0, -1, events_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},

@@ -1,0 +1,344 @@
+/* See top.h. What sandboxes are called has only letters, digits and marks: it is shown as it is. */
+#include "cli/top.h"
+
+#include <curses.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/connect.h"
+#include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/top_rows.h"
+
+#define INTERVAL_MS 1000
+#define LIST_TOP 4   /* the first line of the list */
+#define PLOT_WIDTH 8 /* in the list */
+#define KEY_CONTROL_C 3
+#define KEY_CONTROL_L 12
+
+struct top {
+	const char *socket_path;
+	struct yett_connection *connection; /* NULL while the helper is not there */
+	struct top_rows rows;
+	bool all, is_unicode, is_asking;    /* whether to kill what is in `asked` */
+	char asked[YETT_ID_SIZE], asked_name[YETT_NAME_SIZE];
+	char message[YETT_NAME_SIZE + 256];
+	size_t first; /* row that the list begins with */
+};
+
+/* In cells [column, column + width), if the screen has them. */
+static void put(int line, int column, int width, const char *text)
+{
+	if (line < LINES && column + width <= COLS)
+		(void)mvaddstr(line, column, text);
+}
+
+static void put_right(int line, int column, int width, const char *text)
+{
+	char padded[64];
+
+	(void)snprintf(padded, sizeof padded, "%*s", width, text);
+	put(line, column, width, padded);
+}
+
+static void percent_text(double percent, char out[STATS_TEXT_SIZE])
+{
+	if (percent < 0)
+		(void)snprintf(out, STATS_TEXT_SIZE, "-");
+	else
+		(void)snprintf(out, STATS_TEXT_SIZE, percent < 1000 ? "%.1f" : "%.0f", percent);
+}
+
+static void draw_head(const struct top *top)
+{
+	const struct top_rows *rows = &top->rows;
+	int width = COLS / 2 - 18;
+	char plot[TOP_HISTORY * 3 + 1], text[64], value[STATS_TEXT_SIZE];
+	size_t paused = 0;
+	time_t now = time(NULL);
+	struct tm parts;
+
+	for (size_t i = 0; i < rows->count; i++)
+		paused += rows->rows[i].usage.state == YETT_STATE_PAUSED;
+	(void)snprintf(text, sizeof text, "yett top - %zu sandbox%s, %zu paused", rows->count, rows->count == 1 ? "" : "es", paused);
+	put(0, 0, (int)strlen(text), text);
+	if (localtime_r(&now, &parts) && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
+		put(0, COLS - 9, 8, text);
+	if (width < 4 || rows->cpu.count == 0)
+		return;
+	width = width > TOP_HISTORY ? TOP_HISTORY : width;
+	percent_text(rows->cpu.values[rows->cpu.count - 1], value);
+	(void)snprintf(text, sizeof text, "CPU %6s%% ", value);
+	put(1, 0, 12, text);
+	top_plot(&rows->cpu, (size_t)width, 0, top->is_unicode, plot, sizeof plot);
+	put(1, 12, width, plot);
+	stats_size(value, true, (uint64_t)rows->memory.values[rows->memory.count - 1]);
+	(void)snprintf(text, sizeof text, "MEMORY %6s ", value);
+	put(1, COLS / 2, 14, text);
+	top_plot(&rows->memory, (size_t)width, 0, top->is_unicode, plot, sizeof plot);
+	put(1, COLS / 2 + 14, width, plot);
+}
+
+static void draw_row(const struct top *top, int line, const struct top_row *row)
+{
+	const struct yett_usage *u = &row->usage;
+	char plot[PLOT_WIDTH * 3 + 8], text[STATS_TEXT_SIZE];
+	double limit = (double)u->memory_limit_bytes;
+
+	put(line, 0, 16, "");
+	(void)snprintf(plot, sizeof plot, "%-16.16s", *u->name ? u->name : u->id);
+	put(line, 0, 16, plot);
+	(void)snprintf(plot, sizeof plot, "%-7.7s", yett_state_name(u->state));
+	put(line, 17, 7, plot);
+	percent_text(row->cpu.values[row->cpu.count - 1], text);
+	put_right(line, 25, 6, text);
+	top_plot(&row->cpu, PLOT_WIDTH, 0, top->is_unicode, plot, sizeof plot);
+	put(line, 32, PLOT_WIDTH, plot);
+	stats_size(text, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
+	put_right(line, 41, 6, text);
+	if (top->all)
+		(void)snprintf(text, sizeof text, "%u", row->uid);
+	else
+		percent_text(stats_memory_percent(u), text);
+	put_right(line, 48, 6, text);
+	/* Against its limit, or against itself where it has none. */
+	top_plot(&row->memory, PLOT_WIDTH, limit, top->is_unicode, plot, sizeof plot);
+	put(line, 55, PLOT_WIDTH, plot);
+	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)u->processes);
+	put_right(line, 64, 5, text);
+	stats_time(text, true, u->uptime_ms);
+	put_right(line, 70, 8, text);
+}
+
+static void draw_list(struct top *top)
+{
+	size_t selected = top_rows_selected(&top->rows), room = LINES > LIST_TOP + 1 ? (size_t)(LINES - LIST_TOP - 1) : 1;
+
+	(void)attron(A_REVERSE);
+	(void)mvhline(LIST_TOP - 1, 0, ' ', COLS);
+	put(LIST_TOP - 1, 0, 23, "SANDBOX          STATE");
+	put(LIST_TOP - 1, 25, 6, "  CPU%");
+	put(LIST_TOP - 1, 32, 15, "         MEMORY");
+	put(LIST_TOP - 1, 48, 6, top->all ? "   UID" : "  MEM%");
+	put(LIST_TOP - 1, 64, 14, "PROCS       UP");
+	(void)attroff(A_REVERSE);
+	if (selected < top->first)
+		top->first = selected;
+	if (selected >= top->first + room)
+		top->first = selected - room + 1;
+	if (top->first + room > top->rows.count)
+		top->first = top->rows.count > room ? top->rows.count - room : 0;
+	for (size_t i = top->first; i < top->rows.count && i < top->first + room; i++) {
+		int line = LIST_TOP + (int)(i - top->first);
+
+		if (i == selected)
+			(void)attron(A_BOLD);
+		put(line, 79, 1, i == selected ? "<" : " ");
+		draw_row(top, line, &top->rows.rows[i]);
+		if (i == selected)
+			(void)attroff(A_BOLD);
+	}
+}
+
+static void draw(struct top *top)
+{
+	const char *keys = "q quit   arrows select   p pause   r resume   k kill commands";
+
+	(void)erase();
+	draw_head(top);
+	draw_list(top);
+	(void)mvaddnstr(LINES - 1, 0, *top->message ? top->message : keys, COLS - 1);
+	(void)refresh();
+}
+
+static void say(struct top *top, const char *what, const char *name)
+{
+	(void)snprintf(top->message, sizeof top->message, "%s%s", what, name);
+}
+
+/* The users of those that run: usage does not tell. */
+static int read_uids(const struct top *top, const struct yett_usage *list, size_t count, uint32_t *uids, struct yett_error *error)
+{
+	_cleanup_free_ struct yett_sandbox_status *known = NULL;
+	size_t known_count = 0;
+	int r = yett_sandboxes_list(top->connection, true, &known, &known_count, error);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		for (size_t j = 0; j < known_count; j++)
+			if (strcmp(list[i].id, known[j].info.id) == 0)
+				uids[i] = known[j].uid;
+	return r;
+}
+
+/* A helper that is not there now may be there the next time. */
+static void read_usage(struct top *top)
+{
+	_cleanup_free_ struct yett_usage *list = NULL;
+	_cleanup_free_ uint32_t *uids = NULL;
+	struct yett_error error = {0};
+	size_t count = 0;
+	int r = top->connection ? 0 : connect_with_key(top->socket_path, false, &top->connection, &error);
+
+	if (r == 0)
+		r = yett_sandboxes_usage(top->connection, top->all, &list, &count, &error);
+	if (r == 0)
+		uids = calloc(count + 1, sizeof *uids);
+	if (r == 0 && uids && top->all)
+		r = read_uids(top, list, count, uids, &error);
+	if (r == 0 && uids)
+		r = top_rows_take(&top->rows, list, uids, count, &error);
+	if (r == 0)
+		return;
+	say(top, error.message, "");
+	yett_connection_close(top->connection);
+	top->connection = NULL;
+}
+
+/* By its id: the name may be another user's, or meanwhile another sandbox's. */
+static void act(struct top *top, int (*action)(struct yett_connection *, const char *, struct yett_error *), const char *id,
+		const char *done, const char *name)
+{
+	struct yett_error error = {0};
+
+	if (!top->connection || action(top->connection, id, &error) != 0)
+		say(top, *error.message ? error.message : "the helper is not there", "");
+	else
+		say(top, done, name);
+}
+
+static void handle_choice(struct top *top, int key)
+{
+	const struct yett_usage *u;
+	const char *name;
+
+	if (top->rows.count == 0)
+		return;
+	u = &top->rows.rows[top_rows_selected(&top->rows)].usage;
+	name = *u->name ? u->name : u->id;
+	if (key == 'p')
+		act(top, yett_sandbox_pause, u->id, "paused ", name);
+	if (key == 'r')
+		act(top, yett_sandbox_resume, u->id, "resumed ", name);
+	if (key != 'k')
+		return;
+	top->is_asking = true;
+	memcpy(top->asked, u->id, sizeof top->asked);
+	(void)snprintf(top->asked_name, sizeof top->asked_name, "%s", name);
+	(void)snprintf(top->message, sizeof top->message, "kill every command of %s? y or n", name);
+}
+
+/* False when it is over. */
+static bool handle_key(struct top *top, int key)
+{
+	if (key == ERR || key == KEY_RESIZE)
+		return true;
+	top->message[0] = '\0';
+	if (top->is_asking) {
+		top->is_asking = false;
+		if (key == 'y')
+			act(top, yett_sandbox_kill, top->asked, "killed every command of ", top->asked_name);
+		return true;
+	}
+	switch (key) {
+	case 'q':
+	case KEY_CONTROL_C:
+		return false;
+	case KEY_UP:
+		top_rows_move(&top->rows, -1);
+		break;
+	case KEY_DOWN:
+		top_rows_move(&top->rows, 1);
+		break;
+	case KEY_PPAGE:
+		top_rows_move(&top->rows, LIST_TOP + 1 - LINES);
+		break;
+	case KEY_NPAGE:
+		top_rows_move(&top->rows, LINES - LIST_TOP - 1);
+		break;
+	case KEY_CONTROL_L:
+		(void)clearok(curscr, TRUE);
+		break;
+	default:
+		handle_choice(top, key);
+	}
+	return true;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void run(struct top *top)
+{
+	uint64_t next = 0;
+	bool goes_on = true;
+
+	while (goes_on) {
+		uint64_t now = now_ms();
+
+		if (now >= next) {
+			read_usage(top);
+			next = now + INTERVAL_MS;
+		}
+		draw(top);
+		now = now_ms();
+		timeout(now < next ? (int)(next - now) : 0);
+		goes_on = handle_key(top, getch());
+	}
+}
+
+/* The terminal is made raw, and watched, before ncurses knows it: it finds it so, and adds only what the screen shows. */
+static int run_on_screen(struct top *top, struct yett_error *error)
+{
+	struct terminal terminal;
+	int r = terminal_open(&terminal, STDIN_FILENO, error);
+	SCREEN *screen;
+
+	if (r == 0)
+		r = terminal_make_raw(&terminal, error);
+	if (r)
+		return r;
+	screen = newterm(NULL, stdout, stdin);
+	if (screen) {
+		(void)raw();
+		(void)noecho();
+		(void)nonl();
+		(void)keypad(stdscr, TRUE);
+		(void)curs_set(0);
+		run(top);
+		(void)endwin();
+		delscreen(screen);
+	} else {
+		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "ncurses knows no terminal of the kind that TERM names");
+	}
+	terminal_close(&terminal);
+	return r;
+}
+
+int top_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct manage_run_options options = {0};
+	struct top top = {.all = geteuid() == 0};
+	struct yett_error error = {0};
+	int first, r = manage_begin(self, argc, argv, &options, &first, &top.connection);
+
+	if (r >= 0)
+		return r;
+	top.socket_path = options.socket_path;
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)setlocale(LC_CTYPE, "");
+	top.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		r = run_on_screen(&top, &error);
+	else
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "top needs a terminal; yett stats --watch prints lines");
+	top_rows_free(&top.rows);
+	return manage_finish(top.connection, r, &error);
+}
