@@ -41,6 +41,7 @@ FLAG_SETTER(all)
 FLAG_SETTER(json)
 FLAG_SETTER(quiet)
 FLAG_SETTER(watch)
+FLAG_SETTER(helper)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
@@ -53,6 +54,7 @@ const struct option ps_options[] = {
 
 const struct option stats_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
+	{0, "helper", NULL, "what the helper has done for all users (root)", set_helper},
 	{'w', "watch", NULL, "again every second, until interrupted", set_watch},
 	{0, "json", NULL, "print one JSON array, with --watch a line each time", set_json},
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},

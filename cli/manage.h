@@ -15,7 +15,7 @@ struct manage_run_options {
 	const char *socket_path;
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
-	bool all, json, quiet, watch;
+	bool all, json, quiet, watch, helper;
 };
 
 extern const struct option ps_options[], stats_options[], events_options[], inspect_options[], ls_options[], manage_options[];

@@ -204,6 +204,26 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 	return r;
 }
 
+static int print_totals(struct yett_connection *connection, bool json, struct yett_error *error)
+{
+	struct yett_totals t;
+	char duration[STATS_TEXT_SIZE];
+	int r = yett_helper_totals(connection, &t, error);
+
+	if (r)
+		return r;
+	stats_time(duration, true, t.duration_us / 1000);
+	(void)printf(json ? "{\"sandboxes\": %llu, \"executions\": %llu, \"successes\": %llu, \"failures\": %llu, \"timeouts\": %llu, "
+			  : "sandboxes    %llu\nexecutions   %llu\nsuccesses    %llu\nfailures     %llu\ntimeouts     %llu\n",
+		     (unsigned long long)t.sandboxes, (unsigned long long)t.executions, (unsigned long long)t.successes,
+		     (unsigned long long)t.failures, (unsigned long long)t.timeouts);
+	if (json)
+		(void)printf("\"duration_us\": %llu}\n", (unsigned long long)t.duration_us);
+	else
+		(void)printf("duration     %s\n", duration);
+	return 0;
+}
+
 int stats_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct manage_run_options options = {0};
@@ -216,6 +236,10 @@ int stats_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	count = (size_t)(argc - first);
+	if (options.helper) {
+		r = print_totals(connection, options.json, &error);
+		return manage_finish(connection, r, &error);
+	}
 	for (bool is_first = true, goes_on = true; goes_on && r <= 0; is_first = false) {
 		r = take(connection, options.all, argv + first, count, is_first, &now, &error);
 		if (r)

@@ -176,7 +176,8 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 		       {MESSAGE_PLAN, CONNECTION_PLAN},
 		       {MESSAGE_LISTING, CONNECTION_LISTING},
 		       {MESSAGE_DONE, CONNECTION_DONE},
-		       {MESSAGE_FOLLOWING, CONNECTION_STREAM}};
+		       {MESSAGE_FOLLOWING, CONNECTION_STREAM},
+		       {MESSAGE_TOTALS, CONNECTION_TOTALS}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (answers[i].kind != kind)
@@ -206,6 +207,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 			request->fd = steal_fd(&channel->frame.fds[0]);
 		if (kind == MESSAGE_DONE)
 			take_id(&channel->message, channel->message.body.done.id, request);
+		if (kind == MESSAGE_TOTALS)
+			request->totals = channel->message.body.totals;
 		if (kind == MESSAGE_FOLLOWING)
 			take_id(&channel->message, channel->message.body.following.id, request);
 		request->state = CONNECTION_ANSWERED;

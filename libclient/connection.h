@@ -26,7 +26,7 @@ struct yett_connection {
 };
 
 /* What is expected. */
-enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE, CONNECTION_STREAM };
+enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE, CONNECTION_STREAM, CONNECTION_TOTALS };
 
 /* Where the answer to a request goes. CONNECTION_ASKED until it is there. */
 enum connection_state { CONNECTION_ASKED, CONNECTION_ANSWERED, CONNECTION_REFUSED, CONNECTION_ENDED };
@@ -38,6 +38,7 @@ struct connection_request {
 	enum connection_wanted wanted;
 	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
 	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done, or is followed */
+	struct message_totals totals;  /* CONNECTION_ANSWERED, of these */
 	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
 	enum yett_ended ended;	       /* CONNECTION_ENDED */

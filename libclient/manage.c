@@ -65,6 +65,20 @@ int manage_done(struct yett_connection *connection, enum manage_action action, c
 	return 0;
 }
 
+int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals, struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_TOTALS};
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_TOTALS);
+	CONNECTION_LOCKED(connection);
+	int r = sandbox ? manage(connection, &asked, NULL, sandbox, error) : no_memory(error);
+
+	if (r)
+		return r;
+	sandbox_forget(sandbox);
+	*ret_totals = sandbox->request.totals;
+	return 0;
+}
+
 int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
 		  struct yett_error *error)
 {

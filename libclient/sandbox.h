@@ -132,6 +132,9 @@ bool sandbox_is_name(const char *text);
 /* Whether the descriptor that came is what an exec channel and an event stream must be: a packet socket. unix(7) */
 bool sandbox_is_channel(int fd);
 
+/* manage.c: what the helper has done for all users. Without the lock. */
+_must_check_ int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals, struct yett_error *error);
+
 /* manage.c: the event stream of a sandbox, which is the caller's. Without the lock. */
 _must_check_ int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
 			       struct yett_error *error);

@@ -61,3 +61,18 @@ double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett
 		return -1;
 	return 100.0 * (double)(now->cpu_us - before->cpu_us) / (double)(now->taken_us - before->taken_us);
 }
+
+int yett_helper_totals(struct yett_connection *connection, struct yett_totals *ret_totals, struct yett_error *error)
+{
+	struct message_totals totals;
+	int r = manage_totals(connection, &totals, error);
+
+	if (r == 0)
+		*ret_totals = (struct yett_totals){.sandboxes = totals.sandboxes,
+						   .executions = totals.executions,
+						   .successes = totals.successes,
+						   .failures = totals.failures,
+						   .timeouts = totals.timeouts,
+						   .duration_us = totals.duration_us};
+	return r;
+}

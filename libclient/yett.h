@@ -581,6 +581,23 @@ YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connec
  */
 YETT_API double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now);
 
+/* What the helper has done since the machine started, for all users. */
+struct yett_totals {
+	uint64_t sandboxes;  /* that have ended */
+	uint64_t executions; /* of commands, that have ended: successes and failures */
+	uint64_t successes;  /* those with status 0 */
+	uint64_t failures;
+	uint64_t timeouts;    /* among the failures */
+	uint64_t duration_us; /* of all together */
+};
+
+/*
+ * For root; others: YETT_E_PERMISSION_DENIED. Commands are counted by the inits of sandboxes, so a hostile sandbox can
+ * make these numbers wrong, and they are a moment late.
+ */
+YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals *ret_totals,
+						struct yett_error *error);
+
 enum yett_event_kind {
 	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
 	YETT_EVENT_STARTED = 1,	 /* a command */

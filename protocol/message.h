@@ -53,6 +53,7 @@ enum message_kind {
 	MESSAGE_USAGE = 12,   /* likewise */
 	MESSAGE_EVENT = 13,   /* helper → client, on an event stream */
 	MESSAGE_FOLLOWING = 14, /* helper → client, answers a manage; one descriptor: an event stream */
+	MESSAGE_TOTALS = 15,    /* helper → client, answers a manage */
 	/* between client and init, on the exec channel */
 	MESSAGE_EXEC = 32,    /* client → init; a descriptor for each stdio entry that is not "null" */
 	MESSAGE_STARTED = 33, /* init → client */
@@ -172,6 +173,7 @@ enum manage_action {
 	MANAGE_DESTROY = 7,
 	MANAGE_USAGE = 8,
 	MANAGE_FOLLOW = 9,
+	MANAGE_TOTALS = 10,
 };
 
 struct message_manage {
@@ -463,6 +465,16 @@ struct message_event {
 	uint32_t ended;	 /* enum ended_reason, of ENDED */
 };
 
+/* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */
+struct message_totals {
+	uint64_t sandboxes;  /* that have ended */
+	uint64_t executions; /* of commands that have ended: successes and failures together */
+	uint64_t successes;  /* those with status 0 */
+	uint64_t failures;
+	uint64_t timeouts;    /* among the failures */
+	uint64_t duration_us; /* of all executions together */
+};
+
 struct message_following {
 	struct text id; /* of the sandbox */
 };
@@ -496,6 +508,7 @@ union message_body {
 	struct message_usage usage;
 	struct message_event event;
 	struct message_following following;
+	struct message_totals totals;
 	struct message_exec exec;
 	struct message_started started;
 	struct message_exited exited;

@@ -118,7 +118,7 @@ static const struct schema_field ended_fields[] = {
 };
 
 static const struct schema_field manage_fields[] = {
-	NUMBER(message_manage, action, 0, MANAGE_FOLLOW),
+	NUMBER(message_manage, action, 0, MANAGE_TOTALS),
 	TEXT(message_manage, sandbox, NAME, 0, MESSAGE_NAME_MAX),
 	BOOL(message_manage, all),
 };
@@ -223,6 +223,15 @@ static const struct schema_field following_fields[] = {
 	TEXT(message_following, id, HEX, 16, 16),
 };
 
+static const struct schema_field totals_fields[] = {
+	NUMBER(message_totals, sandboxes, 0, UINT64_MAX),
+	NUMBER(message_totals, executions, 0, UINT64_MAX),
+	NUMBER(message_totals, successes, 0, UINT64_MAX),
+	NUMBER(message_totals, failures, 0, UINT64_MAX),
+	NUMBER(message_totals, timeouts, 0, UINT64_MAX),
+	NUMBER(message_totals, duration_us, 0, UINT64_MAX),
+};
+
 static const struct schema_field signal_fields[] = {
 	NUMBER(message_signal, command, 1, UINT64_MAX),
 	NUMBER(message_signal, signal, 1, 64),
@@ -324,6 +333,7 @@ static const struct schema messages[] = {
 	TABLE(message_usage, MESSAGE_USAGE, usage_fields),
 	TABLE(message_event, MESSAGE_EVENT, event_fields),
 	TABLE(message_following, MESSAGE_FOLLOWING, following_fields),
+	TABLE(message_totals, MESSAGE_TOTALS, totals_fields),
 	TABLE(message_exec, MESSAGE_EXEC, exec_fields),
 	TABLE(message_started, MESSAGE_STARTED, started_fields),
 	TABLE(message_exited, MESSAGE_EXITED, exited_fields),

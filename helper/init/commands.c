@@ -382,6 +382,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
 	commands_report(commands, command, command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
+	tell_count(&commands->tell, exited, command->record.failure.error == 0);
 	commands_clear(commands, command);
 }
 

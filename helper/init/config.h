@@ -104,6 +104,12 @@ struct init_event {
 	struct message_exited result;
 };
 
+/* init → supervisor, now and then, and at init's orderly end: what commands came to since the last such packet. */
+#define INIT_TOTALS_EVERY 64 /* commands */
+struct init_totals {
+	uint64_t successes, failures, timeouts, duration_us; /* timeouts are failures, too */
+};
+
 /* init → supervisor, one packet: ready, or the step of init that failed and its errno. */
 struct init_report {
 	int32_t error; /* 0: serving the channel; else an errno */

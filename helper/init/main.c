@@ -180,6 +180,7 @@ static void main_serve(struct init *init, int children)
 		if (!main_wait(init, children, next) && idle) {
 			(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
 			resting = true;
+			tell_totals(&init->commands.tell);
 			continue;
 		}
 		resting = false;
@@ -223,5 +224,6 @@ int main(void)
 	main_report(0, "", init->config.landlock_abi);
 	main_warm(init);
 	main_serve(init, children);
+	tell_totals(&init->commands.tell);
 	return EXIT_SUCCESS;
 }

@@ -63,10 +63,10 @@ static int read_wanted(const struct verified *verified, const char **ret_wanted,
 {
 	const struct message_manage *manage = &verified->request->body.manage;
 	const char *wanted = message_text(verified->request, manage->sandbox);
-	bool is_list = manage->action == MANAGE_LIST, of_all = wanted && !*wanted;
+	bool is_list = manage->action == MANAGE_LIST || manage->action == MANAGE_TOTALS, of_all = wanted && !*wanted;
 
 	if (!wanted || (manage->action != MANAGE_USAGE && is_list != of_all) || (manage->all && !of_all))
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, is_list ? "a list names no sandbox" : "one sandbox is to be named");
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, is_list ? "what is asked of all names no sandbox" : "one sandbox is to be named");
 	*ret_wanted = of_all ? NULL : wanted;
 	return 0;
 }
@@ -207,6 +207,18 @@ int manage_list(const struct setup_host *host, const struct verified *verified, 
 	*ret_memfd = steal_fd(&memfd);
 	*ret_count = finding.count;
 	return 0;
+}
+
+int manage_totals(const struct setup_host *host, const struct verified *verified, struct message_totals *ret_totals, struct yett_error *error)
+{
+	const char *wanted;
+	int r = read_wanted(verified, &wanted, error);
+
+	if (r == 0 && !authorize_is_administrator(verified->peer))
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may see what the helper has done for all users");
+	if (r == 0)
+		registry_read_totals(&host->reserve, ret_totals);
+	return r;
 }
 
 int manage_ask(const struct setup_host *host, const struct record *record, enum manage_action action, int channel)

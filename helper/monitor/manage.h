@@ -17,6 +17,10 @@ _must_check_ int manage_find(const struct setup_host *host, const struct verifie
 _must_check_ int manage_list(const struct setup_host *host, const struct verified *verified, int *ret_memfd,
 			     uint32_t *ret_count, struct yett_error *error);
 
+/* What the helper has done for all users. 0, PERMISSION_DENIED, INVALID_REQUEST. */
+_must_check_ int manage_totals(const struct setup_host *host, const struct verified *verified, struct message_totals *ret_totals,
+			       struct yett_error *error);
+
 /*
  * Asks its supervisor, without waiting: a descriptor on which the answer comes, or -errno. `channel`, -1 or init's end of a new
  * channel, is borrowed.

@@ -435,6 +435,18 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 		answer(c, sequence, memfd);
 		return 0;
 	}
+	if (action == MANAGE_TOTALS) {
+		struct message_totals totals;
+
+		r = manage_totals(c->monitor->host, verified, &totals, error);
+		if (r != 0)
+			return r;
+		c->message->kind = MESSAGE_TOTALS;
+		c->message->arena_used = 0;
+		c->message->body.totals = totals;
+		answer(c, sequence, -1);
+		return 0;
+	}
 	r = manage_find(c->monitor->host, verified, &record, error);
 	if (r != 0)
 		return r;

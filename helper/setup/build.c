@@ -463,6 +463,11 @@ void setup_publish(struct setup *setup)
 	(void)registry_write(setup->range.fd, &setup->record);
 }
 
+void setup_add_totals(const struct setup *setup, const struct message_totals *more)
+{
+	registry_add_totals(&setup->host->reserve, more);
+}
+
 int setup_listening(const struct setup *setup)
 {
 	return setup->listening;

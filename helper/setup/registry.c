@@ -149,6 +149,37 @@ int registry_each(const struct reserve_host *host, int (*look)(void *userdata, c
 	return r;
 }
 
+static int open_totals(const struct reserve_host *host)
+{
+	return openat(host->runtime, "totals", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals)
+{
+	_cleanup_fd_ int fd = open_totals(host);
+
+	if (pread(fd, ret_totals, sizeof *ret_totals, 0) != (ssize_t)sizeof *ret_totals)
+		*ret_totals = (struct message_totals){0};
+}
+
+void registry_add_totals(const struct reserve_host *host, const struct message_totals *more)
+{
+	_cleanup_fd_ int fd = open_totals(host);
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct message_totals totals = {0};
+
+	/* Held for these three calls, by processes of ours alone. fcntl(2), open file description locks */
+	if (fcntl(fd, F_OFD_SETLKW, &whole) < 0 || pread(fd, &totals, sizeof totals, 0) < 0)
+		return;
+	totals.sandboxes += more->sandboxes;
+	totals.executions += more->executions;
+	totals.successes += more->successes;
+	totals.failures += more->failures;
+	totals.timeouts += more->timeouts;
+	totals.duration_us += more->duration_us;
+	(void)!pwrite(fd, &totals, sizeof totals, 0);
+}
+
 /* Through the descriptor: whatever is mounted over the path where we are, this is the directory. */
 static void address_of(const struct reserve_host *host, const char *cgroup, struct sockaddr_un *ret_address)
 {

@@ -54,6 +54,10 @@ int registry_write(int fd, struct record *record);
 /* Calls `look` with each record of a living supervisor that has a sandbox, until it returns other than 0: that, or 0. */
 int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata);
 
+/* What all sandboxes came to, in a file of the runtime directory. Where it cannot be written, it is not counted. */
+void registry_add_totals(const struct reserve_host *host, const struct message_totals *more);
+void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals);
+
 /*
  * The socket on which a supervisor is asked about its sandbox. Its name is the cgroup's; root's alone. A listening
  * non-blocking descriptor or -errno.

@@ -97,6 +97,9 @@ const struct yett_error *setup_inside_error(const struct setup *setup);
 struct record *setup_record(struct setup *setup);
 void setup_publish(struct setup *setup);
 
+/* registry_add_totals() */
+void setup_add_totals(const struct setup *setup, const struct message_totals *more);
+
 /* Where the supervisor is asked about its sandbox: registry_listen(), made with `setup`. Borrowed. */
 int setup_listening(const struct setup *setup);
 

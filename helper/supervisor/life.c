@@ -18,6 +18,7 @@
 #define HEARD_MS 50  /* in so long, no more than so many packets of init's are read: a captured one has more */
 #define HEARD_MAX 32
 #define FOLLOWED_LOOK_MS 1000
+#define TOTALS_MAX 2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
 #define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_LISTENING, LIFE_HOLDERS };
@@ -285,6 +286,23 @@ static void handle_holder(struct life *life, size_t i)
 	frame_close_fds(frame);
 }
 
+/* By what init says: a captured one can make these numbers wrong, within bounds, and nothing else. */
+static void add_totals(const struct life *life, const void *packet)
+{
+	struct init_totals told;
+	uint64_t count, age_us = (clock_now_ms() - life->started_ms + 1) * 1000;
+
+	memcpy(&told, packet, sizeof told);
+	count = told.successes + told.failures;
+	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX || told.timeouts > told.failures || told.duration_us > count * age_us)
+		return;
+	setup_add_totals(life->setup, &(struct message_totals){.executions = count,
+							       .successes = told.successes,
+							       .failures = told.failures,
+							       .timeouts = told.timeouts,
+							       .duration_us = told.duration_us});
+}
+
 /* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether there may be more. */
 static bool hear(struct life *life)
 {
@@ -295,6 +313,10 @@ static bool hear(struct life *life)
 
 	life->is_deaf = n == 0;
 	life->heard++;
+	if (n == sizeof(struct init_totals)) {
+		add_totals(life, &told);
+		return true;
+	}
 	if (n != sizeof told || told.kind < EVENT_STARTED || told.kind > EVENT_TIMEOUT)
 		return n > 0;
 	if (life->events.message && told.kind == EVENT_EXITED)
@@ -507,6 +529,7 @@ void life_end(struct life *life, bool out_of_memory)
 		tell_limits(life);
 	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
+	setup_add_totals(life->setup, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms)
 		set_state(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED);
 	else

@@ -139,6 +139,10 @@ def followed(**c):
                  ("error", ZERO), ("count", ZERO), ("ended", ZERO)], c)
 
 
+def totals(**c):
+    return body([(name, uint(i)) for i, name in enumerate(("sandboxes", "executions", "successes", "failures", "timeouts", "duration_us"))], c)
+
+
 def following(**c):
     return body([("id", text("0123456789abcdef"))], c)
 
@@ -214,7 +218,7 @@ def file_done(**c):
 
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
-         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14,
+         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14, "totals": 15,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
@@ -259,6 +263,9 @@ accept("usage-plain", "usage", "a host that counts time only", usage())
 accept("usage-full", "usage", "every count at its bound", usage(
     name=text("tests-1"), state=uint(3), known=uint(16383), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
 accept("manage-follow", "manage", "by id", manage(action=uint(9)))
+accept("manage-totals", "manage", "what is asked of all names none", manage(action=uint(10), sandbox=text("")))
+accept("totals-plain", "totals", "a helper that has done a little", totals())
+accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint((1 << 64) - 1), duration_us=uint((1 << 64) - 1)))
 accept("following-plain", "following", "the id of the sandbox", following())
 accept("event-followed", "event", "the first of a stream", followed())
 accept("event-exited", "event", "the end of a command", followed(kind=uint(2), command=uint(3), pid=uint(7), result=exited()))
@@ -486,7 +493,7 @@ refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", crea
 refuse("long-key-value", "create", "too-long", "labels[0]", "129 bytes", create(labels=array([text("k=" + "v" * 127)])))
 refuse("17-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 17)))
 refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
-refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(10)))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(11)))
 refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
 refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(10)))

@@ -408,6 +408,23 @@ static void tells_lies(void)
 	stay();
 }
 
+static void tells_of_too_much(void)
+{
+	static const struct init_totals rows[] = {
+		{.successes = UINT64_MAX, .failures = 2},
+		{.successes = 100000},
+		{.failures = 1, .timeouts = 2},
+		{.successes = 1, .duration_us = UINT64_MAX},
+		{.duration_us = 1},
+		{.successes = 2, .failures = 1, .timeouts = 1, .duration_us = 3},
+	};
+
+	report(0, "");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		(void)send(CONTROL, &rows[i], sizeof rows[i], MSG_NOSIGNAL);
+	stay();
+}
+
 static void tells_without_end(void)
 {
 	await_follower();
@@ -445,7 +462,7 @@ static const struct {
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
 	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(floods_control),
-	MODE(tells_lies),      MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed),
+	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed),
 };
 
 int main(void)

@@ -210,7 +210,7 @@ class CapturedInit(yett.Case):
         shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
         for name in ('yett-decoder', 'yett-policy'):
             shutil.copy(run.path('helper/' + name), libexec)
-        modes = ('floods_control', 'tells_lies', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
+        modes = ('floods_control', 'tells_lies', 'tells_of_too_much', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
         names = [mode.replace('_', '-') for mode in modes]
         cls.service_options = {'libexec': libexec, 'before': ''.join(
             'profile "%s" {\n  extends = "default"\n  environment = {"YETT_TEST_INIT=%s"}\n}\n' % pair for pair in zip(names, modes)) +
@@ -255,6 +255,19 @@ class CapturedInit(yett.Case):
         self.assertEqual(self.yett('destroy', 'tells-lies').code, 0)
         end = json.loads(self.line(process))
         self.assertEqual((end['event'], end['ended'], end['lost']), ('ended', 'destroyed', 0))
+
+    def test_what_it_counts_is_held_to_its_bounds(self):
+        def totals():
+            done = self.service.run(yett.Root(self.service.folder), self.service.yett, 'stats', '--helper', '--json')
+            self.assertEqual(done.code, 0, done)
+            return json.loads(done.out)
+        before = totals()
+        self.create('tells-of-too-much')
+        yett.wait_until(lambda: totals() != before, 'what can be')
+        self.assertEqual(self.yett('destroy', 'tells-of-too-much').code, 0)
+        now = totals()
+        self.assertEqual([now[name] - before[name] for name in ('sandboxes', 'executions', 'successes', 'failures', 'timeouts', 'duration_us')],
+                         [1, 3, 2, 1, 1, 3])
 
     def test_one_that_tells_without_end_is_listened_to_now_and_then(self):
         """Were it listened to always, it would be told of as often as it tells; and its supervisor would do nothing else."""
