@@ -243,7 +243,7 @@ class Events(Case):
         self.create('--name', 'box', '--memory', '32M')
         process, _ = self.follow('box')
         command = self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c',
-                                     'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c; read x', stdin=-1)
+                                     'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c; read x', stdin=-1, stdout=-3, stderr=-3)
         self.addCleanup(self.end, command)
         self.events(process, 'started', 'oom')
         command.communicate(b'', timeout=yett.DEADLINE)
