@@ -38,7 +38,8 @@ static const struct {
 	{USAGE_WRITES, 1, CGROUP_IO, "blkio.throttle.io_serviced", "Write "},
 	{USAGE_OOM_KILLS, 2, CGROUP_MEMORY, "memory.events", "oom_kill "},
 	{USAGE_OOM_KILLS, 1, CGROUP_MEMORY, "memory.oom_control", "oom_kill "},
-	{USAGE_FORKS_REFUSED, 2, CGROUP_PIDS, "pids.events", "max "},
+	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could not fork: in groups that go. */
+	{USAGE_FORKS_REFUSED, 2, CGROUP_PIDS, "pids.events.local", "max "},
 	{USAGE_FORKS_REFUSED, 1, CGROUP_PIDS, "pids.events", "max "},
 };
 
@@ -93,8 +94,6 @@ static void count_open_files(int proc, int pid, struct cgroup_usage *usage)
 static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
 {
 	FILE *processes = open_lines(leaf, "cgroup.procs"), *threads = open_lines(leaf, "cgroup.threads");
-	uint64_t refused;
-	char text[256];
 	int id;
 
 	while (processes && fscanf(processes, "%d", &id) == 1) {
@@ -103,9 +102,6 @@ static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
 	}
 	while (threads && fscanf(threads, "%d", &id) == 1)
 		add(usage, USAGE_THREADS, 1);
-	/* Before Linux 6.11 v2 counts where the process is that could not fork, and not where the limit is. */
-	if (kernel_read_file(leaf, "pids.events", text, sizeof text) >= 0 && add_up(text, "max ", &refused))
-		add(usage, USAGE_FORKS_REFUSED, refused);
 	if (processes)
 		(void)fclose(processes);
 	if (threads)

@@ -8,6 +8,9 @@ import time
 import yett
 
 
+KERNEL = tuple(map(int, os.uname().release.split('.')[:2]))
+
+
 class Case(yett.Case):
     def tearDown(self):
         for user in (self.alice, self.bob):
@@ -53,7 +56,10 @@ class Usage(Case):
         self.assertGreater(now['cpu_us'], before['cpu_us'])
         self.assertGreater(now['user_us'] + now['system_us'], 0)
         self.assertGreaterEqual(now['memory_bytes'], 8000000)
-        self.assertGreaterEqual(now['memory_peak_bytes'], now['memory_bytes'] - (1 << 20))
+        if now['memory_peak_bytes'] is not None:
+            self.assertGreaterEqual(now['memory_peak_bytes'], now['memory_bytes'] - (1 << 20))
+        else:  # an earlier sandbox of these groups had more
+            self.assertGreater(self.service.spares, 0)
         self.assertAlmostEqual(now['memory_percent'], 100 * now['memory_bytes'] / (64 << 20), 1)
         self.assertGreater(now['taken_us'], before['taken_us'])
         self.assertGreaterEqual(now['uptime_ms'], before['uptime_ms'])
@@ -61,7 +67,7 @@ class Usage(Case):
         if before['open_files'] is not None:
             self.assertGreater(now['open_files'], before['open_files'] + 2)
         else:
-            self.assertLess(tuple(map(int, os.uname().release.split('.')[:2])), (6, 2))
+            self.assertLess(KERNEL, (6, 2))
 
     def test_what_the_host_does_not_count_is_not_said_to_be_nothing(self):
         self.create('--name', 'box')
@@ -73,11 +79,14 @@ class Usage(Case):
 
     def test_a_process_that_memory_ran_out_for_and_a_refused_fork_are_counted(self):
         self.create('--name', 'box', '--memory', '32M', '--pids', '8')
-        self.assertEqual((self.of('box')['oom_kills'], self.of('box')['forks_refused']), (0, 0))
+        self.assertEqual((self.of('box')['oom_kills'], self.of('box')['forks_refused'] or 0), (0, 0))
         self.yett('exec', 'box', '--', 'sh', '-c', 'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c')
         self.assertGreater(self.of('box')['oom_kills'], 0)
         self.yett('exec', 'box', '--', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done')
-        self.assertGreater(self.of('box')['forks_refused'], 0)
+        if self.of('box')['forks_refused'] is not None:
+            self.assertGreater(self.of('box')['forks_refused'], 0)
+        else:
+            self.assertLess(KERNEL, (6, 11))
 
     def test_all_of_the_user_s_are_told_and_nobody_else_s(self):
         first, second = self.create('--name', 'one'), self.create('--name', 'two')
@@ -117,10 +126,43 @@ class UsageOfOneMadeAhead(Usage):
     service_options = {'spares': 1}
 
     def test_what_earlier_sandboxes_used_is_not_told(self):
+        used = 0
         for _ in range(4):
-            self.assertEqual(self.sandbox('sh', '-c', 'i=0; while [ $i -lt 2000000 ]; do i=$((i+1)); done', options=('--memory', '1G')).code, 0)
+            times = self.shell('i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; times').split('\n')[0].split()
+            used += sum(int(time.split('m')[0]) * 60 + float(time.split('m')[1].rstrip('s')) for time in times)
         self.create('--name', 'box')
-        self.assertLess(self.of('box')['cpu_us'], 500000)
+        self.assertLess(self.of('box')['cpu_us'] / 1e6, used / 2)
+
+
+class Totals(Case):
+    def totals(self):
+        done = self.service.run(yett.Root(self.folder('roots')), self.service.yett, 'stats', '--helper', '--json')
+        self.assertEqual(done.code, 0, done)
+        shutil.rmtree(self.alice.home + '/roots')
+        return json.loads(done.out)
+
+    def test_what_commands_came_to_is_counted(self):
+        before = self.totals()
+        self.assertEqual(self.sandbox('true').code, 0)
+        self.assertEqual(self.sandbox('sh', '-c', 'exit 3').code, 3)
+        self.assertEqual(self.sandbox('/none').code, 127)
+        self.assertEqual(self.sandbox('sleep', '1000', options=('--timeout', '200ms')).code, 124)
+        self.create('--name', 'box')
+        script = 'import subprocess\nfor i in range(100): subprocess.run(["%s", "exec", "box", "--", "true"], check=True)' % self.service.yett
+        self.assertEqual(self.service.run(self.alice, 'python3', '-c', script).code, 0)
+
+        def more():
+            now = self.totals()
+            return {name: now[name] - before[name] for name in now if name != 'duration_us'}
+        # Those of a sandbox that lives on are told once it rests, or every 64.
+        yett.wait_until(lambda: more() == {'sandboxes': 4, 'executions': 104, 'successes': 101, 'failures': 3, 'timeouts': 1},
+                        'the totals of 104 commands')
+        self.assertGreater(self.totals()['duration_us'], before['duration_us'] + 200000)
+        text = self.service.run(yett.Root(self.folder('roots')), self.service.yett, 'stats', '--helper').out
+        self.assertRegex(text, r'^sandboxes +\d+\nexecutions +\d+\nsuccesses +\d+\nfailures +\d+\ntimeouts +\d+\nduration +\S+\n$')
+
+    def test_others_than_root_are_not_told(self):
+        self.assert_refused(self.yett('stats', '--helper'), 1, 'only root may see')
 
 
 class Totals(Case):
@@ -243,7 +285,7 @@ class Events(Case):
         self.create('--name', 'box', '--memory', '32M')
         process, _ = self.follow('box')
         command = self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c',
-                                     'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c; read x', stdin=-1)
+                                     'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c; read x', stdin=-1, stdout=-3, stderr=-3)
         self.addCleanup(self.end, command)
         self.events(process, 'started', 'oom')
         command.communicate(b'', timeout=yett.DEADLINE)

@@ -77,7 +77,8 @@ static void all_of_v2_is_read(void **state)
 	put(&f, 0, "memory.current", "4096\n");
 	put(&f, 0, "memory.peak", "8192\n");
 	put(&f, 0, "memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\noom_group_kill 0\n");
-	put(&f, 0, "pids.events", "max 3\n");
+	put(&f, 0, "pids.events", "max 9\n");
+	put(&f, 0, "pids.events.local", "max 3\nfork_fail 0\n");
 	put(&f, 0, "io.stat", "8:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n8:16 rbytes=5 wbytes=5 rios=1 wios=1 dbytes=9 dios=9\n");
 	assert_int_equal(mkdirat(f.cgroup.sandbox[0], "init", 0700), 0);
 	assert_int_equal(mkdirat(f.cgroup.sandbox[0], "c0", 0700), 0);
