@@ -39,6 +39,9 @@ TESTS = (
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    # Without root, where limits are those of a group that was delegated on v2.
+    Test('system-rootless', 'tests/system/test_rootless.py', 400, ['apparmor']),
+    Test('hostile-rootless', 'tests/hostile/test_rootless.py', 400, ['apparmor']),
     Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux']),
