@@ -41,8 +41,9 @@ TESTS = (
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
     Test('hostile-restrict', 'build/tests/hostile/test_restrict', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
     Test('system-exec', 'tests/system/test_exec.py', 300),
-    # What cgroup v2 counts; and a user's own helper on an older kernel.
+    # What cgroup v2 counts.
     Test('system-events', 'tests/system/test_events.py', 400, ['apparmor']),
+    # Without root, where limits are those of a group that was delegated on v2.
     Test('system-rootless', 'tests/system/test_rootless.py', 400, ['apparmor']),
     Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
