@@ -73,8 +73,7 @@ const struct seccomp_group seccomp_groups[] = {
 	 "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
 	 "shmget"},
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
-	{"asynchronous files", false,
-	 "io_cancel io_destroy io_getevents io_pgetevents io_pgetevents_time64 io_setup io_submit"},
+	/* Without io_setup and its like: their events are counted for the whole machine (fs.aio-max-nr), not by user. */
 	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
 	{"debuggers", false,
 	 "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
@@ -122,6 +121,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
 	{"quotactl quotactl_fd open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie", EPERM},
 	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
+	{"fcntl", EPERM, 1, {LOW(1, F_SETLEASE)}}, /* a lease holds up whoever opens the file outside */
 	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */

@@ -1,10 +1,14 @@
 /* See idmap.h. */
 #include "helper/setup/idmap.h"
+#include "helper/privilege.h"
 #include "helper/setup/kernel.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* An id that does not follow the plain range: inside → host. */
 struct special {
@@ -146,12 +150,16 @@ static int write_map(pid_t pid, const char *file, const struct idmap_half *half)
 	return kernel_write_file(AT_FDCWD, path, text);
 }
 
-/* The child that the namespace is made with: it closes the door behind it, then goes. */
-static void __attribute__((noreturn)) hold_namespace(int go, bool close_door)
+/*
+ * The child that the namespace is made with: it closes the door behind it, then goes. What the kernel counts by user, and a user
+ * namespace does not bound by itself (inotify instances, message queues, pending signals), is charged to who made it: `owner`.
+ */
+static void __attribute__((noreturn)) hold_namespace(int channel, uid_t owner, bool close_door)
 {
+	int r = setresuid((uid_t)-1, owner, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0 ? -errno : 0;
 	char byte;
 
-	if (read(go, &byte, 1) != 1)
+	if (write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1)
 		_exit(1);
 	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
 	if (close_door && kernel_write_file(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0") < 0)
@@ -159,25 +167,29 @@ static void __attribute__((noreturn)) hold_namespace(int go, bool close_door)
 	_exit(0);
 }
 
-static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, bool close_door)
+static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, uid_t owner, bool close_door)
 {
-	_cleanup_fd_ int read_end = -1, write_end = -1, fd = -1;
+	_cleanup_fd_ int ours = -1, theirs = -1, fd = -1;
 	char path[64];
-	int pipe_fds[2], status = 0, r;
+	int ends[2], status = 0, r;
 	pid_t pid;
 
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
 		return -errno;
-	read_end = pipe_fds[0];
-	write_end = pipe_fds[1];
-	pid = kernel_clone(CLONE_NEWUSER, SIGCHLD, -1, NULL);
+	ours = ends[0];
+	theirs = ends[1];
+	pid = fork();
 	if (pid < 0)
-		return pid;
+		return -errno;
 	if (pid == 0) {
-		(void)close(write_end); /* else the supervisor's death would leave us reading */
-		hold_namespace(read_end, close_door);
+		(void)close(ours); /* else the supervisor's death would leave us reading */
+		hold_namespace(theirs, owner, close_door);
 	}
-	r = write_map(pid, "uid_map", uids);
+	theirs = fd_close(theirs);
+	if (read(ours, &r, sizeof r) != sizeof r)
+		r = -ECHILD;
+	if (r == 0)
+		r = write_map(pid, "uid_map", uids);
 	if (r == 0)
 		r = write_map(pid, "gid_map", gids);
 	if (r == 0) {
@@ -185,9 +197,9 @@ static int open_with(const struct idmap_half *uids, const struct idmap_half *gid
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		r = fd < 0 ? -errno : 0;
 	}
-	if (r == 0 && write(write_end, "", 1) != 1)
+	if (r == 0 && send(ours, "", 1, MSG_NOSIGNAL) != 1)
 		r = -EIO;
-	write_end = fd_close(write_end);
+	ours = fd_close(ours);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (r < 0)
@@ -197,7 +209,8 @@ static int open_with(const struct idmap_half *uids, const struct idmap_half *gid
 
 int idmap_open(const struct idmap *map)
 {
-	return open_with(&map->uids, &map->gids, true);
+	/* init's id: the sandbox's own, so that none can use up what another one, or root, is left. */
+	return open_with(&map->uids, &map->gids, idmap_host(&map->uids, map->init_inside), true);
 }
 
 int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
@@ -205,5 +218,5 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	struct idmap_half uids = {.lines = {{disk_uid, host_uid, 1}}, .count = 1};
 	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
 
-	return open_with(&uids, &gids, false);
+	return open_with(&uids, &gids, geteuid(), false);
 }

@@ -48,15 +48,15 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether `directory` or one above it is the directory that the policy names. Names play no part. */
-static bool is_below(int directory, const char *rule)
+/* Whether `directory` or one above it is the other one. Names play no part. */
+static bool is_in(int directory, const struct stat *other)
 {
 	_cleanup_fd_ int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat wanted, here, above;
+	struct stat here, above;
 
-	if (at < 0 || stat(rule, &wanted) < 0 || fstat(at, &here) < 0)
+	if (at < 0 || fstat(at, &here) < 0)
 		return false;
-	while (!same_file(&here, &wanted)) {
+	while (!same_file(&here, other)) {
 		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (up < 0 || fstat(up, &above) < 0 || same_file(&here, &above)) {
@@ -68,6 +68,14 @@ static bool is_below(int directory, const char *rule)
 		here = above;
 	}
 	return true;
+}
+
+/* Whether `directory` or one above it is the directory that the policy names. */
+static bool is_below(int directory, const char *rule)
+{
+	struct stat wanted;
+
+	return stat(rule, &wanted) == 0 && is_in(directory, &wanted);
 }
 
 /* `rules` is the step's source: directories separated by newlines; "*" is any. */
@@ -93,22 +101,23 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 
 /*
  * Where a user's programs keep the sockets by which they are spoken to, and the display server its own: who can connect
- * there is the user to them. Neither these nor what holds them is shared; what does not exist holds nothing.
+ * there is the user to them. And the helper's own. Neither these nor what holds them is shared; what does not exist holds nothing.
  */
-static const char *const runtime_directories[] = {"/run/user", "/tmp/.X11-unix"};
-
-static bool is_runtime(int fd, const struct stat *st)
+static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 {
-	struct stat run;
+	const char *directories[] = {"/run/user", "/tmp/.X11-unix", runtime_dir};
 
-	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(runtime_directories); i++)
-		if (is_below(fd, runtime_directories[i]))
+	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(directories); i++) {
+		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (held >= 0 && (is_below(fd, directories[i]) || is_in(held, st)))
 			return true;
-	return stat("/run", &run) == 0 && same_file(st, &run);
+	}
+	return false;
 }
 
-static int check_share(int fd, const struct plan_step *step, const char *target, const char *rules, struct stat *ret_stat,
-		       struct yett_error *error)
+static int check_share(int fd, const struct plan_step *step, const char *target, const char *rules, const char *runtime_dir,
+		       struct stat *ret_stat, struct yett_error *error)
 {
 	const char *pseudo = pseudo_name(fd);
 
@@ -118,8 +127,8 @@ static int check_share(int fd, const struct plan_step *step, const char *target,
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is neither a directory nor a regular file", target);
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
-	if (is_runtime(fd, ret_stat))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is a runtime directory: its sockets lead out", target);
+	if (is_runtime(fd, ret_stat, runtime_dir))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
 	if (!is_allowed(fd, ret_stat, rules)) {
 		error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s",
 			  S_ISDIR(ret_stat->st_mode) ? "directory" : "file");
@@ -186,7 +195,7 @@ int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct
 	if (setup->host->is_rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
-	r = check_share(fd, step, target, rules, &asked, error);
+	r = check_share(fd, step, target, rules, setup->host->policy->runtime_dir, &asked, error);
 	if (r != 0)
 		return r;
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);

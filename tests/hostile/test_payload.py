@@ -244,6 +244,38 @@ grant "masked" {
     def serves_others(self):
         self.assertEqual(self.output('echo', 'unharmed', user=self.bob).strip(), 'unharmed')
 
+    def test_what_the_kernel_counts_by_user_is_not_taken_from_others(self):
+        take = 'import ctypes, sys\nl = ctypes.CDLL(None)\n'
+        process = self.start('python3', '-c', take + 'while l.inotify_init1(0) >= 0: pass\nprint("up", flush=True); input()')
+        self.assertEqual(self.line(process), 'up')
+        one = ('python3', '-c', take + 'sys.exit(l.inotify_init1(0) < 0)')
+        self.assertEqual(self.service.run(self.root, *one).code, 0)
+        self.assertEqual(self.sandbox(*one, user=self.bob).code, 0)
+        # outside it is the same for all of a user
+        held = self.service.popen(self.alice, 'python3', '-c', take + 'while l.inotify_init1(0) >= 0: pass\nprint("up", flush=True); input()',
+                                  stdin=-1, stdout=-1)
+        self.addCleanup(held.communicate, b'\n')
+        self.assertEqual(self.line(held), 'up')
+        self.assertEqual(self.service.run(self.alice, *one).code, 1)
+
+    def test_nobody_outside_is_held_up_by_a_lease_or_by_what_the_machine_counts(self):
+        work = self.folder('leased')
+        path = self.alice.write('leased/file', 'text')
+        script = """if True:
+            import ctypes, fcntl, os, sys
+            try: fcntl.fcntl(os.open(sys.argv[1], os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK); print('leased')
+            except OSError as e: print(e.errno)
+            l = ctypes.CDLL(None, use_errno=True)
+            context = ctypes.c_ulong()
+            number = {'x86_64': 206, 'aarch64': 0}[os.uname().machine]
+            print('counted' if l.syscall(number, 1, ctypes.byref(context)) == 0 else ctypes.get_errno())"""
+        self.assertEqual(self.service.run(self.alice, 'python3', '-c', script, path).out.split(), ['leased', 'counted'])
+        self.assertEqual(self.output('python3', '-c', script, path, options=['--ro', work]).split(), ['1', str(errno.ENOSYS)])
+
+    def test_what_is_or_holds_the_sockets_of_a_user_s_programs_is_not_shared(self):
+        for path in (self.service.runtime, os.path.dirname(self.service.runtime), self.service.runtime + '/names'):
+            self.assert_refused(self.sandbox('true', options=['-p', 'masked', '--ro', path + ':/mnt/x']), 125, 'runtime directory')
+
     def test_a_mount_inside_does_not_reach_a_shared_source(self):
         work = self.folder('shared-tree')
         os.mkdir(work + '/sub')

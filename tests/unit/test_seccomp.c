@@ -186,7 +186,7 @@ static void ordinary_programs_find_what_they_need(void **state)
 		"statx", "chown", "setgroups", "setuid", "setresuid", "mknod", "chmod", "memfd_create", "pidfd_open",
 		"copy_file_range", "shmget", "semop", "msgsnd", "mq_open", "bind", "listen", "accept4", "rseq",
 		"membarrier", "landlock_create_ruleset", "sched_setaffinity", "ptrace", "seccomp", "prctl", "getrandom",
-		"inotify_init1", "io_setup", "epoll_pwait2", "timer_create", "close_range", "set_robust_list",
+		"inotify_init1", "epoll_pwait2", "timer_create", "close_range", "set_robust_list",
 		"prlimit64", "utimensat", "chroot", "capset", "futex_waitv"};
 
 	(void)state;
@@ -338,7 +338,7 @@ static void only_common_personalities_are_taken(void **state)
 static void the_strict_set_is_narrower(void **state)
 {
 	static const char *const gone[] = {"ptrace",	    "process_vm_readv", "shmget",      "mq_open",
-					   "inotify_init1", "io_setup",		"personality", "mbind",
+					   "inotify_init1", "personality", "mbind",
 					   "vmsplice",	    "chroot",		"adjtimex"};
 	struct filters filter = compile(&(struct seccomp_spec){.strict = true});
 
