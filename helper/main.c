@@ -188,6 +188,8 @@ static int prepare_rootless(struct monitor *monitor, struct policy *policy, cons
 	_cleanup_fd_ int group = rootless_open_cgroup();
 	int r = peer_read(socket, &ret_own->caller, error);
 
+	if (r == 0 && ret_own->caller.uid != geteuid())
+		r = error_set(error, YETT_E_PERMISSION_DENIED, 0, "a helper without root serves its own user only");
 	if (r != 0)
 		return r;
 	ret_own->caller.confined = false; /* it can do through us what it can do anyway */

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import struct
 import subprocess
 
@@ -278,6 +279,27 @@ class Nowhere(yett.Case):
         self.addCleanup(os.rename, config + '.kept', config)
         done = self.service.run(self.bob, self.service.yett, 'doctor', preexec_fn=forbid_user_namespaces)
         self.assertIn('yett run will not work', done.out)  # without a key, and so without a trial, too
+
+
+class Others(yett.Case):
+    """A helper that is not root's, behind a socket to which others may connect."""
+
+    service_class = yett.Rootless
+
+    def test_another_user_is_not_served(self):
+        folder = self.folder('listens')
+        with self.alice.popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', folder + '/socket', self.service.helper,
+                               '--policy', '%s/%d/yett.conf' % (self.service.folder, self.alice.uid)], stderr=subprocess.DEVNULL) as server:
+            yett.wait_until(lambda: os.path.exists(folder + '/socket'), 'the socket')
+            for uid, is_served in ((self.alice.uid, True), (self.bob.uid, False)):
+                os.chmod(folder + '/socket', 0o666)
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                    os.seteuid(uid)  # what the kernel notes of who connects
+                    client.connect(folder + '/socket')
+                    os.seteuid(0)
+                    client.settimeout(yett.DEADLINE)
+                    self.assertEqual(client.recv(65536)[:4] == b'YETT', is_served)  # a hello, or the end
+            server.terminate()
 
 
 class Doctor(yett.Case):
