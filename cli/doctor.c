@@ -169,7 +169,7 @@ static void look_policy(struct doctor_finding *finding)
 /* What decides: a sandbox, and true(1) in it. */
 static void look_trial(struct yett_connection *connection, struct doctor_finding *finding)
 {
-	static const char mend[] = "with the service nothing is; limits also where your control group is your own: systemd-run --user --scope yett run ...";
+	static const char mend[] = "have the administrator start the service; for limits alone: systemd-run --user --scope yett run ...";
 	static const char *const argv[] = {"true", NULL};
 	const struct yett_command_options command = {.argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_sandbox *sandbox = NULL;

@@ -77,10 +77,18 @@ static void print_percent(double percent)
 		(void)printf("%6.1f ", percent);
 }
 
+static void print_count(bool is_known, uint64_t count)
+{
+	if (is_known)
+		(void)printf("%5llu ", (unsigned long long)count);
+	else
+		(void)printf("%5s ", "-");
+}
+
 static void print_row(const struct yett_usage *before, const struct yett_usage *u)
 {
 	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE], up[STATS_TEXT_SIZE];
-	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE], files[24] = "-";
+	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE];
 
 	stats_time(cpu, u->known & YETT_USAGE_CPU, u->cpu_us / 1000);
 	stats_size(memory, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
@@ -88,14 +96,14 @@ static void print_row(const struct yett_usage *before, const struct yett_usage *
 	stats_size(read_bytes, u->known & YETT_USAGE_READ_BYTES, u->read_bytes);
 	stats_size(written, u->known & YETT_USAGE_WRITTEN_BYTES, u->written_bytes);
 	stats_time(up, true, u->uptime_ms);
-	if (u->known & YETT_USAGE_OPEN_FILES)
-		(void)snprintf(files, sizeof files, "%llu", (unsigned long long)u->open_files);
 	(void)printf("%-16.16s ", *u->name ? u->name : u->id);
 	print_percent(stats_cpu_percent(before, u));
 	(void)printf("%8s %7s %7s ", cpu, memory, peak);
 	print_percent(stats_memory_percent(u));
-	(void)printf("%5llu %5llu %5s %6s %6s %8s%s\n", (unsigned long long)u->processes, (unsigned long long)u->threads, files, read_bytes,
-		     written, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
+	print_count(u->known & YETT_USAGE_PROCESSES, u->processes);
+	print_count(u->known & YETT_USAGE_THREADS, u->threads);
+	print_count(u->known & YETT_USAGE_OPEN_FILES, u->open_files);
+	(void)printf("%6s %6s %8s%s\n", read_bytes, written, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
 }
 
 static void json_percent(const char *name, double percent)

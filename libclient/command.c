@@ -444,6 +444,6 @@ void yett_command_free(struct yett_command *command)
 	}
 	fd_close(command->terminal);
 	for (int i = 0; i < 2; i++)
-		fd_close(command->streams[i]);
+		streams_close(command, i);
 	free(command);
 }

@@ -79,6 +79,9 @@ struct yett_result command_result(const struct message_exited *exited);
 _must_check_ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end,
 			      struct yett_error *error);
 
+/* Closes output `i`, if it is open. */
+void streams_close(struct yett_command *command, int i);
+
 /* Calls on_output with what is there, of every command, up to a bound for each. */
 void streams_read(struct yett_sandbox *sandbox);
 

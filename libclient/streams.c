@@ -27,6 +27,14 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 	return 0;
 }
 
+void streams_close(struct yett_command *command, int i)
+{
+	/* A child of the caller's may hold it too, and then a close alone leaves it to be waited for. epoll(7), Q6 */
+	if (command->streams[i] >= 0 && command->sandbox)
+		(void)epoll_ctl(command->sandbox->events, EPOLL_CTL_DEL, command->streams[i], NULL);
+	command->streams[i] = fd_close(command->streams[i]);
+}
+
 /* Some of one stream, which is closed at its end. */
 static void read_stream(struct yett_command *command, int i, int times)
 {
@@ -40,7 +48,7 @@ static void read_stream(struct yett_command *command, int i, int times)
 		if (n > 0)
 			command->on_output(command, (enum yett_stream)i, buffer, (size_t)n, command->data);
 		else if (n == 0 || errno != EINTR)
-			command->streams[i] = fd_close(command->streams[i]);
+			streams_close(command, i);
 	}
 }
 
@@ -69,7 +77,7 @@ void streams_finish(struct yett_command *command)
 {
 	for (int i = 0; i < 2; i++) {
 		read_stream(command, i, LAST_READS_MAX);
-		command->streams[i] = fd_close(command->streams[i]);
+		streams_close(command, i);
 	}
 }
 

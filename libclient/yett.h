@@ -348,13 +348,13 @@ struct yett_command_options {
 	bool deny_write;	 /* nothing in the file system can be changed; its streams, and devices, can be written to */
 	bool deny_network;	 /* no sockets but Unix sockets */
 	const char *const *only_paths; /* absolute, at most 64, ends with NULL: what it can reach besides what it needs to be executed; NULL: all */
-	bool other_user;	 /* it runs as `user`, as uid and gid inside; possible only where root is inside */
+	bool other_user;	 /* it runs as `user`, as uid and gid inside, with no group besides; possible only where the profile gives capabilities */
 	uint32_t user;
 	uint64_t memory_bytes, pids; /* limits of its own below those of the sandbox; 0: none */
 	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
 	uint16_t rows, columns;	 /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
-	/* Of YETT_STDIO_STREAM: a piece of an output, in order. Not to free the command in. All of it comes before on_exit. */
+	/* Of YETT_STDIO_STREAM: a piece of an output, in order; all of it before on_exit. In it nothing is freed, waited for, asked or ended. */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
 };

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <grp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -70,7 +71,7 @@ static uint64_t launch_keeps(const struct launch *launch)
 	return launch_is_other(launch) ? 0 : launch->config->capabilities;
 }
 
-/* The groups are init's since its start. The gid first: after setresuid the capability for it may be gone. */
+/* The groups are init's since its start; another user has none. The gid first: after setresuid the capability for it may be gone. */
 static int launch_identity(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
@@ -80,6 +81,8 @@ static int launch_identity(const struct launch *launch)
 	gid_t gid = is_other ? exec->user : config->gid;
 
 	if (launch_keeps(launch) != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (is_other && setgroups(0, NULL) < 0)
 		return -errno;
 	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
 		return -errno;

@@ -47,6 +47,8 @@ int restrict_check(const struct init_config *config, const struct message *messa
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 				 "commands of this sandbox can only be user %u: with another id they would own others' files in shares",
 				 config->uid);
+	if (exec->has_user && exec->user == (uint32_t)getuid() && exec->user != config->uid)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "user %u is the sandbox's init", exec->user);
 	if (exec->restrictions != 0 && config->landlock_abi == 0)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 				 "a command cannot be restricted here: the kernel has no Landlock, or not enough of it");
@@ -75,11 +77,10 @@ struct restrict_rule {
 #define CALL(set, name)			     {(set), SYS_##name, EPERM, RESTRICT_ALWAYS, 0, 0, 0}
 #define ABSENT(set, number)		     {(set), (number), ENOSYS, RESTRICT_ALWAYS, 0, 0, 0}
 #define EQUAL(set, name, which, bits, wanted) {(set), SYS_##name, EPERM, RESTRICT_EQUAL, (which), (bits), (wanted)}
-/* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only. */
-#define CUT(name, flags)                                                                     \
-	EQUAL(WRITING, name, flags, O_ACCMODE | O_TRUNC, O_TRUNC),                            \
-	EQUAL(WRITING, name, flags, O_ACCMODE | O_TRUNC, O_ACCMODE | O_TRUNC)
-#define REQUEST(number) EQUAL(WRITING, ioctl, 1, UINT32_MAX, (number))
+/* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only. musl's O_ACCMODE has O_PATH, too. */
+#define CUT(name, flags)                                        \
+	EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC),       \
+	EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
 #define SOCKET(name)	{RESTRICT_NETWORK, SYS_##name, EAFNOSUPPORT, RESTRICT_UNEQUAL, 0, UINT32_MAX, AF_UNIX}
 
 static const struct restrict_rule restrict_rules[] = {
@@ -115,13 +116,11 @@ static const struct restrict_rule restrict_rules[] = {
 	CALL(BY_PATH, utimes),
 	CALL(BY_PATH, futimesat),
 #endif
-	/* Of a file that is open for reading only: flags, attributes, keys and hashes. ioctl_fs(2) */
-	REQUEST(_IOW('f', 2, long)), /* FS_IOC_SETFLAGS */
-	REQUEST(_IOW('f', 2, int)),
-	REQUEST(_IOW('v', 2, long)), /* FS_IOC_SETVERSION */
-	REQUEST(0x401c5820),	     /* FS_IOC_FSSETXATTR */
-	REQUEST(0x800c6613),	     /* FS_IOC_SET_ENCRYPTION_POLICY */
-	REQUEST(0x40806685),	     /* FS_IOC_ENABLE_VERITY */
+	/*
+	 * By a descriptor for reading file systems change flags, attributes and keys, and make subvolumes. What is asked of terminals,
+	 * pipes and sockets is numbered otherwise. ioctl_list(2)
+	 */
+	{WRITING, SYS_ioctl, EPERM, RESTRICT_UNEQUAL, 1, 0xff00, 'T' << 8},
 };
 
 #define RESTRICT_RULE_LENGTH 8 /* instructions, at most */

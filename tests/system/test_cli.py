@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import termios
+import unittest
 
 import yett
 
@@ -447,6 +448,7 @@ class DryRun(yett.Case):
     def test_it_refuses_what_a_run_would_refuse(self):
         self.assert_refused(self.yett('run', '--dry-run', '--memory', '999G', '--', 'true'), 125, 'more than the 32G allowed')
 
+    @unittest.skipIf(os.path.exists('/sys/fs/selinux/enforce'), 'README, "What is not there yet"')
     def test_without_a_service_it_is_the_users_own_helper_that_plans(self):
         user = self.alice
         argv = [self.service.yett, 'run', '--dry-run', '--', 'true']
