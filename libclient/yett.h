@@ -473,7 +473,7 @@ struct yett_command_status {
 	char text[128]; /* its arguments with spaces between them, cut to fit; printable */
 	uint32_t pid;	/* inside the sandbox */
 	uint64_t started_ms; /* since 1970 */
-	struct yett_result result; /* of one that runs only wall_us, so far */
+	struct yett_result result; /* of one that runs times and memory so far; 0 where the host does not tell */
 	struct yett_error error;   /* YETT_COMMAND_FAILED: why; otherwise the code is 0 */
 	/* Of stdout and stderr: whether it is kept, how much of it so far, and whether something was dropped. */
 	struct {

@@ -355,7 +355,7 @@ struct message_command {
 	uint64_t started_ms; /* since 1970 */
 	uint32_t captured, truncated; /* enum output_bit, or-ed */
 	uint64_t output_bytes[2]; /* kept so far */
-	struct message_exited result; /* while it runs, only wall_us */
+	struct message_exited result; /* while it runs, times and memory so far */
 	uint32_t code; /* enum yett_code of EXECUTION_FAILED; else 0 */
 	struct text message, detail; /* as of an error */
 };

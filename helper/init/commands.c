@@ -161,6 +161,8 @@ int commands_start(struct commands *commands, const struct message *message, str
 	err = pipes[1];
 	if (r == 0 && commands_have_leaves(commands))
 		r = leaf_open(commands_leaf(commands, command), &leaf);
+	if (r == 0 && leaf >= 0 && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
+		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	if (r == 0)
 		r = commands_limit(commands, command, &message->body.exec);
 	if (r == 0) {
@@ -455,6 +457,20 @@ int64_t commands_expire(struct commands *commands)
 			next = at;
 	}
 	return next;
+}
+
+void commands_usage(const struct commands *commands, const struct command *command, struct message_exited *ret_so_far)
+{
+	struct leaf_usage now = {0};
+
+	if (commands_have_leaves(commands))
+		leaf_read_usage(commands_leaf(commands, command), &now);
+	*ret_so_far = (struct message_exited){.wall_us = (uint64_t)(commands_now_us() - command->start_us),
+					      .memory_peak_bytes = now.memory_peak_bytes};
+	if (now.user_us > command->used_before.user_us)
+		ret_so_far->user_us = now.user_us - command->used_before.user_us;
+	if (now.system_us > command->used_before.system_us)
+		ret_so_far->system_us = now.system_us - command->used_before.system_us;
 }
 
 bool commands_is_over(const struct command *command)

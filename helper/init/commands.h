@@ -51,6 +51,7 @@ struct command {
 	int64_t emptying_us; /* since when */
 	bool leaf_spent;     /* its leaf cannot serve another command: it counted for this one, or it was killed */
 	struct leaf_counters before;
+	struct leaf_usage used_before; /* by those that had its leaf before it */
 };
 
 /* A client that is to be told when a command has ended. */
@@ -100,6 +101,9 @@ struct command *commands_find(struct commands *commands, uint64_t id);
 
 /* Its main process was started and has not ended. */
 bool commands_is_alive(const struct command *command);
+
+/* What a command that has not ended has used so far, as far as its leaf tells. */
+void commands_usage(const struct commands *commands, const struct command *command, struct message_exited *ret_so_far);
 
 /* Its result is there; and it is not held back for long by what cannot die. */
 bool commands_is_over(const struct command *command);

@@ -107,6 +107,22 @@ static bool leaf_open_value(unsigned number, const char *file, const char *key, 
 	return true;
 }
 
+void leaf_read_usage(unsigned number, struct leaf_usage *ret_usage)
+{
+	char path[LEAF_PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
+
+	*ret_usage = (struct leaf_usage){0};
+	leaf_path(number, "/cpu.stat", path);
+	fd = openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	ret_usage->user_us = leaf_read_value(fd, "user_usec");
+	ret_usage->system_us = leaf_read_value(fd, "system_usec");
+	if (!leaf_open_value(number, "/memory.peak", "", &ret_usage->memory_peak_bytes))
+		ret_usage->memory_peak_bytes = 0;
+}
+
 bool leaf_populated(unsigned number)
 {
 	uint64_t populated = 0;

@@ -26,6 +26,13 @@ _must_check_ int leaf_open(unsigned number, int *ret_leaf);
  */
 _must_check_ int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids);
 
+/* What everything in the leaf has used since it was made; 0 where the host does not tell. */
+struct leaf_usage {
+	uint64_t user_us, system_us, memory_peak_bytes;
+};
+
+void leaf_read_usage(unsigned number, struct leaf_usage *ret_usage);
+
 /* SIGKILL to every process in the leaf. Tells of no failure: there is nothing else to try. */
 void leaf_kill(unsigned number);
 

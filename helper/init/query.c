@@ -32,7 +32,7 @@ static int query_unknown(const struct commands *commands, uint64_t id, struct ye
 }
 
 /* Puts one that is in the table, or not any more, into the list that `message` is. */
-static void query_tell(const struct command *command, struct message *message)
+static void query_tell(const struct commands *commands, const struct command *command, struct message *message)
 {
 	struct message_command *told = &message->body.commands.commands[message->body.commands.commands_count];
 	bool is_over = commands_is_over(command);
@@ -40,7 +40,7 @@ static void query_tell(const struct command *command, struct message *message)
 	record_tell(&command->record, is_over ? record_state(&command->record)
 				      : command->state == COMMAND_STARTING ? EXECUTION_PENDING : EXECUTION_RUNNING, message);
 	if (!is_over)
-		told->result = (struct message_exited){.wall_us = (uint64_t)(commands_now_us() - command->start_us)};
+		commands_usage(commands, command, &told->result);
 }
 
 /* The one with this id. False: it is not known. */
@@ -50,7 +50,7 @@ static bool query_tell_one(struct commands *commands, uint64_t id, struct messag
 	const struct record *record = command ? &command->record : records_find(&commands->records, id);
 
 	if (command)
-		query_tell(command, message);
+		query_tell(commands, command, message);
 	else if (record)
 		record_tell(record, record_state(record), message);
 	return record != NULL;

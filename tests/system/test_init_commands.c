@@ -99,6 +99,28 @@ static void the_states_of_commands_are_told_apart(void **state)
 	finish(sandbox);
 }
 
+/* Its cgroup counts; and what the commands before it used in the same one is not its own. */
+static void what_a_running_command_has_used_is_told(void **state)
+{
+	struct sandbox *sandbox = start();
+	const struct message_command *command;
+	uint64_t spent;
+
+	(void)state;
+	(void)expect_end(sandbox, exec_command(sandbox, SH("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")));
+	spent = message.body.exited.user_us;
+	expect(sandbox, MESSAGE_STARTED, exec_command(sandbox, ARGV("sleep", "1000")));
+	command = ask(sandbox, QUERY_STATUS, 2);
+	assert_true(command->result.wall_us > 0);
+	assert_true(command->result.user_us < spent / 2);
+	expect(sandbox, MESSAGE_STARTED, exec_command(sandbox, SH("while :; do :; done")));
+	do
+		command = ask(sandbox, QUERY_STATUS, 3);
+	while (with_cgroup && command->result.user_us < 1000);
+	assert_true(with_cgroup || command->result.user_us == 0);
+	finish(sandbox);
+}
+
 static void a_command_of_another_channel_is_killed_with_what_it_started(void **state)
 {
 	struct sandbox *sandbox = start(), *other = attach(sandbox);
@@ -449,6 +471,7 @@ static int run(const char *name)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_command_has_an_id_of_its_own),
 		cmocka_unit_test(the_states_of_commands_are_told_apart),
+		cmocka_unit_test(what_a_running_command_has_used_is_told),
 		cmocka_unit_test(a_command_of_another_channel_is_killed_with_what_it_started),
 		cmocka_unit_test(who_waits_is_told_of_the_end_and_can_send_signals),
 		cmocka_unit_test(a_result_outlives_the_channel_of_its_command),
