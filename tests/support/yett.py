@@ -552,6 +552,14 @@ class Rootless(Service):
         self.write_policy_of(user)
         return super().enter_key(user, *options)
 
+    @property
+    def runtime(self):
+        return '/tmp/yett-%d' % self.user(1).uid
+
+    @runtime.setter
+    def runtime(self, _):
+        pass  # of a service
+
     def runtimes(self):
         return ['/tmp/yett-%d' % user.uid for user in self.run_.users]
 
