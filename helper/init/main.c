@@ -137,6 +137,9 @@ static bool main_turn(struct init *init, int children)
 	if (!init->config.linger && init->channels.table[0].socket == INIT_FD_CHANNEL &&
 	    (init->polled[MAIN_CHANNELS].revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return false;
+	/* First: whoever was told that it follows learns of every end from then on. A channel that it adds was not polled yet. */
+	if (init->polled[MAIN_CONTROL].revents && main_control_ended(init))
+		return false;
 	commands_advance(&init->commands, init->commands_polled);
 	for (size_t i = 0; i < end; i++) {
 		/* Of a channel that was closed, too: what was asked before is done, and its end is read after that. */
@@ -146,8 +149,7 @@ static bool main_turn(struct init *init, int children)
 		if (is_lost && main_lose(init, i))
 			return false;
 	}
-	/* Last: a channel that it adds was not polled yet. */
-	return !init->polled[MAIN_CONTROL].revents || !main_control_ended(init);
+	return true;
 }
 
 /* False when the sandbox is to end. */

@@ -208,6 +208,16 @@ static void tell_limits(struct life *life)
 	life->looked_ms = clock_now_ms();
 }
 
+/* Whether somebody follows. An init that does not listen now is told at the next look. */
+static void tell_followed(struct life *life, bool is_followed)
+{
+	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
+
+	if (is_followed != life->is_told && life->record->state == SANDBOX_RUNNING &&
+	    frame_send(setup_control(life->setup), &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
+		life->is_told = is_followed;
+}
+
 /* `stream` is the supervisor's end. */
 static int follow(struct life *life, int stream, struct yett_error *error)
 {
@@ -215,6 +225,7 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 
 	if (!life->events.message)
 		tell_limits(life); /* to nobody: what was met before is no event */
+	tell_followed(life, true); /* before the client hears that it follows */
 	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->record->state);
 
 	if (r == -EUSERS)
@@ -350,12 +361,8 @@ static void hear_all(struct life *life)
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
-	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
 
-	/* An init that does not listen now is told at the next look. */
-	if (is_followed != life->is_told && life->record->state == SANDBOX_RUNNING &&
-	    frame_send(setup_control(life->setup), &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
-		life->is_told = is_followed;
+	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
 	if (life->heard >= HEARD_MAX)
@@ -509,6 +516,7 @@ void life_keep(struct life *life)
 		if (!life->is_over)
 			turn(life, wait_ms);
 	}
+	hear_all(life); /* what ended before the sandbox is told before that */
 	if (life->record->state == SANDBOX_PAUSED)
 		(void)!setup_pause(life->setup, false); /* the builder stands still with the rest, and is to be used again */
 	life->record->ended = life->reason;
