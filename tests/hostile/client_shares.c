@@ -160,9 +160,9 @@ static void what_is_no_file_of_the_callers_is_not_shared(void **state)
 		{"/sys/class", open("/sys/class", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "sysfs"},
 		{"cgroups", cgroup_fd(), YETT_E_SECURITY_VIOLATION, "cgroup"},
 		{"devpts", open("/dev/pts", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "devpts"},
-		/* trees with one of these somewhere below */
-		{"/", open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_UNSUPPORTED, "cannot be id-mapped"},
-		{"/dev", open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_UNSUPPORTED, "cannot be id-mapped"},
+		/* trees with sockets of a user's programs, or of the helper, somewhere below */
+		{"/", open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "runtime directory"},
+		{"/dev", open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC), YETT_E_SECURITY_VIOLATION, "runtime directory"},
 		/* a file of no directory */
 		{"memfd", memfd_create("m", MFD_CLOEXEC), YETT_E_SECURITY_VIOLATION, "another mount namespace"},
 	};
