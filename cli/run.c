@@ -390,8 +390,10 @@ static int run_sandbox(struct run *run)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);
 	r = find_session(run);
-	if (r)
+	if (r) {
+		(void)leave(run, &late);
 		return r;
+	}
 	choose_directories(run);
 	r = copy_all_in(run->sandbox, &run->options, &run->error);
 	if (r) {
