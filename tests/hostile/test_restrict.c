@@ -13,7 +13,9 @@
 #include "tests/support/init_sandbox.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #define PYTHON(script) "exec /usr/bin/python3 -c 'import ctypes, fcntl, os, socket; d = os.environ[\"D\"]; " script "'"
@@ -23,7 +25,10 @@
 #define OWN_ID	       (1000000 + COMMAND_ID) /* of commands, outside */
 #define GROUP_ID       (1000000 + 2000)
 
-/* D is a directory of the command's own; D/p is what it may reach where paths are restricted. */
+/*
+ * D is a directory of the command's own; D/p is what it may reach where paths are restricted. V is the process id of another
+ * command, F are the flags of D/f and one more, for FS_IOC_SETFLAGS.
+ */
 static const struct {
 	const char *name;
 	uint32_t restriction;
@@ -58,7 +63,7 @@ static const struct {
 	{"times by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.utime(os.open(d + \"/f\", 0), (1, 1))")},
 	{"attributes", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
 	{"attributes by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(os.open(d + \"/f\", 0), \"user.a\", b\"1\")")},
-	{"flags", RESTRICT_WRITE, CALLS, PYTHON("fcntl.ioctl(os.open(d + \"/f\", 0), 0x40086602, (0x40).to_bytes(8, \"little\"))")},
+	{"flags", RESTRICT_WRITE, CALLS, PYTHON("fcntl.ioctl(os.open(d + \"/f\", 0), 0x40086602, int(os.environ[\"F\"]).to_bytes(8, \"little\"))")},
 	{"write as another command", RESTRICT_WRITE, FILES, PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
 
 	{"internet", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_INET)")},
@@ -83,7 +88,7 @@ static const struct {
 	{"attributes elsewhere", RESTRICT_PATHS, CALLS, PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
 };
 
-static char folder[64], variable[80];
+static char folder[64], variable[80], flags[32];
 
 static void own(const char *name, const char *text, mode_t mode)
 {
@@ -110,6 +115,20 @@ static int remove_folder(void **state)
 	return system(command);
 }
 
+/* Of the file: ext4 would take flags without that of extents as asking for the file to be laid out anew, which it may refuse. */
+static void own_flags(const char *name)
+{
+	char path[128];
+	long set = 0;
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	(void)ioctl(fd, FS_IOC_GETFLAGS, &set);
+	close(fd);
+	(void)snprintf(flags, sizeof flags, "F=%ld", set | FS_NODUMP_FL);
+}
+
 /* As before the first attack. */
 static int make_folder(void **state)
 {
@@ -121,6 +140,7 @@ static int make_folder(void **state)
 	own("p", NULL, 0755);
 	own("empty", NULL, 0755);
 	own("f", "secret\n", 0644);
+	own_flags("f");
 	own("p/f", "mine\n", 0644);
 	own("program", "#!/bin/sh\nexit 0\n", 0755);
 	return 0;
@@ -133,6 +153,7 @@ static struct sandbox *start_sandbox(const char *layers_off)
 
 	prepare();
 	add_env(variable);
+	add_env(flags);
 	if (layers_off) {
 		(void)snprintf(off, sizeof off, "YETT_TEST_LAYERS_OFF=%s", layers_off);
 		add_env(off);
