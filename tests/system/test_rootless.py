@@ -288,18 +288,29 @@ class Others(yett.Case):
 
     def test_another_user_is_not_served(self):
         folder = self.folder('listens')
-        with self.alice.popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', folder + '/socket', self.service.helper,
-                               '--policy', '%s/%d/yett.conf' % (self.service.folder, self.alice.uid)], stderr=subprocess.DEVNULL) as server:
-            yett.wait_until(lambda: os.path.exists(folder + '/socket'), 'the socket')
-            for uid, is_served in ((self.alice.uid, True), (self.bob.uid, False)):
-                os.chmod(folder + '/socket', 0o666)
-                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
-                    os.seteuid(uid)  # what the kernel notes of who connects
-                    client.connect(folder + '/socket')
-                    os.seteuid(0)
-                    client.settimeout(yett.DEADLINE)
-                    self.assertEqual(client.recv(65536)[:4] == b'YETT', is_served)  # a hello, or the end
-            server.terminate()
+        server = self.alice.popen(['systemd-socket-activate', '--seqpacket', '--accept', '-l', folder + '/socket', self.service.helper,
+                                   '--policy', '%s/%d/yett.conf' % (self.service.folder, self.alice.uid)], stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        yett.wait_until(lambda: os.path.exists(folder + '/socket'), 'the socket')
+        os.chmod(folder + '/socket', 0o666)
+        for uid, is_served in ((self.alice.uid, True), (self.bob.uid, False)):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                yett.wait_until(lambda: self.connected(client, uid, folder + '/socket'), 'the server')
+                client.settimeout(yett.DEADLINE)
+                self.assertEqual(client.recv(65536)[:4] == b'YETT', is_served)  # a hello, or the end
+
+    @staticmethod
+    def connected(client, uid, path):
+        """Whether a server listens there: a moment after it has bound the socket."""
+        os.seteuid(uid)  # what the kernel notes of who connects
+        try:
+            client.connect(path)
+        except ConnectionRefusedError:
+            return False
+        finally:
+            os.seteuid(0)
+        return True
 
 
 class Doctor(yett.Case):
