@@ -70,18 +70,11 @@ static bool is_in(int directory, const struct stat *other)
 	return true;
 }
 
-/* Whether `directory` or one above it is the directory that the policy names. */
-static bool is_below(int directory, const char *rule)
-{
-	struct stat wanted;
-
-	return stat(rule, &wanted) == 0 && is_in(directory, &wanted);
-}
-
 /* `rules` is the step's source: directories separated by newlines; "*" is any. */
 static bool is_allowed(int fd, const struct stat *st, const char *rules)
 {
 	char rule[PATH_MAX];
+	struct stat wanted;
 
 	for (const char *at = rules; *at;) {
 		size_t length = strcspn(at, "\n");
@@ -91,7 +84,7 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 		if (length < sizeof rule && S_ISDIR(st->st_mode)) {
 			memcpy(rule, at, length);
 			rule[length] = '\0';
-			if (is_below(fd, rule))
+			if (stat(rule, &wanted) == 0 && is_in(fd, &wanted))
 				return true;
 		}
 		at += length + (at[length] == '\n');
@@ -109,8 +102,9 @@ static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 
 	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(directories); i++) {
 		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct stat runtime;
 
-		if (held >= 0 && (is_below(fd, directories[i]) || is_in(held, st)))
+		if (held >= 0 && (fstat(held, &runtime) < 0 || is_in(fd, &runtime) || is_in(held, st)))
 			return true;
 	}
 	return false;
