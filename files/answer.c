@@ -10,14 +10,6 @@
 
 #define BATCH_BYTES 40000 /* of texts; with all numbers and names of fields a packet is not full */
 
-static union message_body *prepare(struct job *job, enum message_kind kind)
-{
-	job->answer->kind = (uint32_t)kind;
-	job->answer->arena_used = 0;
-	memset(&job->answer->body, 0, message_body_size((uint32_t)kind));
-	return &job->answer->body;
-}
-
 static int send_answer(struct job *job, const int *fd)
 {
 	return frame_send_message(job->socket, job->answer, job->sequence, fd, fd ? 1 : 0, 0);
@@ -45,20 +37,20 @@ int answer_failure(struct job *job, const char *what, const char *path, int erro
 
 int answer_done(struct job *job)
 {
-	prepare(job, MESSAGE_FILE_DONE)->file_done =
+	message_begin(job->answer, MESSAGE_FILE_DONE)->file_done =
 		(struct message_file_done){.entries = job->entries, .bytes = job->bytes, .skipped = job->skipped};
 	return send_answer(job, NULL);
 }
 
 int answer_opened(struct job *job, int fd, uint64_t size)
 {
-	prepare(job, MESSAGE_FILE_OPENED)->file_opened.size_bytes = size;
+	message_begin(job->answer, MESSAGE_FILE_OPENED)->file_opened.size_bytes = size;
 	return send_answer(job, &fd);
 }
 
 int answer_skipped(struct job *job, const char *path, const char *why)
 {
-	struct message_file_skipped *skipped = &prepare(job, MESSAGE_FILE_SKIPPED)->file_skipped;
+	struct message_file_skipped *skipped = &message_begin(job->answer, MESSAGE_FILE_SKIPPED)->file_skipped;
 	char cut[MESSAGE_PATH_MAX + 1];
 	int r;
 
@@ -163,7 +155,7 @@ int answer_entry(struct job *job, const char *name, const struct stat *st, const
 			return r;
 	}
 	if (job->answer->kind != MESSAGE_FILE_ENTRIES)
-		(void)prepare(job, MESSAGE_FILE_ENTRIES);
+		(void)message_begin(job->answer, MESSAGE_FILE_ENTRIES);
 	entry = &body->entries[body->entries_count++];
 	*entry = (struct message_file_entry){
 		.kind = kind_of(st->st_mode),

@@ -60,9 +60,7 @@ void channel_free(struct channel *channel)
 
 struct message *channel_prepare(struct channel *channel, enum message_kind kind)
 {
-	channel->message.kind = (uint32_t)kind;
-	channel->message.arena_used = 0;
-	memset(&channel->message.body, 0, message_body_size((uint32_t)kind));
+	(void)message_begin(&channel->message, kind);
 	return &channel->message;
 }
 

@@ -187,9 +187,7 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 
 	if (!message)
 		return -ENOMEM;
-	message->kind = MESSAGE_ERROR;
-	message->arena_used = 0;
-	body = &message->body.error;
+	body = &message_begin(message, MESSAGE_ERROR)->error;
 	*body = (struct message_error){
 		.code = error->code, .reason = error->reason, .retryable = error_code_retryable(error->code)};
 	r = frame_add_clean_text(message, error->message, sizeof error->message, &body->message);

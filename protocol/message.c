@@ -39,3 +39,11 @@ size_t message_body_size(uint32_t kind)
 
 	return schema ? schema->size : 0;
 }
+
+union message_body *message_begin(struct message *message, enum message_kind kind)
+{
+	message->kind = (uint32_t)kind;
+	message->arena_used = 0;
+	memset(&message->body, 0, message_body_size((uint32_t)kind));
+	return &message->body;
+}

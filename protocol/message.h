@@ -541,5 +541,8 @@ const char *message_text(const struct message *message, struct text text);
 int message_add_text(struct message *message, const char *string, struct text *ret_text)
 	__attribute__((warn_unused_result));
 
+/* Makes it an empty one of this kind: no text, and all fields 0. The body, to be filled. */
+union message_body *message_begin(struct message *message, enum message_kind kind);
+
 /* Bytes of `union message_body` that this kind uses; 0 for an unknown kind and for MESSAGE_PLAN, which has no field. */
 size_t message_body_size(uint32_t kind);

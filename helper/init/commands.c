@@ -499,15 +499,12 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 			continue;
 		/* of a command that failed there is none */
 		*ret_due = (struct command_due){.index = i, .sequence = command->origin.sequence, .terminal = command->terminal};
-		message->arena_used = 0;
 		if (command->started_due) {
-			message->kind = MESSAGE_STARTED;
-			message->body.started = (struct message_started){command->record.id, (uint32_t)command->record.pid};
+			message_begin(message, MESSAGE_STARTED)->started = (struct message_started){command->record.id, (uint32_t)command->record.pid};
 		} else if (command->record.failure.error != 0) {
 			launch_describe(&command->record.failure, error);
 		} else {
-			message->kind = MESSAGE_EXITED;
-			message->body.exited = command->record.exited;
+			message_begin(message, MESSAGE_EXITED)->exited = command->record.exited;
 		}
 		return true;
 	}

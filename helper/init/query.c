@@ -76,10 +76,7 @@ static void query_tell_from(struct commands *commands, uint64_t id, struct messa
 
 static void query_begin_list(const struct commands *commands, struct message *message)
 {
-	message->kind = MESSAGE_COMMANDS;
-	message->arena_used = 0;
-	message->body.commands.last = commands->records.last;
-	message->body.commands.commands_count = 0;
+	message_begin(message, MESSAGE_COMMANDS)->commands.last = commands->records.last;
 }
 
 bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due,

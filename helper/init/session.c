@@ -65,11 +65,9 @@ int session_change(struct session *session, const struct message *message, struc
 
 void session_tell(const struct session *session, struct message *message)
 {
-	struct message_surroundings *told = &message->body.surroundings;
+	struct message_surroundings *told = &message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;
 	const char *at = session->env;
 
-	message->kind = MESSAGE_SURROUNDINGS;
-	message->arena_used = 0;
 	/* It has room for a session. */
 	(void)!message_add_text(message, session->cwd, &told->cwd);
 	for (told->env_count = 0; told->env_count < session->env_count; at += strlen(at) + 1)

@@ -83,12 +83,10 @@ int manage_find(const struct setup_host *host, const struct verified *verified, 
 
 static int fill(const struct record *record, struct message *message)
 {
-	struct message_sandbox *body = &message->body.sandbox;
+	struct message_sandbox *body = &message_begin(message, MESSAGE_SANDBOX)->sandbox;
 	const char *label = record->labels;
 	int r;
 
-	message->kind = MESSAGE_SANDBOX;
-	message->arena_used = 0;
 	*body = (struct message_sandbox){
 		.state = record->state,
 		.ended = record->ended,
@@ -125,7 +123,7 @@ static int fill(const struct record *record, struct message *message)
 
 static int fill_usage(const struct cgroup_host *cgroups, const struct record *record, struct message *message)
 {
-	struct message_usage *body = &message->body.usage;
+	struct message_usage *body = &message_begin(message, MESSAGE_USAGE)->usage;
 	uint64_t now_ms = clock_wall_ms();
 	struct cgroup_usage usage;
 	struct cgroup cgroup;
@@ -135,8 +133,6 @@ static int fill_usage(const struct cgroup_host *cgroups, const struct record *re
 	cgroup_read_usage(&cgroup, &usage);
 	cgroup_usage_since(&record->before, &usage);
 	cgroup_close(&cgroup);
-	message->kind = MESSAGE_USAGE;
-	message->arena_used = 0;
 	*body = (struct message_usage){
 		.state = record->state,
 		.taken_us = clock_now_us(),
@@ -230,7 +226,7 @@ int manage_ask(const struct setup_host *host, const struct record *record, enum 
 	if (socket < 0)
 		return socket;
 	memcpy(request.id, record->id, sizeof request.id);
-	r = privilege_raise(); /* as answer() in monitor.c does, for the descriptor */
+	r = privilege_raise(); /* as connection_answer() does, for the descriptor */
 	if (r == 0)
 		r = frame_send(socket, &request, sizeof request, &channel, channel >= 0 ? 1 : 0, MSG_DONTWAIT);
 	if (privilege_lower() < 0)

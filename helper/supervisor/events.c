@@ -39,14 +39,12 @@ static void send_to(const struct events *events, int socket)
 
 static void fill(struct events *events, const struct message_event *event, enum sandbox_state state)
 {
-	struct message *message = events->message;
+	struct message_event *body = &message_begin(events->message, MESSAGE_EVENT)->event;
 
-	message->kind = MESSAGE_EVENT;
-	message->arena_used = 0;
-	message->body.event = *event;
-	message->body.event.number = events->number;
-	message->body.event.time_ms = clock_wall_ms();
-	message->body.event.state = state;
+	*body = *event;
+	body->number = events->number;
+	body->time_ms = clock_wall_ms();
+	body->state = state;
 }
 
 int events_add(struct events *events, int socket, enum sandbox_state state)

@@ -1,0 +1,82 @@
+/*
+ * One connection of a client's, as the parts of the monitor know it: monitor.c hears its client, sandboxes.c the supervisors of
+ * its sandboxes. Privilege: monitor.h.
+ */
+#pragma once
+
+#include "helper/monitor/authorize.h"
+#include "helper/monitor/monitor.h"
+#include "helper/monitor/verify.h"
+#include "helper/plan.h"
+#include "protocol/frame.h"
+
+#include <poll.h>
+
+/* One sandbox of this connection, made or attached to; or one that something else is asked about. */
+struct sandbox {
+	struct supervisor supervisor;
+	uint64_t sequence; /* of the request */
+	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked */
+	bool is_created;
+	bool lasts;  /* its supervisor may outlive us */
+	int channel; /* of an attach: the client's end */
+	char id[PLAN_ID_SIZE];
+	char profile[MESSAGE_NAME_MAX + 1];
+	char weaker[PLAN_WEAKER_SIZE];
+	struct message_limits limits;
+};
+
+struct connection {
+	struct monitor *monitor;
+	int socket;
+	struct peer peer;
+	struct verify_context verify;
+	struct frame *frame;     /* mapped; pages are given back when idle */
+	struct message *message; /* likewise: requests and answers */
+	struct plan *plan;       /* likewise */
+	struct sandbox *sandboxes;
+	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
+	size_t children_count;
+	struct pollfd *poll;
+	size_t sandboxes_count;
+	unsigned refusals, memory_sent;
+	uint64_t since_ms;
+	bool is_known; /* a request of this client was signed by an enrolled key */
+	bool is_over;
+};
+
+/*
+ * Sends `message` of the connection, with a descriptor that stays the caller's (-1: none). An answer that cannot be delivered at
+ * once ends the connection: whoever does not read is not waited for.
+ */
+void connection_answer(struct connection *c, uint64_t sequence, int fd);
+
+/* The same with an error, which is logged. */
+void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
+
+/* --- what it has to do with sandboxes; sandboxes.c --- */
+
+/* Whether one more can be begun or asked. 0, RESOURCE_LIMIT, or why this host can have none. */
+_must_check_ int sandboxes_check(const struct connection *c, struct yett_error *error);
+
+/* Hands the connection's plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. 0 or a code. */
+_must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds,
+				 struct yett_error *error);
+
+/* Asks the supervisor of one that is there; its answer comes through the loop. 0 or a code. */
+_must_check_ int sandboxes_ask(struct connection *c, const struct record *record, enum manage_action action, uint64_t sequence,
+			       struct yett_error *error);
+
+/* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
+_must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
+
+/* Reads what the supervisor of the i-th one says. It may be out of the table afterwards. */
+void sandboxes_handle(struct connection *c, size_t i);
+
+/* Whether so many are in the making that further requests wait. */
+bool sandboxes_are_busy(const struct connection *c);
+
+void sandboxes_reap_children(struct connection *c);
+
+/* Ends those that do not last, and waits for their supervisors. The connection's socket is closed already. */
+void sandboxes_end(struct connection *c);
