@@ -217,11 +217,13 @@ class Lives(yett.Case):
         self.service.wait_no_leftovers()
 
     def test_one_at_rest_ends(self):
-        busy = self.yett('create', '--name', 'busy', '--idle-timeout', '300ms').out.strip()
-        with self.service.popen(self.alice, self.service.yett, 'exec', 'busy', '--', 'sh', '-c', 'echo up; read x; echo alive',
+        life = ('--idle-timeout', '2s')  # long enough for a command to begin in, on a slow machine
+        with self.service.popen(self.alice, self.service.yett, 'run', '--linger', *life, '--', 'sh', '-c', 'echo up; read x; echo alive',
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             self.assertEqual(self.line(process), 'up')
-            idle = self.yett('create', '--name', 'idle', '--idle-timeout', '300ms').out.strip()
+            busy = self.yett('ps', '-q').out.strip()
+            idle = self.yett('create', *life).out.strip()
+            self.assertTrue(busy and idle)
             yett.wait_until(lambda: idle not in self.yett('ps', '-q').out, 'the end of the idle one')
             self.assertIn(busy, self.yett('ps', '-q').out)
             self.assertEqual(process.communicate(b'\n')[0], b'alive\n')
