@@ -39,9 +39,5 @@ int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);
 int attach_main(const struct subcommand *self, int argc, char **argv);
 
-/* Reads options and connects. -1 to go on, else the exit code. */
-int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
-		 struct yett_connection **ret_connection);
-
 /* pause, resume and destroy, by the name of the subcommand. */
 int manage_main(const struct subcommand *self, int argc, char **argv);
