@@ -63,24 +63,15 @@ static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error
 	return 0;
 }
 
-static bool is_over(const struct yett_command_status *status)
-{
-	return status->state != YETT_COMMAND_PENDING && status->state != YETT_COMMAND_RUNNING;
-}
-
 static void print_json(const struct yett_command_status *s)
 {
-	const struct yett_result *r = &s->result;
 	const char *separator = "";
 
 	(void)printf("{\"id\": %llu, \"state\": \"%s\", \"command\": ", (unsigned long long)s->id, yett_command_state_name(s->state));
 	output_json_string(stdout, s->text);
-	(void)printf(", \"pid\": %u, \"started_ms\": %llu, \"signaled\": %s, \"status\": %d, \"timed_out\": %s, \"out_of_memory\": %s, ",
-		     s->pid, (unsigned long long)s->started_ms, r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false",
-		     r->out_of_memory ? "true" : "false");
-	(void)printf("\"wall_us\": %llu, \"user_us\": %llu, \"system_us\": %llu, \"memory_peak_bytes\": %llu, \"outputs\": [",
-		     (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
-		     (unsigned long long)r->memory_peak_bytes);
+	(void)printf(", \"pid\": %u, \"started_ms\": %llu, ", s->pid, (unsigned long long)s->started_ms);
+	output_json_result(stdout, &s->result);
+	(void)fputs(", \"outputs\": [", stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++, separator = ", ")
 		if (s->outputs[i].captured)
 			(void)printf("%s{\"length\": %zu, \"truncated\": %s}", separator, s->outputs[i].length,

@@ -74,8 +74,6 @@ static void print_line(const struct follower *follower, const struct yett_event 
 /* What an event says nothing of is null. */
 static void print_json(const struct follower *follower, const struct yett_event *e)
 {
-	const struct yett_result *r = &e->result;
-
 	(void)putchar('{');
 	manage_json_member("sandbox", yett_events_id(follower->events));
 	manage_json_number("number", e->number);
@@ -87,14 +85,13 @@ static void print_json(const struct follower *follower, const struct yett_event 
 		(void)printf("\"command\": %llu, \"pid\": %u, ", (unsigned long long)e->command, e->pid);
 	else
 		(void)fputs("\"command\": null, \"pid\": null, ", stdout);
-	if (e->kind == YETT_EVENT_EXITED)
-		(void)printf("\"result\": {\"signaled\": %s, \"status\": %d, \"timed_out\": %s, \"out_of_memory\": %s, \"wall_us\": %llu, "
-			     "\"user_us\": %llu, \"system_us\": %llu, \"memory_peak_bytes\": %llu}, ",
-			     r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false", r->out_of_memory ? "true" : "false",
-			     (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
-			     (unsigned long long)r->memory_peak_bytes);
-	else
+	if (e->kind == YETT_EVENT_EXITED) {
+		(void)fputs("\"result\": {", stdout);
+		output_json_result(stdout, &e->result);
+		(void)fputs("}, ", stdout);
+	} else {
 		manage_json_member("result", "");
+	}
 	manage_json_member("error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : "");
 	if (e->count)
 		manage_json_number("count", e->count);

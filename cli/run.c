@@ -467,29 +467,9 @@ static int exit_code(const struct run *run)
 	return run->result.signaled ? RUN_SIGNALED + run->result.status : run->result.status;
 }
 
-static void write_limits_hit(FILE *to, uint32_t limits_hit)
-{
-	static const struct {
-		uint32_t bit;
-		const char *name;
-	} names[] = {{YETT_LIMIT_MEMORY, "memory"},
-		     {YETT_LIMIT_PIDS, "pids"},
-		     {YETT_LIMIT_CPU, "cpu"},
-		     {YETT_LIMIT_CPU_TIME, "cpu_time"}};
-	const char *comma = "";
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!(limits_hit & names[i].bit))
-			continue;
-		(void)fprintf(to, "%s\"%s\"", comma, names[i].name);
-		comma = ",";
-	}
-}
-
 /* null for what there was not. */
 static void write_json(const struct run *run, int code)
 {
-	const struct yett_result *r = &run->result;
 	const struct yett_limits *l = &run->info.limits;
 	FILE *to = run->json;
 
@@ -524,14 +504,9 @@ static void write_json(const struct run *run, int code)
 		(void)fputs(",\"command\":null", to);
 	(void)fputs(",\"result\":", to);
 	if (run->has_result) {
-		(void)fprintf(to,
-			      "{\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
-			      r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false",
-			      r->out_of_memory ? "true" : "false");
-		write_limits_hit(to, r->limits_hit);
-		(void)fprintf(to, "],\"wall_us\":%llu,\"user_us\":%llu,\"system_us\":%llu,\"memory_peak_bytes\":%llu}",
-			      (unsigned long long)r->wall_us, (unsigned long long)r->user_us,
-			      (unsigned long long)r->system_us, (unsigned long long)r->memory_peak_bytes);
+		(void)fputc('{', to);
+		output_json_result(to, &run->result);
+		(void)fputc('}', to);
 	} else {
 		(void)fputs("null", to);
 	}

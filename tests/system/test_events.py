@@ -247,6 +247,8 @@ class Events(Case):
         self.exec('box', 'sh', '-c', 'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c')
         events = self.events(process, 'started', 'oom', 'exited')
         self.assertEqual(events[1]['count'], 1)
+        self.assertEqual(events[2]['result']['limits_hit'], ['memory'])
+        self.assertEqual(json.loads(self.yett('ps', '--json', 'box').out)[-1]['limits_hit'], ['memory'])
         self.exec('box', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done')
         self.events(process, 'started', 'forks-refused', 'exited')
 
