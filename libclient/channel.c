@@ -7,30 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "protocol/codec.h"
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 deadline_ms channel_deadline(int timeout_ms)
 {
-	return timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	return timeout_ms < 0 ? -1 : (deadline_ms)clock_now_ms() + timeout_ms;
 }
 
 int channel_time_left(deadline_ms deadline)
 {
-	int64_t left;
+	deadline_ms left;
 
 	if (deadline < 0)
 		return -1;
-	left = deadline - now_ms();
+	left = deadline - (deadline_ms)clock_now_ms();
 	if (left <= 0)
 		return 0;
 	return left > INT_MAX ? INT_MAX : (int)left;
