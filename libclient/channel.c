@@ -230,19 +230,19 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 	return 0;
 }
 
-/* A copy in which nothing can move the cursor of the terminal it is printed on. */
-static void copy_printable(const char *text, char *out, size_t size)
+void channel_copy_text(const struct message *message, struct text text, char *out, size_t size)
 {
-	size_t i = 0;
+	const char *string = message_text(message, text);
 
-	for (; text && text[i] && i + 1 < size; i++)
-		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-	out[i] = '\0';
+	(void)snprintf(out, size, "%s", string ? string : "");
 }
 
-void channel_copy_text(const struct channel *channel, struct text text, char *out, size_t size)
+void channel_copy_printable(const struct message *message, struct text text, char *out, size_t size)
 {
-	copy_printable(message_text(&channel->message, text), out, size);
+	channel_copy_text(message, text, out, size);
+	for (; *out; out++)
+		if ((unsigned char)*out < 0x20 || *out == 0x7f)
+			*out = '?';
 }
 
 void channel_get_error(const struct channel *channel, struct yett_error *ret_error)
@@ -255,6 +255,6 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 #undef X
 	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
 	ret_error->reason = (enum yett_reason)e->reason;
-	channel_copy_text(channel, e->message, ret_error->message, sizeof ret_error->message);
-	channel_copy_text(channel, e->detail, ret_error->detail, sizeof ret_error->detail);
+	channel_copy_printable(&channel->message, e->message, ret_error->message, sizeof ret_error->message);
+	channel_copy_printable(&channel->message, e->detail, ret_error->detail, sizeof ret_error->detail);
 }

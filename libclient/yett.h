@@ -523,7 +523,8 @@ struct yett_output {
 
 /*
  * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
- * Of options->stdio only the first entry counts; on_exit is not called; YETT_E_INVALID_REQUEST with a terminal. Free with yett_output_free().
+ * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
+ * outlives the command is not waited for. Free with yett_output_free().
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);
