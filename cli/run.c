@@ -39,7 +39,7 @@ static int connect_helper(struct run *run)
 	return connect_with_key(run->options.socket_path, true, &run->connection, &run->error);
 }
 
-/* What does not go with leaving the command there. */
+/* What does not go with leaving the command there, nor without. */
 static int check_background(struct run *run)
 {
 	const struct run_options *o = &run->options;
@@ -48,6 +48,9 @@ static int check_background(struct run *run)
 			  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
 							     : NULL;
 
+	if (o->capture && !o->background)
+		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "--capture is of a command in the background: --background; other output goes to the caller");
 	if (!o->background || !why)
 		return 0;
 	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);

@@ -322,6 +322,7 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
 		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
 	((struct run_options *)into)->capture_bytes = bytes;
+	((struct run_options *)into)->capture = true;
 	return 0;
 }
 
