@@ -1,4 +1,4 @@
-/* See "events" in yett.h: what sandboxes use. */
+/* See "usage" in yett.h: what sandboxes use. */
 #include "libclient/sandbox.h"
 
 #include <string.h>
