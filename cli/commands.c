@@ -4,32 +4,24 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cli/connect.h"
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"
 
 #define ENV_UNSET_MAX 1024
 
-struct wait_options {
-	const char *socket_path;
+/* Of wait and env; each table sets but a part. */
+struct commands_run_options {
+	struct manage_run_options common; /* first, for manage_begin() */
 	bool output;
+	const char *directory;
+	const char *unset[ENV_UNSET_MAX + 1];
+	size_t unset_count;
 };
 
-static int set_socket(void *into, const char *value, struct yett_error *error)
-{
-	(void)error;
-	((struct wait_options *)into)->socket_path = value;
-	return 0;
-}
-
-static int set_output(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct wait_options *)into)->output = true;
-	return 0;
-}
+OPTION_TEXT(set_socket, struct commands_run_options, common.socket_path)
+OPTION_FLAG(set_json, struct commands_run_options, common.json)
+OPTION_FLAG(set_output, struct commands_run_options, output)
 
 const struct option wait_options[] = {
 	{'o', "output", NULL, "print the outputs that were kept of it", set_output},
@@ -37,31 +29,17 @@ const struct option wait_options[] = {
 	{0},
 };
 
-struct env_options {
-	const char *socket_path, *directory;
-	const char *unset[ENV_UNSET_MAX + 1];
-	size_t unset_count;
-	bool json;
-};
-
-static int set_env_socket(void *into, const char *value, struct yett_error *error)
-{
-	(void)error;
-	((struct env_options *)into)->socket_path = value;
-	return 0;
-}
-
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--directory %s: expected an absolute path inside", value);
-	((struct env_options *)into)->directory = value;
+	((struct commands_run_options *)into)->directory = value;
 	return 0;
 }
 
 static int set_unset(void *into, const char *value, struct yett_error *error)
 {
-	struct env_options *options = into;
+	struct commands_run_options *options = into;
 
 	if (options->unset_count == ENV_UNSET_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d variables", ENV_UNSET_MAX);
@@ -69,19 +47,11 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-static int set_json(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct env_options *)into)->json = true;
-	return 0;
-}
-
 const struct option env_options[] = {
 	{'C', "directory", "DIR", "the directory that commands start in", set_directory},
 	{'u', "unset", "NAME", "take a variable away", set_unset},
 	{0, "json", NULL, "print one JSON object", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_env_socket},
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
 	{0},
 };
 
@@ -93,24 +63,15 @@ static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error
 	return 0;
 }
 
-static bool is_over(const struct yett_command_status *status)
-{
-	return status->state != YETT_COMMAND_PENDING && status->state != YETT_COMMAND_RUNNING;
-}
-
 static void print_json(const struct yett_command_status *s)
 {
-	const struct yett_result *r = &s->result;
 	const char *separator = "";
 
 	(void)printf("{\"id\": %llu, \"state\": \"%s\", \"command\": ", (unsigned long long)s->id, yett_command_state_name(s->state));
 	output_json_string(stdout, s->text);
-	(void)printf(", \"pid\": %u, \"started_ms\": %llu, \"signaled\": %s, \"status\": %d, \"timed_out\": %s, \"out_of_memory\": %s, ",
-		     s->pid, (unsigned long long)s->started_ms, r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false",
-		     r->out_of_memory ? "true" : "false");
-	(void)printf("\"wall_us\": %llu, \"user_us\": %llu, \"system_us\": %llu, \"memory_peak_bytes\": %llu, \"outputs\": [",
-		     (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
-		     (unsigned long long)r->memory_peak_bytes);
+	(void)printf(", \"pid\": %u, \"started_ms\": %llu, ", s->pid, (unsigned long long)s->started_ms);
+	output_json_result(stdout, &s->result);
+	(void)fputs(", \"outputs\": [", stdout);
 	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++, separator = ", ")
 		if (s->outputs[i].captured)
 			(void)printf("%s{\"length\": %zu, \"truncated\": %s}", separator, s->outputs[i].length,
@@ -128,7 +89,7 @@ static void print_row(const struct yett_command_status *s)
 
 	if (s->result.signaled)
 		(void)snprintf(status, sizeof status, "signal %d", s->result.status);
-	else if (is_over(s) && s->state != YETT_COMMAND_FAILED)
+	else if (s->state == YETT_COMMAND_COMPLETED || s->state == YETT_COMMAND_TIMEOUT || s->state == YETT_COMMAND_KILLED)
 		(void)snprintf(status, sizeof status, "%d", s->result.status);
 	output_duration(wall, sizeof wall, s->result.wall_us / 1000);
 	(void)printf("%6llu  %-9s  %9s  %9s  ", (unsigned long long)s->id, yett_command_state_name(s->state), status, wall);
@@ -237,18 +198,16 @@ static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output,
 
 int wait_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct wait_options options = {0};
-	struct yett_connection *connection = NULL;
+	struct commands_run_options options = {0};
+	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
 	uint64_t id = 0;
-	int code = RUN_FAILED, first, r = options_begin(self, argc, argv, &options, RUN_FAILED, &first);
+	int code = RUN_FAILED, first, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 
 	if (r >= 0)
-		return r;
+		return r ? RUN_FAILED : 0; /* which no command is taken for */
 	r = parse_id(argv[first + 1], &id, &error);
-	if (r == 0)
-		r = connect_with_key(options.socket_path, false, &connection, &error);
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0)
@@ -289,30 +248,25 @@ static void print_session(const struct yett_session *session, bool json)
 
 int env_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct env_options options = {0};
-	struct yett_connection *connection = NULL;
+	struct commands_run_options options = {0};
+	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_session session = {0};
 	struct yett_error error = {0};
-	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	int first, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 	bool is_change;
 
 	if (r >= 0)
 		return r;
 	is_change = options.directory || options.unset_count > 0 || first + 1 < argc;
-	r = connect_with_key(options.socket_path, false, &connection, &error);
-	if (r == 0)
-		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
+	r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && is_change)
 		r = yett_session_change(sandbox, options.directory, (const char *const *)argv + first + 1, options.unset, &error);
 	else if (r == 0)
 		r = yett_session_get(sandbox, &session, &error);
-	if (r)
-		output_error(&error);
-	else if (!is_change)
-		print_session(&session, options.json);
+	if (r == 0 && !is_change)
+		print_session(&session, options.common.json);
 	yett_session_free(&session);
 	(void)yett_sandbox_detach(sandbox, NULL);
-	yett_connection_close(connection);
-	return r ? EXIT_FAILED : 0;
+	return manage_finish(connection, r, &error);
 }

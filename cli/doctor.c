@@ -17,20 +17,8 @@ struct doctor_run_options {
 	bool json;
 };
 
-static int set_socket(void *into, const char *value, struct yett_error *error)
-{
-	(void)error;
-	((struct doctor_run_options *)into)->socket_path = value;
-	return 0;
-}
-
-static int set_json(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct doctor_run_options *)into)->json = true;
-	return 0;
-}
+OPTION_TEXT(set_socket, struct doctor_run_options, socket_path)
+OPTION_FLAG(set_json, struct doctor_run_options, json)
 
 const struct option doctor_options[] = {
 	{0, "json", NULL, "print one JSON object: {checks: [{check, state, found, mend}], works}", set_json},

@@ -13,6 +13,8 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "base/userns.h"
+
 /* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
 #define IDS_FIRST 1879048192ULL
 #define IDS_END	  (IDS_FIRST + 4096ULL * 65536)
@@ -77,25 +79,17 @@ static void look_user_namespaces(struct doctor_finding *finding)
 	if (!read_text("/proc/sys/user/max_user_namespaces", text, sizeof text))
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
 	else if (strtoul(text, NULL, 10) == 0)
-		doctor_found(finding, DOCTOR_MISSING, "sysctl -w user.max_user_namespaces=10000",
+		doctor_found(finding, DOCTOR_MISSING, "sysctl user.max_user_namespaces=15000",
 			     "user.max_user_namespaces is 0, which binds root too");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "at most %lu", strtoul(text, NULL, 10));
 }
 
-/* helper/rootless.c says more of it when a sandbox is asked for. */
-static const struct {
-	const char *path, *value, *mend;
-} restrictions[] = {
-	{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl kernel.unprivileged_userns_clone=1"},
-	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-	{"/proc/sys/user/max_user_namespaces", "0", "sysctl user.max_user_namespaces=10000"},
-};
-
 bool doctor_has_user_namespace(const char **ret_mend)
 {
-	char text[32], map[48];
+	const struct userns_rule *rule;
 	int status = 1;
+	char map[48];
 	pid_t pid = fork();
 
 	if (pid == 0) {
@@ -109,10 +103,8 @@ bool doctor_has_user_namespace(const char **ret_mend)
 	}
 	if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
 		return true;
-	*ret_mend = "allow user namespaces, which the container or sandbox around you forbids";
-	for (size_t i = 0; i < ARRAY_SIZE(restrictions); i++)
-		if (read_text(restrictions[i].path, text, sizeof text) && has_word(text, restrictions[i].value))
-			*ret_mend = restrictions[i].mend;
+	rule = userns_find_rule();
+	*ret_mend = rule ? rule->mend : "allow user namespaces, which the container or sandbox around you forbids";
 	return false;
 }
 

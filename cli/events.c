@@ -74,8 +74,6 @@ static void print_line(const struct follower *follower, const struct yett_event 
 /* What an event says nothing of is null. */
 static void print_json(const struct follower *follower, const struct yett_event *e)
 {
-	const struct yett_result *r = &e->result;
-
 	(void)putchar('{');
 	manage_json_member("sandbox", yett_events_id(follower->events));
 	manage_json_number("number", e->number);
@@ -87,14 +85,13 @@ static void print_json(const struct follower *follower, const struct yett_event 
 		(void)printf("\"command\": %llu, \"pid\": %u, ", (unsigned long long)e->command, e->pid);
 	else
 		(void)fputs("\"command\": null, \"pid\": null, ", stdout);
-	if (e->kind == YETT_EVENT_EXITED)
-		(void)printf("\"result\": {\"signaled\": %s, \"status\": %d, \"timed_out\": %s, \"out_of_memory\": %s, \"wall_us\": %llu, "
-			     "\"user_us\": %llu, \"system_us\": %llu, \"memory_peak_bytes\": %llu}, ",
-			     r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false", r->out_of_memory ? "true" : "false",
-			     (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
-			     (unsigned long long)r->memory_peak_bytes);
-	else
+	if (e->kind == YETT_EVENT_EXITED) {
+		(void)fputs("\"result\": {", stdout);
+		output_json_result(stdout, &e->result);
+		(void)fputs("}, ", stdout);
+	} else {
 		manage_json_member("result", "");
+	}
 	manage_json_member("error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : "");
 	if (e->count)
 		manage_json_number("count", e->count);
@@ -127,6 +124,11 @@ static int follow(struct yett_connection *connection, const char *sandbox, const
 	return yett_sandbox_follow(connection, sandbox, print_event, follower, &follower->events, error);
 }
 
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory to follow sandboxes");
+}
+
 /* All that are there now; one that ends meanwhile is none. */
 static int follow_all(struct yett_connection *connection, const struct manage_run_options *options, struct follower **ret_followers,
 		      size_t *ret_count, struct yett_error *error)
@@ -136,7 +138,9 @@ static int follow_all(struct yett_connection *connection, const struct manage_ru
 	int r = yett_sandboxes_list(connection, options->all, &list, &count, error);
 
 	*ret_followers = r == 0 ? calloc(count + 1, sizeof **ret_followers) : NULL;
-	for (size_t i = 0; r == 0 && i < count && *ret_followers; i++) {
+	if (r == 0 && !*ret_followers)
+		r = no_memory(error);
+	for (size_t i = 0; r == 0 && i < count; i++) {
 		const char *id = list[i].info.id;
 
 		if (list[i].state != YETT_STATE_RUNNING && list[i].state != YETT_STATE_PAUSED)
@@ -157,12 +161,19 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	size_t left = count;
 	int result = 0;
 
-	for (size_t i = 0; wait && i < count; i++)
+	if (!wait)
+		return no_memory(error);
+	for (size_t i = 0; i < count; i++)
 		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events), .events = POLLIN};
 	/* Somebody who closed the pipe that we print to is noticed when nothing happens, too. */
-	while (wait && left && !ferror(stdout)) {
+	while (left && !ferror(stdout)) {
 		wait[count] = (struct pollfd){.fd = STDOUT_FILENO};
-		if (poll(wait, count + 1, -1) < 0 || (wait[count].revents & (POLLERR | POLLHUP)))
+		if (poll(wait, count + 1, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot wait for events: %m");
+		}
+		if (wait[count].revents & (POLLERR | POLLHUP))
 			break;
 		for (size_t i = 0; i < count; i++) {
 			int r = wait[i].revents ? yett_events_dispatch(followers[i].events, error) : 0;
@@ -194,8 +205,8 @@ int events_main(const struct subcommand *self, int argc, char **argv)
 		r = follow_all(connection, &options, &followers, &count, &error);
 	} else {
 		followers = calloc((size_t)(argc - first), sizeof *followers);
-		r = 0;
-		for (int at = first; r == 0 && followers && at < argc; at++) {
+		r = followers ? 0 : no_memory(&error);
+		for (int at = first; r == 0 && at < argc; at++) {
 			r = follow(connection, argv[at], argv[at], options.json, &followers[count], &error);
 			count += r == 0;
 		}

@@ -22,13 +22,7 @@
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
-static int set_json(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	*(bool *)into = true;
-	return 0;
-}
+OPTION_FLAG(set_json, struct manage_run_options, json)
 
 static const struct option help_options[] = {
 	{0, "json", NULL, "print all subcommands and their options as JSON", set_json},
@@ -100,12 +94,12 @@ static void print_json(void)
 static int help_main(const struct subcommand *self, int argc, char **argv)
 {
 	const struct subcommand *about;
-	bool json = false;
-	int first, r = options_begin(self, argc, argv, &json, EXIT_USAGE, &first);
+	struct manage_run_options options = {0};
+	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	if (json) {
+	if (options.json) {
 		print_json();
 		return 0;
 	}

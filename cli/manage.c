@@ -9,13 +9,6 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 
-static int set_socket(void *into, const char *value, struct yett_error *error)
-{
-	(void)error;
-	((struct manage_run_options *)into)->socket_path = value;
-	return 0;
-}
-
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
 	struct manage_run_options *options = into;
@@ -29,19 +22,12 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-#define FLAG_SETTER(member)                                                                   \
-	static int set_##member(void *into, const char *value, struct yett_error *error)      \
-	{                                                                                     \
-		(void)value;                                                                  \
-		(void)error;                                                                  \
-		((struct manage_run_options *)into)->member = true;                           \
-		return 0;                                                                     \
-	}
-FLAG_SETTER(all)
-FLAG_SETTER(json)
-FLAG_SETTER(quiet)
-FLAG_SETTER(watch)
-FLAG_SETTER(helper)
+OPTION_FLAG(set_all, struct manage_run_options, all)
+OPTION_FLAG(set_json, struct manage_run_options, json)
+OPTION_FLAG(set_quiet, struct manage_run_options, quiet)
+OPTION_FLAG(set_watch, struct manage_run_options, watch)
+OPTION_FLAG(set_helper, struct manage_run_options, helper)
+OPTION_TEXT(set_socket, struct manage_run_options, socket_path)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},

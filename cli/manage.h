@@ -10,7 +10,7 @@
 
 #define MANAGE_FILTERS_MAX 32
 
-/* What the tables below are read into; each sets but a part. */
+/* What the tables below are read into; each sets but a part. A table with more to read has it as the first member of its struct. */
 struct manage_run_options {
 	const char *socket_path;
 	const char *filters[MANAGE_FILTERS_MAX];
@@ -20,7 +20,7 @@ struct manage_run_options {
 
 extern const struct option ps_options[], stats_options[], events_options[], inspect_options[], ls_options[], manage_options[];
 
-/* Reads options and connects. -1 to go on, else the exit code. */
+/* Reads options, into the struct that begins with *options, and connects. -1 to go on, else the exit code. */
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
 		 struct yett_connection **ret_connection);
 
@@ -38,10 +38,6 @@ bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
 int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);
 int attach_main(const struct subcommand *self, int argc, char **argv);
-
-/* Reads options and connects. -1 to go on, else the exit code. */
-int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
-		 struct yett_connection **ret_connection);
 
 /* pause, resume and destroy, by the name of the subcommand. */
 int manage_main(const struct subcommand *self, int argc, char **argv);

@@ -21,6 +21,24 @@ struct option {
 	int (*set)(void *into, const char *value, struct yett_error *error);
 };
 
+/* Defines a setter of the plainest kinds: a member that a flag makes true, one that is the text (borrowed, never empty). */
+#define OPTION_FLAG(name, type, member)                                                                                \
+	static int name(void *into, const char *value, struct yett_error *error)                                       \
+	{                                                                                                              \
+		(void)value;                                                                                           \
+		(void)error;                                                                                           \
+		((type *)into)->member = true;                                                                         \
+		return 0;                                                                                              \
+	}
+#define OPTION_TEXT(name, type, member)                                                                                \
+	static int name(void *into, const char *value, struct yett_error *error)                                       \
+	{                                                                                                              \
+		if (!*value)                                                                                           \
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an option has an empty value");  \
+		((type *)into)->member = value;                                                                        \
+		return 0;                                                                                              \
+	}
+
 struct subcommand {
 	const char *name;
 	const char *operands;

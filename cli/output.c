@@ -115,6 +115,35 @@ void output_json_error(FILE *to, const struct yett_error *error)
 	(void)fprintf(to, ",\"retryable\":%s}", yett_error_retryable(error) ? "true" : "false");
 }
 
+static void json_limits(FILE *to, uint32_t limits)
+{
+	static const struct {
+		enum yett_limit bit;
+		const char *name;
+	} names[] = {{YETT_LIMIT_MEMORY, "memory"},
+		     {YETT_LIMIT_PIDS, "pids"},
+		     {YETT_LIMIT_CPU, "cpu"},
+		     {YETT_LIMIT_CPU_TIME, "cpu_time"}};
+	const char *comma = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!(limits & names[i].bit))
+			continue;
+		(void)fprintf(to, "%s\"%s\"", comma, names[i].name);
+		comma = ",";
+	}
+}
+
+void output_json_result(FILE *to, const struct yett_result *r)
+{
+	(void)fprintf(to, "\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
+		      r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false", r->out_of_memory ? "true" : "false");
+	json_limits(to, r->limits_hit);
+	(void)fprintf(to, "],\"wall_us\":%llu,\"user_us\":%llu,\"system_us\":%llu,\"memory_peak_bytes\":%llu",
+		      (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
+		      (unsigned long long)r->memory_peak_bytes);
+}
+
 void output_size(char *out, size_t size, uint64_t bytes)
 {
 	char text[UNITS_TEXT_SIZE];

@@ -26,6 +26,9 @@ void output_json_string(FILE *to, const char *text);
 /* An object {code, reason, message, detail, retryable}; "null" for an error with code 0. */
 void output_json_error(FILE *to, const struct yett_error *error);
 
+/* The members of an object, without its braces: there may be others beside them. */
+void output_json_result(FILE *to, const struct yett_result *result);
+
 /* "64 MiB" */
 void output_size(char *out, size_t size, uint64_t bytes);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 /* How long a drain waits for a writer that outlived its sandbox. */
@@ -308,26 +308,18 @@ static int wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yet
 	return n;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
 	     struct yett_result *ret_result, struct yett_error *error)
 {
-	int64_t end = now_ms() + (int64_t)timeout_ms;
+	uint64_t end = clock_now_ms() + timeout_ms;
 
 	for (;;) {
-		int64_t left = end - now_ms();
+		uint64_t now = clock_now_ms(), left = end > now ? end - now : 0;
 		int r = yett_command_wait(command, 0, ret_result, error), attached = attach(pump, command, error);
 
 		if (attached != 0)
 			return attached;
-		if (r != YETT_E_TIMEOUT || (timeout_ms && left <= 0) || pump->ended_by)
+		if (r != YETT_E_TIMEOUT || (timeout_ms && left == 0) || pump->ended_by)
 			return r;
 		/* poll(2) counts in int; a longer time just takes another turn */
 		(void)wait_turn(pump, sandbox, command, !timeout_ms ? -1 : left > 1000000 ? 1000000 : (int)left);

@@ -264,14 +264,6 @@ static int set_idle_action(void *into, const char *value, struct yett_error *err
 	return 0;
 }
 
-static int set_linger(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->life.linger = true;
-	return 0;
-}
-
 static int set_label(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
@@ -281,30 +273,6 @@ static int set_label(void *into, const char *value, struct yett_error *error)
 	if (options->labels_count == RUN_LABELS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d labels", RUN_LABELS_MAX);
 	options->labels[options->labels_count++] = value;
-	return 0;
-}
-
-static int set_tty(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->tty = true;
-	return 0;
-}
-
-static int set_read_only(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->deny_write = true;
-	return 0;
-}
-
-static int set_no_network(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->deny_network = true;
 	return 0;
 }
 
@@ -347,14 +315,6 @@ static int set_own_pids(void *into, const char *value, struct yett_error *error)
 	return set_count("command-pids", value, &((struct run_options *)into)->own.pids, error);
 }
 
-static int set_background(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->background = true;
-	return 0;
-}
-
 static int set_capture(void *into, const char *value, struct yett_error *error)
 {
 	uint64_t bytes;
@@ -362,30 +322,21 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
 		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
 	((struct run_options *)into)->capture_bytes = bytes;
+	((struct run_options *)into)->capture = true;
 	return 0;
 }
 
-static int set_dry_run(void *into, const char *value, struct yett_error *error)
-{
-	(void)value;
-	(void)error;
-	((struct run_options *)into)->dry_run = true;
-	return 0;
-}
-
-#define TEXT_SETTER(member)                                                                                            \
-	static int set_##member(void *into, const char *value, struct yett_error *error)                               \
-	{                                                                                                              \
-		if (!*value)                                                                                           \
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an option has an empty value");  \
-		((struct run_options *)into)->member = value;                                                          \
-		return 0;                                                                                              \
-	}
-TEXT_SETTER(profile)
-TEXT_SETTER(name)
-TEXT_SETTER(hostname)
-TEXT_SETTER(json)
-TEXT_SETTER(socket_path)
+OPTION_FLAG(set_linger, struct run_options, life.linger)
+OPTION_FLAG(set_tty, struct run_options, tty)
+OPTION_FLAG(set_read_only, struct run_options, deny_write)
+OPTION_FLAG(set_no_network, struct run_options, deny_network)
+OPTION_FLAG(set_background, struct run_options, background)
+OPTION_FLAG(set_dry_run, struct run_options, dry_run)
+OPTION_TEXT(set_profile, struct run_options, profile)
+OPTION_TEXT(set_name, struct run_options, name)
+OPTION_TEXT(set_hostname, struct run_options, hostname)
+OPTION_TEXT(set_json, struct run_options, json)
+OPTION_TEXT(set_socket, struct run_options, socket_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
 #define TTY \
@@ -437,7 +388,7 @@ TEXT_SETTER(socket_path)
 #define DRY_RUN \
 	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run}
 #define SOCKET \
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket_path}
+	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket}
 
 #define ALL_BUT_TTY \
 	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET

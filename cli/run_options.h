@@ -36,13 +36,13 @@ struct run_options {
 	const char *labels[RUN_LABELS_MAX + 1];
 	size_t labels_count;
 	struct yett_life life;
-	bool dry_run, tty, background;
+	bool dry_run, tty, background, capture;
 	bool deny_write, deny_network, other_user;
 	const char *only_paths[RUN_PATHS_MAX + 1];
 	size_t only_paths_count;
 	uint32_t user;
 	struct yett_limits own; /* of the command alone: memory and pids */
-	uint64_t capture_bytes; /* of a command in the background */
+	uint64_t capture_bytes; /* of a command in the background; `capture`: it was asked for */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
@@ -267,28 +268,20 @@ static bool handle_key(struct top *top, int key)
 	return true;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void run(struct top *top)
 {
 	uint64_t next = 0;
 	bool goes_on = true;
 
 	while (goes_on) {
-		uint64_t now = now_ms();
+		uint64_t now = clock_now_ms();
 
 		if (now >= next) {
 			read_usage(top);
 			next = now + INTERVAL_MS;
 		}
 		draw(top);
-		now = now_ms();
+		now = clock_now_ms();
 		timeout(now < next ? (int)(next - now) : 0);
 		goes_on = handle_key(top, getch());
 	}

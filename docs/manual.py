@@ -174,7 +174,7 @@ class Page:
                 raise SystemExit(f"manual.py knows no @{word}")
             return getattr(self, word)(*arguments).rstrip("\n")
         text = re.sub(r"^@(.*)$", fill, self.source, flags=re.M)
-        return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?m)^(.*), @names (\w+)", lambda m: f"{m.group(1)}, {self.names(m.group(2))}", text))
+        return re.sub(r"\n{3,}", "\n\n", re.sub(r", @names (\w+)", lambda m: f", {self.names(m.group(1))}", text))
 
 
 def main():

@@ -71,6 +71,23 @@ static int keep_only(int socket)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
+/*
+ * Outside, whoever asks is our parent, in a call that lasts as long as we do: when it is killed we are, too. Inside, where our parent
+ * is init, the pipe then ends. PR_SET_PDEATHSIG(2const)
+ */
+static int go_with_asker(void)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
+}
+
+/* It may have been killed before go_with_asker(), and its request be there all the same. */
+static bool is_asker_gone(int socket)
+{
+	struct pollfd entry = {.fd = socket};
+
+	return poll(&entry, 1, 0) > 0 && (entry.revents & POLLHUP);
+}
+
 /* The client's packet; what comes with it beyond a stream and a directory is refused. */
 static int receive(int socket, struct frame *frame, struct message *message, struct job *job, struct yett_error *error)
 {
@@ -120,6 +137,8 @@ static int serve(struct job *job, struct frame *frame, struct message *request)
 	int r = receive(job->socket, frame, request, job, &error);
 
 	frame_close_fds(frame);
+	if (is_asker_gone(job->socket))
+		return -EPIPE;
 	if (r > 0)
 		return answer_error(job, &error);
 	if (r < 0)
@@ -139,7 +158,7 @@ int main(int argc, char *argv[])
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	int r;
 
-	if (job.socket < 0 || job.socket > 9 || !request || !answer || !frame || keep_only(job.socket) < 0)
+	if (job.socket < 0 || job.socket > 9 || !request || !answer || !frame || go_with_asker() < 0 || keep_only(job.socket) < 0)
 		return 2;
 	(void)prctl(PR_SET_NAME, "yett-files", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);

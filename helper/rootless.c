@@ -1,5 +1,7 @@
 /* See rootless.h. */
 #include "helper/rootless.h"
+
+#include "base/userns.h"
 #include "helper/setup/cgroup_ops.h"
 #include "helper/setup/kernel.h"
 
@@ -11,37 +13,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What keeps ordinary users from user namespaces: a file whose first character says so, and what to do about it. */
-static const struct {
-	const char *path;
-	char forbids;
-	const char *what, *mend;
-} restrictions[] = {
-	{"/proc/sys/user/max_user_namespaces", '0', "user.max_user_namespaces is 0", "sysctl user.max_user_namespaces=15000"},
-	{"/proc/sys/kernel/unprivileged_userns_clone", '0', "kernel.unprivileged_userns_clone is 0",
-	 "sysctl kernel.unprivileged_userns_clone=1"},
-	{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", '1', "AppArmor keeps them from users (Ubuntu's rule)",
-	 "sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
-};
-
-static char first_of(const char *path)
-{
-	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char c = '\0';
-
-	return fd >= 0 && read(fd, &c, 1) == 1 ? c : '\0';
-}
-
 /* `step` failed with errno `number`. */
 static int refuse(const char *step, int number, struct yett_error *error)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(restrictions); i++) {
-		if (first_of(restrictions[i].path) != restrictions[i].forbids)
-			continue;
+	const struct userns_rule *rule = userns_find_rule();
+
+	if (rule) {
 		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and this host allows none: %s",
-				restrictions[i].what);
+				rule->what);
 		error_detail(error, "have the administrator start the service, which needs none of this (README, Installation), or as root: %s",
-			     restrictions[i].mend);
+			     rule->mend);
 		return YETT_E_UNSUPPORTED;
 	}
 	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s: %s", step,

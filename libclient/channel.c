@@ -7,30 +7,22 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "protocol/codec.h"
-
-static int64_t now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 deadline_ms channel_deadline(int timeout_ms)
 {
-	return timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	return timeout_ms < 0 ? -1 : (deadline_ms)clock_now_ms() + timeout_ms;
 }
 
 int channel_time_left(deadline_ms deadline)
 {
-	int64_t left;
+	deadline_ms left;
 
 	if (deadline < 0)
 		return -1;
-	left = deadline - now_ms();
+	left = deadline - (deadline_ms)clock_now_ms();
 	if (left <= 0)
 		return 0;
 	return left > INT_MAX ? INT_MAX : (int)left;
@@ -238,19 +230,19 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 	return 0;
 }
 
-/* A copy in which nothing can move the cursor of the terminal it is printed on. */
-static void copy_printable(const char *text, char *out, size_t size)
+void channel_copy_text(const struct message *message, struct text text, char *out, size_t size)
 {
-	size_t i = 0;
+	const char *string = message_text(message, text);
 
-	for (; text && text[i] && i + 1 < size; i++)
-		out[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-	out[i] = '\0';
+	(void)snprintf(out, size, "%s", string ? string : "");
 }
 
-void channel_copy_text(const struct channel *channel, struct text text, char *out, size_t size)
+void channel_copy_printable(const struct message *message, struct text text, char *out, size_t size)
 {
-	copy_printable(message_text(&channel->message, text), out, size);
+	channel_copy_text(message, text, out, size);
+	for (; *out; out++)
+		if ((unsigned char)*out < 0x20 || *out == 0x7f)
+			*out = '?';
 }
 
 void channel_get_error(const struct channel *channel, struct yett_error *ret_error)
@@ -263,6 +255,6 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 #undef X
 	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
 	ret_error->reason = (enum yett_reason)e->reason;
-	channel_copy_text(channel, e->message, ret_error->message, sizeof ret_error->message);
-	channel_copy_text(channel, e->detail, ret_error->detail, sizeof ret_error->detail);
+	channel_copy_printable(&channel->message, e->message, ret_error->message, sizeof ret_error->message);
+	channel_copy_printable(&channel->message, e->detail, ret_error->detail, sizeof ret_error->detail);
 }

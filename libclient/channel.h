@@ -60,8 +60,9 @@ _must_check_ int channel_receive(struct channel *channel, deadline_ms deadline, 
 int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format,
 		      ...) _printf_(4, 5);
 
-/* A text of the message received, cut to fit out[0 … size), control characters replaced. */
-void channel_copy_text(const struct channel *channel, struct text text, char *out, size_t size);
+/* A text of a message, cut to fit out[0 … size); and one for people, in which nothing can move the cursor of a terminal. */
+void channel_copy_text(const struct message *message, struct text text, char *out, size_t size);
+void channel_copy_printable(const struct message *message, struct text text, char *out, size_t size);
 
 /* Copies the peer's MESSAGE_ERROR, control characters replaced; a number that is no code becomes YETT_E_PROTOCOL. */
 void channel_get_error(const struct channel *channel, struct yett_error *ret_error);

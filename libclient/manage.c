@@ -131,27 +131,17 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-void manage_copy_text(const struct message *message, struct text text, char *out, size_t size)
-{
-	const char *string = message_text(message, text);
-	size_t length = string ? strlen(string) : 0;
-
-	length = length < size ? length : size - 1;
-	memcpy(out, string ? string : "", length);
-	out[length] = '\0';
-}
-
 static void take_status(const struct message *message, void *ret_item)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
 	struct yett_sandbox_status *to = ret_item;
 
 	memset(to, 0, sizeof *to);
-	manage_copy_text(message, from->id, to->info.id, sizeof to->info.id);
-	manage_copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
-	manage_copy_text(message, from->label, to->info.label, sizeof to->info.label);
-	manage_copy_text(message, from->name, to->name, sizeof to->name);
-	manage_copy_text(message, from->principal, to->principal, sizeof to->principal);
+	channel_copy_text(message, from->id, to->info.id, sizeof to->info.id);
+	channel_copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
+	channel_copy_text(message, from->label, to->info.label, sizeof to->info.label);
+	channel_copy_text(message, from->name, to->name, sizeof to->name);
+	channel_copy_text(message, from->principal, to->principal, sizeof to->principal);
 	to->info.private_uid = from->private_uid;
 	to->info.landlock_abi = from->landlock_abi;
 	to->info.limits = (struct yett_limits){from->limits.memory_bytes, from->limits.cpu_millis, from->limits.pids,
@@ -171,7 +161,7 @@ static void take_status(const struct message *message, void *ret_item)
 	to->ended_ms = from->ended_ms;
 	to->attached = from->attached;
 	for (to->labels_count = 0; to->labels_count < from->labels_count; to->labels_count++)
-		manage_copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
+		channel_copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
 }
 
 /* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */

@@ -33,7 +33,7 @@ static void take_status(const struct channel *channel, const struct message_comm
 					   .pid = from->pid,
 					   .started_ms = from->started_ms,
 					   .result = command_result(&from->result)};
-	channel_copy_text(channel, from->text, to->text, sizeof to->text);
+	channel_copy_printable(&channel->message, from->text, to->text, sizeof to->text);
 	for (int i = 0; i < 2; i++) {
 		to->outputs[i].captured = from->captured >> i & 1;
 		to->outputs[i].truncated = from->truncated >> i & 1;
@@ -42,8 +42,8 @@ static void take_status(const struct channel *channel, const struct message_comm
 	if (from->state != EXECUTION_FAILED)
 		return;
 	to->error.code = YETT_E_COMMAND_FAILED;
-	channel_copy_text(channel, from->message, to->error.message, sizeof to->error.message);
-	channel_copy_text(channel, from->detail, to->error.detail, sizeof to->error.detail);
+	channel_copy_printable(&channel->message, from->message, to->error.message, sizeof to->error.message);
+	channel_copy_printable(&channel->message, from->detail, to->error.detail, sizeof to->error.detail);
 }
 
 /* Whether the message can be the answer to this query: of one exactly that one, of a list ascending ids from there on. */

@@ -146,9 +146,6 @@ _must_check_ int manage_stream(struct yett_connection *connection, const char *i
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
 			     struct yett_error *error);
 
-/* A text of a message, cut to fit. */
-void manage_copy_text(const struct message *message, struct text text, char *out, size_t size);
-
 /* What the listings of a kind hold, and what is made of each. */
 struct manage_items {
 	uint32_t kind;

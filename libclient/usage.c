@@ -1,4 +1,4 @@
-/* See "events" in yett.h: what sandboxes use. */
+/* See "usage" in yett.h: what sandboxes use. */
 #include "libclient/sandbox.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ static void take_usage(const struct message *message, void *ret_item)
 		USAGE_COUNTS(X)
 #undef X
 	};
-	manage_copy_text(message, from->id, to->id, sizeof to->id);
-	manage_copy_text(message, from->name, to->name, sizeof to->name);
+	channel_copy_text(message, from->id, to->id, sizeof to->id);
+	channel_copy_text(message, from->name, to->name, sizeof to->name);
 }
 
 #define X(name, field) _Static_assert(YETT_USAGE_##name == 1U << USAGE_##name, "the bits of yett.h are those of the wire");

@@ -3,7 +3,7 @@
  *
  * With the caller's privilege. One that runs inside is as hostile as the sandbox: what it says is taken only as channel.c's
  * checked messages, and only for so long. worker_end() leaves no process of ours behind, and ends one inside that has not
- * answered.
+ * answered; killed before that, we take ours with us, and the pipe between the two ends the other.
  */
 #pragma once
 

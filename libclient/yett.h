@@ -523,7 +523,8 @@ struct yett_output {
 
 /*
  * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
- * Of options->stdio only the first entry counts; on_exit is not called; YETT_E_INVALID_REQUEST with a terminal. Free with yett_output_free().
+ * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
+ * outlives the command is not waited for. Free with yett_output_free().
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);
@@ -531,7 +532,7 @@ YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct
 /* Frees what is in it, not the struct itself. */
 YETT_API void yett_output_free(struct yett_output *output);
 
-/* --- events ------------------------------------------------------------------------------------------------- */
+/* --- usage -------------------------------------------------------------------------------------------------- */
 
 /* Bits of yett_usage.known, in the order of its members. */
 enum yett_usage_count {
@@ -603,6 +604,8 @@ struct yett_totals {
 YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals *ret_totals,
 						struct yett_error *error);
 
+/* --- events ------------------------------------------------------------------------------------------------- */
+
 enum yett_event_kind {
 	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
 	YETT_EVENT_STARTED = 1,	 /* a command */
@@ -617,7 +620,7 @@ enum yett_event_kind {
 };
 
 struct yett_event {
-	uint64_t number; /* events of a sandbox are counted from 1, whoever follows */
+	uint64_t number; /* from 1 on for each sandbox, whoever follows; what commands do counts while somebody follows */
 	uint64_t lost;	 /* so many before this one are lost to this reader, who was too slow */
 	uint64_t time_ms; /* since 1970 */
 	enum yett_event_kind kind;

@@ -6,6 +6,7 @@
  */
 #include "helper/decoder/decoder.h"
 
+#include "base/clock.h"
 #include "base/spawn.h"
 #include "protocol/codec.h"
 
@@ -16,18 +17,9 @@
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define READY_BYTE  'R'
 #define END_WAIT_MS 100
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir, struct decoder *ret_decoder)
 {
@@ -119,7 +111,7 @@ static int wait_for(const struct decoder *decoder, short events, int64_t deadlin
 	struct pollfd p = {.fd = decoder->socket, .events = events};
 
 	for (;;) {
-		int64_t left_ms = deadline_ms - now_ms();
+		int64_t left_ms = deadline_ms - (int64_t)clock_now_ms();
 		int n = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
 
 		if (n > 0)
@@ -162,7 +154,7 @@ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_erro
 
 	if (decoder->is_ready)
 		return 0;
-	r = decoder->socket < 0 ? -EPIPE : transfer(decoder, &byte, sizeof byte, POLLIN, now_ms() + timeout_ms);
+	r = decoder->socket < 0 ? -EPIPE : transfer(decoder, &byte, sizeof byte, POLLIN, (int64_t)clock_now_ms() + timeout_ms);
 	if (r == 0 && byte != READY_BYTE)
 		r = -EPROTO;
 	if (r < 0)
@@ -213,7 +205,7 @@ int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct
 		struct yett_error *error)
 {
 	struct decoder_question question = {.task = task->kind, .length = (uint32_t)task->length};
-	int64_t deadline_ms = now_ms() + task->timeout_ms;
+	int64_t deadline_ms = (int64_t)clock_now_ms() + task->timeout_ms;
 	uint8_t unasked;
 	int r;
 

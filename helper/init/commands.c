@@ -1,4 +1,5 @@
 /* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
+#include "base/clock.h"
 #include "helper/init/query.h"
 
 #include <signal.h>
@@ -12,14 +13,6 @@
 
 /* Leaves of the lowest numbers are kept and used again: making and removing one is a seventh of a short command. */
 #define COMMANDS_LEAVES_KEPT 4
-
-int64_t commands_now_us(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static bool commands_have_leaves(const struct commands *commands)
 {
@@ -167,7 +160,7 @@ int commands_start(struct commands *commands, const struct message *message, str
 		r = commands_limit(commands, command, &message->body.exec);
 	if (r == 0) {
 		launch.leaf = leaf;
-		command->start_us = commands_now_us();
+		command->start_us = clock_now_us();
 		r = launch_start(&launch, &command->record.pid, &command->pipe);
 	}
 	if (r < 0) {
@@ -176,7 +169,7 @@ int commands_start(struct commands *commands, const struct message *message, str
 	}
 	command->state = COMMAND_STARTING;
 	if (message->body.exec.timeout_ms > 0)
-		command->deadline_us = command->start_us + (int64_t)message->body.exec.timeout_ms * 1000;
+		command->deadline_us = command->start_us + (uint64_t)message->body.exec.timeout_ms * 1000;
 	return 0;
 }
 
@@ -360,7 +353,7 @@ static void commands_clear(struct commands *commands, struct command *command)
 	}
 	if (command->state != COMMAND_EMPTYING) {
 		command->state = COMMAND_EMPTYING;
-		command->emptying_us = commands_now_us();
+		command->emptying_us = clock_now_us();
 	}
 	commands_kill_leaf(commands, command);
 }
@@ -379,7 +372,7 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	}
 	exited->signaled = WIFSIGNALED(status);
 	exited->status = (uint32_t)(exited->signaled ? WTERMSIG(status) : WEXITSTATUS(status));
-	exited->wall_us = (uint64_t)(commands_now_us() - command->start_us);
+	exited->wall_us = clock_now_us() - command->start_us;
 	exited->user_us = commands_cpu_us(&usage->ru_utime);
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
@@ -435,16 +428,16 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 			commands_release(commands, &commands->table[i]);
 }
 
-int64_t commands_expire(struct commands *commands)
+uint64_t commands_expire(struct commands *commands)
 {
-	int64_t next = 0;
+	uint64_t next = 0;
 
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
 		bool alive = commands_is_alive(command);
-		int64_t at = alive ? command->deadline_us : 0;
+		uint64_t at = alive ? command->deadline_us : 0;
 
-		if (at != 0 && !command->record.exited.timed_out && at <= commands_now_us()) {
+		if (at != 0 && !command->record.exited.timed_out && at <= clock_now_us()) {
 			command->record.exited.timed_out = true;
 			commands_report(commands, command, EVENT_TIMEOUT);
 			commands_kill(commands, command);
@@ -452,7 +445,7 @@ int64_t commands_expire(struct commands *commands)
 		if (alive && command->record.exited.timed_out)
 			at = 0;
 		if (command->state == COMMAND_EMPTYING)
-			at = commands_now_us() + COMMANDS_RETRY_US;
+			at = clock_now_us() + COMMANDS_RETRY_US;
 		if (at != 0 && (next == 0 || at < next))
 			next = at;
 	}
@@ -465,7 +458,7 @@ void commands_usage(const struct commands *commands, const struct command *comma
 
 	if (commands_have_leaves(commands))
 		leaf_read_usage(commands_leaf(commands, command), &now);
-	*ret_so_far = (struct message_exited){.wall_us = (uint64_t)(commands_now_us() - command->start_us),
+	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us,
 					      .memory_peak_bytes = now.memory_peak_bytes};
 	if (now.user_us > command->used_before.user_us)
 		ret_so_far->user_us = now.user_us - command->used_before.user_us;
@@ -476,7 +469,7 @@ void commands_usage(const struct commands *commands, const struct command *comma
 bool commands_is_over(const struct command *command)
 {
 	return command->state == COMMAND_ENDED ||
-	       (command->state == COMMAND_EMPTYING && commands_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
+	       (command->state == COMMAND_EMPTYING && clock_now_us() - command->emptying_us > COMMANDS_EMPTYING_US);
 }
 
 struct command *commands_find(struct commands *commands, uint64_t id)

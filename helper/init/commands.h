@@ -46,9 +46,9 @@ struct command {
 	int pipe;	     /* while starting; owned */
 	bool has_terminal;
 	int terminal;	     /* its master until STARTED was sent, or -1; owned */
-	int64_t start_us;    /* CLOCK_MONOTONIC, here and below */
-	int64_t deadline_us; /* 0: none */
-	int64_t emptying_us; /* since when */
+	uint64_t start_us;    /* CLOCK_MONOTONIC, here and below */
+	uint64_t deadline_us; /* 0: none */
+	uint64_t emptying_us; /* since when */
 	bool leaf_spent;     /* its leaf cannot serve another command: it counted for this one, or it was killed */
 	struct leaf_counters before;
 	struct leaf_usage used_before; /* by those that had its leaf before it */
@@ -79,8 +79,6 @@ struct commands {
 	struct command_wait waits[COMMANDS_WAITS_MAX];
 	struct records records;
 };
-
-int64_t commands_now_us(void);
 
 /*
  * Starts what an EXEC asks for. stdio as in struct launch, borrowed. 0 (STARTED or ERROR follows in time);
@@ -124,7 +122,7 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds);
 void commands_advance(struct commands *commands, const struct pollfd *fds);
 
 /* Kills commands whose time is over, and reports those that will not empty. Returns when to call again; 0: never. */
-int64_t commands_expire(struct commands *commands);
+uint64_t commands_expire(struct commands *commands);
 
 /*
  * The next message for the client of this channel, into `message` (a result), or into `error`, which then has a code. False when none

@@ -175,7 +175,7 @@ static const struct {
 static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
 					       "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
 
-static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled)
+static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled, const char **ret_refused)
 {
 	const struct message_exec *exec = &message->body.exec;
 	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV;
@@ -188,15 +188,18 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_needed); i++)
 		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path, landlock_needed[i].rights);
 	for (uint32_t i = 0; r == 0 && i < exec->paths_count; i++) {
-		_cleanup_fd_ int fd = open(message_text(message, exec->paths[i]), O_PATH | O_CLOEXEC);
+		const char *path = message_text(message, exec->paths[i]);
+		_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
 
 		/* unlike those, it was asked for */
 		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
+		if (fd < 0)
+			*ret_refused = path;
 	}
 	return r;
 }
 
-int landlock_restrict_command(const struct message *message, uint32_t abi)
+int landlock_restrict_command(const struct message *message, uint32_t abi, const char **ret_refused)
 {
 	uint32_t restrictions = message->body.exec.restrictions;
 	/* There is no domain without anything that it handles: nobody inside can make a block device anyway. */
@@ -218,7 +221,7 @@ int landlock_restrict_command(const struct message *message, uint32_t abi)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0)
 		return -errno;
-	r = landlock_allow_command(message, ruleset, attributes.handled_files);
+	r = landlock_allow_command(message, ruleset, attributes.handled_files, ret_refused);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		r = -errno;
 	return r;

@@ -20,6 +20,7 @@ _must_check_ int landlock_restrict(const struct init_config *config, uint32_t *r
 
 /*
  * A domain of its own for the caller, which is to become the command of this EXEC, within the one of all: by its restrictions.
- * `abi` is the version in force, at least 2. 0 or -errno: -ENOENT where a path is not there.
+ * `abi` is the version in force, at least 2. 0 or -errno; *ret_refused is that of its paths which cannot be
+ * opened, if it is that.
  */
-_must_check_ int landlock_restrict_command(const struct message *message, uint32_t abi);
+_must_check_ int landlock_restrict_command(const struct message *message, uint32_t abi, const char **ret_refused);

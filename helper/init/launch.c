@@ -6,6 +6,7 @@
 #include "helper/init/layer.h"
 #include "helper/init/restrict.h"
 #include "helper/init/terminal.h"
+#include "protocol/schema.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -125,7 +126,7 @@ static int launch_terminal(const struct launch *launch)
 
 static int launch_restrict_files(const struct launch *launch)
 {
-	return restrict_files(launch->config, launch->message);
+	return restrict_files(launch->config, launch->message, &launch->scratch->refused);
 }
 
 static int launch_restrict_calls(const struct launch *launch)
@@ -270,6 +271,8 @@ static _Noreturn void launch_child(const struct launch *launch)
 		if (layer_is_on(launch->config, launch_steps[i].name))
 			failure.error = -launch_steps[i].run(launch);
 	}
+	if (launch->scratch->refused)
+		(void)snprintf(failure.path, sizeof failure.path, "%s", launch->scratch->refused);
 	_exit(write(launch->pipe, &failure, sizeof failure) < 0 ? 126 : 127);
 }
 
@@ -323,6 +326,8 @@ int launch_read(int pipe, struct launch_failure *failure, bool has_terminal, int
 		return -EAGAIN;
 	if (n != sizeof *failure)
 		*failure = (struct launch_failure){0};
+	failure->path[sizeof failure->path - 1] = '\0';
+	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have been made to write anything */
 	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */
 	if (has_terminal && *terminal < 0 && failure->error == 0)
 		*failure = launch_without_terminal();
@@ -349,8 +354,11 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;
 
-		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set",
-				name);
+		if (*failure->path)
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the command cannot be restricted to %s: %s in the sandbox",
+					failure->path, failure->error == ENOENT ? "there is no such path" : reason);
+		else
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
 		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason);
 		return;
 	}

@@ -21,6 +21,7 @@ struct launch_scratch {
 	char *argv[MESSAGE_ARGV_MAX + 1];
 	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
 	char path[PATH_MAX];
+	const char *refused; /* which path of several a step could not use, if it failed for that */
 };
 
 struct launch {
@@ -37,6 +38,7 @@ struct launch {
 struct launch_failure {
 	uint32_t step; /* index of launch.c's table */
 	int32_t error; /* errno */
+	char path[128]; /* that it failed for, cut to fit; empty: none */
 };
 
 /*

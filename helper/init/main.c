@@ -10,6 +10,7 @@
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
  * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
  */
+#include "base/clock.h"
 #include "helper/init/channel.h"
 #include "helper/init/leaf.h"
 #include "helper/init/start.h"
@@ -78,11 +79,10 @@ static int main_open_children(void)
 }
 
 /* Waits until something happens or `until_us` (0: for ever). False when nothing happened. */
-static bool main_wait(struct init *init, int children, int64_t until_us)
+static bool main_wait(struct init *init, int children, uint64_t until_us)
 {
-	int64_t left = until_us - commands_now_us();
-	struct timespec timeout = {.tv_sec = left > 0 ? left / 1000000 : 0,
-				   .tv_nsec = left > 0 ? left % 1000000 * 1000 : 0};
+	uint64_t now_us = clock_now_us(), left = until_us > now_us ? until_us - now_us : 0;
+	struct timespec timeout = {.tv_sec = (time_t)(left / 1000000), .tv_nsec = (long)(left % 1000000) * 1000};
 	size_t count = MAIN_CHANNELS + init->channels.end;
 
 	init->polled[MAIN_CONTROL] = (struct pollfd){.fd = INIT_FD_CONTROL, .events = POLLIN};
@@ -174,11 +174,11 @@ static void main_serve(struct init *init, int children)
 	bool resting = false; /* nothing to do, and working memory given back */
 
 	while (main_send(init)) {
-		int64_t next = commands_expire(&init->commands);
+		uint64_t next = commands_expire(&init->commands);
 		bool idle = init->commands.end == 0 && !main_has_errors(init);
 
 		if (idle && !resting)
-			next = commands_now_us() + MAIN_IDLE_US;
+			next = clock_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
 			(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
 			resting = true;

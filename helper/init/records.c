@@ -1,26 +1,18 @@
 /* See records.h. Unprivileged; makes no system call but for the clock, and for captures that go. */
 #include "helper/init/records.h"
 
+#include "base/clock.h"
 #include "protocol/schema.h"
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
-
-static uint64_t record_now_ms(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 void record_begin(struct records *records, struct record *record, const struct message *message)
 {
 	const struct message_exec *exec = &message->body.exec;
 	size_t used = 0;
 
-	*record = (struct record){.id = ++records->last, .started_ms = record_now_ms()};
+	*record = (struct record){.id = ++records->last, .started_ms = clock_wall_ms()};
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++)
 		capture_close(&record->captures[i]);
 	for (uint32_t i = 0; i < exec->argv_count && used < sizeof record->text - 1; i++) {

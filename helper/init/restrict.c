@@ -55,9 +55,9 @@ int restrict_check(const struct init_config *config, const struct message *messa
 	return 0;
 }
 
-int restrict_files(const struct init_config *config, const struct message *message)
+int restrict_files(const struct init_config *config, const struct message *message, const char **ret_refused)
 {
-	return message->body.exec.restrictions != 0 ? landlock_restrict_command(message, config->landlock_abi) : 0;
+	return message->body.exec.restrictions != 0 ? landlock_restrict_command(message, config->landlock_abi, ret_refused) : 0;
 }
 
 enum restrict_when { RESTRICT_ALWAYS, RESTRICT_EQUAL, RESTRICT_UNEQUAL, RESTRICT_NOT_NULL };

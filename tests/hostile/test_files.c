@@ -2,21 +2,13 @@
  * A sandbox that lies about its files, against libyett as an ordinary user: what runs inside as yett-files is fake_files.c.
  * Started by tests/support/yett.py. Archives are first given to tar(1), which does what they say.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/library.h"
 
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yett.h>
-
-static struct yett_error error;
 
 struct fixture {
 	struct yett_connection *connection;
@@ -24,20 +16,6 @@ struct fixture {
 	char fake[256], real[256];
 	char folder[48];
 };
-
-#define assert_done(call)                                                                                            \
-	do {                                                                                                         \
-		int done_r = (call);                                                                                 \
-		if (done_r)                                                                                          \
-			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
-	} while (0)
-
-#define assert_refused(call, code_expected, text)                                                                    \
-	do {                                                                                                         \
-		int refused_r = (call);                                                                              \
-		if (refused_r != (int)(code_expected) || (!strstr(error.message, text) && !strstr(error.detail, text)))    \
-			fail_msg("%s: %d %s; %s", #call, refused_r, error.message, error.detail);                    \
-	} while (0)
 
 static size_t descriptors(void)
 {

@@ -102,6 +102,21 @@ class Lives(yett.Case):
         yett.wait_until(lambda: self.ids() == [], 'the end of its lock')  # it closes one descriptor after the other
         yett.wait_until(lambda: self.yett('create', '--name', 'orphan').code == 0, 'a name that is free again')
 
+    def test_a_copy_goes_with_its_killed_client(self):
+        self.create('--name', 'box')
+        to = self.folder('copies')
+        client = self.service.popen(self.alice, self.service.yett, 'cp', 'box:/tmp/endless-drip', to + '/root',
+                                    env={'YETT_FILES': hostile.program('fake-files')})
+        self.addCleanup(self.end, client)
+        yett.wait_until(lambda: os.listdir(to), 'what is copied')
+        workers = [pid for pid in yett.children_of(client.pid) if yett.argv_of(pid)[:1] == ['yett-files']]
+        inside = json.loads(self.yett('ps', '--json', 'box').out)
+        self.assertEqual((len(workers), [command['state'] for command in inside]), (1, ['running']))
+        client.kill()
+        client.wait()
+        yett.wait_until(lambda: not yett.is_alive(workers[0]), 'the end of the worker outside')
+        self.assertEqual(self.yett('wait', 'box', str(inside[0]['id'])).code, 1)
+
     # --- the way to a supervisor ---
 
     def ask(self, path, sandbox, action):

@@ -31,7 +31,8 @@ service_start() {
 	chmod 644 "$SERVICE/yett.conf"
 	YETT_SOCKET=$SERVICE/socket
 	export YETT_SOCKET
-	systemd-socket-activate --seqpacket -l "$YETT_SOCKET" "$1/helper/yett-helper" --policy "$SERVICE/yett.conf" \
+	# A session of its own: a signal that ends all of ours leaves it the time to clean up behind its sandboxes.
+	setsid systemd-socket-activate --seqpacket -l "$YETT_SOCKET" "$1/helper/yett-helper" --policy "$SERVICE/yett.conf" \
 		>"$SERVICE/log" 2>&1 </dev/null &
 	SERVICE_PID=$!
 	while [ ! -S "$YETT_SOCKET" ]; do
@@ -54,21 +55,37 @@ as_user() {
 	(cd "$SERVICE/home$user" && exec setpriv --reuid "$name" --regid "$name" --init-groups env HOME="$SERVICE/home$user" USER="$name" "$@")
 }
 
+# The processes of its users first: they hold sandboxes, and users that have processes cannot be removed.
+service_end_users() {
+	for user in 1 2; do
+		eval "name=\${TEST_USER_$user-}"
+		n=0
+		while [ -n "$name" ] && pkill -KILL -U "$name" && [ $n -lt 100 ]; do
+			n=$((n + 1))
+			timeout 0.1 tail -f /dev/null || :
+		done
+	done
+}
+
+# Goes on whatever fails, also under `set -e`.
 service_stop() {
-	kill "$SERVICE_PID" 2>/dev/null
-	wait "$SERVICE_PID" 2>/dev/null
-	# The last supervisors are on their way out; their cgroups go first.
+	service_end_users
+	kill "$SERVICE_PID" 2>/dev/null || :
+	wait "$SERVICE_PID" 2>/dev/null || :
+	# The last supervisors are on their way out.
 	for group in /sys/fs/cgroup/*/yett-test-$$ /sys/fs/cgroup/yett-test-$$; do
 		[ -d "$group" ] || continue
 		n=0
-		until rmdir "$group/helpers" "$group" 2>/dev/null || rmdir "$group" 2>/dev/null || [ $n -ge 100 ]; do
+		until find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || [ $n -ge 100 ]; do
 			n=$((n + 1))
-			timeout 0.1 tail --pid="$SERVICE_PID" -f /dev/null
+			timeout 0.1 tail -f /dev/null || :
 		done
 	done
 	for user in 1 2; do
 		eval "name=\${TEST_USER_$user-}"
-		[ -z "$name" ] || userdel "$name" 2>/dev/null
+		[ -n "$name" ] || continue
+		rm -rf "/tmp/yett-$(id -u "$name")" # where a helper without root keeps its books
+		userdel "$name" 2>/dev/null || :
 	done
 	rm -rf "$SERVICE" "$SERVICE_RUN"
 }

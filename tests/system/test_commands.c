@@ -1,10 +1,5 @@
 /* Commands of a sandbox by their ids, their outputs kept or streamed, and their input, on libyett against a real service. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +9,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <yett.h>
 
-#define ARGV(...)   ((const char *const[]){__VA_ARGS__, NULL})
-#define SH(script)  ARGV("sh", "-c", script)
 #define DEADLINE_MS 60000
 
 static const int captured[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
@@ -26,15 +18,6 @@ static const int streamed[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_ST
 
 static struct yett_connection *connection;
 static struct yett_sandbox *sandbox; /* of the tests that need no other */
-static struct yett_error error;
-
-/* Fails with what the library said. */
-#define assert_done(call)                                                                                            \
-	do {                                                                                                         \
-		int done_r = (call);                                                                                 \
-		if (done_r)                                                                                          \
-			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
-	} while (0)
 
 static int set_up(void **state)
 {

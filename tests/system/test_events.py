@@ -165,37 +165,6 @@ class Totals(Case):
         self.assert_refused(self.yett('stats', '--helper'), 1, 'only root may see')
 
 
-class Totals(Case):
-    def totals(self):
-        done = self.service.run(yett.Root(self.folder('roots')), self.service.yett, 'stats', '--helper', '--json')
-        self.assertEqual(done.code, 0, done)
-        shutil.rmtree(self.alice.home + '/roots')
-        return json.loads(done.out)
-
-    def test_what_commands_came_to_is_counted(self):
-        before = self.totals()
-        self.assertEqual(self.sandbox('true').code, 0)
-        self.assertEqual(self.sandbox('sh', '-c', 'exit 3').code, 3)
-        self.assertEqual(self.sandbox('/none').code, 127)
-        self.assertEqual(self.sandbox('sleep', '1000', options=('--timeout', '200ms')).code, 124)
-        self.create('--name', 'box')
-        script = 'import subprocess\nfor i in range(100): subprocess.run(["%s", "exec", "box", "--", "true"], check=True)' % self.service.yett
-        self.assertEqual(self.service.run(self.alice, 'python3', '-c', script).code, 0)
-
-        def more():
-            now = self.totals()
-            return {name: now[name] - before[name] for name in now if name != 'duration_us'}
-        # Those of a sandbox that lives on are told once it rests, or every 64.
-        yett.wait_until(lambda: more() == {'sandboxes': 4, 'executions': 104, 'successes': 101, 'failures': 3, 'timeouts': 1},
-                        'the totals of 104 commands')
-        self.assertGreater(self.totals()['duration_us'], before['duration_us'] + 200000)
-        text = self.service.run(yett.Root(self.folder('roots')), self.service.yett, 'stats', '--helper').out
-        self.assertRegex(text, r'^sandboxes +\d+\nexecutions +\d+\nsuccesses +\d+\nfailures +\d+\ntimeouts +\d+\nduration +\S+\n$')
-
-    def test_others_than_root_are_not_told(self):
-        self.assert_refused(self.yett('stats', '--helper'), 1, 'only root may see')
-
-
 class Events(Case):
     def follow(self, *argv, user=None):
         """Its Popen, once it follows, and that first event."""
@@ -278,6 +247,8 @@ class Events(Case):
         self.exec('box', 'sh', '-c', 'head -c 100000000 /dev/zero | tail -c 90000000 | wc -c')
         events = self.events(process, 'started', 'oom', 'exited')
         self.assertEqual(events[1]['count'], 1)
+        self.assertEqual(events[2]['result']['limits_hit'], ['memory'])
+        self.assertEqual(json.loads(self.yett('ps', '--json', 'box').out)[-1]['limits_hit'], ['memory'])
         self.exec('box', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done')
         self.events(process, 'started', 'forks-refused', 'exited')
 

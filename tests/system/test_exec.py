@@ -50,6 +50,7 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('exec', '-b', '-t', 'box', '--', 'true'), 125, 'in the background has no terminal')
         self.assert_refused(self.yett('run', '-b', '--', 'true'), 125, '--linger')
         self.assert_refused(self.yett('exec', '-b', '--capture', '17M', 'box', '--', 'true'), 125, 'at most 16M')
+        self.assert_refused(self.yett('exec', '--capture', '1K', 'box', '--', 'true'), 125, '--capture is of a command in the background')
 
     def test_kept_output_leaves_memory_for_commands(self):
         self.assertEqual(self.yett('create', '--name', 'small', '--memory', '48M').code, 0)
@@ -135,6 +136,9 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('exec', '--user', '0', 'box', '--', 'id'), 125, 'can only be user %d' % self.alice.uid)
         self.assertEqual(self.yett('exec', '--user', str(self.alice.uid), 'box', '--', 'true').code, 0)
         self.assert_refused(self.yett('exec', '--only', 'tmp', 'box', '--', 'true'), 125, 'absolute path')
+        if yett.landlock_abi():
+            self.assert_refused(self.yett('exec', '--only', '/tmp', '--only', '/tmp/absent', 'box', '--', 'true'), 125,
+                                'cannot be restricted to /tmp/absent: there is no such path in the sandbox')
         done = self.yett('exec', '--command-memory', '64M', '--command-pids', '20', 'box', '--', 'true')
         self.assertIn(done.code, (0, 125))
         if done.code:

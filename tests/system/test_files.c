@@ -1,10 +1,5 @@
 /* Files of a real sandbox through libyett, as an ordinary user: started by tests/support/yett.py. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,34 +8,14 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yett.h>
 
-#define ARGV(...)  ((const char *const[]){__VA_ARGS__, NULL})
-#define SH(script) ARGV("sh", "-c", script)
-#define FULL	   "/full" /* a tmpfs of 1 MiB */
-
-static struct yett_error error;
+#define FULL "/full" /* a tmpfs of 1 MiB */
 
 struct fixture {
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
 	char folder[48]; /* the caller's own, outside */
 };
-
-#define assert_done(call)                                                                                            \
-	do {                                                                                                         \
-		int done_r = (call);                                                                                 \
-		if (done_r)                                                                                          \
-			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
-	} while (0)
-
-/* It fails with this code, and says this in message or detail. */
-#define assert_refused(call, code_expected, text)                                                                    \
-	do {                                                                                                         \
-		int refused_r = (call);                                                                              \
-		if (refused_r != (int)(code_expected) || (!strstr(error.message, text) && !strstr(error.detail, text)))    \
-			fail_msg("%s: %d %s; %s", #call, refused_r, error.message, error.detail);                    \
-	} while (0)
 
 static void clear_outside(const char *folder)
 {

@@ -1,10 +1,5 @@
 /* libyett against a real service, as an ordinary program uses it: started by tests/support/yett.py as a user. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/support/library.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,27 +12,14 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <yett.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(array)[0])
-#define ARGV(...)	  ((const char *const[]){__VA_ARGS__, NULL})
-#define SH(script)	  ARGV("sh", "-c", script)
 #define DEADLINE_MS	  60000
 
 struct fixture {
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
 };
-
-static struct yett_error error;
-
-/* Fails with what the library said. */
-#define assert_done(call)                                                                                            \
-	do {                                                                                                         \
-		int done_r = (call);                                                                                 \
-		if (done_r)                                                                                          \
-			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
-	} while (0)
 
 static struct yett_sandbox *create(struct yett_connection *connection)
 {

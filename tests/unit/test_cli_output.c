@@ -111,6 +111,26 @@ static void an_error_becomes_a_json_object(void **state)
 	assert_string_equal(printed, "null");
 }
 
+static void a_result_becomes_the_members_of_a_json_object(void **state)
+{
+	struct yett_result result = {.signaled = true,
+				     .status = 9,
+				     .out_of_memory = true,
+				     .limits_hit = YETT_LIMIT_MEMORY | YETT_LIMIT_CPU_TIME,
+				     .wall_us = 1,
+				     .user_us = 2,
+				     .system_us = 3,
+				     .memory_peak_bytes = UINT64_C(1) << 40};
+	FILE *file = print_to();
+
+	(void)state;
+	output_json_result(file, &result);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(printed, "\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
+				     "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
+				     "\"memory_peak_bytes\":1099511627776");
+}
+
 static void sizes_and_times_are_printed_in_their_largest_whole_unit(void **state)
 {
 	char out[64];
@@ -150,6 +170,7 @@ int main(void)
 		TEST(what_a_terminal_would_act_on_is_not),
 		TEST(json_strings_are_escaped),
 		TEST(an_error_becomes_a_json_object),
+		TEST(a_result_becomes_the_members_of_a_json_object),
 		TEST(sizes_and_times_are_printed_in_their_largest_whole_unit),
 		TEST(every_code_has_a_short_name_of_its_own),
 	};

@@ -190,6 +190,9 @@ static void a_failure_before_that_names_the_step(void **state)
 	launch_describe(&(struct launch_failure){.step = 5, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.detail, "step=working-directory errno=2 No such file or directory");
+	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT, .path = "/none"}, &error);
+	assert_string_equal(error.message, "the command cannot be restricted to /none: there is no such path in the sandbox");
+	assert_string_equal(error.detail, "step=restriction-of-files errno=2 No such file or directory");
 	launch_describe(&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC}, &error);
 	assert_string_equal(error.message, "the terminal of the command could not be set");
 }

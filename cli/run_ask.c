@@ -1,0 +1,99 @@
+/* See run_parts.h: the sandbox that the command is to run in. */
+#include "cli/run_parts.h"
+
+#include <string.h>
+
+#include "cli/output.h"
+#include "cli/workdir.h"
+
+int run_ask_choose_share(struct run *run)
+{
+	struct run_options *o = &run->options;
+	const char *here = o->current_directory, *home = run->home[0] ? run->home : NULL;
+	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_SYSTEM;
+
+	for (size_t i = 0; here && i < o->tmpfs_count; i++)
+		if (workdir_is_below(here, o->tmpfs[i].target))
+			decision = WORKDIR_IS_SHARED;
+	if (decision != WORKDIR_SHARE) {
+		if (*workdir_why(decision))
+			output_note("%s", workdir_why(decision));
+		return 0;
+	}
+	run->has_default_share = true;
+	return run_options_add_share(o, strdup(here), strdup(here), false, &run->error);
+}
+
+static struct yett_sandbox_options sandbox_options(const struct run_options *o)
+{
+	return (struct yett_sandbox_options){
+		.profile = o->profile,
+		.hostname = o->hostname,
+		.shares = o->shares,
+		.shares_count = o->shares_count,
+		.tmpfs = o->tmpfs,
+		.tmpfs_count = o->tmpfs_count,
+		.memory_dir = o->memory_dir,
+		.limits = o->limits,
+		.name = o->name,
+		.labels = o->labels,
+		.life = o->life,
+	};
+}
+
+static int ask_once(struct run *run, char **ret_plan)
+{
+	struct yett_sandbox_options options = sandbox_options(&run->options);
+
+	if (ret_plan)
+		return yett_sandbox_plan(run->connection, &options, ret_plan, &run->error);
+	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
+}
+
+/* In one line; `yett doctor` says more. */
+static void note_weaker(const struct run *run)
+{
+	const char *weaker = run->sandbox ? yett_sandbox_get_info(run->sandbox)->weaker : "";
+
+	if (*weaker)
+		output_note("weaker without root: %s", weaker);
+}
+
+/* Once more without the share that nobody asked for, if that is refused. */
+static int ask(struct run *run, char **ret_plan)
+{
+	int r = ask_once(run, ret_plan);
+	struct run_options *o = &run->options;
+	struct yett_error first = run->error;
+
+	if (r == 0)
+		note_weaker(run);
+	if (r != YETT_E_PERMISSION_DENIED || !run->has_default_share)
+		return r;
+	o->shares_count--;
+	free((char *)o->shares[o->shares_count].path);
+	free((char *)o->shares[o->shares_count].target);
+	run->has_default_share = false;
+	r = ask_once(run, ret_plan);
+	/* Whatever stands in the way now does so with or without that share. */
+	if (r == 0) {
+		output_note("nothing is shared: %s", first.message);
+		note_weaker(run);
+	}
+	return r;
+}
+
+int run_ask_sandbox(struct run *run)
+{
+	return ask(run, NULL);
+}
+
+int run_ask_plan(struct run *run)
+{
+	_cleanup_free_ char *plan = NULL;
+	int r = ask(run, &plan);
+
+	if (r == 0)
+		output_text(stdout, plan, true);
+	return r;
+}

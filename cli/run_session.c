@@ -1,0 +1,225 @@
+/* See run_parts.h: the command in its sandbox, there and back. */
+#include "cli/run_parts.h"
+
+#include <poll.h>
+#include <string.h>
+
+#include "cli/copy.h"
+#include "cli/output.h"
+#include "cli/run.h"
+#include "cli/workdir.h"
+
+/* How much later than the command's own time limit we stop believing in init. */
+#define TIMEOUT_GRACE_MS 5000
+
+static void add_directory(struct run *run, const char *directory)
+{
+	if (run->directories_count < RUN_DIRECTORIES_MAX)
+		run->directories[run->directories_count++] = directory;
+}
+
+/*
+ * Where the command starts. Without a directory that is certain to be there it is tried in those that are likely to
+ * be, down to "/".
+ */
+static void choose_directories(struct run *run)
+{
+	const struct run_options *o = &run->options;
+	const char *here = o->current_directory;
+
+	if (o->directory) {
+		add_directory(run, o->directory);
+		return;
+	}
+	if (run->has_session_directory) {
+		add_directory(run, NULL);
+		return;
+	}
+	if (here && workdir_inside(here, o->shares, o->shares_count, run->inside, sizeof run->inside)) {
+		add_directory(run, run->inside);
+		return;
+	}
+	if (here && (run->attach_to || workdir_in_template(here)))
+		add_directory(run, here);
+	if (run->home[0])
+		add_directory(run, run->home);
+	add_directory(run, "/");
+}
+
+/* Until it has started or failed to. As yett_command_wait(): YETT_E_TIMEOUT when it runs. */
+static int wait_started(struct run *run)
+{
+	struct yett_result result;
+	int r;
+
+	for (;;) {
+		struct pollfd entry = {.fd = yett_sandbox_fd(run->sandbox), .events = POLLIN};
+
+		r = yett_command_wait(run->command, 0, &result, &run->error);
+		if (r != YETT_E_TIMEOUT || yett_command_id(run->command) != 0)
+			return r;
+		(void)poll(&entry, 1, -1);
+	}
+}
+
+/* Runs it in the background, or with the caller's streams to its end. */
+static int run_once(struct run *run, uint64_t bound)
+{
+	int r = run->options.background
+			? wait_started(run)
+			: pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+
+	run->command_id = yett_command_id(run->command);
+	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
+		return r;
+	(void)printf("%llu\n", (unsigned long long)run->command_id);
+	return fflush(stdout) == 0 ? 0 : error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
+}
+
+/* Starts it in the first of the directories that is there. */
+static int run_in_directories(struct run *run)
+{
+	static const int kept[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
+	struct yett_command_options options = {
+		.argv = run->argv,
+		.env = run->options.env,
+		.stdio = run->options.background ? kept : run->pump.stdio,
+		.capture_bytes = run->options.background ? (size_t)run->options.capture_bytes : 0,
+		.timeout_ms = run->options.timeout_ms,
+		.terminal = run->options.tty,
+		.deny_write = run->options.deny_write,
+		.deny_network = run->options.deny_network,
+		.only_paths = run->options.only_paths_count ? run->options.only_paths : NULL,
+		.other_user = run->options.other_user,
+		.user = run->options.user,
+		.memory_bytes = run->options.own.memory_bytes,
+		.pids = run->options.own.pids,
+	};
+	/* what init says when it was not the command that was at fault */
+	static const char no_directory[] = "step=working-directory ";
+	uint64_t bound = options.timeout_ms ? options.timeout_ms + TIMEOUT_GRACE_MS : 0;
+	int r = 0;
+
+	if (options.terminal)
+		terminal_get_size(&run->terminal, &options.rows, &options.columns);
+	for (size_t i = 0; i < run->directories_count; i++) {
+		options.cwd = run->directories[i];
+		yett_command_free(run->command);
+		run->command = NULL;
+		r = yett_sandbox_exec(run->sandbox, &options, &run->command, &run->error);
+		if (r)
+			return r;
+		/* the last attempt, as a rule the only one: its ends of the pipes are no longer ours */
+		if (i + 1 == run->directories_count)
+			pump_close_passed(&run->pump);
+		r = run_once(run, bound);
+		if (r != YETT_E_COMMAND_FAILED || strncmp(run->error.detail, no_directory, strlen(no_directory)) != 0)
+			break;
+	}
+	if (r == YETT_E_COMMAND_FAILED && strncmp(run->error.detail, no_directory, strlen(no_directory)) == 0)
+		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
+			       options.cwd ? options.cwd : "the directory of the session");
+	run->has_result = r == 0 && !run->options.background;
+	if (r == YETT_E_TIMEOUT) {
+		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */
+		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
+		if (run->pump.ended_by)
+			run->result = (struct yett_result){.signaled = true, .status = run->pump.ended_by};
+		run->has_result = run->is_given_up = true;
+		r = 0;
+	}
+	return r;
+}
+
+/* A shell that is not there inside is one that is everywhere. */
+static int run_command(struct run *run)
+{
+	int r = run_in_directories(run);
+
+	if (!run->shell[0] || r == 0 || run_exit_code_of_error(&run->error) != RUN_NOT_FOUND)
+		return r;
+	run->shell[0] = "/bin/sh";
+	return run_in_directories(run);
+}
+
+static int open_pump(struct run *run)
+{
+	pump_open_nothing(&run->pump);
+	if (run->options.background)
+		return 0;
+	if (!run->options.tty)
+		return pump_open(&run->pump, &run->error);
+	pump_open_terminal(&run->pump, &run->terminal);
+	return 0;
+}
+
+/* It goes with the command, or it goes on: whether there is somebody to tell so. `late` gets a code when it could not. */
+static bool leave(struct run *run, bool goes_on, struct yett_error *late)
+{
+	bool is_news = goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
+
+	if ((goes_on ? yett_sandbox_detach(run->sandbox, late) : yett_sandbox_destroy(run->sandbox, late)) == 0)
+		late->code = YETT_OK;
+	run->sandbox = NULL;
+	return is_news;
+}
+
+/* Of a sandbox that is there, where no directory was asked for. */
+static int find_session(struct run *run)
+{
+	struct yett_session session;
+	int r;
+
+	if (!run->attach_to || run->options.directory)
+		return 0;
+	r = yett_session_get(run->sandbox, &session, &run->error);
+	if (r)
+		return r;
+	run->has_session_directory = *session.directory != '\0';
+	yett_session_free(&session);
+	return 0;
+}
+
+int run_session(struct run *run)
+{
+	struct yett_error late = {0};
+	bool goes_on = run->attach_to || run->options.life.linger, is_news;
+	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error)
+			       : run_ask_sandbox(run);
+
+	if (r)
+		return r;
+	run->info = *yett_sandbox_get_info(run->sandbox);
+	r = find_session(run);
+	if (r == 0) {
+		choose_directories(run);
+		r = copy_all_in(run->sandbox, &run->options, &run->error);
+	}
+	if (r) {
+		/* one of our own is not what was asked for without the files that belong in it */
+		(void)leave(run, run->attach_to != NULL, &late);
+		return r;
+	}
+	r = open_pump(run);
+	if (r == 0 && !run->options.background)
+		r = pump_catch_signals(&run->pump, &run->error);
+	if (r == 0)
+		r = run_command(run);
+	pump_close_passed(&run->pump);
+	yett_command_free(run->command);
+	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up) {
+		pump_release_signals(&run->pump); /* the sandbox may take its time */
+		r = copy_all_out(run->sandbox, &run->options, &run->error);
+	}
+	/* what the command left behind is gone after this, so the pipes have an end */
+	is_news = leave(run, goes_on, &late);
+	pump_drain(&run->pump);
+	pump_close(&run->pump);
+	if (run->options.tty)
+		terminal_close(&run->terminal);
+	if (is_news)
+		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
+	if (late.code)
+		output_note("%s", late.message);
+	return r;
+}
