@@ -95,7 +95,9 @@ struct plan_life {
 	bool linger, idle_pauses;
 };
 
-#define PLAN_LABELS_MAX 16
+#define PLAN_LABELS_MAX 32
+#define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
+#define PLAN_ANNOTATION '#' /* as MESSAGE_ANNOTATION */
 #define PLAN_WEAKER_SIZE 256
 
 struct plan {
