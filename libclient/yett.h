@@ -30,7 +30,7 @@ extern "C" {
 #define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
 #define YETT_NAME_SIZE	    65
 #define YETT_LABEL_SIZE	    128
-#define YETT_WEAKER_SIZE    256
+#define YETT_WEAKER_SIZE    512
 
 struct yett_connection;
 struct yett_sandbox;

@@ -25,7 +25,7 @@
 #define MESSAGE_CHALLENGE_SIZE 32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX 127
-#define MESSAGE_WEAKER_MAX 255
+#define MESSAGE_WEAKER_MAX 511
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
 #define MESSAGE_LABELS_MAX 32
 #define MESSAGE_KEY_VALUE_MAX 256

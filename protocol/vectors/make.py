@@ -300,7 +300,7 @@ accept("created-largest-uid", "created", "the largest uid that is one", created(
 accept("created-without-label", "created", "a kernel without AppArmor", created(label=text("")))
 accept("created-longest-label", "created", "a label at its bound", created(label=text("l" * 127)))
 accept("created-without-landlock", "created", "a kernel that has none", created(landlock_abi=ZERO))
-accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 255)))
+accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 511)))
 accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
 accept("error-plain", "error", "a refusal with the rule in its detail", error())
 accept("error-longest-texts", "error", "message and detail at their bounds", error(
@@ -479,7 +479,7 @@ refuse("descriptor-that-wraps", "create", "range", "shares[0].fd", "2^32 is not 
 refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro nor rw", create(
     shares=array([share(mode=uint(2))])))
 refuse("long-label", "created", "too-long", "label", "one byte more than a label has", created(label=text("l" * 128)))
-refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 256)))
+refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 512)))
 refuse("landlock-abi-over-its-bound", "created", "range", "landlock_abi", "256 is no version", created(landlock_abi=uint(256)))
 refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid", created(private_uid=uint((1 << 32) - 1)))
 refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))

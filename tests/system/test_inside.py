@@ -458,6 +458,10 @@ class Shape(yett.Case):
     def test_limits_of_processes(self):
         self.assertEqual(self.shaped('ulimit -n; ulimit -Hn; ulimit -s; ulimit -f; ulimit -t; ulimit -c'),
                          ['77', '77', '4096', '2048', '9', '0'])
+        limits = self.shell('cat /proc/self/limits', options=['-p', 'shaped'])
+        for name, most in (('locked memory', 8 << 20), ('msgqueue size', 819200), ('pending signals', 8192)):
+            hard = re.search(r'^Max %s +\d+ +(\d+) ' % name, limits, re.M)
+            self.assertTrue(hard and int(hard[1]) <= most, limits)
 
     def test_environment_is_built_from_nothing(self):
         done = self.sandbox('env', options=['-p', 'shaped', '-e', 'MINE=x y', '-e', 'MARK=2'], env={'LEAK': 'yes'})
