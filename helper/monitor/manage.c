@@ -7,7 +7,6 @@
 #include "protocol/frame.h"
 
 #include <endian.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -8,7 +8,6 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/sockios.h>
 #include <sodium.h>
