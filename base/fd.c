@@ -1,7 +1,15 @@
 /* See fd.h. */
 #include "base/fd.h"
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
+#endif
 
 void fd_close_except(const int *keep, size_t count)
 {
@@ -17,4 +25,42 @@ void fd_close_except(const int *keep, size_t count)
 			return;
 		from = next + 1;
 	}
+}
+
+int fd_seal(int memfd)
+{
+	return fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ? -errno : 0;
+}
+
+int fd_new_sealed(const char *name, const void *bytes, size_t length)
+{
+	_cleanup_fd_ int memfd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r;
+
+	if (memfd < 0 || write(memfd, bytes, length) != (ssize_t)length)
+		return errno ? -errno : -EIO;
+	r = fd_seal(memfd);
+	return r < 0 ? r : steal_fd(&memfd);
+}
+
+int fd_copy_program(const char *name, int file)
+{
+	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
+	_cleanup_fd_ int memfd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+	struct stat st;
+	int r;
+
+	if (memfd < 0 && errno == EINVAL)
+		memfd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (memfd < 0 || fstat(file, &st) < 0)
+		return -errno;
+	for (off_t done = 0; done < st.st_size;) {
+		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
+
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		done += n;
+	}
+	r = fchmod(memfd, 0555) < 0 ? -errno : fd_seal(memfd);
+	return r < 0 ? r : steal_fd(&memfd);
 }

@@ -45,6 +45,15 @@ static inline int steal_fd(int *fd)
 /* Closes every descriptor from 3 on but the `count` ones of `keep` (unsorted, -1 is passed over). close_range(2). */
 void fd_close_except(const int *keep, size_t count);
 
+/* From here on nobody can change what is in a memfd made with MFD_ALLOW_SEALING. 0 or -errno. memfd_create(2), "File sealing" */
+_must_check_ int fd_seal(int memfd);
+
+/* A sealed memfd, close-on-exec, with these bytes; or -errno. */
+_must_check_ int fd_new_sealed(const char *name, const void *bytes, size_t length);
+
+/* A sealed memfd, close-on-exec, with what is in the regular file `file` from its offset on, to be executed; or -errno. */
+_must_check_ int fd_copy_program(const char *name, int file);
+
 static inline void freep(void *p)
 {
 	free(*(void **)p);

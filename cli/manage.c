@@ -139,8 +139,40 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
+static void print_json_labels(const char *name, const char (*labels)[sizeof ((struct yett_sandbox_status *)NULL)->labels[0]], size_t count)
+{
+	(void)printf("\"%s\": {", name);
+	for (size_t i = 0; i < count; i++) {
+		char key[sizeof labels[0]];
+		const char *equals = strchr(labels[i], '=');
+
+		if (!equals)
+			continue;
+		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - labels[i]), labels[i]);
+		(void)fputs(i ? ", " : "", stdout);
+		output_json_string(stdout, key);
+		(void)fputs(": ", stdout);
+		output_json_string(stdout, equals + 1);
+	}
+	(void)putchar('}');
+}
+
+/* A line of it is an item. */
+static void print_json_plan(char *plan)
+{
+	const char *separator = "";
+
+	(void)fputs(", \"plan\": [", stdout);
+	for (char *rest = plan, *line = strsep(&rest, "\n"); line && *line; line = strsep(&rest, "\n")) {
+		(void)fputs(separator, stdout);
+		output_json_string(stdout, line + strspn(line, " "));
+		separator = ", ";
+	}
+	(void)putchar(']');
+}
+
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
-static void print_json(const struct yett_sandbox_status *s)
+static void print_json(const struct yett_sandbox_status *s, char *plan)
 {
 	(void)putchar('{');
 	manage_json_member("id", s->info.id);
@@ -167,20 +199,12 @@ static void print_json(const struct yett_sandbox_status *s)
 	manage_json_number("started_ms", s->started_ms);
 	manage_json_number("ended_ms", s->ended_ms);
 	manage_json_number("attached", s->attached);
-	(void)fputs("\"labels\": {", stdout);
-	for (size_t i = 0; i < s->labels_count; i++) {
-		char key[sizeof s->labels[0]];
-		const char *equals = strchr(s->labels[i], '=');
-
-		if (!equals)
-			continue;
-		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - s->labels[i]), s->labels[i]);
-		(void)fputs(i ? ", " : "", stdout);
-		output_json_string(stdout, key);
-		(void)fputs(": ", stdout);
-		output_json_string(stdout, equals + 1);
-	}
-	(void)fputs("}}", stdout);
+	print_json_labels("labels", s->labels, s->labels_count);
+	(void)fputs(", ", stdout);
+	print_json_labels("annotations", s->annotations, s->annotations_count);
+	if (plan)
+		print_json_plan(plan);
+	(void)putchar('}');
 }
 
 static void age_of(uint64_t since_ms, char *out, size_t size)
@@ -236,7 +260,7 @@ static void print_list(const struct yett_sandbox_status *list, size_t count, con
 			continue;
 		if (options->json) {
 			(void)fputs(is_first ? "[" : ",\n ", stdout);
-			print_json(&list[i]);
+			print_json(&list[i], NULL);
 		} else if (options->quiet) {
 			(void)puts(list[i].info.id);
 		} else {
@@ -314,6 +338,8 @@ static void print_status(const struct yett_sandbox_status *s)
 	(void)printf("%-12s %u\n", "attached", s->attached);
 	for (size_t i = 0; i < s->labels_count; i++)
 		print_text("has", s->labels[i]);
+	for (size_t i = 0; i < s->annotations_count; i++)
+		print_text("note", s->annotations[i]);
 }
 
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
@@ -367,17 +393,24 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	struct manage_run_options options = {0};
 	struct yett_sandbox_status status;
 	struct yett_connection *connection;
+	_cleanup_free_ char *plan = NULL;
 	struct yett_error error = {0};
 	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
-	if (r == 0 && options.json) {
-		print_json(&status);
+	if (r != 0)
+		return manage_finish(connection, r, &error);
+	if (yett_sandbox_inspect_plan(connection, status.info.id, &plan, &error) != 0)
+		output_note("the steps that made it cannot be told: %s", error.message); /* it has ended just now, say */
+	if (options.json) {
+		print_json(&status, plan);
 		(void)putchar('\n');
-	} else if (r == 0) {
+	} else {
 		print_status(&status);
+		(void)putchar('\n');
+		output_text(stdout, plan, true);
 	}
 	return manage_finish(connection, r, &error);
 }

@@ -37,6 +37,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.limits = o->limits,
 		.name = o->name,
 		.labels = o->labels,
+		.annotations = o->annotations,
 		.life = o->life,
 	};
 }

@@ -264,16 +264,28 @@ static int set_idle_action(void *into, const char *value, struct yett_error *err
 	return 0;
 }
 
+static int add_label(const char **labels, size_t *count, const char *option, const char *value, struct yett_error *error)
+{
+	if (!strchr(value, '=') || *value == '=' || *value == '#')
+		return invalid(error, option, value, "KEY=VALUE");
+	if (*count == RUN_LABELS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s", RUN_LABELS_MAX, option);
+	labels[(*count)++] = value;
+	return 0;
+}
+
 static int set_label(void *into, const char *value, struct yett_error *error)
 {
 	struct run_options *options = into;
 
-	if (!strchr(value, '=') || *value == '=')
-		return invalid(error, "label", value, "KEY=VALUE");
-	if (options->labels_count == RUN_LABELS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d labels", RUN_LABELS_MAX);
-	options->labels[options->labels_count++] = value;
-	return 0;
+	return add_label(options->labels, &options->labels_count, "label", value, error);
+}
+
+static int set_annotation(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	return add_label(options->annotations, &options->annotations_count, "annotation", value, error);
 }
 
 static int set_only(void *into, const char *value, struct yett_error *error)
@@ -374,7 +386,8 @@ OPTION_TEXT(set_socket, struct run_options, socket_path)
 	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout}
 #define NAMES \
 	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name}, \
-	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label}
+	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label}, \
+	{0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation}
 #define LINGER \
 	{0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger}
 #define LIFE \

@@ -9,7 +9,7 @@
 #define RUN_SHARES_MAX 125
 #define RUN_TMPFS_MAX  32
 #define RUN_ENV_MAX    2048
-#define RUN_LABELS_MAX 16
+#define RUN_LABELS_MAX 32
 #define RUN_COPIES_MAX 64
 #define RUN_PATHS_MAX  64
 #define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
@@ -33,8 +33,8 @@ struct run_options {
 	struct yett_limits limits;
 	uint64_t timeout_ms;
 	const char *name;
-	const char *labels[RUN_LABELS_MAX + 1];
-	size_t labels_count;
+	const char *labels[RUN_LABELS_MAX + 1], *annotations[RUN_LABELS_MAX + 1];
+	size_t labels_count, annotations_count;
 	struct yett_life life;
 	bool dry_run, tty, background, capture;
 	bool deny_write, deny_network, other_user;

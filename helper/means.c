@@ -37,6 +37,8 @@ static int check_life(const struct plan_life *life, struct yett_error *error)
 	return 0;
 }
 
+_Static_assert(PLAN_WEAKER_SIZE == MESSAGE_WEAKER_MAX + 1, "what is said fits the message");
+
 static void add(struct plan *plan, const char *before, const char *name, const char *after)
 {
 	size_t used = strlen(plan->weaker);

@@ -205,8 +205,12 @@ static void print_life(FILE *out, const struct plan *plan)
 
 	if (*plan_text(plan, plan->name))
 		fprintf(out, "name %s\n", ESCAPE(plan_text(plan, plan->name)));
-	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++)
-		fprintf(out, "label %s\n", ESCAPE(plan_text(plan, plan->labels[i])));
+	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
+		const char *label = plan_text(plan, plan->labels[i]);
+		bool is_annotation = *label == PLAN_ANNOTATION;
+
+		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label", ESCAPE(label + is_annotation));
+	}
 	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms)
 		return;
 	fprintf(out, "life%s", life->linger ? " lingers" : "");

@@ -95,8 +95,10 @@ struct plan_life {
 	bool linger, idle_pauses;
 };
 
-#define PLAN_LABELS_MAX 16
-#define PLAN_WEAKER_SIZE 256
+#define PLAN_LABELS_MAX 32
+#define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
+#define PLAN_ANNOTATION '#' /* as MESSAGE_ANNOTATION */
+#define PLAN_WEAKER_SIZE 512 /* all that can be missing at once */
 
 struct plan {
 	char id[PLAN_ID_SIZE];

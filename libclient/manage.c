@@ -2,6 +2,7 @@
 #include "libclient/sandbox.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "protocol/codec.h"
@@ -160,8 +161,14 @@ static void take_status(const struct message *message, void *ret_item)
 	to->started_ms = from->started_ms;
 	to->ended_ms = from->ended_ms;
 	to->attached = from->attached;
-	for (to->labels_count = 0; to->labels_count < from->labels_count; to->labels_count++)
-		channel_copy_text(message, from->labels[to->labels_count], to->labels[to->labels_count], sizeof to->labels[0]);
+	for (uint32_t i = 0; i < from->labels_count; i++) {
+		const char *label = message_text(message, from->labels[i]);
+
+		if (label && *label == MESSAGE_ANNOTATION)
+			(void)snprintf(to->annotations[to->annotations_count++], sizeof to->annotations[0], "%s", label + 1);
+		else
+			channel_copy_text(message, from->labels[i], to->labels[to->labels_count++], sizeof to->labels[0]);
+	}
 }
 
 /* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
@@ -249,4 +256,17 @@ int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_n
 	if (r == 0)
 		memcpy(ret_status, list, sizeof *ret_status);
 	return r;
+}
+
+int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name, char **ret_text, struct yett_error *error)
+{
+	const struct message_manage asked = {.action = MANAGE_PLAN};
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_PLAN);
+	CONNECTION_LOCKED(connection);
+	int r = sandbox ? manage(connection, &asked, id_or_name ? id_or_name : "", sandbox, error) : no_memory(error);
+
+	if (r)
+		return r;
+	sandbox_forget(sandbox);
+	return sandbox_read_plan(sandbox->request.fd, ret_text, error);
 }

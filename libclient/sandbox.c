@@ -79,6 +79,29 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 	return 0;
 }
 
+/* Annotations are the labels that nobody looks sandboxes up by: '#' before their key keeps them apart. */
+static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations, struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	const char *what = are_annotations ? "an annotation" : "a label";
+	int r = 0;
+
+	for (; r == 0 && labels && *labels; labels++) {
+		char text[MESSAGE_KEY_VALUE_MAX + 1];
+
+		if (create->labels_count == MESSAGE_LABELS_MAX)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels and annotations",
+					 MESSAGE_LABELS_MAX);
+		if (!strchr(*labels, '=') || **labels == '=' || **labels == MESSAGE_ANNOTATION)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s is not KEY=VALUE: %s", what, *labels);
+		if (snprintf(text, sizeof text, "%s%s", are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "", *labels) >= (int)sizeof text)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %d bytes", what,
+					 MESSAGE_KEY_VALUE_MAX - are_annotations);
+		r = channel_put_text(channel, text, MESSAGE_KEY_VALUE_MAX, what, &create->labels[create->labels_count++], error);
+	}
+	return r;
+}
+
 /* What it is called and how long it may live. */
 static int put_identity(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error)
 {
@@ -86,14 +109,10 @@ static int put_identity(struct channel *channel, const struct yett_sandbox_optio
 	const struct yett_life *life = &options->life;
 	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name", &create->name, error);
 
-	for (const char *const *label = options->labels; r == 0 && label && *label; label++) {
-		if (create->labels_count == MESSAGE_LABELS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels", MESSAGE_LABELS_MAX);
-		if (!strchr(*label, '=') || **label == '=')
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a label is not KEY=VALUE: %s", *label);
-		r = channel_put_text(channel, *label, MESSAGE_KEY_VALUE_MAX, "a label", &create->labels[create->labels_count++],
-				     error);
-	}
+	if (r == 0)
+		r = put_labels(channel, options->labels, false, error);
+	if (r == 0)
+		r = put_labels(channel, options->annotations, true, error);
 	create->life = (struct message_life){.linger = life->linger,
 					     .wall_ms = life->wall_ms,
 					     .cpu_ms = life->cpu_ms,
@@ -407,7 +426,7 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 	return 0;
 }
 
-static int read_plan(int fd, char **ret_text, struct yett_error *error)
+int sandbox_read_plan(int fd, char **ret_text, struct yett_error *error)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t length;
@@ -430,7 +449,7 @@ int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sand
 	if (r)
 		return r;
 	sandbox_forget(asked);
-	return read_plan(asked->request.fd, ret_text, error);
+	return sandbox_read_plan(asked->request.fd, ret_text, error);
 }
 
 const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox)

@@ -7,15 +7,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/spawn.h"
 
-#define MFD_EXEC	  0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
 #define GONE_TIMEOUT_MS	  5000
 
 /* yett-files as YETT_FILES says, or beside the helper that YETT_HELPER names, or the installed one; checked as a helper is. */
@@ -40,7 +36,6 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	char path[PATH_MAX], copy[sizeof "/proc/self/fd/2147483647"];
 	_cleanup_fd_ int file = -1, memfd = -1;
-	struct stat st;
 	int r;
 
 	if (sandbox->files_program >= 0)
@@ -49,22 +44,11 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (r)
 		return r;
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (file < 0 || fstat(file, &st) < 0)
+	if (file < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot read %s: %m", path);
-	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
-	memfd = memfd_create("yett-files", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-	if (memfd < 0 && errno == EINVAL)
-		memfd = memfd_create("yett-files", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	for (off_t done = 0; memfd >= 0 && done < st.st_size;) {
-		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
-
-		if (n <= 0)
-			return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot copy %s: %m", path);
-		done += n;
-	}
-	if (memfd < 0 || fchmod(memfd, 0555) < 0 ||
-	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot seal a copy of %s: %m", path);
+	memfd = fd_copy_program("yett-files", file);
+	if (memfd < 0)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot copy %s: %s", path, strerror(-memfd));
 	(void)snprintf(copy, sizeof copy, "/proc/self/fd/%d", memfd);
 	sandbox->files_program = open(copy, O_RDONLY | O_CLOEXEC);
 	if (sandbox->files_program < 0)

@@ -30,7 +30,7 @@ extern "C" {
 #define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
 #define YETT_NAME_SIZE	    65
 #define YETT_LABEL_SIZE	    128
-#define YETT_WEAKER_SIZE    256
+#define YETT_WEAKER_SIZE    512
 
 struct yett_connection;
 struct yett_sandbox;
@@ -191,8 +191,9 @@ struct yett_sandbox_options {
 	const char *memory_dir;
 	struct yett_limits limits;
 	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL: none */
-	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes; at most 16 of 128 bytes; ends with NULL. NULL: none */
+	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
 	struct yett_life life;
+	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
 };
 
 struct yett_sandbox_info {
@@ -273,8 +274,8 @@ struct yett_sandbox_status {
 	uint64_t linger_ms; /* a lingering one ends after so long at rest with nobody attached; 0: never */
 	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
 	uint32_t attached; /* connections that hold it */
-	size_t labels_count;
-	char labels[16][129]; /* KEY=VALUE */
+	size_t labels_count, annotations_count; /* at most 32 together */
+	char labels[32][257], annotations[32][257]; /* KEY=VALUE */
 };
 
 /* All that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
@@ -285,6 +286,10 @@ YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connect
 /* One of them. YETT_E_NOT_FOUND also for what is another one's. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name,
 						  struct yett_sandbox_status *ret_status, struct yett_error *error);
+
+/* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. `*ret_text` is freed with free(3). */
+YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name,
+						       char **ret_text, struct yett_error *error);
 
 /*
  * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on; time limits of commands go

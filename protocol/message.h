@@ -25,10 +25,11 @@
 #define MESSAGE_CHALLENGE_SIZE 32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX 127
-#define MESSAGE_WEAKER_MAX 255
+#define MESSAGE_WEAKER_MAX 511
 #define MESSAGE_WINDOW_MAX 65535 /* rows and columns: struct winsize, ioctl_tty(2) */
-#define MESSAGE_LABELS_MAX 16
-#define MESSAGE_KEY_VALUE_MAX 128
+#define MESSAGE_LABELS_MAX 32
+#define MESSAGE_KEY_VALUE_MAX 256
+#define MESSAGE_ANNOTATION '#' /* begins the key of a label that is an annotation */
 #define MESSAGE_COMMAND_TEXT_MAX 127
 #define MESSAGE_COMMANDS_MAX 32
 #define MESSAGE_RESTRICT_PATHS_MAX 64
@@ -42,7 +43,7 @@ enum message_kind {
 	MESSAGE_HELLO = 1,   /* helper → client, once, first */
 	MESSAGE_CREATE = 2,  /* client → helper, signed; one descriptor for each share */
 	MESSAGE_CREATED = 3, /* helper → client, answers a create or an attach; one descriptor: the exec channel */
-	MESSAGE_PLAN = 4,    /* helper → client, answers a create with plan_only; one sealed memfd with text */
+	MESSAGE_PLAN = 4,    /* helper → client, answers a create with plan_only, or a manage; one sealed memfd with text */
 	MESSAGE_ERROR = 5,   /* helper or init → client; the sequence names the message refused */
 	MESSAGE_ENDED = 6,   /* helper → client; the sequence is that of the create or attach */
 	MESSAGE_MANAGE = 7,  /* client → helper, signed */
@@ -174,6 +175,7 @@ enum manage_action {
 	MANAGE_USAGE = 8,
 	MANAGE_FOLLOW = 9,
 	MANAGE_TOTALS = 10,
+	MANAGE_PLAN = 11,
 };
 
 struct message_manage {

@@ -118,7 +118,7 @@ static const struct schema_field ended_fields[] = {
 };
 
 static const struct schema_field manage_fields[] = {
-	NUMBER(message_manage, action, 0, MANAGE_TOTALS),
+	NUMBER(message_manage, action, 0, MANAGE_PLAN),
 	TEXT(message_manage, sandbox, NAME, 0, MESSAGE_NAME_MAX),
 	BOOL(message_manage, all),
 };

@@ -13,8 +13,6 @@
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
 
-#define CAPTURE_PAGE ((size_t)4096) /* the least there is: what is given back may be more than a page */
-
 static const struct capture capture_none = {.pipe = -1, .memory = -1};
 
 static void capture_unmap(struct capture *capture)
@@ -103,7 +101,7 @@ size_t capture_available(const struct capture *capture, size_t *ret_wanted)
 /* What is read is given back to the kernel as far as it is whole pages, so that init stays as small as it is. */
 static ssize_t capture_keep(struct capture *capture, size_t size)
 {
-	size_t from = capture->length / CAPTURE_PAGE * CAPTURE_PAGE;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), from = capture->length / page * page;
 	ssize_t n = read(capture->pipe, capture->bytes + capture->length, size);
 
 	if (n > 0) {

@@ -34,7 +34,7 @@ enum init_word {
 };
 
 #define INIT_GROUPS_MAX 256
-#define INIT_RLIMITS_MAX 8
+#define INIT_RLIMITS_MAX 9
 #define INIT_ENV_MAX 256
 #define INIT_PATHS_MAX 1024
 #define INIT_LABEL_SIZE 128

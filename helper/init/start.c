@@ -187,8 +187,10 @@ static int start_limits(struct init_config *config)
 		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, 0},
 		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, 0},
 		{RLIMIT_CORE, true, limits->core_bytes, 0},
-		/* Locked memory and message queues are the kernel's, not the cgroup's, to count; nobody needs more than a little. */
+		/* The kernel's memory, which not every cgroup counts; nobody needs more than a little. */
 		{RLIMIT_MEMLOCK, true, 8 << 20, 0},
+		{RLIMIT_MSGQUEUE, true, 819200, 0}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
+		{RLIMIT_SIGPENDING, true, 8192, 0}, /* timers count as well */
 	};
 	int r = 0;
 

@@ -7,7 +7,6 @@
 #include "protocol/frame.h"
 
 #include <endian.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -196,8 +195,8 @@ int manage_list(const struct setup_host *host, const struct verified *verified, 
 		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run");
 	if (r == 0 && finding.wanted && finding.count == 0)
 		return not_found(finding.wanted, error);
-	if (r == 0 && fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		r = -errno;
+	if (r == 0)
+		r = fd_seal(memfd);
 	if (r != 0)
 		return r;
 	*ret_memfd = steal_fd(&memfd);

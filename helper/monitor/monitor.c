@@ -8,7 +8,6 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/sockios.h>
 #include <sodium.h>
@@ -106,19 +105,17 @@ static int check_unread(struct connection *c, struct yett_error *error)
 	return 0;
 }
 
-/* The plan as text in a sealed memfd: it can be larger than a packet. */
 static int send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
 {
 	_cleanup_free_ char *text = NULL;
-	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_fd_ int memfd = -1;
 	size_t length;
 	int r = check_unread(c, error);
 
 	if (r != 0)
 		return r;
-	r = plan_print(c->plan, &text, &length);
-	if (r < 0 || memfd < 0 || write(memfd, text, length) != (ssize_t)length ||
-	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+	memfd = plan_print(c->plan, &text, &length) == 0 ? fd_new_sealed("yett-plan", text, length) : -1;
+	if (memfd < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
 	(void)message_begin(c->message, MESSAGE_PLAN);
 	connection_answer(c, sequence, memfd);
@@ -144,12 +141,11 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 
 	if (r == 0)
 		r = sandboxes_check(c, error);
+	if (r == 0 && (action == MANAGE_LIST || action == MANAGE_INSPECT || action == MANAGE_USAGE || action == MANAGE_PLAN))
+		r = check_unread(c, error);
 	if (r != 0)
 		return r;
 	if (action == MANAGE_LIST || action == MANAGE_INSPECT || action == MANAGE_USAGE) {
-		r = check_unread(c, error);
-		if (r != 0)
-			return r;
 		r = manage_list(c->monitor->host, verified, &memfd, &count, error);
 		if (r != 0)
 			return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r)) : r;

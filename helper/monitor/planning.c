@@ -382,6 +382,7 @@ static void add_life(struct planning *p)
 {
 	const struct message_create *create = &p->request->body.create;
 	const char *name = message_text(p->request, create->name);
+	size_t used = 0;
 
 	p->plan->life = p->decision->life;
 	if (name && looks_like_an_id(name))
@@ -399,6 +400,9 @@ static void add_life(struct planning *p)
 		for (uint32_t j = 0; j < i; j++)
 			if (strncmp(plan_text(p->plan, p->plan->labels[j]), label, key) == 0)
 				refuse(p, "labels", label, "has the key of another label");
+		used += strlen(label) + 1;
+		if (used > PLAN_LABELS_SIZE)
+			refuse(p, "labels", "labels and annotations", "have more than 2,560 bytes together");
 		add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
 	}
 }

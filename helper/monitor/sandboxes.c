@@ -307,6 +307,11 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 		connection_answer(c, sandbox->sequence, -1);
 		return true;
 	}
+	if (sandbox->action == MANAGE_PLAN && c->frame->fd_count == 1) {
+		(void)message_begin(c->message, MESSAGE_PLAN);
+		connection_answer(c, sandbox->sequence, c->frame->fds[0]);
+		return false;
+	}
 	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {
 		report_done(c, sandbox->sequence, sandbox->id, sandbox->channel);
 		return false;

@@ -9,16 +9,8 @@
 #include "base/fd.h"
 #include "helper/policy/policy.h"
 
-struct etc;
-
-/* Reads the named files, links and directories below /etc. What does not exist is left out. 0 or -errno. */
-_must_check_ int etc_read(const struct policy_list *names, struct etc **ret_etc);
-
-/* Writes them, and our own, into a new directory, owned by `owner`. 0 or -errno. */
-_must_check_ int etc_write(const struct etc *etc, const char *directory, uint32_t owner);
-
-void etc_free(struct etc *etc);
-static inline void etc_freep(struct etc **etc)
-{
-	etc_free(*etc);
-}
+/*
+ * Makes `etc` in the directory `root`, with our own files and copies of the named ones of /etc, all owned by `owner` (UINT32_MAX:
+ * by whoever we are). What does not exist is left out. 0 or -errno.
+ */
+_must_check_ int etc_copy(const struct policy_list *names, int root, uint32_t owner);

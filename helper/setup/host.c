@@ -2,14 +2,8 @@
 #include "helper/setup/kernel.h"
 #include "helper/setup/setup.h"
 
+#include <fcntl.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
-
-#ifndef MFD_EXEC
-#define MFD_EXEC 0x10U /* linux/memfd.h; hosts with vm.memfd_noexec = 1 want it said */
-#endif
 
 /*
  * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
@@ -17,27 +11,12 @@
  */
 static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 {
-	_cleanup_fd_ int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), memfd = -1;
-	struct stat st;
+	_cleanup_fd_ int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (file < 0 || fstat(file, &st) < 0)
+	if (file < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
-	/* Before Linux 6.3 the flag is not known, and every memfd may be executed. */
-	memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
-	if (memfd < 0 && errno == EINVAL)
-		memfd = memfd_create("yett-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	for (off_t done = 0; memfd >= 0 && done < st.st_size;) {
-		ssize_t n = sendfile(memfd, file, NULL, (size_t)(st.st_size - done));
-
-		if (n <= 0)
-			return -EIO;
-		done += n;
-	}
-	if (memfd < 0 || fchmod(memfd, 0555) < 0 ||
-	    fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-		return -errno;
-	*ret_fd = steal_fd(&memfd);
-	return 0;
+	*ret_fd = fd_copy_program("yett-init", file);
+	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
 int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,

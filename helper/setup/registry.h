@@ -31,7 +31,7 @@ struct record {
 	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME */
 	uint32_t labels_count, labels_used;
-	char labels[MESSAGE_LABELS_MAX * (MESSAGE_KEY_VALUE_MAX + 1)]; /* NUL-terminated, one after the other */
+	char labels[PLAN_LABELS_SIZE]; /* NUL-terminated, one after the other */
 };
 
 _Static_assert(sizeof(struct record) <= 4096, "within a page, a process that is killed has written all of it or nothing");

@@ -46,7 +46,10 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	if (r == 0)
 		r = make_directory(host.runtime, "empty", 0555, &empty); /* what the decoder has for a file system */
 	if (r < 0) {
-		error_set(error, YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s", runtime_dir, strerror(-r));
+		bool is_foreign = r == -EPERM || r == -ENOTDIR;
+
+		error_set(error, is_foreign ? YETT_E_UNSUPPORTED : YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s",
+			  runtime_dir, is_foreign ? "others can write to it, or have made it" : strerror(-r));
 		return r;
 	}
 	*ret_host = host;

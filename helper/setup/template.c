@@ -221,19 +221,21 @@ static int read_devices(const struct policy_list *names, dev_t *numbers, struct 
 	return 0;
 }
 
-/* A private copy of the host's mounts with an empty tmpfs as its root, and the old root out of reach. */
-static int enter_empty_root(const char *runtime_dir, uint32_t face)
+/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. */
+static int enter_new_root(const struct policy_profile *profile, const char *runtime_dir, uint32_t face)
 {
 	char id[16];
 	const char *options[] = {"mode", "0755", "size", "64m", "uid", id, "gid", id, NULL, NULL};
 	_cleanup_fd_ int root = -1;
+	int r;
 
 	(void)snprintf(id, sizeof id, "%" PRIu32, face);
 	if (face == UINT32_MAX)
 		options[4] = NULL;
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
-	if (root < 0)
-		return root;
+	r = root < 0 ? root : etc_copy(&profile->etc, root, face); /* while the host's is in sight */
+	if (r < 0)
+		return r;
 	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
 		return -errno;
 	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes. */
@@ -262,7 +264,6 @@ static int build(const struct policy_profile *profile, const struct template *te
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
 	bool is_rootless = face == UINT32_MAX;
 	_cleanup_fd_ int face_ns = is_rootless ? -1 : idmap_open_single(0, face, 0, face);
-	_cleanup_(etc_freep) struct etc *etc = NULL;
 	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
@@ -281,14 +282,10 @@ static int build(const struct policy_profile *profile, const struct template *te
 	if (r == 0 && is_rootless)
 		r = clone_nodes(nodes);
 	if (r == 0)
-		r = etc_read(&profile->etc, &etc);
-	if (r == 0)
-		r = enter_empty_root(runtime_dir, face);
+		r = enter_new_root(profile, runtime_dir, face);
 	(void)umask(0);
 	for (size_t i = 0; r == 0 && i < system; i++)
 		r = attach(&template->entries[i], trees[i]);
-	if (r == 0)
-		r = etc_write(etc, "/etc", face);
 	if (r == 0)
 		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
 	if (r == 0)

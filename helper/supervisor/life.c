@@ -35,6 +35,8 @@ struct holder {
 struct life {
 	struct setup *setup;
 	struct record *record;
+	char *plan; /* for people */
+	size_t plan_length;
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
@@ -233,6 +235,15 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-r)) : 0;
 }
 
+static int tell_plan(const struct life *life, size_t i, struct yett_error *error)
+{
+	_cleanup_fd_ int memfd = fd_new_sealed("yett-plan", life->plan, life->plan_length);
+	struct supervisor_notice notice = {NOTICE_DONE, 0};
+	int r = memfd < 0 ? memfd : frame_send(life->holders[i].socket, &notice, sizeof notice, &memfd, 1, MSG_DONTWAIT);
+
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be told now: %s", strerror(-r)) : 0;
+}
+
 /* 0 with the answer still to come or given; else the refusal. */
 static int act(struct life *life, size_t i, enum manage_action action, int channel, struct yett_error *error)
 {
@@ -243,6 +254,8 @@ static int act(struct life *life, size_t i, enum manage_action action, int chann
 		end(life, ENDED_DESTROYED);
 		return 0;
 	}
+	if (action == MANAGE_PLAN)
+		return tell_plan(life, i, error);
 	if (!is_running(life))
 		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox has ended");
 	if (action == MANAGE_ATTACH)
@@ -484,14 +497,14 @@ static void turn(struct life *life, uint64_t wait_ms)
 		handle_listening(life);
 }
 
-struct life *life_begin(struct setup *setup, int creator)
+struct life *life_begin(struct setup *setup, const struct plan *plan, int creator)
 {
 	struct life *life = calloc(1, sizeof *life);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	const int buffer = CONTROL_BUFFER;
 
-	if (!life)
-		return NULL;
+	if (!life || plan_print(plan, &life->plan, &life->plan_length) < 0)
+		return free(life), NULL;
 	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
 	life->record = setup_record(setup);
@@ -557,5 +570,6 @@ void life_end(struct life *life, bool out_of_memory)
 		while (life->count)
 			remove_holder(life, life->count - 1);
 	}
+	free(life->plan);
 	free(life);
 }

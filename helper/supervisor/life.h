@@ -11,8 +11,8 @@
 
 struct life;
 
-/* Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of. NULL when memory is short. */
-struct life *life_begin(struct setup *setup, int creator);
+/* Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of, made by `plan`. NULL when memory is short. */
+struct life *life_begin(struct setup *setup, const struct plan *plan, int creator);
 
 /* Returns when the sandbox is to end; setup_finish() follows. */
 void life_keep(struct life *life);

@@ -192,7 +192,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	created.private_uid = setup_private_uid(setup);
 	if (created.code == 0) {
 		fill_record(setup, &created);
-		life = life_begin(setup, socket);
+		life = life_begin(setup, &order->plan, socket);
 	}
 	if (!life) {
 		if (created.code == 0)

@@ -253,8 +253,8 @@ accept("create-full", "create", "every field says something", create(
     tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE, name=text("tests-1"),
     labels=array([text("app=web"), text("note=a b=c")]), life=life(
         linger=TRUE, wall_ms=uint(3600000), cpu_ms=uint(60000), idle_ms=uint(300000), idle_action=ONE, cleanup_ms=uint(1000))))
-accept("create-16-labels", "create", "as many labels as there may be, each at its bound", create(
-    labels=array([text("k%x=" % i + "v" * 125) for i in range(16)])))
+accept("create-32-labels", "create", "as many labels as there may be, each at its bound", create(
+    labels=array([text("k%02x=" % i + "v" * 252) for i in range(32)])))
 accept("manage-inspect", "manage", "by id", manage())
 accept("manage-list-all", "manage", "a list names no sandbox", manage(action=ZERO, sandbox=text(""), all=TRUE))
 accept("manage-last-action", "manage", "destroy, by name", manage(action=uint(7), sandbox=text("tests-1")))
@@ -263,6 +263,7 @@ accept("usage-plain", "usage", "a host that counts time only", usage())
 accept("usage-full", "usage", "every count at its bound", usage(
     name=text("tests-1"), state=uint(3), known=uint(16383), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
 accept("manage-follow", "manage", "by id", manage(action=uint(9)))
+accept("manage-plan", "manage", "of one", manage(action=uint(11)))
 accept("manage-totals", "manage", "what is asked of all names none", manage(action=uint(10), sandbox=text("")))
 accept("totals-plain", "totals", "a helper that has done a little", totals())
 accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint((1 << 64) - 1), duration_us=uint((1 << 64) - 1)))
@@ -299,7 +300,7 @@ accept("created-largest-uid", "created", "the largest uid that is one", created(
 accept("created-without-label", "created", "a kernel without AppArmor", created(label=text("")))
 accept("created-longest-label", "created", "a label at its bound", created(label=text("l" * 127)))
 accept("created-without-landlock", "created", "a kernel that has none", created(landlock_abi=ZERO))
-accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 255)))
+accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 511)))
 accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
 accept("error-plain", "error", "a refusal with the rule in its detail", error())
 accept("error-longest-texts", "error", "message and detail at their bounds", error(
@@ -478,7 +479,7 @@ refuse("descriptor-that-wraps", "create", "range", "shares[0].fd", "2^32 is not 
 refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro nor rw", create(
     shares=array([share(mode=uint(2))])))
 refuse("long-label", "created", "too-long", "label", "one byte more than a label has", created(label=text("l" * 128)))
-refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 256)))
+refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 512)))
 refuse("landlock-abi-over-its-bound", "created", "range", "landlock_abi", "256 is no version", created(landlock_abi=uint(256)))
 refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid", created(private_uid=uint((1 << 32) - 1)))
 refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))
@@ -490,10 +491,10 @@ refuse("wall-time-over-thirty-days", "create", "range", "life.wall_ms", "30 days
        create(life=life(wall_ms=uint(2592000001))))
 refuse("label-without-a-key", "create", "range", "labels[0]", "KEY=VALUE", create(labels=array([text("=web")])))
 refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", create(labels=array([text("a="), text("web")])))
-refuse("long-key-value", "create", "too-long", "labels[0]", "129 bytes", create(labels=array([text("k=" + "v" * 127)])))
-refuse("17-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 17)))
+refuse("long-key-value", "create", "too-long", "labels[0]", "257 bytes", create(labels=array([text("k=" + "v" * 255)])))
+refuse("33-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 33)))
 refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
-refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(11)))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(12)))
 refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
 refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(10)))

@@ -458,6 +458,32 @@ class Shape(yett.Case):
     def test_limits_of_processes(self):
         self.assertEqual(self.shaped('ulimit -n; ulimit -Hn; ulimit -s; ulimit -f; ulimit -t; ulimit -c'),
                          ['77', '77', '4096', '2048', '9', '0'])
+        limits = self.shell('cat /proc/self/limits', options=['-p', 'shaped'])
+        for name, most in (('locked memory', 8 << 20), ('msgqueue size', 819200), ('pending signals', 8192)):
+            hard = re.search(r'^Max %s +\d+ +(\d+) ' % name, limits, re.M)
+            self.assertTrue(hard and int(hard[1]) <= most, limits)
+
+    def test_etc_is_a_copy_of_what_everyone_may_read(self):
+        own = {'passwd', 'group', 'mtab', 'hosts', 'nsswitch.conf', 'resolv.conf'}
+        rows = [row.split('\t') for row in self.shell(r"find /etc -mindepth 1 -printf '%P\t%y\t%s\t%l\n'").splitlines()]
+        shown = {row[0]: row[1:] for row in rows}
+        self.assertLessEqual(own, set(shown))
+        for name, (kind, size, link) in shown.items():
+            st = os.lstat('/etc/' + name)
+            if name in own:
+                continue
+            if kind == 'l':
+                self.assertEqual(link, os.readlink('/etc/' + name), name)
+            else:
+                self.assertEqual((kind, int(size) if kind == 'f' else 0), ('f', st.st_size) if stat.S_ISREG(st.st_mode) else ('d', 0), name)
+                self.assertTrue(st.st_mode & stat.S_IROTH, name)
+        for directory in ('alternatives', 'profile.d', 'ssl/certs'):  # of the policy's list, with all that is in them
+            for name in os.listdir('/etc/' + directory) if os.path.isdir('/etc/' + directory) else ():
+                path = directory + '/' + name
+                self.assertEqual(path in shown, bool(os.lstat('/etc/' + path).st_mode & stat.S_IROTH), path)
+        name = max((name for name in shown if shown[name][0] == 'f'), key=lambda name: int(shown[name][1]))
+        self.assertEqual(self.output('sha256sum', '/etc/' + name), subprocess.check_output(['sha256sum', '/etc/' + name], text=True))
+        self.assertIn('127.0.0.1\tlocalhost\n', self.output('cat', '/etc/hosts'))
 
     def test_environment_is_built_from_nothing(self):
         done = self.sandbox('env', options=['-p', 'shaped', '-e', 'MINE=x y', '-e', 'MARK=2'], env={'LEAK': 'yes'})

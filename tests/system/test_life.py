@@ -114,22 +114,52 @@ class Lives(yett.Case):
     def test_what_was_asked_is_told_of_it(self):
         sandbox = self.create('--name', 'web-1', '--label', 'app=web', '--label', 'note=a "b"=c', '--memory', '64M', '--pids', '32',
                               '--wall-time', '1h', '--cpu-time', '10m', '--idle-timeout', '5m', '--idle-action', 'pause',
-                              '--cleanup-delay', '1s')
+                              '--cleanup-delay', '1s', '--annotation', 'why=to see, "it"', '--annotation', 'app=no label')
         yett.wait_until(lambda: self.inspect('web-1')['attached'] == 0, 'the end of the connection that made it')
         status = self.inspect('web-1')
         self.assertEqual({name: status[name] for name in (
             'id', 'name', 'profile', 'state', 'ended', 'uid', 'principal', 'linger', 'linger_ms', 'wall_ms', 'cpu_ms', 'idle_ms',
-            'idle_action', 'cleanup_ms', 'ended_ms', 'attached', 'labels')}, {
+            'idle_action', 'cleanup_ms', 'ended_ms', 'attached', 'labels', 'annotations')}, {
                 'id': sandbox, 'name': 'web-1', 'profile': 'default', 'state': 'running', 'ended': None, 'uid': self.alice.uid,
                 'principal': None, 'linger': True, 'linger_ms': 12 * 3600000, 'wall_ms': 3600000, 'cpu_ms': 600000, 'idle_ms': 300000,
                 'idle_action': 'pause', 'cleanup_ms': 1000, 'ended_ms': 0, 'attached': 0,
-                'labels': {'app': 'web', 'note': 'a "b"=c'}})
+                'labels': {'app': 'web', 'note': 'a "b"=c'}, 'annotations': {'why': 'to see, "it"', 'app': 'no label'}})
         self.assertEqual(status['limits'], {'memory_bytes': 64 << 20, 'cpu_millis': 0, 'pids': 32, 'files': 4096})
         self.assertTrue(self.service.owns_uid(status['private_uid']))
         self.assertTrue(0 < status['created_ms'] <= status['started_ms'])
         shown = self.yett('inspect', sandbox).out
-        for text in (sandbox, 'web-1', 'running', '64 MiB', 'app=web', '5m, then paused'):
+        for text in (sandbox, 'web-1', 'running', '64 MiB', 'app=web', 'why=to see, "it"', '5m, then paused'):
             self.assertIn(text, shown)
+        for filters in ('label=why', 'label=#why', 'label=app=no label'):
+            self.assertEqual(self.ps('--filter', filters), [])
+
+    def test_the_steps_that_made_it_are_told_of_it(self):
+        self.alice.mkdir('shared')
+        options = ('--ro', self.alice.home + '/shared:/shared', '--name', 'box', '--annotation', 'why=a note', '--hostname', 'h')
+        done = self.sandbox('true', options=('--dry-run', *options))
+        self.assertEqual(done.code, 0, done)
+        planned = done.out.splitlines()[1:]
+        process = self.start('sh', '-c', 'echo up; read x', options=options)
+        self.assertEqual(self.line(process), 'up')
+        shown = self.yett('inspect', 'box').out
+        self.assertEqual(shown[shown.index('\nsandbox '):].splitlines()[2:], planned)
+        lines = self.inspect('box')['plan']
+        self.assertRegex(lines[0], '^sandbox [0-9a-f]{16}: profile default ')
+        self.assertEqual(lines[1:], [line.strip() for line in planned])
+        self.assertIn('annotation why=a note', lines)
+        self.assertEqual([line for line in lines if ' /shared,' in line][0].split(None, 1)[1], 'share          /shared, descriptor 0, read-only')
+        self.assertEqual(self.yett('inspect', 'box', user=self.bob).code, 1)
+        process.stdin.close()
+        process.wait()
+        self.create('--name', 'gone', '--wall-time', '1ms', '--cleanup-delay', '1h')
+        yett.wait_until(lambda: self.inspect('gone')['state'] == 'stopped', 'the end of a sandbox')
+        self.assertIn('name gone', self.inspect('gone')['plan'])
+
+    def test_an_annotation_is_bounded(self):
+        self.assert_refused(self.yett('create', '--annotation', 'k=' + 'v' * 254), 125, 'an annotation is longer than 255 bytes')
+        self.assert_refused(self.yett('create', '--label', '#k=v'), 125, 'KEY=VALUE')
+        notes = [word for i in range(11) for word in ('--annotation', '%x=' % i + 'v' * 253)]
+        self.assert_refused(self.yett('create', *notes), 125, 'have more than 2,560 bytes together')
 
     def test_lists_are_filtered(self):
         first = self.create('--name', 'one', '--label', 'app=web', '--label', 'tier=1')
@@ -169,7 +199,7 @@ class Lives(yett.Case):
     def test_bad_options_are_refused_before_anything_is_asked(self):
         for argv in (('--name', 'A b'), ('--name', '../x'), ('--name', ''), ('--label', 'x'), ('--label', '=x'),
                      ('--idle-action', 'stop'), ('--idle-timeout', '0s'), ('--wall-time', '721h'), ('--cpu-time', 'x'),
-                     ('--label', 'k=' + 'v' * 127)):
+                     ('--label', 'k=' + 'v' * 255)):
             self.assertEqual(self.yett('create', *argv).code, 125, argv)
         self.assert_refused(self.yett('create', '--label', 'a=1', '--label', 'a=2'), 125, 'has the key of another label')
         for word in ('inspect', 'pause', 'resume', 'kill', 'destroy', 'attach'):

@@ -46,7 +46,7 @@ static void options_of_a_life_are_read(void **state)
 	const struct subcommand run = {.name = "run", .options = run_options, .operands_max = -1};
 	char *argv[] = {(char *)"--linger", (char *)"--name=box", (char *)"--label", (char *)"a=b", (char *)"--label=c=",
 			(char *)"--idle-timeout=5m", (char *)"--idle-action=pause", (char *)"--wall-time=2h", (char *)"--cpu-time=90s",
-			(char *)"--cleanup-delay=10ms"};
+			(char *)"--cleanup-delay=10ms", (char *)"--annotation=why=a note=b"};
 	struct run_options options;
 	bool help;
 	int first;
@@ -58,6 +58,8 @@ static void options_of_a_life_are_read(void **state)
 	assert_string_equal(options.name, "box");
 	assert_int_equal(options.labels_count, 2);
 	assert_string_equal(options.labels[1], "c=");
+	assert_int_equal(options.annotations_count, 1);
+	assert_string_equal(options.annotations[0], "why=a note=b");
 	assert_int_equal(options.life.idle_ms, 300000);
 	assert_int_equal(options.life.idle_action, YETT_IDLE_PAUSE);
 	assert_int_equal(options.life.wall_ms, 7200000);

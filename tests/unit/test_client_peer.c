@@ -256,8 +256,17 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 	say(peer, peer->helper, 2, &fd, 1);
 	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error), 0);
 	assert_string_equal(text, "slot\nroot\n");
+	for (int i = 0; i < 2; i++) {
+		hear(peer, peer->helper);
+		assert_true(peer->message.body.create.plan_only);
+	}
+	free(text);
+	prepare(peer, MESSAGE_PLAN);
+	say(peer, peer->helper, 3, &fd, 1);
+	assert_int_equal(yett_sandbox_inspect_plan(peer->connection, "box", &text, &peer->error), 0);
+	assert_string_equal(text, "slot\nroot\n");
 	hear(peer, peer->helper);
-	assert_true(peer->message.body.create.plan_only);
+	assert_int_equal(peer->message.body.manage.action, MANAGE_PLAN);
 	free(text);
 	fd_close(fd);
 }
@@ -293,6 +302,8 @@ static int list_bytes(struct peer *peer, uint64_t sequence, const void *bytes, s
 		assert_int_equal(list[0].ended, YETT_ENDED_IDLE);
 		assert_int_equal(list[0].labels_count, 1);
 		assert_string_equal(list[0].labels[0], "app=web");
+		assert_int_equal(list[0].annotations_count, 1);
+		assert_string_equal(list[0].annotations[0], "why=a note");
 	}
 	assert_true(r != 0 || count <= 1);
 	free(list);
@@ -313,6 +324,7 @@ static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
 	body->profile = put(peer, "default");
 	body->state = SANDBOX_STOPPED;
 	body->ended = ENDED_IDLE;
+	body->labels[body->labels_count++] = put(peer, "#why=a note");
 	body->labels[body->labels_count++] = put(peer, "app=web");
 	assert_int_equal(message_encode(&peer->message, bytes + sizeof size, sizeof bytes - sizeof size, &length), 0);
 	size = htole32((uint32_t)length);

@@ -62,6 +62,24 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 	assert_int_equal(d->plan.user_limits.pids, 9);
 }
 
+static void all_that_can_be_missing_is_said_to_the_end(void **state)
+{
+	static const char last[] = "; no SELinux label";
+	const struct plan_limits largest = {.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
+	struct decide *d = *state;
+	size_t parts = 1, length;
+
+	decide_policy(d, PLAIN);
+	assert_int_equal(decide_plan(d), 0);
+	d->plan.limits = d->plan.user_limits = largest;
+	assert_int_equal(means_fit(&labels, &d->decision, &d->plan, &d->error), 0);
+	length = strlen(d->plan.weaker);
+	assert_string_equal(d->plan.weaker + length - strlen(last), last);
+	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
+		parts++;
+	assert_int_equal(parts, 9); /* the uid, three limits, those of the user together, and the label */
+}
+
 static void nothing_is_said_where_all_is_as_asked(void **state)
 {
 	struct decide *d = *state;
@@ -141,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(root_s_plan_is_left_as_it_is),
 		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
+		WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
 		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
 		WITH_DECIDE(limits_that_were_asked_for_are_refused),
 		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),

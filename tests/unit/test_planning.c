@@ -417,6 +417,34 @@ static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void *
 	refused(d, "could be the id of another sandbox", "name");
 }
 
+static void labels_that_no_record_can_hold_are_refused(void **state)
+{
+	struct decide *d = *state;
+	struct message_create *create = &d->request.body.create;
+	char label[MESSAGE_KEY_VALUE_MAX + 1];
+	const size_t count = PLAN_LABELS_SIZE / (MESSAGE_KEY_VALUE_MAX + 1);
+
+	decide_policy(d, PLAIN);
+	memset(label, 'v', sizeof label - 1);
+	label[sizeof label - 1] = '\0';
+	for (create->labels_count = 0; create->labels_count < count; create->labels_count++) {
+		label[0] = MESSAGE_ANNOTATION;
+		label[1] = (char)('a' + create->labels_count);
+		label[2] = '=';
+		create->labels[create->labels_count] = decide_text(d, label);
+	}
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.labels_count, count);
+	/* What is left, to the last byte; and one more. */
+	label[1] = 'A';
+	label[PLAN_LABELS_SIZE - count * (MESSAGE_KEY_VALUE_MAX + 1)] = '\0';
+	create->labels[create->labels_count++] = decide_text(d, label);
+	refused(d, "'labels and annotations' have more than 2,560 bytes together", "labels");
+	label[strlen(label) - 1] = '\0';
+	create->labels[count] = decide_text(d, label);
+	assert_int_equal(decide_plan(d), 0);
+}
+
 static void the_same_decision_gives_the_same_plan(void **state)
 {
 	struct decide *d = *state;
@@ -453,6 +481,7 @@ int main(void)
 		WITH_DECIDE(ids_and_groups_out_of_range_are_unsupported),
 		WITH_DECIDE(the_largest_request_fits_or_is_refused),
 		WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused),
+		WITH_DECIDE(labels_that_no_record_can_hold_are_refused),
 		WITH_DECIDE(the_same_decision_gives_the_same_plan),
 	};
 
