@@ -1,6 +1,7 @@
 /*
- * Files, as ratios against a peer in the same run and on the same disk: a tree copied into a live sandbox against
- * `tar | tar`, and a large file read through the descriptor that an open in the sandbox returns against cat(1).
+ * Files, as ratios against a peer in the same run: a tree copied into a live sandbox against `tar | tar`, both to the same disk
+ * and both to memory (/tmp inside, /dev/shm outside), where no disk's moods are measured; and a large file read through the
+ * descriptor that an open in the sandbox returns against cat(1).
  *
  * Runs as an ordinary user against a service, in a directory of that user's: the sandbox has it as a writable share.
  */
@@ -23,7 +24,8 @@
 
 static struct yett_sandbox *sandbox;
 static const char *cli;
-static char chunk[CHUNK];
+static char chunk[CHUNK], here[4096], in_memory[64];
+static char ours_on_disk[32], peer_on_disk[32]; /* in `here` */
 
 static void write_file(const char *path, long long bytes)
 {
@@ -57,54 +59,88 @@ static void make_tree(void)
 	}
 }
 
-static void remove_copies(void)
-{
-	static const char *const argv[] = {"rm", "-rf", "share/ours", "share/peer", NULL};
-
-	spawn_and_wait(argv);
-}
-
 /* The whole program, as the peer is; the sandbox lives. */
-static void ours_copy(void)
+static void ours_copy(const char *to)
 {
-	char target[4200], here[4096];
+	char target[4300];
 	const char *const argv[] = {cli, "cp", "tree", target, NULL};
 
-	if (!getcwd(here, sizeof here))
-		fail("getcwd", NULL);
-	(void)snprintf(target, sizeof target, "bench:%s/share/ours", here);
+	(void)snprintf(target, sizeof target, "bench:%s", to);
 	spawn_and_wait(argv);
 }
 
-static void peer_copy(void)
+static void peer_copy(const char *to)
 {
-	static const char *const argv[] = {"sh", "-c", "mkdir share/peer && tar -C tree -cf - . | tar -C share/peer -xf -", NULL};
+	const char *const argv[] = {"sh", "-c", "mkdir \"$1\" && tar -C tree -cf - . | tar -C \"$1\" -xf -", "sh", to, NULL};
 
 	spawn_and_wait(argv);
+}
+
+static void ours_to_disk(void)
+{
+	char path[4200];
+
+	(void)snprintf(path, sizeof path, "%s/%s", here, ours_on_disk);
+	ours_copy(path);
+}
+
+static void peer_to_disk(void)
+{
+	peer_copy(peer_on_disk);
+}
+
+static void ours_to_memory(void)
+{
+	ours_copy("/tmp/ours");
+}
+
+static void peer_to_memory(void)
+{
+	peer_copy(in_memory);
+}
+
+static void run_inside(const char *command)
+{
+	const char *const argv[] = {cli, "exec", "bench", "--", "sh", "-c", command, NULL};
+
+	spawn_and_wait(argv);
+}
+
+/*
+ * On disk each round has directories of its own: to a file system that passes over what was deleted a moment ago (ext4 does, one
+ * by one), removing what the next round makes again would be most of what is measured.
+ */
+static void begin_round(int round)
+{
+	const char *const argv[] = {"rm", "-rf", in_memory, NULL};
+
+	spawn_and_wait(argv);
+	run_inside("rm -rf /tmp/ours");
+	(void)snprintf(ours_on_disk, sizeof ours_on_disk, "share/ours%d", round);
+	(void)snprintf(peer_on_disk, sizeof peer_on_disk, "share/peer%d", round);
 }
 
 /* What was measured is the same work. */
 static void check_copies(void)
 {
-	static const char *const ours[] = {"diff", "-r", "tree", "share/ours", NULL};
-	static const char *const peer[] = {"diff", "-r", "tree", "share/peer", NULL};
+	const char *const ours[] = {"diff", "-r", "tree", ours_on_disk, NULL};
+	const char *const peer[] = {"diff", "-r", "tree", access(peer_on_disk, F_OK) == 0 ? peer_on_disk : in_memory, NULL};
 
-	if (access("share/ours", F_OK) == 0) {
+	spawn_and_wait(peer);
+	if (access(ours_on_disk, F_OK) == 0)
 		spawn_and_wait(ours);
-		spawn_and_wait(peer);
-	}
+	else
+		run_inside("[ $(find /tmp/ours -type f | wc -l) = 10000 ]");
 }
 
 static void ours_read(void)
 {
 	struct yett_error error = {0};
-	char path[4200], here[4096];
+	char path[4200];
 	long long bytes = 0;
 	ssize_t n;
 	int fd;
 
-	if (!getcwd(here, sizeof here))
-		fail("getcwd", NULL);
 	(void)snprintf(path, sizeof path, "%s/share/large", here);
 	if (yett_file_open(sandbox, path, YETT_OPEN_READ, 0, &fd, &error))
 		fail("open", &error);
@@ -128,11 +164,13 @@ static void measure(const char *name, void (*ours)(void), const char *peer_name,
 	double o[ROUNDS], p[ROUNDS];
 
 	for (int n = -1; n < ROUNDS; n++) {
-		double a = timed(ours, 0), b = timed(peer, 0);
+		double a, b;
 
-		if (n < 0)
+		begin_round(n + 1);
+		a = timed(ours, 0);
+		b = timed(peer, 0);
+		if (n < 0 && ours != ours_read)
 			check_copies();
-		remove_copies();
 		if (n >= 0) {
 			o[n] = a;
 			p[n] = b;
@@ -169,7 +207,7 @@ int main(int argc, char **argv)
 	struct yett_sandbox_options options = {.shares = &share, .shares_count = 1, .name = "bench"};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
-	char target[4200], here[4096];
+	char target[4200];
 	struct statvfs disk;
 	bool created;
 	FILE *json;
@@ -189,11 +227,14 @@ int main(int argc, char **argv)
 	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error) ||
 	    yett_sandbox_create(connection, &options, &sandbox, &error))
 		fail("start", &error);
-	measure("yett cp, 10,000 small files", ours_copy, "tar | tar", peer_copy, 1.5, json);
+	(void)snprintf(in_memory, sizeof in_memory, "/dev/shm/yett-bench-%d", getpid());
+	measure("yett cp, 10,000 small files, in memory", ours_to_memory, "tar | tar", peer_to_memory, 1.5, json);
+	measure("yett cp, 10,000 small files, on disk", ours_to_disk, "tar | tar", peer_to_disk, 1.5, json);
 	if (has_room("the disk", (long long)disk.f_bavail * (long long)disk.f_frsize) && has_room("the memory", memory_available())) {
 		write_file("share/large", LARGE_BYTES);
 		measure("open and read of 1 GiB", ours_read, "cat", peer_read, 1 / 0.95, json);
 	}
+	begin_round(0); /* leaves nothing in memory */
 	fclose(json);
 	yett_sandbox_destroy(sandbox, NULL);
 	yett_connection_close(connection);
