@@ -24,7 +24,7 @@
 
 static struct yett_sandbox *sandbox;
 static const char *cli;
-static char chunk[CHUNK], here[4096], in_memory[64];
+static char chunk[CHUNK], here[4096], in_memory[4096];
 static char ours_on_disk[32], peer_on_disk[32]; /* in `here` */
 
 static void write_file(const char *path, long long bytes)
@@ -212,8 +212,8 @@ int main(int argc, char **argv)
 	bool created;
 	FILE *json;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: files CLI JSON-LINES DIRECTORY\n");
+	if (argc != 5) {
+		fprintf(stderr, "usage: files CLI JSON-LINES DIRECTORY DIRECTORY-IN-MEMORY\n");
 		return 2;
 	}
 	cli = argv[1];
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
 	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error) ||
 	    yett_sandbox_create(connection, &options, &sandbox, &error))
 		fail("start", &error);
-	(void)snprintf(in_memory, sizeof in_memory, "/dev/shm/yett-bench-%d", getpid());
+	(void)snprintf(in_memory, sizeof in_memory, "%s/peer", argv[4]);
 	measure("yett cp, 10,000 small files, in memory", ours_to_memory, "tar | tar", peer_to_memory, 1.5, json);
 	measure("yett cp, 10,000 small files, on disk", ours_to_disk, "tar | tar", peer_to_disk, 1.5, json);
 	if (has_room("the disk", (long long)disk.f_bavail * (long long)disk.f_frsize) && has_room("the memory", memory_available())) {
