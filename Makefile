@@ -1,6 +1,6 @@
 # make demo    set up, build, and run one command in a sandbox
 # make check   set up, build, and run all tests
-# make bench   set up, build, and measure against bubblewrap
+# make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
 # make fuzz    see tests/fuzz

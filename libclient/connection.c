@@ -99,7 +99,7 @@ static int find_request(struct yett_connection *connection, struct connection_re
 					 "the helper answered request %llu, which was not made",
 					 (unsigned long long)sequence);
 	*ret_request = NULL;
-	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next)
+	for (struct yett_sandbox *s = connection->sandboxes; s && !*ret_request; s = s->next)
 		if (s->request.sequence == sequence)
 			*ret_request = &s->request;
 	return 0;

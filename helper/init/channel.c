@@ -5,7 +5,6 @@
 #include "helper/init/query.h"
 #include "helper/init/restrict.h"
 #include "helper/init/terminal.h"
-#include "protocol/codec.h"
 #include "protocol/envelope.h"
 
 #include <string.h>
@@ -27,7 +26,7 @@ bool channels_add(struct channels *channels, int socket, const struct channel *l
 	if (i == channels->end)
 		channels->end++;
 	channels->table[i] = (struct channel){
-		.socket = socket, .frame = like->frame, .message = like->message, .commands = like->commands};
+		.socket = socket, .frame = like->frame, .message = like->message, .scratch = like->scratch, .commands = like->commands};
 	return true;
 }
 
@@ -171,10 +170,8 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 	if (!channel_takes(envelope.kind))
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
 				 "the exec channel takes no such message");
-	r = message_decode(envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
-			   channel->message, &channel->error);
-	if (r == -ENOMEM)
-		return error_set(&channel->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox is out of memory");
+	r = message_decode_with(&channel->scratch, envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
+				channel->message, &channel->error);
 	if (r != 0)
 		return r;
 	switch (envelope.kind) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "helper/init/commands.h"
+#include "protocol/codec.h"
 #include "protocol/frame.h"
 
 #define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
@@ -22,6 +23,7 @@ struct channel {
 	struct message_query query;
 	struct frame *frame;	 /* working memory, here and below */
 	struct message *message;
+	struct message_scratch scratch;
 	struct commands *commands;
 };
 

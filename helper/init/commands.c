@@ -154,8 +154,6 @@ int commands_start(struct commands *commands, const struct message *message, str
 	err = pipes[1];
 	if (r == 0 && commands_have_leaves(commands))
 		r = leaf_open(commands_leaf(commands, command), &leaf);
-	if (r == 0 && leaf >= 0 && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
-		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	if (r == 0)
 		r = commands_limit(commands, command, &message->body.exec);
 	if (r == 0) {
@@ -167,6 +165,9 @@ int commands_start(struct commands *commands, const struct message *message, str
 		commands_give_up(commands, command, leaf >= 0);
 		return commands_refuse_start(r, error);
 	}
+	/* While the child gets ready: it has used next to nothing yet. */
+	if (leaf >= 0 && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
+		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;
 	if (message->body.exec.timeout_ms > 0)
 		command->deadline_us = command->start_us + (uint64_t)message->body.exec.timeout_ms * 1000;
@@ -245,6 +246,7 @@ static void commands_read_pipe(struct commands *commands, struct command *comman
 	if (launch_read(command->pipe, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
 	command->pipe = fd_close(command->pipe);
+	commands->has_launched = true;
 	command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */

@@ -73,6 +73,7 @@ struct commands {
 	struct launch_scratch *scratch;
 	struct session session;
 	struct tell tell;
+	bool has_launched; /* a child has become its program, or ended, since this was last cleared */
 	size_t end; /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
 	size_t waits_end; /* no wait at or after this index */

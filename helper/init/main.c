@@ -40,6 +40,7 @@ struct init {
 	/* whole pages, between two marks: contents do not outlive a turn of the loop */
 	struct frame frame __attribute__((aligned(4096)));
 	struct message message;
+	struct message_token tokens[MESSAGE_TOKENS_MAX];
 	uint8_t end __attribute__((aligned(4096)));
 };
 
@@ -169,6 +170,14 @@ static bool main_has_errors(const struct init *init)
 	return false;
 }
 
+/* The pages that the next request needs, touched while nobody waits for it. */
+static void main_touch(struct init *init)
+{
+	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
+	init->frame.fd_count = 0;
+	init->tokens[0].kind = 0;
+}
+
 static void main_serve(struct init *init, int children)
 {
 	bool resting = false; /* nothing to do, and working memory given back */
@@ -177,6 +186,10 @@ static void main_serve(struct init *init, int children)
 		uint64_t next = commands_expire(&init->commands);
 		bool idle = init->commands.end == 0 && !main_has_errors(init);
 
+		/* While a child was not yet its program, it shared our pages, and each faults once when we write to it. */
+		if (init->commands.has_launched)
+			main_touch(init);
+		init->commands.has_launched = false;
 		if (idle && !resting)
 			next = clock_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
@@ -191,15 +204,14 @@ static void main_serve(struct init *init, int children)
 	}
 }
 
-/* While the client learns that we are ready: the first command's group, and the pages that its request will need. */
+/* While the client learns that we are ready: the first command's group, too. */
 static void main_warm(struct init *init)
 {
 	int leaf;
 
 	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &leaf) == 0)
 		(void)close(leaf);
-	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
-	init->frame.fd_count = 0;
+	main_touch(init);
 }
 
 int main(void)
@@ -221,7 +233,8 @@ int main(void)
 	}
 	init->commands.config = &init->config;
 	init->commands.scratch = &init->launch;
-	init->like = (struct channel){.frame = &init->frame, .message = &init->message, .commands = &init->commands};
+	init->like = (struct channel){.frame = &init->frame, .message = &init->message,
+				       .scratch = {init->tokens, MESSAGE_TOKENS_MAX}, .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
 	main_report(0, "", init->config.landlock_abi);
 	main_warm(init);

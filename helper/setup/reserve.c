@@ -74,13 +74,12 @@ static int lock(int fd, short type)
 }
 
 /*
- * Makes dir/name, locked, with bytes[0 … length). It is made under a name that the sweep passes over, locked, and only then linked to its
- * own: nobody ever sees an unlocked file whose owner lives. -EEXIST when it is taken.
+ * A file with bytes[0 … length) that has no name yet, locked. Only then is it linked to one: nobody ever sees an unlocked file whose
+ * owner lives. One is made for all names that are tried, since most may be taken.
  */
-static int take(int dir, const char *name, const void *bytes, size_t length, struct reservation *ret_reservation)
+static int make_unnamed(int dir, const void *bytes, size_t length)
 {
 	_cleanup_fd_ int fd = openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	char path[64];
 	int r;
 
 	if (fd < 0)
@@ -90,22 +89,31 @@ static int take(int dir, const char *name, const void *bytes, size_t length, str
 		return r;
 	if (length && write(fd, bytes, length) != (ssize_t)length)
 		return errno ? -errno : -EIO;
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return steal_fd(&fd);
+}
+
+/* Links the file to dir/name, and takes it over. -EEXIST when that is taken: then it is the caller's still. */
+static int take(int dir, int *fd, const char *name, struct reservation *ret_reservation)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
 	if (linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
-	*ret_reservation = (struct reservation){.fd = steal_fd(&fd), .dir = dir};
+	*ret_reservation = (struct reservation){.fd = steal_fd(fd), .dir = dir};
 	(void)snprintf(ret_reservation->name, sizeof ret_reservation->name, "%s", name);
 	return 0;
 }
 
 /*
  * Where the search for a range begins, behind the one handed out last, so that ids are not used again soon; with `next`, where
- * it is to begin. Written in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep.
- * Two that read the same number only meet at the link(2) that decides.
+ * it is to begin. For a slot the same, so that it is found at once among many that are taken. Written in place, always as long,
+ * and only a hint: a process that is killed here leaves nothing to sweep. Two that read the same number only meet at the link(2)
+ * that decides.
  */
-static uint32_t hint(const struct reserve_host *host, uint32_t next)
+static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
-	_cleanup_fd_ int fd = openat(host->runtime, "next-range", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = openat(host->runtime, file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char text[32] = "";
 
 	if (next) {
@@ -114,29 +122,31 @@ static uint32_t hint(const struct reserve_host *host, uint32_t next)
 	} else if (fd >= 0 && pread(fd, text, sizeof text - 1, 0) > 0) {
 		next = (uint32_t)strtoul(text, NULL, 10);
 	}
-	return next == 0 || next >= host->ids_ranges ? 1 : next;
+	return next;
 }
 
 int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
 		  uint32_t *ret_index, struct yett_error *error)
 {
-	uint32_t start = hint(host, 0);
+	uint32_t next = hint(host, "next-range", 0), start = next == 0 || next >= host->ids_ranges ? 1 : next;
 	char name[16];
 	struct record record;
-	size_t length;
+	_cleanup_fd_ int fd = -1;
 
 	record_init(&record, uid, cgroup_name);
-	length = record_seal(&record);
+	fd = make_unnamed(host->ranges, &record, record_seal(&record));
+	if (fd < 0)
+		return fd;
 	for (uint32_t i = 0; i + 1 < host->ids_ranges; i++) {
 		uint32_t index = 1 + (start - 1 + i) % (host->ids_ranges - 1);
 		int r;
 
 		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
 		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
-		r = take(host->ranges, name, &record, length, ret_reservation);
+		r = take(host->ranges, &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
-			(void)hint(host, index + 1); /* not start + 1: what lies between is in use, and this one will be free */
+			(void)hint(host, "next-range", index + 1); /* not start + 1: what lies between is in use, and this one will be free */
 		}
 		if (r != -EEXIST)
 			return r;
@@ -144,17 +154,20 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "all %" PRIu32 " private id ranges are in use", host->ids_ranges - 1);
 }
 
-/* One of `max` names UID.KINDn; `start` only keeps those who come at once apart. -EEXIST when all are taken. */
-static int take_numbered(int dir, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
+/* One of `max` names UID.KINDn. -EEXIST when all are taken. */
+static int take_numbered(const struct reserve_host *host, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
 {
-	uint32_t start = max ? (uint32_t)getpid() % max : 0;
+	uint32_t next = hint(host, "next-slot", 0);
+	_cleanup_fd_ int fd = make_unnamed(host->slots, NULL, 0);
 	char name[40];
-	int r = -EEXIST;
+	int r = fd < 0 ? fd : -EEXIST;
 
-	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, (start + i) % max);
-		r = take(dir, name, NULL, 0, ret_reservation);
+	for (uint32_t i = 0; r == -EEXIST && i < max; i++, next++) {
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, next % max);
+		r = take(host->slots, &fd, name, ret_reservation);
 	}
+	if (r == 0)
+		(void)hint(host, "next-slot", next);
 	return r;
 }
 
@@ -166,14 +179,14 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struc
 	*ret_reservation = (struct reservation){.fd = -1, .dir = -1};
 	if (max == 0)
 		return 0;
-	r = take_numbered(host->slots, uid, "", max, ret_reservation);
+	r = take_numbered(host, uid, "", max, ret_reservation);
 	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
 }
 
 int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
 		   struct yett_error *error)
 {
-	int r = take_numbered(host->slots, uid, "helper", max, ret_reservation);
+	int r = take_numbered(host, uid, "helper", max, ret_reservation);
 
 	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
 }
@@ -182,10 +195,13 @@ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, s
 		 struct yett_error *error)
 {
 	char file[sizeof ret_reservation->name];
+	_cleanup_fd_ int fd = make_unnamed(host->names, NULL, 0);
 	int r;
 
+	if (fd < 0)
+		return fd;
 	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
-	r = take(host->names, file, NULL, 0, ret_reservation);
+	r = take(host->names, &fd, file, ret_reservation);
 	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0, "a sandbox named '%s' is there already", name) : r;
 }
 

@@ -4,67 +4,15 @@
  * Pairs are measured in turn, ours and the peer's, so that a machine that gets slower slows both. Runs as an ordinary user against
  * a service (YETT_SOCKET), or in personal mode (YETT_HELPER), as root or without it. Prints a table, and the list build/bench.json is made of.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
+#include "measure.h"
+
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-#include <yett.h>
 
 #define COUNT_MAX 1000
-
-extern char **environ;
 
 static struct yett_connection *connection;
 static struct yett_sandbox *live;
 static const char *cli;
-
-static void fail(const char *what, const struct yett_error *error)
-{
-	fprintf(stderr, "bench: %s: %s; %s\n", what, error ? error->message : strerror(errno), error ? error->detail : "");
-	exit(1);
-}
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static void spawn_and_wait(const char *const *argv)
-{
-	posix_spawn_file_actions_t actions;
-	int status;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-	if (posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)(uintptr_t)argv, environ) != 0 ||
-	    waitpid(pid, &status, 0) != pid || status != 0)
-		fail(argv[0], NULL);
-	posix_spawn_file_actions_destroy(&actions);
-}
-
-static void exec_true(struct yett_sandbox *sandbox)
-{
-	static const char *const argv[] = {"/bin/true", NULL};
-	struct yett_command_options options = {.argv = argv};
-	struct yett_command *command;
-	struct yett_result result;
-	struct yett_error error = {0};
-
-	if (yett_sandbox_exec(sandbox, &options, &command, &error) || yett_command_wait(command, -1, &result, &error) || result.status)
-		fail("exec", &error);
-	yett_command_free(command);
-}
 
 static void ours_sandbox(void)
 {
@@ -126,38 +74,14 @@ static const struct {
 } cases[] = {
 	{"sandbox, command, teardown", ours_sandbox, "bubblewrap", peer_bwrap, 0.75},
 	{"the same with a connection of its own", ours_connection, "bubblewrap", peer_bwrap, 0.75},
-	{"command in a live sandbox", ours_command, "posix_spawn", peer_spawn, 1.5},
+	{"command in a live sandbox", ours_command, "posix_spawn", peer_spawn, 1.3},
 	{"yett run -- true", ours_cli, "bubblewrap", peer_bwrap, 1.2},
 };
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, int count)
-{
-	qsort(values, (size_t)count, sizeof *values, compare);
-	return values[count / 2];
-}
-
-static double timed(void (*function)(void), long idle_ms)
-{
-	struct timespec pause = {idle_ms / 1000, idle_ms % 1000 * 1000000};
-	double before;
-
-	if (idle_ms)
-		nanosleep(&pause, NULL);
-	before = now_ms();
-	function();
-	return now_ms() - before;
-}
 
 static void measure(size_t i, const char *mode, long idle_ms, int count, FILE *json)
 {
 	static double ours[COUNT_MAX], peer[COUNT_MAX];
+	char how[64];
 	double o, p;
 
 	for (int n = -3; n < count; n++) {
@@ -174,32 +98,8 @@ static void measure(size_t i, const char *mode, long idle_ms, int count, FILE *j
 			ours[n] = timed(cases[i].ours, 0);
 	o = median(ours, count);
 	p = median(peer, count);
-	printf("%-40s %-12s %-14s %8.3f %8.3f  %-12s %6.2f  (wanted %.2f)\n", cases[i].name, mode, idle_ms ? "after 300 ms" : "back to back",
-	       o, p, cases[i].peer_name, o / p, cases[i].wanted);
-	fprintf(json, "{\"case\": \"%s, %s, %s\", \"ours_ms\": %.4f, \"peer\": \"%s\", \"peer_ms\": %.4f, \"ratio\": %.4f}\n", cases[i].name,
-		mode, idle_ms ? "after 300 ms idle" : "back to back", o, cases[i].peer_name, p, o / p);
-	fflush(stdout);
-}
-
-/* Holds `count` idle sandboxes, each on a connection of its own, until standard input ends. */
-static int hold(int count)
-{
-	struct yett_error error = {0};
-	struct yett_connection *one;
-	struct yett_sandbox *sandbox;
-	bool created;
-	char byte;
-
-	if (yett_key_ensure(NULL, &created, &error))
-		fail("key", &error);
-	for (int i = 0; i < count; i++) {
-		if (yett_connect(NULL, &one, &error) || yett_sandbox_create(one, NULL, &sandbox, &error))
-			fail("hold", &error);
-		exec_true(sandbox);
-	}
-	printf("held\n");
-	fflush(stdout);
-	return read(STDIN_FILENO, &byte, 1) == 0 ? 0 : 1; /* the process's end closes them all */
+	(void)snprintf(how, sizeof how, "%s, %s", mode, idle_ms ? "after 300 ms idle" : "back to back");
+	report(json, cases[i].name, how, o, cases[i].peer_name, p, cases[i].wanted);
 }
 
 int main(int argc, char **argv)
@@ -208,10 +108,8 @@ int main(int argc, char **argv)
 	bool created;
 	FILE *json;
 
-	if (argc == 3 && strcmp(argv[1], "hold") == 0)
-		return hold(atoi(argv[2]));
 	if (argc != 5) {
-		fprintf(stderr, "usage: bench MODE CLI COUNT JSON-LINES | bench hold COUNT\n");
+		fprintf(stderr, "usage: bench MODE CLI COUNT JSON-LINES\n");
 		return 2;
 	}
 	cli = argv[2];

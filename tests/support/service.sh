@@ -7,19 +7,22 @@
 
 service_id() { echo "$$"; }
 
-# Each service has its own id ranges: 64 of them, in a place that depends on our pid, above those of an installed one.
+# Each service has its own id ranges, in a place that depends on our pid, below those of an installed one; many sandboxes
+# (SERVICE_SANDBOXES, for each user) have a place of their own between the two.
 service_policy() {
+	first=$((1073741824 + ($$ % 64) * 65536 * 128)) ranges=128
+	[ "${SERVICE_SANDBOXES:-64}" -le 64 ] || first=1610612736 ranges=$((SERVICE_SANDBOXES + 128))
 	cat <<POLICY
 helper {
   runtime_dir = "$SERVICE_RUN"
   keys_dir = "$SERVICE/keys.d"
   cgroup = "/yett-test-$$"
-  ids_first = $((1073741824 + ($$ % 64) * 65536 * 128))
-  ids_ranges = 128
+  ids_first = $first
+  ids_ranges = $ranges
   spares = ${SERVICE_SPARES:-4}
 }
 POLICY
-	grep -v '^# *helper {' "$1/dist/yett.conf"
+	sed "/^# *helper {/d; s/max_sandboxes = 64 /max_sandboxes = ${SERVICE_SANDBOXES:-64} /" "$1/dist/yett.conf"
 }
 
 service_start() {

@@ -518,6 +518,12 @@ class Examples(yett.Case):
         done = self.example('collect_output', 'get', 'collected', '1')
         self.assertEqual((done.code, done.out), (0, 'status 3\n/tmp\n'), done)
 
+    def test_what_one_process_began_another_finishes(self):
+        done = self.example('live_session')
+        self.assertEqual((done.code, done.out, done.err),
+                         (0, 'in the file: round trip\nstatus 0, and it wrote: ROUND TRIP\nleft: 1 process\n', ''), done)
+        self.assertEqual(self.yett('ps', '-q').out, '')
+
     def test_the_example_that_copies_brings_back_what_the_command_made(self):
         directory = self.folder('round-trip')
         os.mkdir(directory + '/work')

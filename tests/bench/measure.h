@@ -1,0 +1,23 @@
+/* What the measurements share: time, medians of ours and of a peer, a line of the table, and one of the JSON list. */
+#pragma once
+
+#include <stdio.h>
+#include <yett.h>
+
+_Noreturn void fail(const char *what, const struct yett_error *error);
+
+double now_ms(void);
+
+/* Of the time that `function` takes, after so long a rest. */
+double timed(void (*function)(void), long idle_ms);
+
+double median(double *values, int count);
+
+/* Executes it with /dev/null for its standard streams, and fails when it does. */
+void spawn_and_wait(const char *const *argv);
+
+/* /bin/true in the sandbox, from start to end. */
+void exec_true(struct yett_sandbox *sandbox);
+
+/* `how` names the mode and the circumstances; in the JSON list, the case. */
+void report(FILE *json, const char *name, const char *how, double ours_ms, const char *peer, double peer_ms, double wanted);
