@@ -160,7 +160,8 @@ static void look_seccomp(struct doctor_finding *finding)
 	char text[200];
 
 	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
-		doctor_found(finding, DOCTOR_OK, NULL, "filters%s", has_word(text, "log") ? ", with logging" : "");
+		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", has_word(text, "log") ? ", with logging" : "",
+			     has_word(text, "user_notif") ? "; forbidden calls are told" : "; forbidden calls are not told: that is from Linux 5.0 on");
 	else
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER",
 			     "the kernel has no filters");

@@ -34,6 +34,20 @@ static void print_result(const struct yett_result *result)
 	(void)printf(", %.3fs", (double)result->wall_us / 1e6);
 }
 
+static void print_call(const struct yett_event *e)
+{
+	const char *name = yett_call_name(e->call);
+
+	if (name)
+		(void)printf(" %s", name);
+	else
+		(void)printf(" call %u", e->call);
+	if (e->pid)
+		(void)printf(" pid %u", e->pid);
+	if (e->count > 1)
+		(void)printf(", %llu times", (unsigned long long)e->count);
+}
+
 static void print_line(const struct follower *follower, const struct yett_event *e)
 {
 	print_time(e->time_ms);
@@ -60,6 +74,9 @@ static void print_line(const struct follower *follower, const struct yett_event 
 		if (e->count)
 			(void)printf(" %llu", (unsigned long long)e->count);
 		break;
+	case YETT_EVENT_DENIED:
+		print_call(e);
+		break;
 	case YETT_EVENT_ENDED:
 		(void)printf(" %s", yett_ended_name(e->ended));
 		break;
@@ -71,9 +88,19 @@ static void print_line(const struct follower *follower, const struct yett_event 
 	(void)putchar('\n');
 }
 
+static void print_json_number(const char *name, uint64_t number)
+{
+	if (number)
+		manage_json_number(name, number);
+	else
+		manage_json_member(name, "");
+}
+
 /* What an event says nothing of is null. */
 static void print_json(const struct follower *follower, const struct yett_event *e)
 {
+	bool is_denied = e->kind == YETT_EVENT_DENIED;
+
 	(void)putchar('{');
 	manage_json_member("sandbox", yett_events_id(follower->events));
 	manage_json_number("number", e->number);
@@ -81,10 +108,8 @@ static void print_json(const struct follower *follower, const struct yett_event 
 	manage_json_number("time_ms", e->time_ms);
 	manage_json_member("event", yett_event_name(e->kind));
 	manage_json_member("state", yett_state_name(e->state));
-	if (e->command)
-		(void)printf("\"command\": %llu, \"pid\": %u, ", (unsigned long long)e->command, e->pid);
-	else
-		(void)fputs("\"command\": null, \"pid\": null, ", stdout);
+	print_json_number("command", e->command);
+	print_json_number("pid", e->pid);
 	if (e->kind == YETT_EVENT_EXITED) {
 		(void)fputs("\"result\": {", stdout);
 		output_json_result(stdout, &e->result);
@@ -93,10 +118,12 @@ static void print_json(const struct follower *follower, const struct yett_event 
 		manage_json_member("result", "");
 	}
 	manage_json_member("error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : "");
-	if (e->count)
-		manage_json_number("count", e->count);
+	print_json_number("count", e->count);
+	manage_json_member("call", is_denied && yett_call_name(e->call) ? yett_call_name(e->call) : "");
+	if (is_denied)
+		manage_json_number("call_number", e->call);
 	else
-		manage_json_member("count", "");
+		manage_json_member("call_number", "");
 	(void)fputs("\"ended\": ", stdout);
 	if (e->kind == YETT_EVENT_ENDED)
 		output_json_string(stdout, yett_ended_name(e->ended));

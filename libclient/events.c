@@ -12,12 +12,24 @@ struct yett_events {
 	bool has_begun, has_ended;
 };
 
-static const char *const kinds[] = {"followed", "started",	 "exited", "failed",  "timeout",
-				    "oom",	"forks-refused", "paused", "resumed", "ended"};
+/* calls.py: a name for each number, from 0 on; an empty one where there is none */
+extern const char calls_text[], *const calls_end;
+
+static const char *const kinds[] = {"followed", "started", "exited",	 "failed", "timeout", "oom", "forks-refused",
+				    "paused",	"resumed", "ended",	 "denied"};
 
 const char *yett_event_name(enum yett_event_kind kind)
 {
 	return (size_t)kind < ARRAY_SIZE(kinds) ? kinds[kind] : "unknown";
+}
+
+const char *yett_call_name(uint32_t call)
+{
+	const char *name = calls_text;
+
+	while (call-- && name < calls_end)
+		name += strlen(name) + 1;
+	return name < calls_end && *name ? name : NULL;
 }
 
 int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each, void *data,
@@ -72,6 +84,7 @@ static void take_event(const struct message_event *from, struct yett_event *to)
 		.result = command_result(&from->result),
 		.error_number = (int)from->error,
 		.count = from->count,
+		.call = from->call,
 		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended) : YETT_ENDED_NOT,
 	};
 }

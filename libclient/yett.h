@@ -622,6 +622,7 @@ enum yett_event_kind {
 	YETT_EVENT_PAUSED = 7,
 	YETT_EVENT_RESUMED = 8,
 	YETT_EVENT_ENDED = 9, /* the last: `ended` says why */
+	YETT_EVENT_DENIED = 10, /* the system call `call` was forbidden to process `pid`, `count` times since it was last told of */
 };
 
 struct yett_event {
@@ -631,10 +632,11 @@ struct yett_event {
 	enum yett_event_kind kind;
 	enum yett_state state; /* of the sandbox */
 	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
-	uint32_t pid;	  /* its own, inside */
+	uint32_t pid;	  /* its own, inside; of a denied call: of the process, or 0 where that was gone */
 	struct yett_result result;
 	int error_number; /* an errno */
 	uint64_t count;
+	uint32_t call; /* the number of a system call; yett_call_name() */
 	enum yett_ended ended;
 };
 
@@ -645,6 +647,9 @@ typedef void (*yett_event_fn)(void *data, const struct yett_event *event);
 
 /* "started", "forks-refused" and so on. Never NULL. */
 YETT_API const char *yett_event_name(enum yett_event_kind kind);
+
+/* "mount", "ptrace" and so on: what the host's architecture calls the number. NULL: it was newer than the library. */
+YETT_API const char *yett_call_name(uint32_t call);
 
 /*
  * Follows a sandbox from now on; who may manage it may follow it, eight at a time. The stream does not keep the sandbox, and

@@ -452,6 +452,7 @@ enum event_kind {
 	EVENT_PAUSED = 7,	 /* the sandbox, here and below */
 	EVENT_RESUMED = 8,
 	EVENT_ENDED = 9,
+	EVENT_DENIED = 10, /* a system call was refused */
 };
 
 struct message_event {
@@ -460,10 +461,11 @@ struct message_event {
 	uint32_t kind;	  /* enum event_kind */
 	uint32_t state;	  /* enum sandbox_state */
 	uint64_t command; /* which of the sandbox's commands, counted from 1; 0: it is about none */
-	uint32_t pid;	  /* its own, inside */
+	uint32_t pid;	  /* its own, inside; of DENIED: of the process that called, or 0 */
 	struct message_exited result; /* of EXITED */
 	uint32_t error;	 /* of FAILED: an errno */
-	uint64_t count;	 /* of OOM and FORKS_REFUSED: how many since the last such event; 0: not counted */
+	uint64_t count;	 /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */
+	uint32_t call;	 /* of DENIED: the number of the system call, on the host's architecture */
 	uint32_t ended;	 /* enum ended_reason, of ENDED */
 };
 

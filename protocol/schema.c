@@ -9,6 +9,7 @@
 #define TIME_US_MAX    (UINT64_C(1) << 50)
 #define TIMEOUT_MS_MAX (UINT64_C(30) * 24 * 3600 * 1000)
 #define CLOCK_MS_MAX   (UINT64_C(1) << 50)
+#define CALLS_MAX      1023    /* no system call has a higher number */
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
 #define FILE_BITS      (FILE_REPLACE * 2 - 1)
 #define RESTRICT_BITS  (RESTRICT_WRITE | RESTRICT_NETWORK | RESTRICT_PATHS)
@@ -209,13 +210,14 @@ static const struct schema result_table = TABLE(message_exited, MESSAGE_EXITED, 
 static const struct schema_field event_fields[] = {
 	NUMBER(message_event, number, 0, UINT64_MAX),
 	NUMBER(message_event, time_ms, 0, CLOCK_MS_MAX),
-	NUMBER(message_event, kind, 0, EVENT_ENDED),
+	NUMBER(message_event, kind, 0, EVENT_DENIED),
 	NUMBER(message_event, state, 0, SANDBOX_FAILED),
 	NUMBER(message_event, command, 0, UINT64_MAX),
 	NUMBER(message_event, pid, 0, PIDS_MAX),
 	MAP(message_event, result, result_table),
 	NUMBER(message_event, error, 0, 4095),
 	NUMBER(message_event, count, 0, UINT64_MAX),
+	NUMBER(message_event, call, 0, CALLS_MAX),
 	NUMBER(message_event, ended, 0, ENDED_IDLE),
 };
 

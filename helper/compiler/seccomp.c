@@ -91,6 +91,30 @@ static void add_rule(struct filter *filter, const struct seccomp_spec *spec, siz
 	}
 }
 
+/* Whether init may make a call: it lives under the strict set. */
+static bool is_of_init(const char *wanted)
+{
+	char name[NAME_MAX_LENGTH];
+
+	for (size_t i = 0; i <= seccomp_groups_count; i++) {
+		bool is_last = i == seccomp_groups_count;
+		const char *list = is_last ? seccomp_init_calls : seccomp_groups[i].calls;
+
+		while ((is_last || seccomp_groups[i].strict) && next_name(&list, name))
+			if (strcmp(name, wanted) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Each denied call is refused by one filter: that of init, if init can do without it. */
+static void judge_denied(struct filter *filter, const struct seccomp_spec *spec, enum seccomp_role role)
+{
+	for (size_t i = 0; i < spec->deny.count; i++)
+		if (is_of_init(spec->deny.names[i]) == (role == SECCOMP_COMMAND))
+			judge(filter, spec->deny.names[i], role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
+}
+
 static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
 {
 	judge_list(filter, seccomp_init_calls, SECCOMP_RET_ALLOW);
@@ -102,6 +126,7 @@ static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
 	for (size_t i = seccomp_rules_count; i-- > 0;)
 		if (seccomp_rules[i].set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT))
 			add_rule(filter, spec, i);
+	judge_denied(filter, spec, SECCOMP_INIT);
 }
 
 /* What commands do not inherit from init: logged calls are logged; its own calls go, unless allowed; denied calls go. */
@@ -114,7 +139,7 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 	while (next_name(&list, name))
 		if (!listed(&spec->allow, name))
 			judge(filter, name, SECCOMP_RET_ERRNO | ENOSYS);
-	judge_names(filter, &spec->deny, SECCOMP_RET_ERRNO | EPERM);
+	judge_denied(filter, spec, SECCOMP_COMMAND);
 }
 
 static int check_names(const struct seccomp_names *names, struct yett_error *error)

@@ -23,7 +23,7 @@ struct seccomp_names {
 /*
  * Filters stack: a command is under init's, which it inherits, and under its own. So init's is the whole set of the
  * profile and is loaded once per sandbox, while the one of commands is short, since loading costs each command: it only
- * takes back what init alone needs, and applies `deny` and `log`.
+ * takes back what init alone needs, and applies `log`, and `deny` to calls that init may need.
  */
 enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND };
 
@@ -39,7 +39,8 @@ struct seccomp_spec {
 /*
  * Compiles the filter of one role for the native architecture. What the set does not hold gets ENOSYS, as from a kernel
  * that lacks it, so that programs take their fall-back; what a kernel would forbid to an unprivileged caller gets
- * EPERM. 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a
+ * EPERM, from who listens (SECCOMP_RET_USER_NOTIF, in init's filter only: of a second one the kernel takes no listener, and
+ * an error that another filter returns would win). 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a
  * denied execve; YETT_E_UNSUPPORTED when the program is too long; -ENOMEM.
  */
 _must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,

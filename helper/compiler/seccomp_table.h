@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <linux/seccomp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,7 +55,15 @@ extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
 extern const char seccomp_init_calls[]; /* that yett-init makes and commands may not */
 
+/*
+ * What is forbidden, with EPERM, is told of: whoever holds the filter's listener answers so, and start.c puts the error in
+ * place where nobody can listen. The other errors say what there is not, which programs try as a matter of course.
+ */
+#define SECCOMP_FORBIDDEN SECCOMP_RET_USER_NOTIF
+
 static inline uint32_t seccomp_rule_action(const struct seccomp_rule *rule)
 {
+	if (rule->error == EPERM)
+		return SECCOMP_FORBIDDEN;
 	return rule->error ? SECCOMP_RET_ERRNO | (uint32_t)rule->error : SECCOMP_RET_ALLOW;
 }

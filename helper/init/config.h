@@ -74,9 +74,10 @@ struct init_config {
 	 */
 	uint32_t init_filter_count, command_filter_count; /* instructions; 0: no filter (only tests do that) */
 	uint32_t env_count, paths_count;
-	/* init's own notes: what the limits come to, and the version of Landlock in force (0: none) */
+	/* init's own notes: what the limits come to, the version of Landlock in force (0: none), the filter's listener (0: none) */
 	struct init_rlimit rlimits[INIT_RLIMITS_MAX];
 	uint32_t rlimits_count, landlock_abi;
+	int32_t listener;
 	uint32_t data_used;
 	uint8_t data[INIT_DATA_MAX] __attribute__((aligned(8)));
 };
@@ -110,7 +111,10 @@ struct init_totals {
 	uint64_t successes, failures, timeouts, duration_us; /* timeouts are failures, too */
 };
 
-/* init → supervisor, one packet: ready, or the step of init that failed and its errno. */
+/*
+ * init → supervisor, one packet: ready, or the step of init that failed and its errno. With one descriptor where there is
+ * somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy of.
+ */
 struct init_report {
 	int32_t error; /* 0: serving the channel; else an errno */
 	struct init_layers layers;

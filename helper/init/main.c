@@ -59,13 +59,16 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 	label[strcspn(label, "\n")] = '\0';
 }
 
-static void main_report(int r, const char *step, uint32_t landlock_abi)
+static void main_report(int r, const char *step, struct init_config *config)
 {
-	struct init_report report = {.error = -r, .layers.landlock_abi = (uint8_t)landlock_abi};
+	struct init_report report = {.error = -r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
+	bool has_listener = config && config->listener > 0;
 
 	main_read_label(report.layers.label);
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
-	(void)send(INIT_FD_CONTROL, &report, sizeof report, MSG_NOSIGNAL);
+	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? &config->listener : NULL, has_listener, 0);
+	if (has_listener)
+		config->listener = fd_close(config->listener);
 }
 
 static int main_open_children(void)
@@ -222,13 +225,13 @@ int main(void)
 	int children, r;
 
 	if (init == MAP_FAILED) {
-		main_report(-errno, step, 0);
+		main_report(-errno, step, NULL);
 		return EXIT_FAILURE;
 	}
 	r = start_run(&init->config, &step);
 	children = r == 0 ? main_open_children() : r;
 	if (children < 0) {
-		main_report(children, step, 0);
+		main_report(children, step, NULL);
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
@@ -236,7 +239,7 @@ int main(void)
 	init->like = (struct channel){.frame = &init->frame, .message = &init->message,
 				       .scratch = {init->tokens, MESSAGE_TOKENS_MAX}, .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
-	main_report(0, "", init->config.landlock_abi);
+	main_report(0, "", &init->config);
 	main_warm(init);
 	main_serve(init, children);
 	tell_totals(&init->commands.tell);

@@ -499,6 +499,18 @@ bool setup_is_busy(const struct setup *setup)
 	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
 }
 
+uint32_t setup_pid_inside(uint32_t thread)
+{
+	char path[32], text[4096], *at;
+	unsigned long pid = 0;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/status", thread);
+	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
+	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t';)
+		pid = strtoul(at + 1, &at, 10);
+	return (uint32_t)pid;
+}
+
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 {
 	struct reservation last = setup->range;

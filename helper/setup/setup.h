@@ -110,6 +110,9 @@ _must_check_ int setup_pause(struct setup *setup, bool pause);
 uint64_t setup_count(const struct setup *setup, enum usage_count count);
 bool setup_is_busy(const struct setup *setup);
 
+/* The process of a thread of a sandbox, as it is numbered inside; 0: it is gone, or not to be seen. proc_pid_status(5) */
+uint32_t setup_pid_inside(uint32_t thread);
+
 /* Ends what runs of the sandbox. Whether the kernel killed in it for want of memory. */
 bool setup_finish(struct setup *setup);
 

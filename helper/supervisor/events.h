@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "protocol/message.h"
 
 #define FOLLOWERS_MAX 8

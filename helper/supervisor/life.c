@@ -1,7 +1,7 @@
 /* See life.h. */
 #include "helper/supervisor/life.h"
 #include "base/clock.h"
-#include "helper/supervisor/events.h"
+#include "helper/supervisor/denied.h"
 #include "protocol/frame.h"
 
 #include <limits.h>
@@ -21,7 +21,7 @@
 #define TOTALS_MAX 2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
 #define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
-enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_LISTENING, LIFE_HOLDERS };
+enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_LISTENING, LIFE_HOLDERS };
 
 /* A connection of a monitor's. */
 enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
@@ -43,6 +43,7 @@ struct life {
 	uint64_t cpu_before_us, cpu_seen_us;
 	uint32_t processors;
 	struct events events;
+	struct denied denied;
 	uint64_t oom_kills, forks_refused; /* that were told; with looked_ms, while somebody follows */
 	uint64_t looked_ms, heard_ms;
 	unsigned heard; /* packets of init's since heard_ms */
@@ -370,17 +371,23 @@ static void hear_all(struct life *life)
 		;
 }
 
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* What is due while somebody follows. Milliseconds until there is something to look at again. */
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
+	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->record->state);
 
 	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
 	if (life->heard >= HEARD_MAX)
-		return HEARD_MS;
-	return is_followed ? FOLLOWED_LOOK_MS : UINT64_MAX;
+		return lesser(next, HEARD_MS);
+	return is_followed ? lesser(next, FOLLOWED_LOOK_MS) : next;
 }
 
 static void handle_listening(struct life *life)
@@ -405,11 +412,6 @@ static void look(struct life *life, uint64_t now)
 	life->cpu_seen_us = cpu_us;
 	if (count_holders(life))
 		life->held_ms = now;
-}
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 /* How long until `since` is `limit` ago; 0: it is over. Looked at more often, as something may happen in between. */
@@ -478,6 +480,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? setup_init_pidfd(life->setup) : -1, .events = POLLIN};
 	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? setup_control(life->setup) : -1, .events = POLLIN};
+	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
 	wait[LIFE_LISTENING] = (struct pollfd){.fd = setup_listening(life->setup), .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
@@ -489,6 +492,8 @@ static void turn(struct life *life, uint64_t wait_ms)
 			handle_holder(life, i - 1);
 	if (wait[LIFE_CONTROL].revents)
 		hear_all(life);
+	if (wait[LIFE_DENIED].revents)
+		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->record->state);
 	if (wait[LIFE_INIT].revents) {
 		hear_all(life);
 		end(life, life->record->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
@@ -497,7 +502,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 		handle_listening(life);
 }
 
-struct life *life_begin(struct setup *setup, const struct plan *plan, int creator)
+struct life *life_begin(struct setup *setup, const struct plan *plan, int creator, int listener)
 {
 	struct life *life = calloc(1, sizeof *life);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -508,6 +513,7 @@ struct life *life_begin(struct setup *setup, const struct plan *plan, int creato
 	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
 	life->record = setup_record(setup);
+	life->denied.listener = listener;
 	events_init(&life->events);
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
@@ -548,6 +554,7 @@ void life_end(struct life *life, bool out_of_memory)
 	record->attached = 0;
 	if (life->events.message)
 		tell_limits(life);
+	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
 	setup_add_totals(life->setup, &(struct message_totals){.sandboxes = 1});

@@ -11,8 +11,11 @@
 
 struct life;
 
-/* Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of, made by `plan`. NULL when memory is short. */
-struct life *life_begin(struct setup *setup, const struct plan *plan, int creator);
+/*
+ * Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of, made by `plan`. `listener` is that of
+ * init's filter, or -1. NULL when memory is short; otherwise `listener` is taken.
+ */
+struct life *life_begin(struct setup *setup, const struct plan *plan, int creator, int listener);
 
 /* Returns when the sandbox is to end; setup_finish() follows. */
 void life_keep(struct life *life);

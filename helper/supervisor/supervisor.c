@@ -98,8 +98,10 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 }
 
 /* Waits for init's word that it serves the channel. */
-static int await_init(const struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, struct yett_error *error)
+static int await_init(const struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, int *ret_listener,
+		      struct yett_error *error)
 {
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
 	struct init_report report = {.error = ECHILD};
 	const struct yett_error *inside;
@@ -107,7 +109,12 @@ static int await_init(const struct setup *setup, const struct plan *plan, struct
 
 	if (r == 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
-	if (recv(setup_control(setup), &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC) == sizeof report && report.error == 0) {
+	if (frame && frame_receive(setup_control(setup), frame, MSG_DONTWAIT) > 0 && frame->length == sizeof report) {
+		memcpy(&report, frame->bytes, sizeof report);
+		*ret_listener = frame->fd_count == 1 ? steal_fd(&frame->fds[0]) : -1;
+	}
+	frame_close_fds(frame);
+	if (report.error == 0) {
 		report.layers.label[INIT_LABEL_SIZE - 1] = '\0';
 		*ret_layers = report.layers;
 		return check_label(plan, report.layers.label, error);
@@ -122,7 +129,7 @@ static int await_init(const struct setup *setup, const struct plan *plan, struct
 			 strerror(report.error));
 }
 
-static int create(struct setup *setup, const struct order *order, int *ret_channel, struct supervisor_created *created)
+static int create(struct setup *setup, const struct order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
 	const struct yett_error *inside;
@@ -142,7 +149,7 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	}
 	if (r < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
-	return r == 0 ? await_init(setup, &order->plan, &created->layers, error) : r;
+	return r == 0 ? await_init(setup, &order->plan, &created->layers, ret_listener, error) : r;
 }
 
 /* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
@@ -183,21 +190,22 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 {
 	struct supervisor_created created = {0};
 	struct life *life = NULL;
-	int channel = -1, r;
+	int channel = -1, listener = -1, r;
 	bool out_of_memory;
 	int narrowed;
 
 	begin_record(setup, &order->plan);
-	created.code = create(setup, order, &channel, &created);
+	created.code = create(setup, order, &channel, &listener, &created);
 	created.private_uid = setup_private_uid(setup);
 	if (created.code == 0) {
 		fill_record(setup, &created);
-		life = life_begin(setup, &order->plan, socket);
+		life = life_begin(setup, &order->plan, socket, listener);
 	}
 	if (!life) {
 		if (created.code == 0)
 			created.code = error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 		fd_close(channel);
+		fd_close(listener);
 		end_record(setup);
 		(void)setup_finish(setup);
 		setup_forget(setup);

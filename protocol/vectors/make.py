@@ -136,7 +136,7 @@ def usage(**c):
 def followed(**c):
     return body([("number", uint(9)), ("time_ms", uint(1763712000000)), ("kind", ZERO), ("state", uint(2)), ("command", ZERO),
                  ("pid", ZERO), ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO)),
-                 ("error", ZERO), ("count", ZERO), ("ended", ZERO)], c)
+                 ("error", ZERO), ("count", ZERO), ("call", ZERO), ("ended", ZERO)], c)
 
 
 def totals(**c):
@@ -270,6 +270,8 @@ accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint(
 accept("following-plain", "following", "the id of the sandbox", following())
 accept("event-followed", "event", "the first of a stream", followed())
 accept("event-exited", "event", "the end of a command", followed(kind=uint(2), command=uint(3), pid=uint(7), result=exited()))
+accept("event-denied", "event", "a system call that was refused, of the highest number", followed(
+    kind=uint(10), pid=uint(7), count=uint(3), call=uint(1023)))
 accept("event-ended", "event", "the last of a stream, with the largest reason", followed(
     number=uint((1 << 64) - 1), kind=uint(9), state=uint(4), ended=uint(7)))
 accept("done-plain", "done", "the id of the sandbox", done())
@@ -497,9 +499,10 @@ refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a 
 refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(12)))
 refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
-refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(10)))
+refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(11)))
 refuse("event-status-256", "event", "range", "result.status", "what no command exits with", followed(
     kind=uint(2), result=exited(status=uint(256))))
+refuse("event-large-call", "event", "range", "call", "a number that no system call has", followed(kind=uint(10), call=uint(1024)))
 refuse("event-large-errno", "event", "range", "error", "no errno", followed(kind=uint(3), error=uint(4096)))
 refuse("manage-long-name", "manage", "too-long", "sandbox", "65 bytes", manage(sandbox=text("s" * 65)))
 refuse("state-of-one-that-is-gone", "state", "range", "state", "what is gone is not told of", state(state=uint(7)))

@@ -13,6 +13,7 @@
 #include "helper/init/start.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,10 @@ static void fill(struct init_config *config, const struct policy_profile *profil
 	config->uid = st.st_uid;
 	config->gid = st.st_gid;
 	config->fds_present = 1;
+	/* There is no supervisor to forbid anything: the filter does, as where the kernel has no listeners. */
+	for (size_t i = 0; i < profile->init_filter_count; i++)
+		if (profile->init_filter[i].code == (BPF_RET | BPF_K) && profile->init_filter[i].k == SECCOMP_RET_USER_NOTIF)
+			profile->init_filter[i].k = SECCOMP_RET_ERRNO | EPERM;
 	config->init_filter_count = (uint32_t)profile->init_filter_count;
 	config->command_filter_count = (uint32_t)profile->command_filter_count;
 	add(config, profile->init_filter, profile->init_filter_count * sizeof *profile->init_filter);

@@ -12,6 +12,16 @@ LAYERS = ('landlock', 'system-call-filter')
 # Writes to the file that is its standard input, which the client opened for reading only and anybody may write to.
 REOPEN = 'import os\nos.write(os.open("/proc/self/fd/0", os.O_WRONLY), b"changed!!")'
 
+# Loads a filter that allows all, and asks for its listener, whose holder may let a call through. Prints 0, or the errno.
+LISTEN = """import ctypes, os
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_long, ctypes.c_void_p]
+allow = Program(1, bytes.fromhex("060000000000ff7f"))
+got = libc.syscall({"x86_64": 317, "aarch64": 277}[os.uname().machine], 1, 8, ctypes.byref(allow))
+print(ctypes.get_errno() if got < 0 else 0)"""
+
 
 def profiles():
     text = 'profile "all-on" {\n  extends = "default"\n}\n'
@@ -41,6 +51,10 @@ class Layers(yett.Case):
         self.assertEqual(self.reopen('no-landlock'), 'changed!!')
         self.assertEqual(self.reopen('all-on'), 'as it was')
         self.assertEqual(self.reopen('no-system-call-filter'), 'as it was')
+
+    def test_no_listener_of_its_own_decides_on_forbidden_calls(self):
+        for profile, said in (('no-system-call-filter', '0'), ('no-landlock', '16'), ('all-on', '16')):  # EBUSY
+            self.assertEqual(self.output('python3', '-c', LISTEN, options=('-p', profile)), said + '\n')
 
     def test_the_description_says_which_landlock_is_in_force(self):
         self.assertEqual(self.told('no-landlock'), 0)

@@ -14,6 +14,7 @@ import time
 import hostile
 import yett
 
+LISTENER = 'anon_inode:seccomp notify'
 HOLDERS = 32  # of one sandbox at a time: HOLDERS_MAX in helper/supervisor/life.c
 
 
@@ -51,6 +52,53 @@ class Lives(yett.Case):
                 if sandbox.encode() in file.read():
                     return folder + name
         raise AssertionError('no record of ' + sandbox)
+
+    # --- what they call ---
+
+    def listeners(self):
+        """Who holds the listener of a filter, as host's pids."""
+        found = []
+        for pid in yett.processes():
+            try:
+                found += [pid for fd in os.listdir('/proc/%d/fd' % pid) if os.readlink('/proc/%d/fd/%s' % (pid, fd)) == LISTENER]
+            except OSError:  # it has ended
+                pass
+        return found
+
+    def listener_since(self, before):
+        """Who else holds one, once it is one process: init closes its own after it has handed it over, and before it serves."""
+        found = []
+
+        def is_one():
+            found[:] = [pid for pid in self.listeners() if pid not in before]
+            return len(found) == 1
+        yett.wait_until(is_one, 'one process that holds a listener')
+        return found[0]
+
+    def test_the_listener_of_forbidden_calls_is_with_the_supervisor_alone(self):
+        before = self.listeners()
+        self.create('--name', 'box')
+        supervisor = self.listener_since(before)
+        status = yett.status_of(supervisor)
+        self.assertEqual((status['Name'], status['Uid'].split()[0]), ('yett-helper', '0'))
+        self.assertEqual(len(status['NSpid'].split()), 1)
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        self.assertEqual(self.listeners(), before)
+
+    def test_one_that_makes_forbidden_calls_without_end_is_answered_now_and_then(self):
+        before = self.listeners()
+        self.create('--name', 'box')
+        supervisor = self.listener_since(before)
+        script = 'import ctypes, os\nlibc = ctypes.CDLL(None)\nfor i in range(4): os.fork()\nprint("up", flush=True)\n' \
+                 'while libc.mount(0, 0, 0, 0, 0) == -1: pass'
+        process = self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'python3', '-c', script, stdout=-1, stderr=-3)
+        self.addCleanup(self.end, process)
+        self.assertEqual([self.line(process) for _ in range(16)], ['up'] * 16)
+        used, begin = cpu_of(supervisor), time.monotonic()
+        yett.wait_until(lambda: time.monotonic() - begin > 2, 'two seconds')
+        self.assertLess((cpu_of(supervisor) - used) / (time.monotonic() - begin), 0.2)
+        for word in ('pause', 'resume', 'destroy'):
+            self.assertEqual(self.yett(word, 'box').code, 0, word)
 
     # --- what is known of them ---
 

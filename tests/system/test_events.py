@@ -165,7 +165,7 @@ class Totals(Case):
         self.assert_refused(self.yett('stats', '--helper'), 1, 'only root may see')
 
 
-class Events(Case):
+class Following(Case):
     def follow(self, *argv, user=None):
         """Its Popen, once it follows, and that first event."""
         process = self.service.popen(user or self.alice, self.service.yett, 'events', '--json', *argv, stdout=-1, stderr=-1)
@@ -192,6 +192,8 @@ class Events(Case):
     def exec(self, name, *argv, options=(), **more):
         return self.yett('exec', *options, name, '--', *argv, **more)
 
+
+class Events(Following):
     def test_commands_are_told_with_their_numbers_and_results(self):
         sandbox = self.create('--name', 'box')
         process, first = self.follow('box')
@@ -378,6 +380,110 @@ class Events(Case):
 
 class EventsOfOneMadeAhead(Events):
     service_options = {'spares': 1}
+
+
+CALL = 'import ctypes, os, sys\nlibc = ctypes.CDLL(None, use_errno=True)\ndef call(name, *arguments):\n' \
+       '    return getattr(libc, name)(*arguments), ctypes.get_errno()\nmount = ("mount", 0, 0, 0, 0, 0)\n'
+
+
+class Denied(Following):
+    """System calls that are forbidden."""
+    service_options = {'before': 'profile "denies" {\n  extends = "default"\n  syscalls_deny = {"inotify_init1", "socket"}\n}\n'
+                                 'grant "denies" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"default", "denies"}\n  linger_max = unlimited\n}\n'}
+
+    pausing = ('pause', 'resume') * 3
+
+    def python_in(self, name, script):
+        done = self.exec(name, 'python3', '-c', CALL + script)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def denied(self, process, count):
+        """The next so many events of the kind; what is between them is of commands."""
+        found = []
+        while len(found) < count:
+            event = self.event(process)
+            self.assertIn(event['event'], ('started', 'exited', 'denied'))
+            found += [event] if event['event'] == 'denied' else []
+        return found
+
+    def test_a_forbidden_call_is_told_with_its_name_and_its_process(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        out = self.python_in('box', 'print(os.getpid(), call(*mount), call("unshare", 0x10000000))')
+        pid, result = out.split(' ', 1)
+        self.assertEqual(result, '(-1, 1) (-1, 1)')
+        events = self.denied(process, 2)
+        self.assertEqual([(event['call'], event['pid'], event['count'], event['command'], event['lost']) for event in events],
+                         [('mount', int(pid), 1, None, 0), ('unshare', int(pid), 1, None, 0)])
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+
+    def test_of_a_thread_its_process_is_told(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        pid = self.python_in('box', 'import threading\nthread = threading.Thread(target=call, args=mount)\nthread.start()\n'
+                                    'thread.join()\nprint(os.getpid())')
+        self.assertEqual(self.denied(process, 1)[0]['pid'], int(pid))
+
+    def test_what_a_kernel_may_lack_is_not_told(self):
+        self.create('--name', 'box')
+        process, _ = self.follow('box')
+        out = self.python_in('box', 'print(call("socket", 40, 1, 0)[1], call("personality", 0x400000)[1], call(*mount)[1])')
+        self.assertEqual(out, '97 38 1')
+        self.assertEqual(self.denied(process, 1)[0]['call'], 'mount')
+
+    def test_what_the_policy_denies_is_told_unless_init_needs_it(self):
+        self.create('--name', 'box', '-p', 'denies')
+        process, _ = self.follow('box')
+        out = self.python_in('box', 'print(call("socket", 1, 1, 0), call("inotify_init1", 0))')
+        self.assertEqual(out, '(-1, 1) (-1, 1)')
+        self.assertEqual(self.denied(process, 1)[0]['call'], 'inotify_init1')
+
+    def test_a_flood_of_them_is_told_together_and_holds_nobody_up(self):
+        for name in ('box', 'other'):
+            self.create('--name', name)
+        process, _ = self.follow('box')
+        flood = self.hold_flood('box', 'for i in range(20000): assert call(*mount) == (-1, 1)\nprint("done")')
+        self.assertEqual(self.exec('other', 'true').code, 0)
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        self.assertEqual(self.line(flood), 'done')
+        events = self.denied(process, 1)
+        while sum(event['count'] for event in events) < 20001:
+            events += self.denied(process, 1)
+        self.assertEqual(sum(event['count'] for event in events), 20001)
+        self.assertLessEqual(len(events), 3 + (events[-1]['time_ms'] - events[0]['time_ms']) / 1000)
+
+    def hold_flood(self, name, script):
+        """A command that has made a first call, and goes on."""
+        flood = self.service.popen(self.alice, self.service.yett, 'exec', name, '--', 'python3', '-c',
+                                   CALL + 'call(*mount)\nprint("up", flush=True)\n' + script, stdout=-1, stderr=-3)
+        self.addCleanup(self.end, flood)
+        self.assertEqual(self.line(flood), 'up')
+        return flood
+
+    def test_callers_that_wait_are_paused_and_resumed_and_ended(self):
+        self.create('--name', 'box')
+        flood = self.hold_flood('box', 'for i in range(3): os.fork()\nwhile call(*mount) == (-1, 1): pass')
+        for action in self.pausing:
+            self.assertEqual(self.yett(action, 'box').code, 0)
+        self.assertIsNone(flood.poll())
+        self.assertEqual(self.exec('box', 'true').code, 0)
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        self.assertIsNotNone(flood.wait(yett.DEADLINE))
+
+    def test_they_are_printed_for_people(self):
+        self.create('--name', 'box')
+        process = self.service.popen(self.alice, self.service.yett, 'events', 'box', stdout=-1)
+        self.addCleanup(self.end, process)
+        self.assertRegex(self.line(process), ' followed ')
+        self.python_in('box', 'call(*mount), call(*mount)')
+        lines = [self.line(process) for _ in range(4)]
+        lines = [line for line in lines if ' denied ' in line]
+        self.assertRegex(lines[0], r'^\d\d:\d\d:\d\d\.\d{3} box denied mount pid \d+$')
+
+
+class DeniedInOneMadeAhead(Denied):
+    service_options = {'spares': 1, **Denied.service_options}
 
 
 if __name__ == '__main__':

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/magic.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -302,6 +303,42 @@ static void a_start_that_fails_names_its_step(void **state)
 	finish(sandbox);
 }
 
+/* What a forbidden call of a command's ends with, where a filter around init has a listener already, or none has one. */
+static int errno_of_forbidden(bool has_other)
+{
+	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	const struct sock_fprog program = {.len = 1, .filter = (struct sock_filter *)&allow};
+	char *const argv[] = {"/usr/bin/python3", "-c",
+			      "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(0, 0, 0, 0, 0); print(ctypes.get_errno())", NULL};
+	struct sandbox *sandbox;
+	int error, listener = -1;
+
+	if (has_other) {
+		listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+		assert_return_code(listener, errno);
+	}
+	sandbox = start();
+	error = atoi(output_of(sandbox, argv));
+	finish(sandbox);
+	fd_close(listener);
+	return error;
+}
+
+static void where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(errno_of_forbidden(false), ENOSYS); /* the listener that came with the report is closed */
+	pid = fork();				     /* a filter is for good */
+	if (pid == 0)
+		_exit(errno_of_forbidden(true));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EPERM);
+}
+
 static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +351,7 @@ static int run(const char *name)
 		cmocka_unit_test(the_end_of_either_socket_ends_the_sandbox),
 		cmocka_unit_test(a_killed_client_ends_the_sandbox),
 		cmocka_unit_test(a_start_that_fails_names_its_step),
+		cmocka_unit_test(where_another_filter_has_a_listener_forbidden_calls_fail_all_the_same),
 	};
 
 	return cmocka_run_group_tests_name(name, tests, NULL, NULL);

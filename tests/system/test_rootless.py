@@ -13,6 +13,7 @@ import socket
 import struct
 import subprocess
 
+import test_events
 import test_inside
 import yett
 
@@ -87,6 +88,11 @@ class Shares(test_inside.Shares):
                 done = self.service.run(self.alice, 'python3', '-c', SHARE, library, work, change, env=env)
                 self.assertIn(said, done.out, done)
                 shutil.rmtree(work, ignore_errors=True)
+
+
+class Denied(test_events.Denied):
+    service_class = yett.Rootless
+    pausing = ()  # takes a control group
 
 
 class Identity(yett.Case):

@@ -331,6 +331,22 @@ static void add_allowed(scmp_filter_ctx context, const struct seccomp_spec *spec
 	add_rules(context, spec, false);
 }
 
+static bool is_of_init(const char *name)
+{
+	bool is = in_list(seccomp_init_calls, name);
+
+	for (size_t i = 0; i < seccomp_groups_count; i++)
+		is = is || (seccomp_groups[i].strict && in_list(seccomp_groups[i].calls, name));
+	return is;
+}
+
+static void add_denied(scmp_filter_ctx context, const struct seccomp_spec *spec, bool of_init, uint32_t action)
+{
+	for (size_t i = 0; i < spec->deny.count; i++)
+		if (is_of_init(spec->deny.names[i]) == of_init)
+			add(context, action, spec->deny.names[i], NULL, 0);
+}
+
 static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
                       const struct seccomp_rule *rule)
 {
@@ -341,11 +357,10 @@ static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, 
 
 static void add_command(scmp_filter_ctx context, const struct seccomp_spec *spec)
 {
-	for (size_t i = 0; i < spec->deny.count; i++)
-		add(context, ERROR(EPERM), spec->deny.names[i], NULL, 0);
+	add_denied(context, spec, true, ERROR(EPERM));
 	each_name(seccomp_init_calls, take_back, context, spec, NULL);
 	for (size_t i = 0; i < spec->log.count; i++)
-		if (!listed(&spec->deny, spec->log.names[i]) &&
+		if ((!listed(&spec->deny, spec->log.names[i]) || !is_of_init(spec->log.names[i])) &&
 		    (listed(&spec->allow, spec->log.names[i]) || !in_list(seccomp_init_calls, spec->log.names[i])))
 			add(context, SCMP_ACT_LOG, spec->log.names[i], NULL, 0);
 }
@@ -386,6 +401,7 @@ static struct reference build_reference(const struct seccomp_spec *spec)
 	scmp_filter_ctx refused = new_context(SCMP_ACT_ALLOW), allowed = new_context(ERROR(ENOSYS)),
 	                command = new_context(SCMP_ACT_ALLOW);
 
+	add_denied(refused, spec, false, SCMP_ACT_NOTIFY);
 	add_rules(refused, spec, true);
 	add_allowed(allowed, spec);
 	add_command(command, spec);

@@ -18,6 +18,7 @@
 #include <sched.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -30,6 +31,7 @@
 
 #define ALLOWED	 SECCOMP_RET_ALLOW
 #define ERROR(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+#define FORBIDDEN SECCOMP_FORBIDDEN /* EPERM, from who listens */
 #define HIGH	 0x100000000ULL /* a bit that the kernel ignores in an int argument */
 
 /* What a command is under: the program of init, and that of commands on top. */
@@ -208,7 +210,7 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
-		assert_int_equal(answer_name(&filter, refused[i]), ERROR(EPERM));
+		assert_int_equal(answer_name(&filter, refused[i]), FORBIDDEN);
 	filter_free(&filter);
 }
 
@@ -221,11 +223,11 @@ static void no_flag_makes_a_namespace(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
 		for (uint64_t more = 0; more <= CLONE_VM; more += CLONE_VM) {
-			assert_int_equal(answer(&filter, SYS_clone, flags[i] | more | SIGCHLD, 0, 0, 0), ERROR(EPERM));
-			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | more, 0, 0, 0), ERROR(EPERM));
-			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | HIGH, 0, 0, 0), ERROR(EPERM));
+			assert_int_equal(answer(&filter, SYS_clone, flags[i] | more | SIGCHLD, 0, 0, 0), FORBIDDEN);
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | more, 0, 0, 0), FORBIDDEN);
+			assert_int_equal(answer(&filter, SYS_unshare, flags[i] | HIGH, 0, 0, 0), FORBIDDEN);
 		}
-	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWTIME, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWTIME, 0, 0, 0), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_FILES | CLONE_FS, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_clone, 0x3d0f00, 0, 0, 0), ALLOWED); /* pthread_create(3) */
@@ -239,16 +241,16 @@ static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i], 0, 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i] | HIGH, 0, 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_fchmodat, 0, 0, bad[i], 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFREG | bad[i], 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i], 0, 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_fchmod, 0, bad[i] | HIGH, 0, 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_fchmodat, 0, 0, bad[i], 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFREG | bad[i], 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]), FORBIDDEN);
 #if defined(__x86_64__)
-		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_creat, 0, bad[i], 0, 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_chmod, 0, bad[i], 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_creat, 0, bad[i], 0, 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_chmod, 0, bad[i], 0, 0), FORBIDDEN);
 #endif
 	}
 	filter_free(&filter);
@@ -259,13 +261,13 @@ static void no_device_can_be_made_but_other_nodes_can(void **state)
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
 	(void)state;
-	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFCHR | 0666, 0x103), ERROR(EPERM));
-	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFBLK | HIGH, 0x700), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFCHR | 0666, 0x103), FORBIDDEN);
+	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFBLK | HIGH, 0x700), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFIFO | 0666, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, S_IFSOCK | 0666, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_mknodat, 0, 0, 0666, 0), ALLOWED);
 #if defined(__x86_64__)
-	assert_int_equal(answer(&filter, SYS_mknod, 0, S_IFBLK | 0600, 0x700, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_mknod, 0, S_IFBLK | 0600, 0x700, 0), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_mknod, 0, S_IFIFO | 0600, 0, 0), ALLOWED);
 #endif
 	filter_free(&filter);
@@ -291,8 +293,8 @@ static void terminal_injection_is_refused_whatever_the_high_bits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i], 0, 0), ERROR(EPERM));
-		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i] | HIGH, 0, 0), ERROR(EPERM));
+		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i], 0, 0), FORBIDDEN);
+		assert_int_equal(answer(&filter, SYS_ioctl, 0, bad[i] | HIGH, 0, 0), FORBIDDEN);
 	}
 	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_ioctl, 0, TIOCGWINSZ, 0, 0), ALLOWED);
@@ -366,9 +368,9 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	assert_int_equal(answer_name(&filter, "clone3"), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ALLOWED);
-	assert_int_equal(answer_name(&filter, "ptrace"), ERROR(EPERM));
-	assert_int_equal(answer_name(&filter, "mount"), ERROR(EPERM)); /* deny wins */
-	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer_name(&filter, "ptrace"), FORBIDDEN);
+	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN); /* deny wins */
+	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ERROR(EPERM)); /* init needs it */
 	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "getpid"), SECCOMP_RET_LOG);
 	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 0644), SECCOMP_RET_LOG);
@@ -382,10 +384,10 @@ static void logging_a_call_takes_no_refusal_away(void **state)
 	struct filters filter = compile(&spec);
 
 	(void)state;
-	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 04755), ERROR(EPERM));
-	assert_int_equal(answer_name(&filter, "bpf"), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT, 04755), FORBIDDEN);
+	assert_int_equal(answer_name(&filter, "bpf"), FORBIDDEN);
 	assert_int_equal(answer_name(&filter, "clone3"), ERROR(ENOSYS));
-	assert_int_equal(answer(&filter, SYS_clone, CLONE_NEWUSER, 0, 0, 0), ERROR(EPERM));
+	assert_int_equal(answer(&filter, SYS_clone, CLONE_NEWUSER, 0, 0, 0), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(ENOSYS));
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), SECCOMP_RET_LOG);
 	filter_free(&filter);
@@ -406,7 +408,26 @@ static void init_may_make_the_calls_that_it_needs_itself(void **state)
 	data.nr = SYS_clone3;
 	assert_int_equal(bpf_run(&filter.init, &data), ALLOWED);
 	data.nr = SYS_bpf;
-	assert_int_equal(bpf_run(&filter.init, &data), ERROR(EPERM));
+	assert_int_equal(bpf_run(&filter.init, &data), FORBIDDEN);
+	filter_free(&filter);
+}
+
+/* An error of the other filter would win, and nobody would be told. */
+static void what_is_forbidden_is_forbidden_by_one_filter(void **state)
+{
+	static const char *const deny[] = {"ptrace", "mq_open", "mount"};
+	struct filters filter = compile(&(struct seccomp_spec){.deny = names(deny, ARRAY_SIZE(deny))});
+
+	(void)state;
+	for (int number = 0; number < FILTER_NUMBERS; number++) {
+		struct seccomp_data data = {.nr = number, .arch = NATIVE_ARCH};
+
+		if (bpf_run(&filter.init, &data) == FORBIDDEN)
+			assert_int_equal(bpf_run(&filter.command, &data), ALLOWED);
+		assert_int_not_equal(bpf_run(&filter.command, &data), FORBIDDEN);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(deny); i++)
+		assert_int_equal(answer_name(&filter, deny[i]), FORBIDDEN);
 	filter_free(&filter);
 }
 
@@ -520,6 +541,29 @@ static void try_calls(unsigned *attempts, unsigned *failed)
 #undef EXPECT
 }
 
+/* Loads the filter with a listener, and has a process answer that is under the filter itself, but calls nothing forbidden. */
+static bool load_and_listen(const struct sock_fprog *program)
+{
+	struct seccomp_notif_resp refusal = {.error = -EPERM};
+	struct seccomp_notif call;
+	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, program);
+	pid_t parent = getpid(), pid = listener < 0 ? -1 : fork();
+
+	if (pid != 0) {
+		close(listener);
+		return pid > 0;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent) {
+		memset(&call, 0, sizeof call);
+		if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+			continue;
+		refusal.id = call.id;
+		(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal);
+	}
+	_exit(0);
+}
+
 static void a_process_under_the_filter_meets_the_refusals(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
@@ -535,7 +579,7 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[0]) < 0 ||
+		    !load_and_listen(&programs[0]) ||
 		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[1]) < 0)
 			_exit(1);
 		try_calls(&shared[0], &shared[1]);
@@ -570,6 +614,7 @@ int main(void)
 		cmocka_unit_test(the_lists_of_a_profile_change_the_set),
 		cmocka_unit_test(logging_a_call_takes_no_refusal_away),
 		cmocka_unit_test(init_may_make_the_calls_that_it_needs_itself),
+		cmocka_unit_test(what_is_forbidden_is_forbidden_by_one_filter),
 		cmocka_unit_test(a_misspelt_name_is_refused_with_its_place),
 		cmocka_unit_test(the_compiled_rules_are_those_of_the_table),
 		cmocka_unit_test(a_process_under_the_filter_meets_the_refusals),

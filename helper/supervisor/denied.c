@@ -1,0 +1,123 @@
+/* See denied.h. */
+#include "helper/supervisor/denied.h"
+#include "base/clock.h"
+#include "helper/setup/setup.h"
+
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+
+#define ANSWERS_MS 10 /* in so long, no more than so many are answered */
+#define ANSWERS_MAX 64
+#define TELL_MS 1000
+
+int denied_fd(struct denied *denied)
+{
+	uint64_t now = clock_now_ms();
+
+	if (now - denied->answered_ms >= ANSWERS_MS) {
+		denied->answered_ms = now;
+		denied->answered = 0;
+	}
+	return denied->answered < ANSWERS_MAX ? denied->listener : -1;
+}
+
+/* NULL when so many different ones were told of already. */
+static struct denied_call *find(struct denied *denied, uint32_t number)
+{
+	size_t i = 0;
+
+	while (i < denied->count && denied->calls[i].number != number)
+		i++;
+	if (i == DENIED_CALLS_MAX)
+		return NULL;
+	if (i == denied->count) {
+		denied->calls[denied->count++] = (struct denied_call){.number = number};
+		denied->told_ms = i == 0 ? clock_now_ms() : denied->told_ms;
+	}
+	return &denied->calls[i];
+}
+
+static void tell(struct denied *denied, struct denied_call *call, struct events *events, enum sandbox_state state)
+{
+	struct message_event event = {.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
+
+	events_tell(events, event, state, denied->lost);
+	denied->lost = 0;
+	call->count = 0;
+	call->is_told = true;
+}
+
+/* Answers one that waits, if there is one. */
+static bool answer(struct denied *denied, struct events *events, enum sandbox_state state)
+{
+	struct pollfd wait = {.fd = denied->listener, .events = POLLIN};
+	struct seccomp_notif_resp refusal = {.error = -EPERM};
+	struct seccomp_notif call = {0};
+	struct denied_call *known = NULL;
+
+	/* To receive would wait where there is nothing. */
+	if (poll(&wait, 1, 0) <= 0)
+		return false;
+	denied->answered++;
+	if (!(wait.revents & POLLIN) || ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0) {
+		/* ENOENT: the caller is gone. Otherwise all are, or it is no listener. */
+		if (!(wait.revents & POLLIN) || (errno != ENOENT && errno != EINTR))
+			denied->listener = fd_close(denied->listener);
+		return true;
+	}
+	if (events->message)
+		known = find(denied, (uint32_t)call.data.nr);
+	if (known && known->thread != call.pid)
+		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid), known->count, known->is_told};
+	refusal.id = call.id;
+	/* If it fails the caller is gone, or will call again after a signal. */
+	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 || !events->message)
+		return true;
+	if (!known) {
+		denied->lost++;
+		return true;
+	}
+	known->count++;
+	if (!known->is_told)
+		tell(denied, known, events, state);
+	return true;
+}
+
+void denied_answer(struct denied *denied, struct events *events, enum sandbox_state state)
+{
+	while (denied_fd(denied) >= 0 && answer(denied, events, state))
+		;
+}
+
+/* Calls that were made again wait a second more; the others are as new. */
+static void tell_all(struct denied *denied, struct events *events, enum sandbox_state state)
+{
+	size_t count = denied->count;
+
+	denied->count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (denied->calls[i].count) {
+			tell(denied, &denied->calls[i], events, state);
+			denied->calls[denied->count++] = denied->calls[i];
+		}
+}
+
+uint64_t denied_tell(struct denied *denied, struct events *events, enum sandbox_state state)
+{
+	uint64_t now = clock_now_ms();
+
+	if (denied->count && now - denied->told_ms >= TELL_MS) {
+		tell_all(denied, events, state);
+		denied->told_ms = now;
+	}
+	if (denied->answered >= ANSWERS_MAX)
+		return ANSWERS_MS;
+	return denied->count ? denied->told_ms + TELL_MS - now : UINT64_MAX;
+}
+
+void denied_end(struct denied *denied, struct events *events, enum sandbox_state state)
+{
+	tell_all(denied, events, state);
+	denied->listener = fd_close(denied->listener);
+}

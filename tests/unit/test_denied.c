@@ -1,0 +1,190 @@
+/* The supervisor's answers to forbidden system calls, and what it tells of them. setup/ and the followers are played here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "helper/setup/setup.h"
+#include "helper/supervisor/denied.h"
+#include "protocol/frame.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define FIRST 1000 /* no kernel has these calls, so they fail with ENOSYS where nobody is asked */
+#define PID   77
+
+static struct message_event told[64];
+static uint32_t lost[64];
+static size_t told_count, asked; /* asked: for the process of a thread */
+static struct message message;
+
+void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost_before)
+{
+	assert_non_null(events);
+	assert_int_equal(state, SANDBOX_RUNNING);
+	assert_int_equal(event.kind, EVENT_DENIED);
+	assert_true(told_count < ARRAY_SIZE(told));
+	lost[told_count] = lost_before;
+	told[told_count++] = event;
+}
+
+uint32_t setup_pid_inside(uint32_t thread)
+{
+	assert_true(thread > 1);
+	asked++;
+	return PID;
+}
+
+/* Makes `count` calls from FIRST on, or again and again the first; the exit status says how many failed with EPERM. */
+static _Noreturn void call(int socket, int count, bool is_one)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, FIRST, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {ARRAY_SIZE(code), code};
+	int listener, refused = 0;
+
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (frame_send(socket, "", 1, &listener, 1, 0) < 0)
+		_exit(255);
+	(void)close(listener);
+	for (int i = 0; i < count; i++)
+		refused += syscall(FIRST + (is_one ? 0 : i)) == -1 && errno == EPERM;
+	_exit(refused);
+}
+
+static struct denied denied;
+static struct events events;
+
+/* Starts a process that calls, and answers until it has ended; the number of its calls that were refused. */
+static int answer(int count, bool is_one, bool is_followed)
+{
+	static struct frame frame;
+	int pair[2], status;
+	pid_t pid;
+
+	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), errno);
+	pid = fork();
+	if (pid == 0)
+		call(pair[1], count, is_one);
+	close(pair[1]);
+	frame.fd_count = 0;
+	assert_int_equal(frame_receive(pair[0], &frame, 0), 1);
+	assert_int_equal(frame.fd_count, 1);
+	told_count = asked = 0;
+	events.message = is_followed ? &message : NULL;
+	denied = (struct denied){.listener = frame.fds[0]};
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		struct pollfd wait = {.fd = denied_fd(&denied), .events = POLLIN};
+
+		if (poll(&wait, 1, 1) > 0)
+			denied_answer(&denied, &events, SANDBOX_RUNNING);
+	}
+	close(pair[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void the_first_is_told_at_once_and_the_others_together(void **state)
+{
+	(void)state;
+	assert_int_equal(answer(200, true, true), 200);
+	assert_int_equal(told_count, 1);
+	assert_int_equal(told[0].call, FIRST);
+	assert_int_equal(told[0].pid, PID);
+	assert_int_equal(told[0].count, 1);
+	assert_int_equal(asked, 1);
+	denied_end(&denied, &events, SANDBOX_RUNNING);
+	assert_int_equal(told_count, 2);
+	assert_int_equal(told[1].call, FIRST);
+	assert_int_equal(told[1].count, 199);
+	assert_int_equal(lost[1], 0);
+	assert_int_equal(denied_fd(&denied), -1);
+}
+
+static void of_more_kinds_than_are_told_it_is_told_that_they_are_lost(void **state)
+{
+	(void)state;
+	assert_int_equal(answer(DENIED_CALLS_MAX + 5, false, true), DENIED_CALLS_MAX + 5);
+	assert_int_equal(told_count, DENIED_CALLS_MAX);
+	for (int i = 0; i < DENIED_CALLS_MAX; i++) {
+		assert_int_equal(told[i].call, FIRST + i);
+		assert_int_equal(lost[i], 0);
+	}
+	assert_int_equal(denied.lost, 5);
+	denied.calls[3].count = 1; /* as if it had been made once more */
+	denied_end(&denied, &events, SANDBOX_RUNNING);
+	assert_int_equal(told_count, DENIED_CALLS_MAX + 1);
+	assert_int_equal(told[DENIED_CALLS_MAX].call, FIRST + 3);
+	assert_int_equal(lost[DENIED_CALLS_MAX], 5);
+}
+
+static void without_a_follower_they_are_refused_as_well(void **state)
+{
+	(void)state;
+	assert_int_equal(answer(100, false, false), 100);
+	denied_end(&denied, &events, SANDBOX_RUNNING);
+	assert_int_equal(told_count, 0);
+	assert_int_equal(asked, 0);
+}
+
+static void what_was_not_made_again_within_a_second_is_told_at_once_again(void **state)
+{
+	(void)state;
+	assert_int_equal(answer(2, false, true), 2);
+	assert_int_equal(denied.count, 2);
+	denied.calls[1].count = 7;
+	denied.told_ms -= 1000; /* a second later */
+	assert_true(denied_tell(&denied, &events, SANDBOX_RUNNING) <= 1000);
+	assert_int_equal(told_count, 3);
+	assert_int_equal(told[2].call, FIRST + 1);
+	assert_int_equal(told[2].count, 7);
+	assert_int_equal(denied.count, 1); /* which is told of for another second */
+	denied.told_ms -= 1000;
+	assert_true(denied_tell(&denied, &events, SANDBOX_RUNNING) == UINT64_MAX);
+	assert_int_equal(told_count, 3);
+	assert_int_equal(denied.count, 0);
+	denied_end(&denied, &events, SANDBOX_RUNNING);
+}
+
+/* Either would be readable for ever. */
+static void what_is_no_listener_any_more_or_never_was_is_closed(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(answer(1, true, true), 1);
+	denied_answer(&denied, &events, SANDBOX_RUNNING); /* all who called are gone */
+	assert_int_equal(denied.listener, -1);
+	assert_return_code(pipe(ends), errno);
+	assert_int_equal(write(ends[1], "x", 1), 1);
+	denied = (struct denied){.listener = ends[0]};
+	denied_answer(&denied, &events, SANDBOX_RUNNING);
+	assert_int_equal(denied.listener, -1);
+	close(ends[1]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_first_is_told_at_once_and_the_others_together),
+		cmocka_unit_test(of_more_kinds_than_are_told_it_is_told_that_they_are_lost),
+		cmocka_unit_test(without_a_follower_they_are_refused_as_well),
+		cmocka_unit_test(what_was_not_made_again_within_a_second_is_told_at_once_again),
+		cmocka_unit_test(what_is_no_listener_any_more_or_never_was_is_closed),
+	};
+
+	return cmocka_run_group_tests_name("denied", tests, NULL, NULL);
+}
