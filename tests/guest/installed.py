@@ -28,9 +28,9 @@ def tool(*argv, check=True):
     return yett.Result(done.returncode, done.stdout, done.stderr)
 
 
-def debs():
-    """The packages of this LSM that were built."""
-    return [path for name in PACKAGES for path in glob.glob('%s/%s_*.deb' % (DEBS, name))]
+def debs(names=PACKAGES):
+    """Packages that were built: those of this LSM."""
+    return [path for name in names for path in glob.glob('%s/%s_*.deb' % (DEBS, name))]
 
 
 def is_installed(package='yett'):

@@ -27,30 +27,31 @@ TESTS = (
     # The profiles stay loaded: the tests after this one run with the label that the shipped policy asks for.
     Test('apparmor', 'tests/guest/test_apparmor.py', 300, ['apparmor']),
     Test('selinux', 'tests/guest/test_selinux.py', 480, ['selinux']),
-    Test('service', 'tests/guest/test_service.py', 600),
-    Test('users', 'tests/guest/test_users.py', 300),
+    Test('service', 'tests/guest/test_service.py', 600, ['apparmor']),
+    # With the other LSM what depends on it: who starts whom, and what is whose.
+    Test('service', 'tests/guest/test_service.py', 600, ['selinux'], arguments=['Living', 'Confinement']),
+    Test('users', 'tests/guest/test_users.py', 300, ['apparmor']),
     Test('setuid', 'tests/guest/test_setuid.py', 400),
-    # Of the tests that also run elsewhere: limits on v2, and the rest once, divided between the two.
+    # Of the tests that also run elsewhere: what cgroup v2 decides, this kernel, or a label; most of it once, divided between the two.
     Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
-    Test('system-inside', 'tests/system/test_inside.py', 400),
+    Test('system-inside', 'tests/system/test_inside.py', 400, ['selinux']),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
     Test('system-copies', 'tests/system/test_cli.py', 200, ['apparmor'], arguments=['Copies']),
-    Test('system-modes', 'tests/system/test_modes.py', 400, ['apparmor']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
-    Test('hostile-restrict', 'build/tests/hostile/test_restrict', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
-    Test('system-exec', 'tests/system/test_exec.py', 300),
-    # What cgroup v2 counts.
+    Test('hostile-restrict', 'build/tests/hostile/test_restrict', 400, ['apparmor'], YETT_INIT='@/build/tests/hostile/yett-init-layers'),
+    Test('system-exec', 'tests/system/test_exec.py', 300, ['apparmor']),
+    # What cgroup v2 counts, and who is told of forbidden calls.
     Test('system-events', 'tests/system/test_events.py', 400, ['apparmor'],
          arguments=['Usage', 'Events.test_commands_are_told_with_their_numbers_and_results', 'Events.test_limits_that_are_met_are_told',
-                    'Events.test_pausing_and_resuming_are_told']),
+                    'Events.test_pausing_and_resuming_are_told', 'Denied']),
+    Test('system-denied', 'tests/system/test_events.py', 200, ['selinux'], arguments=['Denied']),
     # Without root, where limits are those of a group that was delegated on v2.
     Test('system-rootless', 'tests/system/test_rootless.py', 400, ['apparmor']),
     Test('system-setuid', 'tests/system/test_setuid.py', 400, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux']),
-    Test('system-policy', 'tests/system/test_policy.py', 400, ['apparmor']),
     # What was refused until here; the next ones attack.
     Test('denials', 'tests/guest/test_denials.py', 60),
     # Among the last: what escapes here may leave something behind.
