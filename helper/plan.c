@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LABEL_SIZE (4 * 256 + 1) /* escaped, uncut: MESSAGE_KEY_VALUE_MAX */
+
 static const char *const step_names[PLAN_STEP_KINDS] = {
 #define X(name, text) [PLAN_##name] = text,
     PLAN_STEPS(X)
@@ -209,7 +211,7 @@ static void print_life(FILE *out, const struct plan *plan)
 		const char *label = plan_text(plan, plan->labels[i]);
 		bool is_annotation = *label == PLAN_ANNOTATION;
 
-		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label", ESCAPE(label + is_annotation));
+		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label", escape_text(label + is_annotation, (char[LABEL_SIZE]){0}, LABEL_SIZE));
 	}
 	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms)
 		return;

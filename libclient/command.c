@@ -247,7 +247,7 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 			fd = fd_close(fd);
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (fd < 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+	if (fd < 0 || fd_seal(fd) < 0)
 		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the input: %m");
 	*ret_fd = steal_fd(&fd);
 	return 0;

@@ -165,7 +165,7 @@ int commands_start(struct commands *commands, const struct message *message, str
 		commands_give_up(commands, command, leaf >= 0);
 		return commands_refuse_start(r, error);
 	}
-	/* While the child gets ready: it has used next to nothing yet. */
+	/* While the child gets ready: what it has used until then is at most missing in its usage so far, not in its result. */
 	if (leaf >= 0 && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
 		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;

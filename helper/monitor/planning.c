@@ -400,6 +400,8 @@ static void add_life(struct planning *p)
 		for (uint32_t j = 0; j < i; j++)
 			if (strncmp(plan_text(p->plan, p->plan->labels[j]), label, key) == 0)
 				refuse(p, "labels", label, "has the key of another label");
+		if (label[0] == PLAN_ANNOTATION && label[1] == '=')
+			refuse(p, "labels", label, "has no key");
 		used += strlen(label) + 1;
 		if (used > PLAN_LABELS_SIZE)
 			refuse(p, "labels", "labels and annotations", "have more than 2,560 bytes together");

@@ -503,12 +503,13 @@ uint32_t setup_pid_inside(uint32_t thread)
 {
 	char path[32], text[4096], *at;
 	unsigned long pid = 0;
+	int count = 0;
 
 	(void)snprintf(path, sizeof path, "/proc/%u/status", thread);
 	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
-	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t';)
+	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t'; count++)
 		pid = strtoul(at + 1, &at, 10);
-	return (uint32_t)pid;
+	return count > 1 ? (uint32_t)pid : 0; /* one of the host's has one number, and is no caller of ours any more */
 }
 
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)

@@ -62,18 +62,29 @@ static int make_file(const struct copying *copying, int dir, const char *name)
 	return r <= 0 ? (r < 0 ? r : -EEXIST) : steal_fd(&fd);
 }
 
-static int copy_file(struct copying *copying, int from, int to, const char *name, off_t size)
+/* Secrets are what not everyone may read; they stay where they are. */
+static bool is_public(const struct stat *st)
+{
+	return st->st_mode & S_IROTH && (!S_ISDIR(st->st_mode) || st->st_mode & S_IXOTH);
+}
+
+static int copy_file(struct copying *copying, int from, int to, const char *name)
 {
 	_cleanup_fd_ int in = openat(from, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), out = -1;
+	struct stat st; /* of what was opened: it may have been replaced since it was looked at */
 
-	copying->bytes += size;
-	if (in < 0 || copying->bytes > ETC_BYTES_MAX)
-		return in < 0 ? -errno : -EFBIG;
+	if (in < 0 || fstat(in, &st) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISREG(st.st_mode) || !is_public(&st))
+		return 0;
+	if (st.st_size > ETC_BYTES_MAX - copying->bytes)
+		return -EFBIG;
+	copying->bytes += st.st_size;
 	out = make_file(copying, to, name);
 	if (out < 0)
 		return out == -EEXIST ? 0 : out;
-	for (ssize_t n = 1; size > 0 && n > 0; size -= n) {
-		n = sendfile(out, in, NULL, (size_t)size);
+	for (ssize_t n = 1; st.st_size > 0 && n > 0; st.st_size -= n) {
+		n = sendfile(out, in, NULL, (size_t)st.st_size);
 		if (n < 0)
 			return -errno;
 	}
@@ -119,25 +130,33 @@ static int copy_any(struct copying *copying, int from, int to, const char *name,
 		link[n] = '\0';
 		return make_link(copying, link, to, name);
 	}
-	/* Secrets are what not everyone may read; they stay where they are. */
-	if (!(st.st_mode & S_IROTH) || (S_ISDIR(st.st_mode) && !(st.st_mode & S_IXOTH)))
+	if (!is_public(&st))
 		return 0;
 	if (S_ISREG(st.st_mode))
-		return copy_file(copying, from, to, name, st.st_size);
+		return copy_file(copying, from, to, name);
 	return S_ISDIR(st.st_mode) && depth < ETC_DEPTH_MAX ? copy_directory(copying, from, to, name, depth) : 0;
 }
 
-/* "ssl/certs" stands on its own in the policy's list: then "ssl" has to be made. */
-static int make_parents(const struct copying *copying, int dir, const char *path)
+/*
+ * "ssl/certs" stands on its own in the policy's list: then "ssl" has to be made. No link is followed in the copy: the host's files
+ * are in sight. 0 or -errno.
+ */
+static int copy_path(struct copying *copying, int from, int to, const char *path)
 {
-	char parent[PATH_MAX];
-	int r = 0;
+	const char *slash = strchr(path, '/');
+	_cleanup_fd_ int below_from = -1, below_to = -1;
+	char name[NAME_MAX + 1];
+	int r;
 
-	for (const char *slash = strchr(path, '/'); r == 0 && slash; slash = strchr(slash + 1, '/')) {
-		(void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - path), path);
-		r = make_directory(copying, dir, parent);
-	}
-	return r;
+	if (!slash)
+		return copy_any(copying, from, to, path, DT_UNKNOWN, 0);
+	(void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
+	r = make_directory(copying, to, name);
+	if (r < 0)
+		return r;
+	below_from = openat(from, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	below_to = openat(to, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	return below_from < 0 || below_to < 0 ? -errno : copy_path(copying, below_from, below_to, slash + 1);
 }
 
 static int make_own(const struct copying *copying, int dir)
@@ -170,9 +189,7 @@ int etc_copy(const struct policy_list *names, int root, uint32_t owner)
 	for (size_t i = 0; r == 0 && i < names->count; i++) {
 		if (faccessat(from, names->items[i], F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 			continue;
-		r = make_parents(&copying, to, names->items[i]);
-		if (r == 0)
-			r = copy_any(&copying, from, to, names->items[i], DT_UNKNOWN, 0);
+		r = copy_path(&copying, from, to, names->items[i]);
 	}
 	return r;
 }

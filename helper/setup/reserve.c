@@ -157,13 +157,13 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 /* One of `max` names UID.KINDn. -EEXIST when all are taken. */
 static int take_numbered(const struct reserve_host *host, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
 {
-	uint32_t next = hint(host, "next-slot", 0);
+	uint32_t next = max ? hint(host, "next-slot", 0) % max : 0;
 	_cleanup_fd_ int fd = make_unnamed(host->slots, NULL, 0);
 	char name[40];
 	int r = fd < 0 ? fd : -EEXIST;
 
-	for (uint32_t i = 0; r == -EEXIST && i < max; i++, next++) {
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, next % max);
+	for (uint32_t i = 0; r == -EEXIST && i < max; i++, next = (next + 1) % max) {
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, next);
 		r = take(host->slots, &fd, name, ret_reservation);
 	}
 	if (r == 0)

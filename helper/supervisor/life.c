@@ -35,12 +35,11 @@ struct holder {
 struct life {
 	struct setup *setup;
 	struct record *record;
-	char *plan; /* for people */
-	size_t plan_length;
+	int plan; /* as text, sealed: the same for everybody who asks. -1: it could not be kept */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
-	uint64_t cpu_before_us, cpu_seen_us;
+	uint64_t cpu_before_us, cpu_seen_us, seen_ms;
 	uint32_t processors;
 	struct events events;
 	struct denied denied;
@@ -238,9 +237,8 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 
 static int tell_plan(const struct life *life, size_t i, struct yett_error *error)
 {
-	_cleanup_fd_ int memfd = fd_new_sealed("yett-plan", life->plan, life->plan_length);
 	struct supervisor_notice notice = {NOTICE_DONE, 0};
-	int r = memfd < 0 ? memfd : frame_send(life->holders[i].socket, &notice, sizeof notice, &memfd, 1, MSG_DONTWAIT);
+	int r = life->plan < 0 ? -ENOMEM : frame_send(life->holders[i].socket, &notice, sizeof notice, &life->plan, 1, MSG_DONTWAIT);
 
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be told now: %s", strerror(-r)) : 0;
 }
@@ -367,7 +365,7 @@ static bool is_hearing(struct life *life)
 
 static void hear_all(struct life *life)
 {
-	while (is_hearing(life) && hear(life))
+	for (unsigned i = 0; i < HEARD_MAX && is_hearing(life) && hear(life); i++)
 		;
 }
 
@@ -382,6 +380,8 @@ static uint64_t see_to_followers(struct life *life)
 	bool is_followed = events_are_followed(&life->events);
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->record->state);
 
+	if (!is_followed)
+		life->denied.lost = 0; /* of nobody's events */
 	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
@@ -435,8 +435,10 @@ static uint64_t expire(struct life *life)
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), left, used;
 	bool is_paused = life->record->state == SANDBOX_PAUSED;
 
-	if (limits->cpu_ms || limits->idle_ms || limits->linger_ms)
+	if ((limits->cpu_ms || limits->idle_ms || limits->linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
 		look(life, now);
+		life->seen_ms = now;
+	}
 	if (limits->wall_ms) {
 		left = left_ms(now, life->started_ms, limits->wall_ms);
 		if (left == 0)
@@ -502,14 +504,15 @@ static void turn(struct life *life, uint64_t wait_ms)
 		handle_listening(life);
 }
 
-struct life *life_begin(struct setup *setup, const struct plan *plan, int creator, int listener)
+struct life *life_begin(struct setup *setup, int creator, int listener)
 {
 	struct life *life = calloc(1, sizeof *life);
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	const int buffer = CONTROL_BUFFER;
 
-	if (!life || plan_print(plan, &life->plan, &life->plan_length) < 0)
-		return free(life), NULL;
+	if (!life)
+		return NULL;
+	life->plan = -1;
 	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
 	life->record = setup_record(setup);
@@ -525,6 +528,15 @@ struct life *life_begin(struct setup *setup, const struct plan *plan, int creato
 	life->record->state = SANDBOX_RUNNING;
 	setup_publish(setup);
 	return life;
+}
+
+void life_keep_plan(struct life *life, const struct plan *plan)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+
+	if (plan_print(plan, &text, &length) == 0)
+		life->plan = fd_new_sealed("yett-plan", text, length);
 }
 
 void life_keep(struct life *life)
@@ -577,6 +589,6 @@ void life_end(struct life *life, bool out_of_memory)
 		while (life->count)
 			remove_holder(life, life->count - 1);
 	}
-	free(life->plan);
+	fd_close(life->plan);
 	free(life);
 }

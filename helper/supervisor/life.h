@@ -12,10 +12,13 @@
 struct life;
 
 /*
- * Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of, made by `plan`. `listener` is that of
+ * Begins with one holder, `creator` (borrowed), for the sandbox that setup_record() tells of. `listener` is that of
  * init's filter, or -1. NULL when memory is short; otherwise `listener` is taken.
  */
-struct life *life_begin(struct setup *setup, const struct plan *plan, int creator, int listener);
+struct life *life_begin(struct setup *setup, int creator, int listener);
+
+/* Keeps the steps of the plan that made it, to be told; where memory is short they cannot be. */
+void life_keep_plan(struct life *life, const struct plan *plan);
 
 /* Returns when the sandbox is to end; setup_finish() follows. */
 void life_keep(struct life *life);

@@ -199,7 +199,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	created.private_uid = setup_private_uid(setup);
 	if (created.code == 0) {
 		fill_record(setup, &created);
-		life = life_begin(setup, &order->plan, socket, listener);
+		life = life_begin(setup, socket, listener);
 	}
 	if (!life) {
 		if (created.code == 0)
@@ -213,6 +213,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
 		return created.code > 0 && order->fd_count == 0;
 	}
+	life_keep_plan(life, &order->plan);
 	close_order(order);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */

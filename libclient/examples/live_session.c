@@ -22,7 +22,8 @@ static bool begin(struct yett_connection *connection, const char *name, struct y
 		return false;
 	printf("in the file: %s", bytes);
 	free(bytes);
-	return true; /* the end of this process closes the rest, and ends neither the sandbox nor the command */
+	yett_command_free(command);
+	return yett_sandbox_detach(sandbox, error) == 0; /* ends neither the sandbox nor the command */
 }
 
 static bool finish(struct yett_connection *connection, const char *name, struct yett_error *error)
@@ -35,7 +36,7 @@ static bool finish(struct yett_connection *connection, const char *name, struct 
 	struct yett_usage usage;
 	size_t count;
 
-	if (yett_sandbox_attach(connection, name, &sandbox, error) || yett_commands_list(sandbox, &list, &count, error) ||
+	if (yett_sandbox_attach(connection, name, &sandbox, error) || yett_commands_list(sandbox, &list, &count, error) || count == 0 ||
 	    yett_command_attach(sandbox, list[0].id, NULL, NULL, &command, error) || yett_command_wait(command, -1, &result, error) ||
 	    yett_command_output(sandbox, list[0].id, YETT_STREAM_OUT, &output, error) ||
 	    yett_sandbox_usage(connection, name, &usage, error))

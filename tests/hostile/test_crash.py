@@ -84,14 +84,14 @@ def depth(pid):
 
 def family(supervisor, listener):
     """The processes of one sandbox, by what they are."""
-    if supervisor in (listener, os.getpid()):  # to whom orphans go: a test must not kill its own parents
+    if supervisor in (0, listener, os.getpid()):  # to whom orphans go: a test must not kill its own parents, nor its own group
         raise AssertionError('the supervisor is gone')
     pids = {'supervisor': supervisor}
     for child in yett.children_of(supervisor):
         if yett.is_alive(child):
             pids['inside' if depth(child) == 2 else 'builder'] = child
     monitor = yett.parent_of(supervisor)
-    if monitor != listener:  # which has those that are ready for whoever comes
+    if monitor not in (0, listener):  # which has those that are ready for whoever comes
         pids['monitor'] = monitor
         for child in yett.children_of(monitor):
             if yett.argv_of(child)[:1] == ['yett-decoder']:
@@ -139,6 +139,8 @@ class CrashCase(yett.Case):
         """The processes around the one that waits at a step."""
         pid = self.faults.get()['pid']
         supervisor = pid if name.startswith('supervisor:') else yett.parent_of(pid)
+        if self.spares and supervisor in (0, self.service.pid()):  # one too many, which has ended on its own
+            return {'client': client.pid}
         return {'client': client.pid, **family(supervisor, self.service.pid())}
 
     def family_of_running(self, client):

@@ -14,10 +14,13 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define FIRST 1000 /* no kernel has these calls, so they fail with ENOSYS where nobody is asked */
 #define PID   77
@@ -26,6 +29,22 @@ static struct message_event told[64];
 static uint32_t lost[64];
 static size_t told_count, asked; /* asked: for the process of a thread */
 static struct message message;
+static uint64_t slow_ms; /* not 0: the clock goes a millisecond forward with each look at it, and callers are waited for */
+
+int clock_gettime(clockid_t clock, struct timespec *ret_now)
+{
+	if (slow_ms == 0)
+		return (int)syscall(SYS_clock_gettime, clock, ret_now);
+	*ret_now = (struct timespec){.tv_sec = (time_t)(++slow_ms / 1000), .tv_nsec = (long)(slow_ms % 1000) * 1000000};
+	return 0;
+}
+
+int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	const struct timespec second = {.tv_sec = 1}, given = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+
+	return (int)syscall(SYS_ppoll, fds, count, slow_ms ? &second : timeout_ms < 0 ? NULL : &given, NULL, 0);
+}
 
 void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost_before)
 {
@@ -44,8 +63,8 @@ uint32_t setup_pid_inside(uint32_t thread)
 	return PID;
 }
 
-/* Makes `count` calls from FIRST on, or again and again the first; the exit status says how many failed with EPERM. */
-static _Noreturn void call(int socket, int count, bool is_one)
+/* From here on all from FIRST on are forbidden. */
+static void forbid(int socket)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -54,25 +73,55 @@ static _Noreturn void call(int socket, int count, bool is_one)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	const struct sock_fprog program = {ARRAY_SIZE(code), code};
-	int listener, refused = 0;
+	int listener;
 
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 	if (frame_send(socket, "", 1, &listener, 1, 0) < 0)
 		_exit(255);
 	(void)close(listener);
+}
+
+/* Makes `count` calls from FIRST on, or again and again the first; the exit status says how many failed with EPERM. */
+static _Noreturn void call(int socket, int count, bool is_one)
+{
+	int refused = 0;
+
+	forbid(socket);
 	for (int i = 0; i < count; i++)
 		refused += syscall(FIRST + (is_one ? 0 : i)) == -1 && errno == EPERM;
 	_exit(refused);
 }
 
+/* Sixteen processes that call without end, and count what is refused. */
+static _Noreturn void call_for_ever(int socket, unsigned *refused)
+{
+	(void)setpgid(0, 0);
+	forbid(socket);
+	for (int i = 0; i < 4; i++)
+		(void)fork();
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* each with its parent, if the test is killed */
+	for (;;)
+		if (syscall(FIRST) == -1)
+			(void)__atomic_add_fetch(refused, 1, __ATOMIC_SEQ_CST);
+}
+
 static struct denied denied;
 static struct events events;
+
+static int receive_listener(int socket)
+{
+	static struct frame frame;
+
+	frame.fd_count = 0;
+	assert_int_equal(frame_receive(socket, &frame, 0), 1);
+	assert_int_equal(frame.fd_count, 1);
+	return frame.fds[0];
+}
 
 /* Starts a process that calls, and answers until it has ended; the number of its calls that were refused. */
 static int answer(int count, bool is_one, bool is_followed)
 {
-	static struct frame frame;
 	int pair[2], status;
 	pid_t pid;
 
@@ -81,12 +130,9 @@ static int answer(int count, bool is_one, bool is_followed)
 	if (pid == 0)
 		call(pair[1], count, is_one);
 	close(pair[1]);
-	frame.fd_count = 0;
-	assert_int_equal(frame_receive(pair[0], &frame, 0), 1);
-	assert_int_equal(frame.fd_count, 1);
 	told_count = asked = 0;
 	events.message = is_followed ? &message : NULL;
-	denied = (struct denied){.listener = frame.fds[0]};
+	denied = (struct denied){.listener = receive_listener(pair[0])};
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		struct pollfd wait = {.fd = denied_fd(&denied), .events = POLLIN};
 
@@ -159,6 +205,37 @@ static void what_was_not_made_again_within_a_second_is_told_at_once_again(void *
 	denied_end(&denied, &events, SANDBOX_RUNNING);
 }
 
+/* On a slow machine, where time goes on while they are answered: whoever answers has something else to do, too. */
+static void callers_without_end_do_not_keep_it_busy(void **state)
+{
+	unsigned *refused = mmap(NULL, sizeof *refused, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct pollfd wait;
+	int pair[2];
+	pid_t pid;
+
+	(void)state;
+	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), errno);
+	pid = fork();
+	if (pid == 0)
+		call_for_ever(pair[1], refused);
+	denied = (struct denied){.listener = receive_listener(pair[0])};
+	events.message = NULL;
+	wait = (struct pollfd){.fd = denied.listener, .events = POLLIN};
+	assert_int_equal(poll(&wait, 1, -1), 1);
+	slow_ms = 1000;
+	(void)alarm(60); /* or the test ends here */
+	denied_answer(&denied, &events, SANDBOX_RUNNING);
+	(void)alarm(0);
+	slow_ms = 0;
+	assert_in_range(*refused, 0, 64);
+	assert_return_code(kill(-pid, SIGKILL), errno);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	denied_end(&denied, &events, SANDBOX_RUNNING);
+	close(pair[0]);
+	close(pair[1]);
+	munmap(refused, sizeof *refused);
+}
+
 /* Either would be readable for ever. */
 static void what_is_no_listener_any_more_or_never_was_is_closed(void **state)
 {
@@ -183,6 +260,7 @@ int main(void)
 		cmocka_unit_test(of_more_kinds_than_are_told_it_is_told_that_they_are_lost),
 		cmocka_unit_test(without_a_follower_they_are_refused_as_well),
 		cmocka_unit_test(what_was_not_made_again_within_a_second_is_told_at_once_again),
+		cmocka_unit_test(callers_without_end_do_not_keep_it_busy),
 		cmocka_unit_test(what_is_no_listener_any_more_or_never_was_is_closed),
 	};
 
