@@ -456,7 +456,7 @@ class Denied(Following):
     def hold_flood(self, name, script):
         """A command that has made a first call, and goes on."""
         flood = self.service.popen(self.alice, self.service.yett, 'exec', name, '--', 'python3', '-c',
-                                   CALL + 'call(*mount)\nprint("up", flush=True)\n' + script, stdout=-1, stderr=-3)
+                                   CALL + 'call(*mount)\nprint("up", flush=True)\n' + script, stdin=-1, stdout=-1, stderr=-3)
         self.addCleanup(self.end, flood)
         self.assertEqual(self.line(flood), 'up')
         return flood
