@@ -186,13 +186,14 @@ def run_tool(*argv):
 
 
 def remove_user(name):
-    """With all that still runs as that user: a test that was killed left it."""
+    """With all that still runs as that user: a test that was killed left it. And where a helper of the user's own kept its books."""
     try:
         uid = pwd.getpwnam(name).pw_uid
     except KeyError:
         return
     kill_all(lambda: [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [str(uid)] and is_alive(pid)])
     run_tool('userdel', '--force', name)  # a zombie of a child not yet waited for would keep it
+    shutil.rmtree('/tmp/yett-%d' % uid, ignore_errors=True)
 
 
 def kill_all(find):
