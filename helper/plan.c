@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LABEL_SIZE (4 * 256 + 1) /* escaped, uncut: MESSAGE_KEY_VALUE_MAX */
+#define LABEL_SIZE (4 * PLAN_LABEL_MAX + 1) /* escaped, uncut */
 
 static const char *const step_names[PLAN_STEP_KINDS] = {
 #define X(name, text) [PLAN_##name] = text,

@@ -96,6 +96,7 @@ struct plan_life {
 };
 
 #define PLAN_LABELS_MAX 32
+#define PLAN_LABEL_MAX 256    /* as MESSAGE_KEY_VALUE_MAX */
 #define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
 #define PLAN_ANNOTATION '#' /* as MESSAGE_ANNOTATION */
 #define PLAN_WEAKER_SIZE 512 /* all that can be missing at once */

@@ -91,20 +91,23 @@ static void add_rule(struct filter *filter, const struct seccomp_spec *spec, siz
 	}
 }
 
-/* Whether init may make a call: it lives under the strict set. */
-static bool is_of_init(const char *wanted)
+static bool holds(const char *list, const char *wanted)
 {
 	char name[NAME_MAX_LENGTH];
 
-	for (size_t i = 0; i <= seccomp_groups_count; i++) {
-		bool is_last = i == seccomp_groups_count;
-		const char *list = is_last ? seccomp_init_calls : seccomp_groups[i].calls;
-
-		while ((is_last || seccomp_groups[i].strict) && next_name(&list, name))
-			if (strcmp(name, wanted) == 0)
-				return true;
-	}
+	while (next_name(&list, name))
+		if (strcmp(name, wanted) == 0)
+			return true;
 	return false;
+}
+
+/* Whether init may make a call: it lives under the strict set. */
+static bool is_of_init(const char *name)
+{
+	for (size_t i = 0; i < seccomp_groups_count; i++)
+		if (seccomp_groups[i].strict && holds(seccomp_groups[i].calls, name))
+			return true;
+	return holds(seccomp_init_calls, name);
 }
 
 /* Each denied call is refused by one filter: that of init, if init can do without it. */

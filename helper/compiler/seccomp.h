@@ -39,9 +39,9 @@ struct seccomp_spec {
 /*
  * Compiles the filter of one role for the native architecture. What the set does not hold gets ENOSYS, as from a kernel
  * that lacks it, so that programs take their fall-back; what a kernel would forbid to an unprivileged caller gets
- * EPERM, from who listens (SECCOMP_RET_USER_NOTIF, in init's filter only: of a second one the kernel takes no listener, and
- * an error that another filter returns would win). 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with "FILE:LINE: what" for an unknown name or a
- * denied execve; YETT_E_UNSUPPORTED when the program is too long; -ENOMEM.
+ * EPERM, from who listens (SECCOMP_RET_USER_NOTIF, in init's filter only: of a second one the kernel takes no listener,
+ * and an error that another filter returns would win). 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with
+ * "FILE:LINE: what" for an unknown name or a denied execve; YETT_E_UNSUPPORTED when the program is too long; -ENOMEM.
  */
 _must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
 				 struct sock_filter **ret_filter, size_t *ret_count, struct yett_error *error);

@@ -377,6 +377,9 @@ static bool looks_like_an_id(const char *name)
 	return strlen(name) == PLAN_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == PLAN_ID_SIZE - 1;
 }
 
+_Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX && PLAN_ANNOTATION == MESSAGE_ANNOTATION,
+	       "a label is the same in a plan and in a message");
+
 /* How long it may live, what it is called, and by whom. */
 static void add_life(struct planning *p)
 {
