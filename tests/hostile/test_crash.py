@@ -291,6 +291,9 @@ class OneShot(CrashCase):
         client = self.client('sh', '-c', 'echo ready; exec sleep 1000')
         self.assertEqual(self.line(client), 'ready')
         pids = self.family_of_running(client)
+        # stopped first: on a busy machine it would clean up before its own death
+        os.kill(pids['supervisor'], signal.SIGSTOP)
+        yett.wait_until(lambda: yett.status_of(pids['supervisor'])['State'].startswith('T'), 'the stopped supervisor')
         for pid in (self.service.pid(), pids['monitor'], pids['supervisor']):
             os.kill(pid, signal.SIGKILL)
         self.service.process.wait()
