@@ -10,8 +10,6 @@
 #include "helper/plan.h"
 #include "protocol/frame.h"
 
-#include <poll.h>
-
 /* One sandbox of this connection, made or attached to; or one that something else is asked about. */
 struct sandbox {
 	struct supervisor supervisor;
@@ -37,8 +35,8 @@ struct connection {
 	struct sandbox *sandboxes;
 	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
 	size_t children_count;
-	struct pollfd *poll;
-	size_t sandboxes_count;
+	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
+	int supervisors; /* epoll(7), has their sockets: a turn costs the same however many there are */
 	unsigned refusals, memory_sent;
 	uint64_t since_ms;
 	bool is_known; /* a request of this client was signed by an enrolled key */
@@ -56,6 +54,8 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 
 /* --- what it has to do with sandboxes; sandboxes.c --- */
 
+#define SANDBOXES_PENDING_MAX 4 /* in the making: more requests wait in the socket; each costs three processes */
+
 /* Whether one more can be begun or asked. 0, RESOURCE_LIMIT, or why this host can have none. */
 _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *error);
 
@@ -70,11 +70,8 @@ _must_check_ int sandboxes_ask(struct connection *c, const struct record *record
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
 
-/* Reads what the supervisor of the i-th one says. It may be out of the table afterwards. */
-void sandboxes_handle(struct connection *c, size_t i);
-
-/* Whether so many are in the making that further requests wait. */
-bool sandboxes_are_busy(const struct connection *c);
+/* Reads what one of the supervisors says, if any does. */
+void sandboxes_handle(struct connection *c);
 
 void sandboxes_reap_children(struct connection *c);
 

@@ -10,9 +10,11 @@
 
 #include <inttypes.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -253,34 +255,29 @@ static void loop(struct connection *c)
 {
 	c->since_ms = clock_now_ms();
 	while (!c->is_over) {
-		size_t count = c->sandboxes_count;
+		struct pollfd wait[] = {{.fd = c->socket, .events = c->pending < SANDBOXES_PENDING_MAX ? POLLIN : 0},
+					{.fd = c->supervisors, .events = POLLIN}};
 		int timeout_ms = time_left(c), r;
 
 		sandboxes_reap_children(c);
 		if (timeout_ms == 0)
 			return;
-
-		c->poll[0] = (struct pollfd){.fd = c->socket, .events = sandboxes_are_busy(c) ? 0 : POLLIN};
-		for (size_t i = 0; i < count; i++)
-			c->poll[i + 1] = (struct pollfd){.fd = c->sandboxes[i].supervisor.socket, .events = POLLIN};
-		r = poll(c->poll, count + 1, timeout_ms);
+		r = poll(wait, ARRAY_SIZE(wait), timeout_ms);
 		if (r == 0 && !c->is_known)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
 			if (!c->monitor->reader.is_used)
 				peer_reader_free(&c->monitor->reader); /* an enrolled key needs none */
-			r = poll(c->poll, count + 1, -1);
+			r = poll(wait, ARRAY_SIZE(wait), -1);
 		}
 		if (r < 0 && errno != EINTR)
 			return;
-		/* From the end: handling one may take it out of the table. */
-		for (size_t i = count; i > 0; i--)
-			if (c->poll[i].revents)
-				sandboxes_handle(c, i - 1);
-		if (c->poll[0].revents & POLLHUP)
+		if (wait[1].revents)
+			sandboxes_handle(c);
+		if (wait[0].revents & POLLHUP)
 			return; /* nobody is there to take an answer to what may still be queued */
-		if (c->poll[0].revents)
+		if (wait[0].revents)
 			handle_client(c);
 	}
 }
@@ -294,15 +291,14 @@ void monitor_report(int socket, int r, struct yett_error *error)
 
 int monitor_serve(struct monitor *monitor, int socket)
 {
-	struct connection c = {.monitor = monitor, .socket = socket};
+	struct connection c = {.monitor = monitor, .socket = socket, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 	struct yett_error error = {0};
 	int r;
 
 	c.frame = map(sizeof *c.frame);
 	c.message = map(sizeof *c.message);
 	c.plan = map(sizeof *c.plan);
-	c.poll = calloc(1, sizeof *c.poll);
-	if (!c.frame || !c.message || !c.plan || !c.poll)
+	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
 		return -ENOMEM;
 	c.verify = (struct verify_context){.policy = monitor->policy,
 					   .peer = &c.peer,
@@ -324,6 +320,6 @@ int monitor_serve(struct monitor *monitor, int socket)
 		loop(&c);
 	(void)close(socket);
 	sandboxes_end(&c);
-	free(c.poll);
+	fd_close(c.supervisors);
 	return r < 0 ? r : 0;
 }

@@ -8,13 +8,14 @@
 #include "protocol/codec.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
-#define PENDING_MAX 4	   /* sandboxes in the making: more requests wait in the socket; each costs three processes */
 #define WISH_DEADLINE_MS 500
 
 /* Asks the listener for a supervisor that is ready; -ENOENT when it has none, -ESTALE when our policy is no longer the one. */
@@ -28,16 +29,12 @@ static int wish(const struct connection *c, struct supervisor *ret_supervisor)
 	    poll(&wait, 1, WISH_DEADLINE_MS) <= 0)
 		return -ENOENT;
 	r = frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT);
-	if (r > 0 && c->frame->bytes[0] == WISH_OUTDATED) {
-		frame_close_fds(c->frame);
-		return -ESTALE;
+	if (r > 0 && c->frame->fd_count == 1) {
+		*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
+		return 0;
 	}
-	if (r <= 0 || c->frame->fd_count != 1) {
-		frame_close_fds(c->frame);
-		return -ENOENT;
-	}
-	*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
-	return 0;
+	frame_close_fds(c->frame);
+	return r > 0 && c->frame->bytes[0] == WISH_OUTDATED ? -ESTALE : -ENOENT;
 }
 
 static bool is_lasting(const struct plan *plan)
@@ -76,15 +73,15 @@ static int give_order(const struct connection *c, const int *fds, const struct s
 static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 {
 	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
-	struct pollfd *wait = reallocarray(c->poll, c->sandboxes_count + 2, sizeof *wait);
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = sandbox->supervisor.socket};
 
-	if (sandboxes)
-		c->sandboxes = sandboxes;
-	if (wait)
-		c->poll = wait;
-	if (!sandboxes || !wait)
+	if (!sandboxes)
 		return -ENOMEM;
+	c->sandboxes = sandboxes;
+	if (epoll_ctl(c->supervisors, EPOLL_CTL_ADD, sandbox->supervisor.socket, &event) < 0)
+		return -errno;
 	c->sandboxes[c->sandboxes_count++] = *sandbox;
+	c->pending++;
 	return 0;
 }
 
@@ -129,7 +126,6 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds, struct yett_error *error)
 {
 	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &c->plan->limits);
-	struct supervisor supervisor;
 	int r = sandboxes_check(c, error);
 
 	sandbox.lasts = is_lasting(c->plan);
@@ -137,25 +133,24 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	if (r == 0)
 		r = ready_profile(c, error);
 	if (r == 0)
-		r = find_supervisor(c, &supervisor);
+		r = find_supervisor(c, &sandbox.supervisor);
 	if (r == -ESTALE)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
 	if (r != 0)
 		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
-	r = give_order(c, fds, &supervisor);
-	if (r == -EPIPE && supervisor.pid == 0) {
+	r = give_order(c, fds, &sandbox.supervisor);
+	if (r == -EPIPE && sandbox.supervisor.pid == 0) {
 		/* One that was ready, and has died since. */
-		fd_close(supervisor.socket);
-		r = start_supervisor(c, &supervisor);
+		fd_close(sandbox.supervisor.socket);
+		r = start_supervisor(c, &sandbox.supervisor);
 		if (r < 0)
 			return error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r));
-		r = give_order(c, fds, &supervisor);
+		r = give_order(c, fds, &sandbox.supervisor);
 	}
-	sandbox.supervisor = supervisor;
 	if (r == 0)
 		r = add_sandbox(c, &sandbox);
 	if (r < 0) {
-		fd_close(supervisor.socket);
+		fd_close(sandbox.supervisor.socket);
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the supervisor did not take the plan: %s", strerror(-r));
 	}
 	return 0;
@@ -192,6 +187,9 @@ void sandboxes_reap_children(struct connection *c)
 static void remove_sandbox(struct connection *c, size_t i)
 {
 	remember_child(c, c->sandboxes[i].supervisor.pid);
+	/* Closing it is not enough while a child that was just forked has it, too. epoll(7) */
+	(void)epoll_ctl(c->supervisors, EPOLL_CTL_DEL, c->sandboxes[i].supervisor.socket, NULL);
+	c->pending -= !c->sandboxes[i].is_created;
 	fd_close(c->sandboxes[i].supervisor.socket);
 	fd_close(c->sandboxes[i].channel);
 	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
@@ -267,6 +265,7 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
 		return;
 	sandbox->is_created = true;
+	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
 	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
 		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
@@ -338,7 +337,8 @@ static bool handle_created(struct connection *c, struct sandbox *sandbox, const 
 	return false;
 }
 
-void sandboxes_handle(struct connection *c, size_t i)
+/* It may be out of the table afterwards. */
+static void handle(struct connection *c, size_t i)
 {
 	struct sandbox *sandbox = &c->sandboxes[i];
 	struct supervisor_created created;
@@ -362,13 +362,18 @@ void sandboxes_handle(struct connection *c, size_t i)
 		remove_sandbox(c, i);
 }
 
-bool sandboxes_are_busy(const struct connection *c)
+void sandboxes_handle(struct connection *c)
 {
-	size_t pending = 0;
+	struct epoll_event event;
+	size_t i = c->sandboxes_count;
 
-	for (size_t i = 0; i < c->sandboxes_count; i++)
-		pending += !c->sandboxes[i].is_created;
-	return pending >= PENDING_MAX;
+	if (epoll_wait(c->supervisors, &event, 1, 0) != 1)
+		return;
+	/* From the end: who speaks is mostly a young one. */
+	while (i > 0 && c->sandboxes[i - 1].supervisor.socket != event.data.fd)
+		i--;
+	if (i > 0)
+		handle(c, i - 1);
 }
 
 void sandboxes_end(struct connection *c)

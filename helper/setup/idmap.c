@@ -153,18 +153,20 @@ static int write_map(pid_t pid, const char *file, const struct idmap_half *half)
 /*
  * The child that the namespace is made with: it closes the door behind it, then goes. What the kernel counts by user, and a user
  * namespace does not bound by itself (inotify instances, message queues, pending signals), is charged to who made it: `owner`.
+ * The door is in a proc of its own, where that can be mounted: in one that all use, the kernel keeps a file of that name for each
+ * user namespace, and goes through all of them to find one's own.
  */
 static void __attribute__((noreturn)) hold_namespace(int channel, uid_t owner, bool close_door)
 {
+	int proc = close_door ? kernel_mount_new("proc", NULL, "", 0) : -1;
+	const char *door = proc < 0 ? "/proc/sys/user/max_user_namespaces" : "sys/user/max_user_namespaces";
 	int r = setresuid((uid_t)-1, owner, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0 ? -errno : 0;
 	char byte;
 
 	if (write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1)
 		_exit(1);
 	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
-	if (close_door && kernel_write_file(AT_FDCWD, "/proc/sys/user/max_user_namespaces", "0") < 0)
-		_exit(2);
-	_exit(0);
+	_exit(close_door && kernel_write_file(proc, door, "0") < 0 ? 2 : 0);
 }
 
 static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, uid_t owner, bool close_door)

@@ -107,9 +107,9 @@ static int take(int dir, int *fd, const char *name, struct reservation *ret_rese
 
 /*
  * Where the search for a range begins, behind the one handed out last, so that ids are not used again soon; with `next`, where
- * it is to begin. For a slot the same, so that it is found at once among many that are taken. Written in place, always as long,
- * and only a hint: a process that is killed here leaves nothing to sweep. Two that read the same number only meet at the link(2)
- * that decides.
+ * it is to begin. For a slot, at the one handed out last, so that a free one is found at once among many that are taken. Written
+ * in place, always as long, and only a hint: a process that is killed here leaves nothing to sweep. Two that read the same number
+ * only meet at the link(2) that decides.
  */
 static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
@@ -157,17 +157,18 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 /* One of `max` names UID.KINDn. -EEXIST when all are taken. */
 static int take_numbered(const struct reserve_host *host, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
 {
-	uint32_t next = max ? hint(host, "next-slot", 0) % max : 0;
+	uint32_t first = hint(host, "next-slot", 0), slot = 0;
 	_cleanup_fd_ int fd = make_unnamed(host->slots, NULL, 0);
 	char name[40];
 	int r = fd < 0 ? fd : -EEXIST;
 
-	for (uint32_t i = 0; r == -EEXIST && i < max; i++, next = (next + 1) % max) {
-		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, next);
+	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
+		slot = (first + i) % max;
+		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, slot);
 		r = take(host->slots, &fd, name, ret_reservation);
 	}
 	if (r == 0)
-		(void)hint(host, "next-slot", next);
+		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first, and those behind it may all be taken */
 	return r;
 }
 

@@ -1,70 +1,58 @@
-/* A sandbox that two processes work in: the first makes it, starts a command there and goes; the second finds the command. */
+/* A sandbox that two processes work in: the first makes it and starts a command there; the second finds both, and ends them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <yett.h>
 
-static bool begin(struct yett_connection *connection, const char *name, struct yett_error *error)
+static void check(int r, const struct yett_error *error)
 {
-	static const char *const argv[] = {"sh", "-c", "until [ -s in ]; do sleep 0.01; done; tr a-z A-Z <in", NULL};
-	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
-	const struct yett_sandbox_options keep = {.name = name, .life.linger = true};
-	const struct yett_command_options background = {.argv = argv, .cwd = "/tmp", .stdio = stdio, .capture_bytes = 4096};
-	struct yett_sandbox *sandbox;
-	struct yett_command *command;
-	char *bytes;
-	size_t length;
-
-	if (yett_sandbox_create(connection, &keep, &sandbox, error) || yett_sandbox_exec(sandbox, &background, &command, error) ||
-	    yett_file_write(sandbox, "/tmp/in", "round trip\n", 11, 0644, NULL, error) ||
-	    yett_file_read(sandbox, "/tmp/in", 4096, &bytes, &length, error))
-		return false;
-	printf("in the file: %s", bytes);
-	free(bytes);
-	yett_command_free(command);
-	return yett_sandbox_detach(sandbox, error) == 0; /* ends neither the sandbox nor the command */
-}
-
-static bool finish(struct yett_connection *connection, const char *name, struct yett_error *error)
-{
-	struct yett_sandbox *sandbox;
-	struct yett_command_status *list; /* the oldest first; each operation on a file is one, too */
-	struct yett_command *command;
-	struct yett_captured output;
-	struct yett_result result;
-	struct yett_usage usage;
-	size_t count;
-
-	if (yett_sandbox_attach(connection, name, &sandbox, error) || yett_commands_list(sandbox, &list, &count, error) || count == 0 ||
-	    yett_command_attach(sandbox, list[0].id, NULL, NULL, &command, error) || yett_command_wait(command, -1, &result, error) ||
-	    yett_command_output(sandbox, list[0].id, YETT_STREAM_OUT, &output, error) ||
-	    yett_sandbox_usage(connection, name, &usage, error))
-		return false;
-	printf("status %d, and it wrote: %sleft: %llu process\n", result.status, output.bytes, (unsigned long long)usage.processes);
-	free(output.bytes);
-	free(list);
-	yett_command_free(command);
-	return yett_sandbox_destroy(sandbox, error) == 0;
+	if (r == 0)
+		return;
+	fprintf(stderr, "live_session: %s\n  %s\n", error->message, error->detail);
+	exit(1);
 }
 
 int main(void)
 {
-	struct yett_connection *connection = NULL;
+	static const char *const argv[] = {"sh", "-c", "until [ -s in ]; do sleep 0.01; done; tr a-z A-Z <in >out", NULL};
+	const struct yett_command_options background = {.argv = argv, .cwd = "/tmp"};
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox, *attached;
+	struct yett_command *command, *found;
 	struct yett_error error = {0};
-	char name[32];
-	int status = 0;
-	pid_t first;
+	struct yett_result result;
+	struct yett_usage usage;
+	size_t length;
+	char *bytes;
+	pid_t second;
+	int status;
 
-	snprintf(name, sizeof name, "session-%d", getpid());
-	first = fork();
-	if (first < 0 || (first > 0 && (waitpid(first, &status, 0) != first || status != 0)))
-		return 1;
-	if (yett_connect(NULL, &connection, &error) ||
-	    !(first == 0 ? begin(connection, name, &error) : finish(connection, name, &error))) {
-		fprintf(stderr, "live_session: %s\n  %s\n", error.message, error.detail);
-		return 1;
-	}
+	check(yett_connect(NULL, &connection, &error), &error);
+	check(yett_sandbox_create(connection, NULL, &sandbox, &error), &error);
+	check(yett_sandbox_exec(sandbox, &background, &command, &error), &error);
+
+	check(yett_file_write(sandbox, "/tmp/in", "round trip\n", 11, 0644, NULL, &error), &error);
+	check(yett_file_read(sandbox, "/tmp/in", 4096, &bytes, &length, &error), &error);
+	printf("in the file: %s", bytes);
+	fflush(stdout);
+	free(bytes);
+
+	second = fork();
+	if (second != 0) /* the end of the first is the end of its connection, and of the sandbox if the second has failed */
+		return second < 0 || waitpid(second, &status, 0) != second || status != 0;
+
+	check(yett_connect(NULL, &connection, &error), &error); /* one of its own; from the first it has the two ids */
+	check(yett_sandbox_attach(connection, yett_sandbox_get_info(sandbox)->id, &attached, &error), &error);
+	check(yett_command_attach(attached, yett_command_id(command), NULL, NULL, &found, &error), &error);
+	check(yett_command_wait(found, -1, &result, &error), &error);
+	check(yett_file_read(attached, "/tmp/out", 4096, &bytes, &length, &error), &error);
+	check(yett_sandbox_usage(connection, yett_sandbox_get_info(attached)->id, &usage, &error), &error);
+	printf("status %d, and it wrote: %sleft: %llu process\n", result.status, bytes, (unsigned long long)usage.processes);
+
+	free(bytes);
+	yett_command_free(found);
+	check(yett_sandbox_destroy(attached, &error), &error);
 	yett_connection_close(connection);
 	return 0;
 }
