@@ -569,7 +569,7 @@ struct yett_usage {
 	uint64_t cpu_us, user_us, system_us;
 	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
 	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
-	uint64_t processes, threads; /* init included */
+	uint64_t processes, threads; /* with init, and the child that it may have ready for the next command */
 	uint64_t open_files;
 	uint64_t oom_kills;	/* processes killed for want of memory */
 	uint64_t forks_refused; /* because of the limit of processes */

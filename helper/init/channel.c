@@ -103,7 +103,7 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 	if (r == 0)
 		r = restrict_check(channel->commands->config, channel->message, &channel->error);
 	if (r == 0)
-		r = commands_start(channel->commands, channel->message, (struct command_origin){channel, sequence}, stdio,
+		r = commands_start(channel->commands, channel->frame, channel->message, (struct command_origin){channel, sequence}, stdio,
 				   &channel->error);
 	return r;
 }
@@ -143,6 +143,8 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 	r = session_change(&channel->commands->session, channel->message, &channel->error);
 	if (r != 0)
 		return r;
+	if (session_asks_for_change(channel->message))
+		launch_dismiss(&channel->commands->ready); /* it has the session as it was */
 	channel->asked = MESSAGE_SESSION;
 	channel->asked_sequence = sequence;
 	return 0;

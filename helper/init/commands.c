@@ -19,16 +19,16 @@ static bool commands_have_leaves(const struct commands *commands)
 	return commands->config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL);
 }
 
-static struct command *commands_free_slot(struct commands *commands)
+/* The next command's: that of the child that is ready, or the lowest. COMMANDS_MAX: there is none. */
+static size_t commands_free_slot(const struct commands *commands)
 {
-	for (size_t i = 0; i < COMMANDS_MAX; i++) {
-		if (commands->table[i].state != COMMAND_FREE)
-			continue;
-		if (i >= commands->end)
-			commands->end = i + 1;
-		return &commands->table[i];
-	}
-	return NULL;
+	size_t i = 0;
+
+	if (commands->ready.pid != 0)
+		return commands->ready_slot;
+	while (i < COMMANDS_MAX && commands->table[i].state != COMMAND_FREE)
+		i++;
+	return i;
 }
 
 /* To the supervisor, for whoever follows. */
@@ -116,9 +116,10 @@ static int commands_limit(const struct commands *commands, struct command *comma
 	return leaf_limit(commands_leaf(commands, command), exec->memory_bytes, exec->pids);
 }
 
-static void commands_give_up(struct commands *commands, struct command *command, bool has_leaf)
+static void commands_give_up(struct commands *commands, struct command *command)
 {
-	if (has_leaf)
+	launch_dismiss(&command->child);
+	if (commands_have_leaves(commands))
 		(void)!leaf_remove(commands_leaf(commands, command));
 	for (size_t i = 0; i < 2; i++)
 		capture_close(&command->record.captures[i]);
@@ -126,47 +127,78 @@ static void commands_give_up(struct commands *commands, struct command *command,
 	commands_release(commands, command);
 }
 
-int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
+/* Into the leaf of this slot. */
+static int commands_fork(const struct commands *commands, size_t slot, struct launch_child *ret_child)
+{
+	_cleanup_fd_ int leaf = -1;
+	int r = commands_have_leaves(commands) ? leaf_open((unsigned)slot, &leaf) : 0;
+
+	return r < 0 ? r : launch_fork(commands->config, &commands->session, leaf, ret_child);
+}
+
+void commands_prepare(struct commands *commands)
+{
+	if (commands->ready.pid != 0 || commands->records.last < 2 || !launch_may_wait(commands->config))
+		return;
+	commands->ready_slot = commands_free_slot(commands);
+	if (commands->ready_slot < COMMANDS_MAX)
+		(void)!commands_fork(commands, commands->ready_slot, &commands->ready); /* else it is forked when it is asked for */
+}
+
+/* By the child that is ready, unless that was killed; else by a new one. */
+static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
+			   const struct message_exec *exec, const int stdio[3])
+{
+	bool is_new = commands->ready.pid == 0;
+	int r = 0;
+
+	command->child = commands->ready;
+	commands->ready.pid = 0;
+	if (is_new)
+		r = commands_fork(commands, commands_leaf(commands, command), &command->child);
+	if (r == 0)
+		r = commands_limit(commands, command, exec);
+	if (r < 0)
+		return r;
+	r = launch_tell(&command->child, packet, exec, stdio);
+	if (r == 0 || is_new)
+		return r;
+	launch_dismiss(&command->child);
+	return commands_launch(commands, command, packet, exec, stdio);
+}
+
+int commands_start(struct commands *commands, const struct frame *packet, const struct message *message, struct command_origin origin,
 		   const int stdio[3], struct yett_error *error)
 {
-	struct command *command = commands_free_slot(commands);
-	struct launch launch = {.config = commands->config,
-				.session = &commands->session,
-				.message = message,
-				.stdio = {stdio[0], stdio[1], stdio[2]},
-				.leaf = -1,
-				.scratch = commands->scratch};
-	_cleanup_fd_ int leaf = -1, out = -1, err = -1;
-	int pipes[2] = {-1, -1}, r;
+	size_t slot = commands_free_slot(commands);
+	struct command *command = &commands->table[slot];
+	_cleanup_fd_ int out = -1, err = -1;
+	int files[3] = {stdio[0], stdio[1], stdio[2]}, pipes[2] = {-1, -1}, r;
 
-	if (!command)
+	if (slot == COMMANDS_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				 "%d commands are running or not reported yet", COMMANDS_MAX);
+	if (slot >= commands->end)
+		commands->end = slot + 1;
 	*command = (struct command){.origin = origin,
-				    .pipe = -1,
 				    .terminal = -1,
 				    .has_terminal = message->body.exec.terminal,
 				    .result_due = true};
 	record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
-	r = commands_capture(&command->record, &message->body.exec, launch.stdio, pipes);
+	r = commands_capture(&command->record, &message->body.exec, files, pipes);
 	out = pipes[0];
 	err = pipes[1];
-	if (r == 0 && commands_have_leaves(commands))
-		r = leaf_open(commands_leaf(commands, command), &leaf);
+	command->start_us = clock_now_us();
 	if (r == 0)
-		r = commands_limit(commands, command, &message->body.exec);
-	if (r == 0) {
-		launch.leaf = leaf;
-		command->start_us = clock_now_us();
-		r = launch_start(&launch, &command->record.pid, &command->pipe);
-	}
+		r = commands_launch(commands, command, packet, &message->body.exec, files);
 	if (r < 0) {
-		commands_give_up(commands, command, leaf >= 0);
+		commands_give_up(commands, command);
 		return commands_refuse_start(r, error);
 	}
+	command->record.pid = command->child.pid;
 	/* While the child gets ready: what it has used until then is at most missing in its usage so far, not in its result. */
-	if (leaf >= 0 && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
+	if (commands_have_leaves(commands) && commands_leaf(commands, command) < COMMANDS_LEAVES_KEPT)
 		leaf_read_usage(commands_leaf(commands, command), &command->used_before);
 	command->state = COMMAND_STARTING;
 	if (message->body.exec.timeout_ms > 0)
@@ -228,7 +260,7 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 		struct command *command = &commands->table[i];
 
 		if (command->state == COMMAND_STARTING)
-			fds[n++] = (struct pollfd){.fd = command->pipe, .events = POLLIN};
+			fds[n++] = (struct pollfd){.fd = command->child.socket, .events = POLLIN};
 		for (size_t j = 0; j < 2 && command->state != COMMAND_FREE; j++) {
 			struct capture *capture = &command->record.captures[j];
 
@@ -241,11 +273,11 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 }
 
 /* Whether the child has become the command, or failed to. */
-static void commands_read_pipe(struct commands *commands, struct command *command)
+static void commands_read_child(struct commands *commands, struct command *command)
 {
-	if (launch_read(command->pipe, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
+	if (launch_read(command->child.socket, &command->record.failure, command->has_terminal, &command->terminal) == -EAGAIN)
 		return;
-	command->pipe = fd_close(command->pipe);
+	launch_dismiss(&command->child);
 	commands->has_launched = true;
 	command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	if (!command->started_due)
@@ -365,9 +397,9 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	struct message_exited *exited = &command->record.exited;
 
 	if (command->state == COMMAND_STARTING)
-		commands_read_pipe(commands, command);
-	if (command->state == COMMAND_STARTING) { /* a pipe without an end: somebody else holds its other one */
-		command->pipe = fd_close(command->pipe);
+		commands_read_child(commands, command);
+	if (command->state == COMMAND_STARTING) { /* a socket without an end: somebody else holds its other one */
+		launch_dismiss(&command->child);
 		if (command->has_terminal && command->terminal < 0)
 			command->record.failure = launch_without_terminal();
 		command->started_due = command->record.failure.error == 0 && command->origin.channel;
@@ -417,7 +449,7 @@ void commands_advance(struct commands *commands, const struct pollfd *fds)
 
 		if (command->state != COMMAND_STARTING)
 			continue;
-		commands_read_pipe(commands, command);
+		commands_read_child(commands, command);
 		if (command->has_terminal && command->record.failure.error != 0)
 			commands_kill(commands, command); /* it may run all the same, without its master */
 	}

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "helper/init/launch.h"
 #include "helper/init/leaf.h"
 #include "helper/init/records.h"
 #include "helper/init/tell.h"
@@ -43,7 +44,7 @@ struct command {
 	bool result_due;  /* EXITED or ERROR was not sent yet; sent when ended, or when emptying takes too long */
 	struct command_origin origin;
 	struct record record;
-	int pipe;	     /* while starting; owned */
+	struct launch_child child; /* while starting */
 	bool has_terminal;
 	int terminal;	     /* its master until STARTED was sent, or -1; owned */
 	uint64_t start_us;    /* CLOCK_MONOTONIC, here and below */
@@ -70,7 +71,8 @@ struct command_due {
 
 struct commands {
 	const struct init_config *config;
-	struct launch_scratch *scratch;
+	struct launch_child ready; /* forked ahead of the next command */
+	size_t ready_slot;	   /* which will be that command's: it is in this one's leaf */
 	struct session session;
 	struct tell tell;
 	bool has_launched; /* a child has become its program, or ended, since this was last cleared */
@@ -82,11 +84,14 @@ struct commands {
 };
 
 /*
- * Starts what an EXEC asks for. stdio as in struct launch, borrowed. 0 (STARTED or ERROR follows in time);
+ * Starts what an EXEC asks for, which came in `packet`. stdio as for launch_tell(). 0 (STARTED or ERROR follows in time);
  * YETT_E_RESOURCE_LIMIT when there are COMMANDS_MAX or the kernel refuses another process; YETT_E_COMMAND_FAILED.
  */
-_must_check_ int commands_start(struct commands *commands, const struct message *message, struct command_origin origin,
-				const int stdio[3], struct yett_error *error);
+_must_check_ int commands_start(struct commands *commands, const struct frame *packet, const struct message *message,
+				struct command_origin origin, const int stdio[3], struct yett_error *error);
+
+/* Once a second command has shown that more may come: a child is forked ahead of the next one, if none is ready. */
+void commands_prepare(struct commands *commands);
 
 /*
  * To the process group of a command that has not ended: the one that this request started, or waits for. 0,
@@ -116,10 +121,10 @@ void commands_kill_all(struct commands *commands);
 /* Those of this channel go on, and nobody is told of them. */
 void commands_forget(struct commands *commands, const void *channel);
 
-/* Puts the pipes of starting commands, and those of outputs, into fds[0 … COMMANDS_POLLED_MAX); returns how many. */
+/* Puts the sockets of starting commands, and the pipes of outputs, into fds[0 … COMMANDS_POLLED_MAX); returns how many. */
 size_t commands_poll(struct commands *commands, struct pollfd *fds);
 
-/* Reads these pipes, reaps every child that ended, and clears up after ended commands. */
+/* Reads these, reaps every child that ended, and clears up after ended commands. */
 void commands_advance(struct commands *commands, const struct pollfd *fds);
 
 /* Kills commands whose time is over, and reports those that will not empty. Returns when to call again; 0: never. */

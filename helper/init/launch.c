@@ -6,9 +6,12 @@
 #include "helper/init/layer.h"
 #include "helper/init/restrict.h"
 #include "helper/init/terminal.h"
+#include "protocol/codec.h"
+#include "protocol/envelope.h"
 #include "protocol/schema.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
@@ -18,22 +21,103 @@
 #include <stdio.h>
 #include <string.h>
 #include <grp.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define LAUNCH_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
+/* Of the child: all that it keeps of init's, besides /dev/null. */
+#define LAUNCH_FD_SOCKET 3
+
+/* Of the child alone: init's own is not copied to it, for the sake of both. */
+struct launch_memory {
+	struct frame frame;
+	struct message message;
+	struct message_token tokens[MESSAGE_TOKENS_MAX];
+	char *argv[MESSAGE_ARGV_MAX + 1];
+	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
+	char path[PATH_MAX];
+};
+
+struct launch {
+	const struct init_config *config;
+	const struct session *session;
+	int socket; /* to init */
+	struct launch_memory *memory;
+	const struct message *message; /* kind EXEC */
+	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
+	const char *refused;	       /* which path of several a step could not use, if it failed for that */
+};
+
 /* A session of its own: no terminal, and one process group to signal. */
-static int launch_session(const struct launch *launch)
+static int launch_session(struct launch *launch)
 {
 	(void)launch;
 	return setsid() < 0 ? -errno : 0;
 }
 
+/* What init closes must not be kept open by a child that waits: others wait for its end. */
+static int launch_descriptors(struct launch *launch)
+{
+	if (dup3(launch->socket, LAUNCH_FD_SOCKET, O_CLOEXEC) < 0)
+		return -errno;
+	launch->socket = LAUNCH_FD_SOCKET;
+	return syscall(SYS_close_range, LAUNCH_FD_SOCKET + 1u, ~0u, 0u) < 0 ? -errno : 0;
+}
+
+/* Touched now, while nobody waits for it. */
+static int launch_map(struct launch *launch)
+{
+	struct launch_memory *memory =
+		mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	memory->frame.fd_count = 0;
+	(void)message_begin(&memory->message, MESSAGE_EXEC);
+	memory->tokens[0].kind = 0;
+	memory->argv[0] = memory->env[0] = NULL;
+	launch->memory = memory;
+	launch->message = &memory->message;
+	return 0;
+}
+
+static bool launch_sends(const struct message_exec *exec, size_t i)
+{
+	return exec->stdio[i] == STDIO_FD || exec->stdio[i] == STDIO_CAPTURE;
+}
+
+/* Waits for the packet. init has checked it: what is wrong with it now is a bug. Outputs that init keeps come with descriptors, too. */
+static int launch_receive(struct launch *launch)
+{
+	struct launch_memory *memory = launch->memory;
+	const struct message_scratch tokens = {memory->tokens, ARRAY_SIZE(memory->tokens)};
+	const struct message_exec *exec = &memory->message.body.exec;
+	struct frame *frame = &memory->frame;
+	size_t head = envelope_size(MESSAGE_EXEC), used = 0;
+	struct yett_error error;
+	int r = frame_receive(launch->socket, frame, 0);
+
+	if (r == 0)
+		_exit(0); /* there will be no command for it */
+	if (r < 0)
+		return r;
+	if (frame->length < head ||
+	    message_decode_with(&tokens, MESSAGE_EXEC, frame->bytes + head, frame->length - head, &memory->message, &error) != 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < 3; i++)
+		launch->stdio[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
+	if (exec->stdio[2] == STDIO_AS_OUTPUT)
+		launch->stdio[2] = launch->stdio[1];
+	return 0;
+}
+
 /* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten before its turn. */
-static int launch_stdio(const struct launch *launch)
+static int launch_stdio(struct launch *launch)
 {
 	for (int i = 0; i < 3; i++)
 		if (launch->stdio[i] >= 0 && dup2(launch->stdio[i], i) < 0)
@@ -42,7 +126,7 @@ static int launch_stdio(const struct launch *launch)
 	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
-static int launch_limits(const struct launch *launch)
+static int launch_limits(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 
@@ -73,7 +157,7 @@ static uint64_t launch_keeps(const struct launch *launch)
 }
 
 /* The groups are init's since its start; another user has none. The gid first: after setresuid the capability for it may be gone. */
-static int launch_identity(const struct launch *launch)
+static int launch_identity(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 	const struct message_exec *exec = &launch->message->body.exec;
@@ -91,7 +175,7 @@ static int launch_identity(const struct launch *launch)
 }
 
 /* Whatever of init's capabilities is not the command's goes here, in every set. capabilities(7). */
-static int launch_capabilities(const struct launch *launch)
+static int launch_capabilities(struct launch *launch)
 {
 	uint64_t keep = launch_keeps(launch);
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -107,7 +191,7 @@ static int launch_capabilities(const struct launch *launch)
 	return 0;
 }
 
-static int launch_directory(const struct launch *launch)
+static int launch_directory(struct launch *launch)
 {
 	const char *cwd = message_text(launch->message, launch->message->body.exec.cwd);
 
@@ -117,25 +201,25 @@ static int launch_directory(const struct launch *launch)
 }
 
 /* As the command's own id, so that the terminal is the command's; before the filter, which need not allow for it. */
-static int launch_terminal(const struct launch *launch)
+static int launch_terminal(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
 
-	return exec->terminal ? terminal_open(exec, launch->pipe) : 0;
+	return exec->terminal ? terminal_open(exec, launch->socket) : 0;
 }
 
-static int launch_restrict_files(const struct launch *launch)
+static int launch_restrict_files(struct launch *launch)
 {
-	return restrict_files(launch->config, launch->message, &launch->scratch->refused);
+	return restrict_files(launch->config, launch->message, &launch->refused);
 }
 
-static int launch_restrict_calls(const struct launch *launch)
+static int launch_restrict_calls(struct launch *launch)
 {
 	return restrict_calls(launch->config, launch->message);
 }
 
 /* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
-static int launch_filter(const struct launch *launch)
+static int launch_filter(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 	const struct sock_filter *filters = (const struct sock_filter *)config->data;
@@ -173,7 +257,7 @@ static void launch_fill_env(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 	const struct message_exec *exec = &launch->message->body.exec;
-	char **env = launch->scratch->env;
+	char **env = launch->memory->env;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < exec->env_count; i++)
@@ -192,12 +276,12 @@ static const char *launch_search_path(char *const *env)
 }
 
 /* A directory gives EACCES like a file without the x bit; say which. */
-static int launch_execute_file(const char *path, const struct launch_scratch *scratch)
+static int launch_execute_file(const char *path, const struct launch_memory *memory)
 {
 	struct stat st;
 	int error;
 
-	(void)execve(path, scratch->argv, scratch->env);
+	(void)execve(path, memory->argv, memory->env);
 	error = errno;
 	if (error == EACCES && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		error = EISDIR;
@@ -207,14 +291,14 @@ static int launch_execute_file(const char *path, const struct launch_scratch *sc
 }
 
 /* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format. */
-static int launch_execute_search(const char *name, const struct launch_scratch *scratch, char path[PATH_MAX])
+static int launch_execute_search(const char *name, const struct launch_memory *memory, char path[PATH_MAX])
 {
 	int r = -ENOENT;
 
-	for (const char *next = launch_search_path(scratch->env); next;) {
+	for (const char *next = launch_search_path(memory->env); next;) {
 		size_t length = strcspn(next, ":");
 		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./", name);
-		int one = n < PATH_MAX ? launch_execute_file(path, scratch) : -ENAMETOOLONG;
+		int one = n < PATH_MAX ? launch_execute_file(path, memory) : -ENAMETOOLONG;
 
 		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR && one != -ENAMETOOLONG)
 			return one;
@@ -225,31 +309,35 @@ static int launch_execute_search(const char *name, const struct launch_scratch *
 	return r;
 }
 
-static int launch_execute(const struct launch *launch)
+static int launch_execute(struct launch *launch)
 {
 	const struct message_exec *exec = &launch->message->body.exec;
-	struct launch_scratch *scratch = launch->scratch;
+	struct launch_memory *memory = launch->memory;
 	sigset_t none;
 
 	for (uint32_t i = 0; i < exec->argv_count; i++)
-		scratch->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
-	scratch->argv[exec->argv_count] = NULL;
+		memory->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
+	memory->argv[exec->argv_count] = NULL;
 	launch_fill_env(launch);
-	if (!scratch->argv[0] || !*scratch->argv[0])
+	if (!memory->argv[0] || !*memory->argv[0])
 		return -ENOENT;
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -errno;
-	if (strchr(scratch->argv[0], '/'))
-		return launch_execute_file(scratch->argv[0], scratch);
-	return launch_execute_search(scratch->argv[0], scratch, scratch->path);
+	if (strchr(memory->argv[0], '/'))
+		return launch_execute_file(memory->argv[0], memory);
+	return launch_execute_search(memory->argv[0], memory, memory->path);
 }
 
 static const struct {
 	const char *name;
-	int (*run)(const struct launch *launch);
+	int (*run)(struct launch *launch);
 } launch_steps[] = {
 	{"session", launch_session},
+	{"system-call-filter", launch_filter}, /* early: it forbids nothing that the rest needs, and loading it takes a while */
+	{"descriptors", launch_descriptors},
+	{"memory", launch_map},
+	{"request", launch_receive}, /* what is above can be done ahead of it */
 	{"stdio", launch_stdio},
 	{"limits", launch_limits},
 	{"identity", launch_identity},
@@ -258,11 +346,10 @@ static const struct {
 	{"terminal", launch_terminal},
 	{"restriction-of-files", launch_restrict_files},
 	{"restriction-of-calls", launch_restrict_calls},
-	{"system-call-filter", launch_filter},
 	{"execute", launch_execute}, /* last */
 };
 
-static _Noreturn void launch_child(const struct launch *launch)
+static _Noreturn void launch_run(struct launch *launch)
 {
 	struct launch_failure failure = {0};
 
@@ -271,41 +358,56 @@ static _Noreturn void launch_child(const struct launch *launch)
 		if (layer_is_on(launch->config, launch_steps[i].name))
 			failure.error = -launch_steps[i].run(launch);
 	}
-	if (launch->scratch->refused)
-		(void)snprintf(failure.path, sizeof failure.path, "%s", launch->scratch->refused);
-	_exit(write(launch->pipe, &failure, sizeof failure) < 0 ? 126 : 127);
+	if (launch->refused)
+		(void)snprintf(failure.path, sizeof failure.path, "%s", launch->refused);
+	_exit(write(launch->socket, &failure, sizeof failure) < 0 ? 126 : 127);
 }
 
-int launch_start(struct launch *launch, pid_t *ret_pid, int *ret_pipe)
+bool launch_may_wait(const struct init_config *config)
+{
+	return config->capabilities == 0 && config->uid != getuid();
+}
+
+int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child)
 {
 	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
+	_cleanup_fd_ int ours = -1, its = -1;
 	int ends[2];
 	pid_t pid;
-	int r;
 
-	if (launch->message->body.exec.terminal)
-		r = terminal_socket(ends);
-	else
-		r = pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : 0;
-	if (r < 0)
-		return r;
-	launch->pipe = ends[1];
-	if (launch->leaf >= 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	ours = ends[0];
+	its = ends[1];
+	if (leaf >= 0) {
 		arguments.flags |= CLONE_INTO_CGROUP;
-		arguments.cgroup = (uint64_t)launch->leaf;
+		arguments.cgroup = (uint64_t)leaf;
 	}
 	pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+	if (pid < 0)
+		return -errno;
 	if (pid == 0)
-		launch_child(launch);
-	r = pid < 0 ? -errno : 0;
-	(void)fd_close(ends[1]);
-	if (r < 0) {
-		(void)fd_close(ends[0]);
-		return r;
-	}
-	*ret_pid = pid;
-	*ret_pipe = ends[0];
+		launch_run(&(struct launch){.config = config, .session = session, .socket = its});
+	*ret_child = (struct launch_child){.pid = pid, .socket = steal_fd(&ours)};
 	return 0;
+}
+
+int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec, const int stdio[3])
+{
+	size_t count = 0;
+	int fds[3];
+
+	for (size_t i = 0; i < 3; i++)
+		if (launch_sends(exec, i))
+			fds[count++] = stdio[i];
+	return frame_send(child->socket, packet->bytes, packet->length, fds, count, MSG_DONTWAIT);
+}
+
+void launch_dismiss(struct launch_child *child)
+{
+	if (child->pid != 0)
+		(void)fd_close(child->socket);
+	child->pid = 0;
 }
 
 struct launch_failure launch_without_terminal(void)
@@ -317,15 +419,16 @@ struct launch_failure launch_without_terminal(void)
 	return (struct launch_failure){.step = step, .error = ENOTTY};
 }
 
-int launch_read(int pipe, struct launch_failure *failure, bool has_terminal, int *terminal)
+int launch_read(int socket, struct launch_failure *failure, bool has_terminal, int *terminal)
 {
-	ssize_t n = has_terminal ? terminal_read(pipe, failure, sizeof *failure, terminal)
-				 : read(pipe, failure, sizeof *failure);
+	ssize_t n = terminal_read(socket, failure, sizeof *failure, terminal);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
 	if (n != sizeof *failure)
 		*failure = (struct launch_failure){0};
+	if (!has_terminal)
+		*terminal = fd_close(*terminal);
 	failure->path[sizeof failure->path - 1] = '\0';
 	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have been made to write anything */
 	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */

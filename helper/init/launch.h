@@ -1,40 +1,26 @@
 /*
  * From an EXEC message to a running process: clone3 and everything the child does before execve.
  *
- * The child starts as init, with CAP_SETUID, CAP_SETGID and CAP_KILL in the payload's user namespace, and drops them
- * and init's id before it touches a file. It is a copy (no CLONE_VM): while it runs as the command's id, which other
- * commands may stop or kill, init neither shares memory with it nor waits for it.
+ * A fork is a tenth of what a short command takes, so the child may be forked ahead of its command: it waits for the very packet that
+ * init has read, and reads it for itself. It starts as init, with CAP_SETUID, CAP_SETGID and CAP_KILL in the payload's
+ * user namespace, and drops them and init's id before it touches a file. It is a copy (no CLONE_VM): while it runs as the command's id,
+ * which other commands may stop or kill, init neither shares memory with it nor waits for it.
  */
 #pragma once
 
 #include "helper/init/config.h"
 #include "helper/init/session.h"
-#include "protocol/message.h"
+#include "protocol/frame.h"
 
-#include "base/error.h"
-
-#include <limits.h>
 #include <sys/types.h>
 
-/* Working memory of the child, kept by init because a stack is small; only the child's copy is ever written. */
-struct launch_scratch {
-	char *argv[MESSAGE_ARGV_MAX + 1];
-	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
-	char path[PATH_MAX];
-	const char *refused; /* which path of several a step could not use, if it failed for that */
+/* A child that has not executed its program yet. */
+struct launch_child {
+	pid_t pid;  /* 0: none */
+	int socket; /* to it: its packet goes there, and what becomes of it comes back. Owned */
 };
 
-struct launch {
-	const struct init_config *config;
-	const struct session *session;
-	const struct message *message; /* kind EXEC, decoded by init itself */
-	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
-	int leaf;		       /* of the command's cgroup, or -1 */
-	int pipe;		       /* the child's end; launch_start() sets it */
-	struct launch_scratch *scratch;
-};
-
-/* What the child writes into its pipe when it cannot become the command. */
+/* What the child sends when it cannot become the command. */
 struct launch_failure {
 	uint32_t step; /* index of launch.c's table */
 	int32_t error; /* errno */
@@ -42,19 +28,36 @@ struct launch_failure {
 };
 
 /*
- * Starts the child. Its pipe gives end of file once the command runs (or the child was killed before), or a
- * struct launch_failure; both are the caller's then. -errno: -EAGAIN where no further process is allowed.
+ * Whether a child can wait for its command: it has init's id, and where commands have the same one, or capabilities, one of them might
+ * stop it and so whatever is asked for next.
  */
-_must_check_ int launch_start(struct launch *launch, pid_t *ret_pid, int *ret_pipe);
+bool launch_may_wait(const struct init_config *config);
+
+/*
+ * Forks a child, into the cgroup `leaf` (-1: init's own); it has the session as it is now. 0; -errno: -EAGAIN where no further process
+ * is allowed.
+ */
+_must_check_ int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child);
+
+/*
+ * Hands over an EXEC, with the descriptors of its stdio (borrowed; those that are neither received nor captured are not looked at).
+ * From then on the socket gives end of file once the command runs (or the child was killed before), or a struct
+ * launch_failure. 0; -errno when the child is of no use.
+ */
+_must_check_ int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
+			     const int stdio[3]);
+
+/* Lets a child go that has not been told, or not whole; it is reaped like any other. Takes one that is none. */
+void launch_dismiss(struct launch_child *child);
 
 /* Of a command that was to have a terminal and whose master did not come. */
 struct launch_failure launch_without_terminal(void);
 
 /*
- * What the pipe tells: 0 when the child is done with it (`failure` has no error: the command runs, and *terminal is its
+ * What comes back: 0 when the child is done with it (`failure` has no error: the command runs, and *terminal is its
  * master if it has one; from then on the caller's), or -EAGAIN.
  */
-_must_check_ int launch_read(int pipe, struct launch_failure *failure, bool has_terminal, int *terminal);
+_must_check_ int launch_read(int socket, struct launch_failure *failure, bool has_terminal, int *terminal);
 
 /*
  * Fills `error` with YETT_E_COMMAND_FAILED and what failed. The detail begins with "errno=N " if the program could not

@@ -3,9 +3,8 @@
  *
  * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
  * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
- * one does, unless the sandbox lingers), child exits, and pipes: of children that have not executed their program yet, and
- * of commands whose output is kept.
- * Nothing in the loop waits for anything else.
+ * one does, unless the sandbox lingers), child exits, and what comes from commands: through the socket of a child that has not
+ * executed its program yet, and the pipes of outputs that are kept. Nothing in the loop waits for anything else.
  *
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
  * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
@@ -25,13 +24,12 @@
 /* Without a command for this long, memory goes back to the kernel: an idle sandbox costs little. */
 #define MAIN_IDLE_US 200000
 
-/* The channels that there are, and then pipes. */
+/* The channels that there are, and then what comes from commands. */
 enum main_poll { MAIN_CONTROL, MAIN_CHILDREN, MAIN_CHANNELS };
 
 /* Mapped, not allocated: most of it is never touched, and what was touched can be given back. */
 struct init {
 	struct init_config config;
-	struct launch_scratch launch;
 	struct commands commands;
 	struct pollfd polled[MAIN_CHANNELS + CHANNELS_MAX + COMMANDS_POLLED_MAX];
 	const struct pollfd *commands_polled; /* where those of commands begin */
@@ -173,12 +171,10 @@ static bool main_has_errors(const struct init *init)
 	return false;
 }
 
-/* The pages that the next request needs, touched while nobody waits for it. */
-static void main_touch(struct init *init)
+/* Working memory. No child has a copy of it: its pages are not shared, and so cost nothing more when they are written to. */
+static void main_advise(struct init *init, int advice)
 {
-	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
-	init->frame.fd_count = 0;
-	init->tokens[0].kind = 0;
+	(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), advice);
 }
 
 static void main_serve(struct init *init, int children)
@@ -189,14 +185,13 @@ static void main_serve(struct init *init, int children)
 		uint64_t next = commands_expire(&init->commands);
 		bool idle = init->commands.end == 0 && !main_has_errors(init);
 
-		/* While a child was not yet its program, it shared our pages, and each faults once when we write to it. */
 		if (init->commands.has_launched)
-			main_touch(init);
+			commands_prepare(&init->commands);
 		init->commands.has_launched = false;
 		if (idle && !resting)
 			next = clock_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
-			(void)madvise(&init->frame, (size_t)(&init->end - (uint8_t *)&init->frame), MADV_DONTNEED);
+			main_advise(init, MADV_DONTNEED);
 			resting = true;
 			tell_totals(&init->commands.tell);
 			continue;
@@ -207,14 +202,17 @@ static void main_serve(struct init *init, int children)
 	}
 }
 
-/* While the client learns that we are ready: the first command's group, too. */
+/* While the client learns that we are ready: the pages that its first request needs, and the first command's group. */
 static void main_warm(struct init *init)
 {
 	int leaf;
 
 	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &leaf) == 0)
 		(void)close(leaf);
-	main_touch(init);
+	main_advise(init, MADV_DONTFORK);
+	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);
+	init->frame.fd_count = 0;
+	init->tokens[0].kind = 0;
 }
 
 int main(void)
@@ -235,7 +233,6 @@ int main(void)
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
-	init->commands.scratch = &init->launch;
 	init->like = (struct channel){.frame = &init->frame, .message = &init->message,
 				       .scratch = {init->tokens, MESSAGE_TOKENS_MAX}, .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);

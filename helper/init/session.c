@@ -63,6 +63,13 @@ int session_change(struct session *session, const struct message *message, struc
 	return 0;
 }
 
+bool session_asks_for_change(const struct message *message)
+{
+	const struct message_session *change = &message->body.session;
+
+	return change->cwd.length > 0 || change->set_count > 0 || change->unset_count > 0;
+}
+
 void session_tell(const struct session *session, struct message *message)
 {
 	struct message_surroundings *told = &message_begin(message, MESSAGE_SURROUNDINGS)->surroundings;

@@ -25,5 +25,8 @@ struct session {
  */
 _must_check_ int session_change(struct session *session, const struct message *message, struct yett_error *error);
 
+/* Whether a SESSION is more than a question. */
+bool session_asks_for_change(const struct message *message);
+
 /* Makes `message` a SURROUNDINGS that tells of it. */
 void session_tell(const struct session *session, struct message *message);

@@ -28,11 +28,6 @@ int terminal_check(const struct message_exec *exec, struct yett_error *error)
 	return 0;
 }
 
-int terminal_socket(int ends[2])
-{
-	return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) < 0 ? -errno : 0;
-}
-
 static int terminal_send(int socket, int master)
 {
 	union terminal_control control = {0};

@@ -2,7 +2,7 @@
  * A command's terminal: a pty of the sandbox's own /dev/pts, whose master goes to the client.
  *
  * The child makes it, after it has dropped init's id and capabilities, since init itself opens no path; it hands the
- * master to init through a socket that takes the place of its pipe, and init passes it on with STARTED and keeps no
+ * master to init through its socket (launch.h), and init passes it on with STARTED and keeps no
  * copy. So the window's size is for the client to set, by the master. pty(7), ioctl_tty(2), ioctl_tiocgptpeer(2).
  */
 #pragma once
@@ -24,9 +24,6 @@ _must_check_ int terminal_check(const struct message_exec *exec, struct yett_err
  * and sends its master through `socket`. 0 or -errno.
  */
 _must_check_ int terminal_open(const struct message_exec *exec, int socket);
-
-/* Of init: a socket in place of the child's pipe; as pipe2(2). */
-_must_check_ int terminal_socket(int ends[2]);
 
 /*
  * As read(2) on init's end of that socket. The master, which comes first, is stored in *terminal (-1 until then) and

@@ -32,8 +32,8 @@ static int limit_cgroup(struct setup *setup, const struct plan_step *step, struc
 	struct plan_limits limits = setup->plan->limits;
 
 	(void)step;
-	if (setup_limits_pids_by_user(setup->host))
-		limits.pids = 0; /* init sees to it */
+	/* Besides them init may have a child ready for the next command; where the user's processes are counted, init sees to it. */
+	limits.pids = limits.pids == 0 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
 	return cgroup_limit(&setup->cgroup, &limits, &setup->plan->user_limits, error);
 }
 

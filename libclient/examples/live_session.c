@@ -48,7 +48,7 @@ int main(void)
 	check(yett_command_wait(found, -1, &result, &error), &error);
 	check(yett_file_read(attached, "/tmp/out", 4096, &bytes, &length, &error), &error);
 	check(yett_sandbox_usage(connection, yett_sandbox_get_info(attached)->id, &usage, &error), &error);
-	printf("status %d, and it wrote: %sleft: %llu process\n", result.status, bytes, (unsigned long long)usage.processes);
+	printf("status %d, and it wrote: %sout of memory: %llu times\n", result.status, bytes, (unsigned long long)usage.oom_kills);
 
 	free(bytes);
 	yett_command_free(found);

@@ -156,14 +156,12 @@ static int run_by_init(const char *program)
 {
 	static struct init_config config;
 	static struct message message;
-	static struct launch_scratch scratch;
 	static const struct session session;
-	struct launch launch = {.config = &config, .session = &session, .message = &message, .stdio = {-1, -1, -1}, .leaf = -1, .scratch = &scratch};
+	struct launch_child child;
 	struct launch_failure failure = {0};
 	struct yett_error error = {0};
 	const char *step = "";
-	int r, pipe, status;
-	pid_t pid;
+	int r, status;
 
 	compile_profile(&config, program);
 	make_message(&message, program);
@@ -173,12 +171,14 @@ static int run_by_init(const char *program)
 		give_up(step, r);
 	if (strcmp(chosen->name, "landlock") == 0 && config.landlock_abi == 0)
 		return NOT_HERE;
-	r = launch_start(&launch, &pid, &pipe);
+	r = launch_fork(&config, &session, -1, &child);
+	if (r == 0)
+		r = frame_send_message(child.socket, &message, 1, NULL, 0, 0);
 	if (r < 0)
 		give_up("launch", r);
-	if (waitpid(pid, &status, 0) != pid)
+	if (waitpid(child.pid, &status, 0) != child.pid)
 		give_up("waitpid", errno);
-	if (read(pipe, &failure, sizeof failure) > 0) {
+	if (read(child.socket, &failure, sizeof failure) > 0) {
 		launch_describe(&failure, &error);
 		give_up(error.message, failure.error);
 	}

@@ -521,7 +521,7 @@ class Examples(yett.Case):
     def test_what_one_process_began_another_finishes(self):
         done = self.example('live_session')
         self.assertEqual((done.code, done.out, done.err),
-                         (0, 'in the file: round trip\nstatus 0, and it wrote: ROUND TRIP\nleft: 1 process\n', ''), done)
+                         (0, 'in the file: round trip\nstatus 0, and it wrote: ROUND TRIP\nout of memory: 0 times\n', ''), done)
         self.assertEqual(self.yett('ps', '-q').out, '')
 
     def test_the_example_that_copies_brings_back_what_the_command_made(self):

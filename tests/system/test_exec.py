@@ -113,6 +113,43 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('env', '-C', 'here', 'box'), 2, 'an absolute path')
         self.assert_refused(self.yett('env', 'box', '=1'), 1, 'not NAME=VALUE')
 
+    def ready_child(self):
+        """The child that init has forked ahead, and init. There is no other once nothing runs."""
+        init = [pid for pid in self.service.leftover_processes() if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        self.assertEqual(len(init), 1)
+        yett.wait_until(lambda: len(yett.children_of(init[0])) == 1, 'a child that is ready')
+        return yett.children_of(init[0])[0], init[0]
+
+    def test_a_child_is_ready_for_the_next_command(self):
+        def number_of():
+            return self.yett('exec', 'box', '--', 'sh', '-c', 'echo $$').out.strip()
+
+        number_of()
+        number_of()
+        for _ in range(3):
+            child, init = self.ready_child()
+            self.assertEqual([yett.status_of(child)[key] for key in ('Name', 'Uid', 'CapPrm', 'SigBlk')],
+                             [yett.status_of(init)[key] for key in ('Name', 'Uid', 'CapPrm', 'SigBlk')])
+            self.assertEqual(int(yett.status_of(child)['Seccomp_filters']), int(yett.status_of(init)['Seccomp_filters']) + 1)
+            # null three times, and the socket: nothing whose end somebody waits for
+            self.assertEqual(sorted(os.listdir('/proc/%d/fd' % child)), ['0', '1', '2', '3'])
+            number = yett.status_of(child)['NSpid'].split()[1]
+            self.assertEqual(number_of(), number)
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'sleep 1000 & kill -STOP -1; kill -9 -1; true').code, 0)
+        self.assertEqual(yett.status_of(self.ready_child()[0])['State'][0], 'S')  # it heard of neither
+
+    def test_a_child_that_is_ready_is_not_needed(self):
+        for _ in range(2):
+            self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
+        child, _ = self.ready_child()
+        os.kill(child, signal.SIGKILL)
+        done = self.yett('exec', 'box', '--', 'sh', '-c', 'echo well; exit 3')
+        self.assertEqual((done.code, done.out), (3, 'well\n'), done)
+        child, _ = self.ready_child()
+        self.assertEqual(self.yett('env', '-C', '/tmp', 'box', 'A=1').code, 0)
+        yett.wait_until(lambda: not yett.is_alive(child), 'the end of a child with the session as it was')
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/tmp\n1\n')
+
     def test_one_command_can_be_restricted(self):
         self.yett('exec', 'box', '--', 'sh', '-c', 'mkdir /tmp/in; echo in > /tmp/in/file; echo out > /tmp/out')
         script = 'cat /tmp/in/file; cat /tmp/out; echo x > /tmp/in/new && echo written; rm -f /tmp/in/new'

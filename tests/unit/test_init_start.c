@@ -172,13 +172,13 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 10, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 13, .error = ENOENT}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
 	assert_string_equal(error.detail, "errno=2 No such file or directory");
-	launch_describe(&(struct launch_failure){.step = 10, .error = EISDIR}, &error);
+	launch_describe(&(struct launch_failure){.step = 13, .error = EISDIR}, &error);
 	assert_string_equal(error.message, "the command is a directory");
-	launch_describe(&(struct launch_failure){.step = 10, .error = EIO}, &error);
+	launch_describe(&(struct launch_failure){.step = 13, .error = EIO}, &error);
 	assert_string_equal(error.message, "the command could not be executed");
 }
 
@@ -187,17 +187,17 @@ static void a_failure_before_that_names_the_step(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 5, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 9, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.detail, "step=working-directory errno=2 No such file or directory");
-	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT, .path = "/none"}, &error);
+	launch_describe(&(struct launch_failure){.step = 11, .error = ENOENT, .path = "/none"}, &error);
 	assert_string_equal(error.message, "the command cannot be restricted to /none: there is no such path in the sandbox");
 	assert_string_equal(error.detail, "step=restriction-of-files errno=2 No such file or directory");
 	launch_describe(&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC}, &error);
 	assert_string_equal(error.message, "the terminal of the command could not be set");
 }
 
-/* Two socket ends for a child that reports as launch.c's does; its descriptors are above those of the test. */
+/* A socket to a child that reports as launch.c's does. */
 static void the_master_comes_before_the_end_or_the_command_has_failed(void **state)
 {
 	struct launch_failure failure = {0}, sent = {.step = 1, .error = EIO};
@@ -212,7 +212,7 @@ static void the_master_comes_before_the_end_or_the_command_has_failed(void **sta
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		terminal = -1;
-		assert_int_equal(terminal_socket(ends), 0);
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 		assert_int_equal(launch_read(ends[0], &failure, true, &terminal), -EAGAIN);
 		if (i & 1)
 			assert_int_equal(sendmsg(ends[1], &header, 0), 1);
@@ -258,6 +258,20 @@ static void a_record_of_rubbish_is_worded_all_the_same(void **state)
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 }
 
+/* A command that may signal the child could stop it, and with it the one that is asked for next. */
+static void no_child_waits_where_commands_could_stop_it(void **state)
+{
+	(void)state;
+	config.uid = getuid() + 1;
+	config.capabilities = 0;
+	assert_true(launch_may_wait(&config));
+	config.capabilities = 1;
+	assert_false(launch_may_wait(&config));
+	config.capabilities = 0;
+	config.uid = getuid();
+	assert_false(launch_may_wait(&config));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +287,7 @@ int main(void)
 		cmocka_unit_test(the_master_comes_before_the_end_or_the_command_has_failed),
 		cmocka_unit_test(a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
 		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),
+		cmocka_unit_test(no_child_waits_where_commands_could_stop_it),
 	};
 
 	return cmocka_run_group_tests_name("init: start", tests, NULL, NULL);
