@@ -476,6 +476,38 @@ void expect_serving(struct sandbox *sandbox)
 	expect_status(sandbox, exec_command(sandbox, SH("exit 7")), 7);
 }
 
+/* The child is forked in the turn that tells of the end of a command, at the latest, and the question is answered in a later one. */
+static void rest(struct sandbox *sandbox)
+{
+	expect_serving(sandbox);
+	expect_serving(sandbox);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+}
+
+size_t fds_at_rest(struct sandbox *sandbox)
+{
+	rest(sandbox);
+	return count_fds(sandbox->pid);
+}
+
+size_t count_children_at_rest(struct sandbox *sandbox)
+{
+	char path[64], text[4096];
+	_cleanup_fd_ int fd = -1;
+	size_t count = 0;
+	ssize_t n;
+
+	rest(sandbox);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", sandbox->pid, sandbox->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_return_code(fd, errno);
+	n = read(fd, text, sizeof text);
+	assert_return_code(n, errno);
+	for (ssize_t i = 0; i < n; i++)
+		count += text[i] == ' '; /* proc_pid_task(5): one after each */
+	return count;
+}
+
 /* All that a pipe holds until its last writer is gone. */
 const char *read_all(int fd)
 {

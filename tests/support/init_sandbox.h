@@ -57,6 +57,10 @@ void finish(struct sandbox *sandbox);
 
 size_t count_fds(pid_t pid);
 
+/* Of init, while nothing happens and a child is ready for the next command, as after any two: its descriptors; its children. */
+size_t fds_at_rest(struct sandbox *sandbox);
+size_t count_children_at_rest(struct sandbox *sandbox);
+
 /* An EXEC from what clear_exec() and the test put into `message`; fds: -1 for /dev/null. Returns its sequence. */
 void clear_exec(void);
 uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms);

@@ -278,22 +278,11 @@ static void what_a_command_leaves_behind_ends_with_it(void **state)
 static void orphans_are_reaped(void **state)
 {
 	struct sandbox *sandbox = start();
-	char path[64], text[256];
 
 	(void)state;
 	expect_status(sandbox, exec_command(sandbox, SH("for i in 1 2 3 4 5 6 7 8; do (true & true &); done")), 0);
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", sandbox->pid, sandbox->pid);
-	for (int i = 0;; i++) { /* they may end a little later */
-		_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-		ssize_t n;
-
-		expect_serving(sandbox);
-		assert_return_code(fd, errno);
-		n = read(fd, text, sizeof text - 1);
-		assert_true(n >= 0 && i < 1000);
-		if (n == 0)
-			break;
-	}
+	for (int i = 0; count_children_at_rest(sandbox) != 1; i++) /* they may end a little later */
+		assert_true(i < 1000);
 	finish(sandbox);
 }
 
@@ -336,10 +325,10 @@ static void a_thousand_commands_in_a_row_leave_nothing_in_init(void **state)
 
 	(void)state;
 	expect_serving(sandbox);
-	before = count_fds(sandbox->pid);
+	before = fds_at_rest(sandbox);
 	for (int i = 0; i < 1000; i++)
 		expect_status(sandbox, exec_command(sandbox, ARGV("/bin/true")), 0);
-	assert_int_equal(count_fds(sandbox->pid), before);
+	assert_int_equal(fds_at_rest(sandbox), before);
 	finish(sandbox);
 }
 
@@ -464,7 +453,7 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 
 	(void)state;
 	expect_serving(sandbox);
-	before = count_fds(sandbox->pid);
+	before = fds_at_rest(sandbox);
 	expect_status(sandbox, exec_terminal(sandbox, SH("stty size; echo its own >/dev/tty"), 0), 0);
 	assert_string_equal(read_terminal(last_terminal), "24 80\r\nits own\r\n");
 	expect(sandbox, MESSAGE_STARTED, exec_terminal(sandbox, SH("trap 'exit 3' HUP; echo up; while :; do sleep 0.01; done"), 0));
@@ -473,12 +462,12 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 	sequence = sandbox->sequence;
 	assert_int_equal(read(first, &(char[2]){0}, 2), 2);
 	expect_serving(sandbox); /* by now it has done what follows the sending of the first one */
-	assert_int_equal(count_fds(sandbox->pid), before); /* init has kept nothing, so closing it hangs up */
+	assert_int_equal(fds_at_rest(sandbox), before); /* init has kept nothing, so closing it hangs up */
 	close(first);
 	expect(sandbox, MESSAGE_EXITED, sequence);
 	assert_int_equal(message.body.exited.status, 3);
 	assert_int_equal(terminals_due, 0);
-	assert_int_equal(count_fds(sandbox->pid), before);
+	assert_int_equal(fds_at_rest(sandbox), before);
 	finish(sandbox);
 }
 
@@ -489,12 +478,12 @@ static void a_command_with_a_terminal_that_cannot_start_says_why(void **state)
 
 	(void)state;
 	expect_serving(sandbox);
-	before = count_fds(sandbox->pid);
+	before = fds_at_rest(sandbox);
 	expect_error(sandbox, exec_terminal(sandbox, ARGV("/no/such"), 0), YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	assert_int_equal(strncmp(message_text(&message, message.body.error.detail), "errno=2 ", 8), 0);
 	terminals_due--;
 	expect_serving(sandbox);
-	assert_int_equal(count_fds(sandbox->pid), before);
+	assert_int_equal(fds_at_rest(sandbox), before);
 	finish(sandbox);
 }
 

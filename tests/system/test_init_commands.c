@@ -278,9 +278,11 @@ static void the_oldest_results_go_first(void **state)
 	(void)state;
 	for (; id < 10; id++)
 		expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0)); /* a child is ready for the next one now */
 	fds = count_fds(sandbox->pid);
 	for (; id < RECORDS_MAX + 3; id++)
 		expect_status(sandbox, exec_captured(sandbox, ARGV("true"), 4096, false), 0);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(count_fds(sandbox->pid), fds);
 	expect_error(sandbox, query(sandbox, QUERY_STATUS, 3), YETT_E_NOT_FOUND, YETT_R_NONE);
 	contains(message_text(&message, message.body.error.message), "not known any more");

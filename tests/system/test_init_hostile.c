@@ -80,7 +80,7 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 
 	(void)state;
 	expect_serving(sandbox);
-	before = count_fds(sandbox->pid);
+	before = fds_at_rest(sandbox);
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
 		fds[i] = null;
 	for (size_t n = 0; n <= 128; n += 64) { /* two are asked for */
@@ -94,7 +94,7 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 	}
 	close(null);
 	expect_serving(sandbox);
-	assert_int_equal(count_fds(sandbox->pid), before);
+	assert_int_equal(fds_at_rest(sandbox), before);
 	finish(sandbox);
 }
 
@@ -168,7 +168,7 @@ static void more_terminals_than_init_has_room_for_are_refused(void **state)
 
 	(void)state;
 	expect_serving(sandbox);
-	before = count_fds(sandbox->pid);
+	before = fds_at_rest(sandbox);
 	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, NULL, &limit), errno);
 	low = (struct rlimit){before + 20, limit.rlim_max};
 	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, &low, NULL), errno);
@@ -188,7 +188,7 @@ static void more_terminals_than_init_has_room_for_are_refused(void **state)
 	terminals_due = 0;
 	assert_return_code(prlimit(sandbox->pid, RLIMIT_NOFILE, &limit, NULL), errno);
 	expect_serving(sandbox);
-	assert_int_equal(count_fds(sandbox->pid), before);
+	assert_int_equal(fds_at_rest(sandbox), before);
 	finish(sandbox);
 }
 
