@@ -118,7 +118,12 @@ static int commands_limit(const struct commands *commands, struct command *comma
 
 static void commands_give_up(struct commands *commands, struct command *command)
 {
-	launch_dismiss(&command->child);
+	/* A child that was not told waits for nothing but us, and is gone at once: its leaf may have limits now that nobody must inherit. */
+	if (command->child.pid != 0) {
+		(void)kill(command->child.pid, SIGKILL);
+		(void)waitpid(command->child.pid, NULL, 0);
+		launch_dismiss(&command->child);
+	}
 	if (commands_have_leaves(commands))
 		(void)!leaf_remove(commands_leaf(commands, command));
 	for (size_t i = 0; i < 2; i++)

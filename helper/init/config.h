@@ -65,6 +65,7 @@ struct init_config {
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
 	bool linger; /* the end of the first channel does not end init */
+	bool is_watched; /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init alone */
 	struct init_limits limits;
 	uint64_t memory_bytes; /* of the sandbox; 0: unlimited */
 	/*

@@ -192,6 +192,8 @@ static void main_serve(struct init *init, int children)
 			next = clock_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
 			main_advise(init, MADV_DONTNEED);
+			if (init->config.is_watched)
+				launch_dismiss(&init->commands.ready);
 			resting = true;
 			tell_totals(&init->commands.tell);
 			continue;

@@ -62,6 +62,7 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->umask = plan->umask;
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;
+	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
 	config->memory_bytes = plan->limits.memory_bytes;
 	config->keeps_groups = setup->host->is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,

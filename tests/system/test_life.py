@@ -343,6 +343,16 @@ class Lives(yett.Case):
     def test_idleness_ends_it(self):
         self.ends('idle', '--idle-timeout', '200ms', command='true')
 
+    def test_idleness_ends_it_after_many_commands(self):
+        # while one of them sleeps it is not idle, and then there is a child of init's that is ready for the next one
+        done = self.yett('run', '-b', '--linger', '--name', 'ends', '--idle-timeout', '200ms', '--cleanup-delay', '1h', '--', 'sleep', '1000')
+        self.assertEqual(done.code, 0, done)
+        for _ in range(3):
+            self.assertEqual(self.yett('exec', 'ends', '--', 'true').code, 0)
+        self.assertEqual(self.yett('kill', 'ends').code, 0)
+        yett.wait_until(lambda: self.state('ends') == ('stopped', 'idle'), 'the end by idleness')
+        self.assertEqual(self.yett('destroy', 'ends').code, 0)
+
     def test_idleness_pauses_it_if_that_was_asked(self):
         sandbox = self.create('--idle-timeout', '200ms', '--idle-action', 'pause')
         yett.wait_until(lambda: self.state(sandbox) == ('paused', None), 'an idle sandbox that is paused')
