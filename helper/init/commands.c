@@ -116,28 +116,45 @@ static int commands_limit(const struct commands *commands, struct command *comma
 	return leaf_limit(commands_leaf(commands, command), exec->memory_bytes, exec->pids);
 }
 
-static void commands_give_up(struct commands *commands, struct command *command)
+/*
+ * Ends a child that was not told of a command, and waits for that: it only waits for us, so it is gone at once. Its leaf goes, too:
+ * what was counted there, or limited, is nobody else's.
+ */
+static void commands_end_child(const struct commands *commands, struct launch_child *child, size_t slot)
 {
-	/* A child that was not told waits for nothing but us, and is gone at once: its leaf may have limits now that nobody must inherit. */
-	if (command->child.pid != 0) {
-		(void)kill(command->child.pid, SIGKILL);
-		(void)waitpid(command->child.pid, NULL, 0);
-		launch_dismiss(&command->child);
+	if (child->pid != 0) {
+		(void)kill(child->pid, SIGKILL);
+		(void)waitpid(child->pid, NULL, 0);
+		launch_dismiss(child);
 	}
 	if (commands_have_leaves(commands))
-		(void)!leaf_remove(commands_leaf(commands, command));
+		(void)!leaf_remove((unsigned)slot);
+}
+
+void commands_dismiss(struct commands *commands)
+{
+	if (commands->ready.pid != 0)
+		commands_end_child(commands, &commands->ready, commands->ready_slot);
+}
+
+static void commands_give_up(struct commands *commands, struct command *command)
+{
+	commands_end_child(commands, &command->child, commands_leaf(commands, command));
 	for (size_t i = 0; i < 2; i++)
 		capture_close(&command->record.captures[i]);
 	commands->records.last--; /* nobody was told of it */
 	commands_release(commands, command);
 }
 
-/* Into the leaf of this slot. */
-static int commands_fork(const struct commands *commands, size_t slot, struct launch_child *ret_child)
+/* Into the leaf of this slot, which has the limits of `exec` before anybody is in it. */
+static int commands_fork(const struct commands *commands, size_t slot, struct command *command, const struct message_exec *exec,
+			 struct launch_child *ret_child)
 {
 	_cleanup_fd_ int leaf = -1;
 	int r = commands_have_leaves(commands) ? leaf_open((unsigned)slot, &leaf) : 0;
 
+	if (r == 0 && command)
+		r = commands_limit(commands, command, exec);
 	return r < 0 ? r : launch_fork(commands->config, &commands->session, leaf, ret_child);
 }
 
@@ -146,30 +163,40 @@ void commands_prepare(struct commands *commands)
 	if (commands->ready.pid != 0 || commands->records.last < 2 || !launch_may_wait(commands->config))
 		return;
 	commands->ready_slot = commands_free_slot(commands);
-	if (commands->ready_slot < COMMANDS_MAX)
-		(void)!commands_fork(commands, commands->ready_slot, &commands->ready); /* else it is forked when it is asked for */
+	if (commands->ready_slot < COMMANDS_MAX) /* if there is none it is forked when it is asked for */
+		(void)!commands_fork(commands, commands->ready_slot, NULL, NULL, &commands->ready);
 }
 
-/* By the child that is ready, unless that was killed; else by a new one. */
-static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
-			   const struct message_exec *exec, const int stdio[3])
+/* By the child that is ready, unless it was killed. 0, -errno, or -EPIPE if there is none. */
+static int commands_launch_ready(struct commands *commands, struct command *command, const struct frame *packet,
+				 const struct message_exec *exec, const int stdio[3])
 {
-	bool is_new = commands->ready.pid == 0;
-	int r = 0;
+	int r;
 
 	command->child = commands->ready;
 	commands->ready.pid = 0;
-	if (is_new)
-		r = commands_fork(commands, commands_leaf(commands, command), &command->child);
+	if (command->child.pid == 0)
+		return -EPIPE;
+	r = commands_limit(commands, command, exec);
+	if (r == 0 && launch_tell(&command->child, packet, exec, stdio) < 0) {
+		commands_end_child(commands, &command->child, commands_leaf(commands, command));
+		command->leaf_spent = false;
+		r = -EPIPE;
+	}
+	return r;
+}
+
+static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
+			   const struct message_exec *exec, const int stdio[3])
+{
+	int r = commands_launch_ready(commands, command, packet, exec, stdio);
+
+	if (r != -EPIPE)
+		return r;
+	r = commands_fork(commands, commands_leaf(commands, command), command, exec, &command->child);
 	if (r == 0)
-		r = commands_limit(commands, command, exec);
-	if (r < 0)
-		return r;
-	r = launch_tell(&command->child, packet, exec, stdio);
-	if (r == 0 || is_new)
-		return r;
-	launch_dismiss(&command->child);
-	return commands_launch(commands, command, packet, exec, stdio);
+		r = launch_tell(&command->child, packet, exec, stdio);
+	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started, then, and ends so */
 }
 
 int commands_start(struct commands *commands, const struct frame *packet, const struct message *message, struct command_origin origin,
@@ -438,6 +465,8 @@ static void commands_reap(struct commands *commands)
 		struct rusage usage = {0};
 		int status = 0;
 
+		if (info.si_pid == commands->ready.pid)
+			commands_dismiss(commands);
 		if (command && !commands_have_leaves(commands))
 			(void)kill(-command->record.pid, SIGKILL);
 		if (wait4(info.si_pid, &status, WNOHANG, &usage) == info.si_pid && command)

@@ -93,6 +93,9 @@ _must_check_ int commands_start(struct commands *commands, const struct frame *p
 /* Once a second command has shown that more may come: a child is forked ahead of the next one, if none is ready. */
 void commands_prepare(struct commands *commands);
 
+/* Ends that child, if there is one. */
+void commands_dismiss(struct commands *commands);
+
 /*
  * To the process group of a command that has not ended: the one that this request started, or waits for. 0,
  * YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST.

@@ -218,17 +218,52 @@ static int launch_restrict_calls(struct launch *launch)
 	return restrict_calls(launch->config, launch->message);
 }
 
-/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
-static int launch_filter(struct launch *launch)
+static struct sock_fprog launch_program(const struct launch *launch)
 {
 	const struct init_config *config = launch->config;
 	const struct sock_filter *filters = (const struct sock_filter *)config->data;
-	struct sock_fprog program = {.len = (unsigned short)config->command_filter_count,
-				     .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+
+	return (struct sock_fprog){.len = (unsigned short)config->command_filter_count,
+				   .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+}
+
+/*
+ * Whether the filter takes away nothing but init's own calls, which a child makes none of: they fail with ENOSYS. A profile may deny
+ * other calls, or log them.
+ */
+static bool launch_filter_is_plain(const struct launch *launch)
+{
+	const struct sock_fprog program = launch_program(launch);
+
+	for (size_t i = 0; i < program.len; i++) {
+		uint32_t action = program.filter[i].k;
+
+		if (BPF_CLASS(program.filter[i].code) == BPF_RET && action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_KILL_PROCESS &&
+		    action != (SECCOMP_RET_ERRNO | ENOSYS))
+			return false;
+	}
+	return true;
+}
+
+/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
+static int launch_load_filter(const struct launch *launch)
+{
+	const struct sock_fprog program = launch_program(launch);
 
 	if (program.len == 0)
 		return 0;
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
+/* Loading it takes a twentieth of a short command: ahead, where it can be. */
+static int launch_filter_early(struct launch *launch)
+{
+	return launch_filter_is_plain(launch) ? launch_load_filter(launch) : 0;
+}
+
+static int launch_filter_late(struct launch *launch)
+{
+	return launch_filter_is_plain(launch) ? 0 : launch_load_filter(launch);
 }
 
 static bool launch_env_has(char *const *env, const char *entry)
@@ -334,7 +369,7 @@ static const struct {
 	int (*run)(struct launch *launch);
 } launch_steps[] = {
 	{"session", launch_session},
-	{"system-call-filter", launch_filter}, /* early: it forbids nothing that the rest needs, and loading it takes a while */
+	{"system-call-filter", launch_filter_early},
 	{"descriptors", launch_descriptors},
 	{"memory", launch_map},
 	{"request", launch_receive}, /* what is above can be done ahead of it */
@@ -346,6 +381,7 @@ static const struct {
 	{"terminal", launch_terminal},
 	{"restriction-of-files", launch_restrict_files},
 	{"restriction-of-calls", launch_restrict_calls},
+	{"system-call-filter", launch_filter_late}, /* it may forbid what all before it needs */
 	{"execute", launch_execute}, /* last */
 };
 
@@ -423,12 +459,12 @@ int launch_read(int socket, struct launch_failure *failure, bool has_terminal, i
 {
 	ssize_t n = terminal_read(socket, failure, sizeof *failure, terminal);
 
+	if (!has_terminal)
+		*terminal = fd_close(*terminal); /* errno stays: it was open */
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return -EAGAIN;
 	if (n != sizeof *failure)
 		*failure = (struct launch_failure){0};
-	if (!has_terminal)
-		*terminal = fd_close(*terminal);
 	failure->path[sizeof failure->path - 1] = '\0';
 	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have been made to write anything */
 	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */

@@ -47,7 +47,7 @@ _must_check_ int launch_fork(const struct init_config *config, const struct sess
 _must_check_ int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
 			     const int stdio[3]);
 
-/* Lets a child go that has not been told, or not whole; it is reaped like any other. Takes one that is none. */
+/* Closes the socket: a child that has not been told ends, and is reaped like any other. Takes one that is none. */
 void launch_dismiss(struct launch_child *child);
 
 /* Of a command that was to have a terminal and whose master did not come. */

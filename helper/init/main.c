@@ -4,7 +4,8 @@
  * Theory of operation: start.c gives up privilege in named stages; then one loop without threads polls four kinds of
  * descriptors: the supervisor's socket (end of file there ends the sandbox), the channels of clients (as that of the first
  * one does, unless the sandbox lingers), child exits, and what comes from commands: through the socket of a child that has not
- * executed its program yet, and the pipes of outputs that are kept. Nothing in the loop waits for anything else.
+ * executed its program yet, and the pipes of outputs that are kept. Nothing in the loop waits for anything else, but for the
+ * end of a child that it has killed before that had a command.
  *
  * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
  * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
@@ -193,7 +194,7 @@ static void main_serve(struct init *init, int children)
 		if (!main_wait(init, children, next) && idle) {
 			main_advise(init, MADV_DONTNEED);
 			if (init->config.is_watched)
-				launch_dismiss(&init->commands.ready);
+				commands_dismiss(&init->commands);
 			resting = true;
 			tell_totals(&init->commands.tell);
 			continue;

@@ -32,8 +32,11 @@ static int limit_cgroup(struct setup *setup, const struct plan_step *step, struc
 	struct plan_limits limits = setup->plan->limits;
 
 	(void)step;
-	/* Besides them init may have a child ready for the next command; where the user's processes are counted, init sees to it. */
-	limits.pids = limits.pids == 0 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
+	/*
+	 * Besides them init may have a child ready for the next command. What is near the kernel's PID_MAX_LIMIT limits nothing, and more
+	 * than that is refused; where the user's processes are counted, init sees to it.
+	 */
+	limits.pids = limits.pids == 0 || limits.pids > 4194300 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
 	return cgroup_limit(&setup->cgroup, &limits, &setup->plan->user_limits, error);
 }
 

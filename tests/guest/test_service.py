@@ -217,7 +217,7 @@ class Limits(installed.Case):
         group = self.group_of(self.ann)
         told = {name: yett.read('%s/%s' % (group, name)).strip() for name in ('memory.max', 'memory.swap.max', 'cpu.max', 'cpu.weight', 'pids.max')}
         self.assertEqual(told, {'memory.max': str(100 << 20), 'memory.swap.max': '0', 'cpu.max': '150000 100000',
-                                'cpu.weight': '100', 'pids.max': '77'})
+                                'cpu.weight': '100', 'pids.max': '78'})
         process.communicate(b'\n')
 
     def test_each_command_has_a_group_with_controllers_of_its_own(self):

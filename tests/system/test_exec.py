@@ -1,4 +1,5 @@
 """Commands of a sandbox that stays: in the background, listed, waited for and killed, by other programs than their own."""
+import contextlib
 import json
 import os
 import signal
@@ -113,39 +114,57 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('env', '-C', 'here', 'box'), 2, 'an absolute path')
         self.assert_refused(self.yett('env', 'box', '=1'), 1, 'not NAME=VALUE')
 
-    def ready_child(self):
-        """The child that init has forked ahead, and init. There is no other once nothing runs."""
-        init = [pid for pid in self.service.leftover_processes() if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
-        self.assertEqual(len(init), 1)
-        yett.wait_until(lambda: len(yett.children_of(init[0])) == 1, 'a child that is ready')
-        return yett.children_of(init[0])[0], init[0]
+    def init(self):
+        found = [pid for pid in self.service.leftover_processes() if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def ready_child(self, other_than=()):
+        """The child that init has forked ahead, once it waits: with null three times, and the socket, and nothing whose end somebody waits for."""
+        def waits(pid):
+            with contextlib.suppress(OSError):
+                return (sorted(os.listdir('/proc/%d/fd' % pid)) == ['0', '1', '2', '3'] and yett.status_of(pid)['State'][0] == 'S' and
+                        yett.argv_of(pid) == yett.argv_of(init))
+            return False
+
+        init = self.init()
+        yett.wait_until(lambda: any(waits(pid) for pid in yett.children_of(init) if pid not in other_than), 'a child that is ready')
+        return next(pid for pid in yett.children_of(init) if waits(pid))
 
     def test_a_child_is_ready_for_the_next_command(self):
-        def number_of():
+        def number_of_a_shell():
             return self.yett('exec', 'box', '--', 'sh', '-c', 'echo $$').out.strip()
 
-        number_of()
-        number_of()
+        number_of_a_shell()
+        number_of_a_shell()
         for _ in range(3):
-            child, init = self.ready_child()
+            child, init = self.ready_child(), self.init()
             self.assertEqual([yett.status_of(child)[key] for key in ('Name', 'Uid', 'CapPrm', 'SigBlk')],
                              [yett.status_of(init)[key] for key in ('Name', 'Uid', 'CapPrm', 'SigBlk')])
             self.assertEqual(int(yett.status_of(child)['Seccomp_filters']), int(yett.status_of(init)['Seccomp_filters']) + 1)
-            # null three times, and the socket: nothing whose end somebody waits for
-            self.assertEqual(sorted(os.listdir('/proc/%d/fd' % child)), ['0', '1', '2', '3'])
             number = yett.status_of(child)['NSpid'].split()[1]
-            self.assertEqual(number_of(), number)
-        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'sleep 1000 & kill -STOP -1; kill -9 -1; true').code, 0)
-        self.assertEqual(yett.status_of(self.ready_child()[0])['State'][0], 'S')  # it heard of neither
+            self.assertEqual(number_of_a_shell(), number)
+
+    def test_no_command_stops_or_ends_the_child_that_is_ready(self):
+        self.background('sh', '-c', 'until [ -e /tmp/go ]; do sleep 0.01; done; kill -STOP -1; kill -9 -1; true')
+        for _ in range(2):
+            self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
+        child = self.ready_child()
+        number = yett.status_of(child)['NSpid'].split()[1]
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'echo $$; >/tmp/go').out.strip(), number)
+        child = self.ready_child(other_than=[child])
+        self.assertEqual(self.yett('wait', 'box', '1').code, 0)
+        self.assertEqual(self.ready_child(), child)
 
     def test_a_child_that_is_ready_is_not_needed(self):
         for _ in range(2):
             self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
-        child, _ = self.ready_child()
+        child = self.ready_child()
         os.kill(child, signal.SIGKILL)
+        yett.wait_until(lambda: not yett.is_alive(child), 'its end')
         done = self.yett('exec', 'box', '--', 'sh', '-c', 'echo well; exit 3')
         self.assertEqual((done.code, done.out), (3, 'well\n'), done)
-        child, _ = self.ready_child()
+        child = self.ready_child()
         self.assertEqual(self.yett('env', '-C', '/tmp', 'box', 'A=1').code, 0)
         yett.wait_until(lambda: not yett.is_alive(child), 'the end of a child with the session as it was')
         self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/tmp\n1\n')

@@ -43,6 +43,11 @@ profile "denying" {
   extends = "default"
   syscalls_deny = {"mkdir", "mkdirat"}
 }
+profile "denies-what-starting-takes" {
+  extends = "default"
+  syscalls_deny = {"setresuid", "setresgid", "capset", "chdir", "prlimit64", "setrlimit", "close_range", "recvmsg", "setsid", "dup2", "dup3"}
+  pids = 4194304
+}
 profile "allowing" {
   extends = "default"
   syscalls_allow = {"userfaultfd"}
@@ -50,7 +55,7 @@ profile "allowing" {
 grant "plain" {
   users = {"*"}
   user_keys = true
-  profiles = {"child", "grandchild", "shares", "denying", "allowing"}
+  profiles = {"child", "grandchild", "shares", "denying", "denies-what-starting-takes", "allowing"}
 }
 grant "alices" {
   users = {"%(alice)s"}
@@ -111,6 +116,7 @@ class Profiles(yett.Case):
 
     def test_denied_and_allowed_calls(self):
         self.assertEqual(self.sandbox('mkdir', '/tmp/x').code, 0)
+        self.assertEqual(self.sandbox('true', options=['-p', 'denies-what-starting-takes']).code, 0)
         done = self.sandbox('mkdir', '/tmp/x', options=['-p', 'denying'])
         self.assertIn('Operation not permitted', done.err)
         # userfaultfd of a kind that the kernel lets everybody have

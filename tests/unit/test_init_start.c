@@ -172,13 +172,13 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 13, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 14, .error = ENOENT}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
 	assert_string_equal(error.detail, "errno=2 No such file or directory");
-	launch_describe(&(struct launch_failure){.step = 13, .error = EISDIR}, &error);
+	launch_describe(&(struct launch_failure){.step = 14, .error = EISDIR}, &error);
 	assert_string_equal(error.message, "the command is a directory");
-	launch_describe(&(struct launch_failure){.step = 13, .error = EIO}, &error);
+	launch_describe(&(struct launch_failure){.step = 14, .error = EIO}, &error);
 	assert_string_equal(error.message, "the command could not be executed");
 }
 
