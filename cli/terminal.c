@@ -18,6 +18,7 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 				 "standard input is no terminal, and a command with a terminal needs one");
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
+	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so, and give_back() compares */
 	return 0;
 }
 

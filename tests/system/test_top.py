@@ -175,8 +175,11 @@ class Top(test_terminal.Case):
         self.create('box')
         for how in (lambda process: self.terminal.type(b'\x03'), lambda process: process.send_signal(signal.SIGTERM),
                     lambda process: process.send_signal(signal.SIGHUP), lambda process: process.kill()):
+            self.terminal.close()
+            self.terminal = Screen()  # on which nothing is shown from before
             process = self.top()
             self.terminal.wait('k kill commands')
+            self.assertTrue(self.terminal.is_raw())
             how(process)
             self.code(process)
             yett.wait_until(self.terminal.is_restored, 'the modes of the terminal')
