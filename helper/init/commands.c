@@ -146,56 +146,49 @@ static void commands_give_up(struct commands *commands, struct command *command)
 	commands_release(commands, command);
 }
 
-/* Into the leaf of this slot, which has the limits of `exec` before anybody is in it. */
-static int commands_fork(const struct commands *commands, size_t slot, struct command *command, const struct message_exec *exec,
-			 struct launch_child *ret_child)
+/* -1 where there are none. */
+static int commands_open_leaf(const struct commands *commands, size_t slot, int *ret_leaf)
 {
-	_cleanup_fd_ int leaf = -1;
-	int r = commands_have_leaves(commands) ? leaf_open((unsigned)slot, &leaf) : 0;
-
-	if (r == 0 && command)
-		r = commands_limit(commands, command, exec);
-	return r < 0 ? r : launch_fork(commands->config, &commands->session, leaf, ret_child);
+	*ret_leaf = -1;
+	return commands_have_leaves(commands) ? leaf_open((unsigned)slot, ret_leaf) : 0;
 }
 
 void commands_prepare(struct commands *commands)
 {
+	_cleanup_fd_ int leaf = -1;
+
 	if (commands->ready.pid != 0 || commands->records.last < 2 || !launch_may_wait(commands->config))
 		return;
 	commands->ready_slot = commands_free_slot(commands);
-	if (commands->ready_slot < COMMANDS_MAX) /* if there is none it is forked when it is asked for */
-		(void)!commands_fork(commands, commands->ready_slot, NULL, NULL, &commands->ready);
+	/* If there is none it is forked when it is asked for. */
+	if (commands->ready_slot < COMMANDS_MAX && commands_open_leaf(commands, commands->ready_slot, &leaf) == 0)
+		(void)!launch_fork(commands->config, &commands->session, leaf, &commands->ready);
 }
 
-/* By the child that is ready, unless it was killed. 0, -errno, or -EPIPE if there is none. */
-static int commands_launch_ready(struct commands *commands, struct command *command, const struct frame *packet,
-				 const struct message_exec *exec, const int stdio[3])
+/* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits before it is in there. */
+static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
+			   const struct message_exec *exec, const int stdio[3])
 {
+	size_t slot = commands_leaf(commands, command);
+	_cleanup_fd_ int leaf = -1;
 	int r;
 
 	command->child = commands->ready;
 	commands->ready.pid = 0;
-	if (command->child.pid == 0)
-		return -EPIPE;
-	r = commands_limit(commands, command, exec);
-	if (r == 0 && launch_tell(&command->child, packet, exec, stdio) < 0) {
-		commands_end_child(commands, &command->child, commands_leaf(commands, command));
-		command->leaf_spent = false;
-		r = -EPIPE;
+	if (command->child.pid != 0) {
+		r = commands_limit(commands, command, exec);
+		if (r < 0 || launch_tell(&command->child, packet, exec, stdio) == 0)
+			return r;
+		commands_end_child(commands, &command->child, slot);
 	}
-	return r;
-}
-
-static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
-			   const struct message_exec *exec, const int stdio[3])
-{
-	int r = commands_launch_ready(commands, command, packet, exec, stdio);
-
-	if (r != -EPIPE)
-		return r;
-	r = commands_fork(commands, commands_leaf(commands, command), command, exec, &command->child);
+	r = commands_open_leaf(commands, slot, &leaf);
 	if (r == 0)
-		r = launch_tell(&command->child, packet, exec, stdio);
+		r = commands_limit(commands, command, exec);
+	if (r == 0)
+		r = launch_fork(commands->config, &commands->session, leaf, &command->child);
+	if (r < 0)
+		return r;
+	r = launch_tell(&command->child, packet, exec, stdio);
 	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started, then, and ends so */
 }
 

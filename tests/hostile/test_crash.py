@@ -145,8 +145,7 @@ class CrashCase(yett.Case):
 
     def family_of_running(self, client):
         """The same for a sandbox in which a command runs; there must be only one."""
-        inits = [pid for pid in self.service.leftover_processes()
-                 if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        inits = yett.inits_among(self.service.leftover_processes())
         self.assertEqual(len(inits), 1, inits)
         return {'client': client.pid, **family(yett.parent_of(inits[0]), self.service.pid())}
 

@@ -87,6 +87,11 @@ def parent_of(pid):
     return int(status_of(pid).get('PPid', '0'))
 
 
+def inits_among(pids):
+    """Those that are PID 1 of a sandbox."""
+    return [pid for pid in pids if status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+
+
 def is_alive(pid):
     state = status_of(pid).get('State', 'Z')
     return not state.startswith(('Z', 'X'))

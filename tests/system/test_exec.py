@@ -115,7 +115,7 @@ class Commands(yett.Case):
         self.assert_refused(self.yett('env', 'box', '=1'), 1, 'not NAME=VALUE')
 
     def init(self):
-        found = [pid for pid in self.service.leftover_processes() if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        found = yett.inits_among(self.service.leftover_processes())
         self.assertEqual(len(found), 1)
         return found[0]
 
@@ -127,9 +127,12 @@ class Commands(yett.Case):
                         yett.argv_of(pid) == yett.argv_of(init))
             return False
 
+        def waiting():
+            return [pid for pid in yett.children_of(init) if pid not in other_than and waits(pid)]
+
         init = self.init()
-        yett.wait_until(lambda: any(waits(pid) for pid in yett.children_of(init) if pid not in other_than), 'a child that is ready')
-        return next(pid for pid in yett.children_of(init) if waits(pid))
+        yett.wait_until(waiting, 'a child that is ready')
+        return waiting()[0]
 
     def test_a_child_is_ready_for_the_next_command(self):
         def number_of_a_shell():

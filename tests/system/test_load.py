@@ -31,7 +31,7 @@ class Load(yett.Case):
     def everything(self, client):
         """The client, and every process of the service but the listener's idle ones, and but the child that init has ready."""
         found = [pid for pid in self.service.leftover_processes() if pid not in self.service.waiting_processes()]
-        inits = [pid for pid in found if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1']]
+        inits = yett.inits_among(found)
         for init in inits:
             yett.wait_until(lambda pid=init: len(yett.children_of(pid)) == 1, 'a child that is ready, and no other')
         return sorted([client.pid, *(pid for pid in found if yett.parent_of(pid) not in inits)])

@@ -117,8 +117,7 @@ class Privilege(setuid.Case):
         self.monitor, = yett.children_of(self.client.pid)
         supervisors = [pid for pid in yett.children_of(self.monitor) if sets_of(pid)[0] == table('supervise')]
         self.supervisor, = supervisors
-        self.init = next(pid for pid in yett.children_of(self.supervisor)
-                         if yett.status_of(pid).get('NSpid', '').split()[1:] == ['1'])
+        self.init = yett.inits_among(yett.children_of(self.supervisor))[0]
         self.command, = yett.children_of(self.init)
         self.decoder = next(pid for pid in yett.children_of(self.monitor) if yett.argv_of(pid)[:1] == ['yett-decoder'])
 
