@@ -154,7 +154,7 @@ static const struct settings_key profile_keys[] = {
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
 	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
-	{"keys", SETTINGS_LIST, G(keys), .check = settings_check_name},
+	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*"},
 	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all},
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule},
 	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule},
@@ -298,7 +298,7 @@ static void list_clear(struct policy_list *list)
 	*list = (struct policy_list){0};
 }
 
-static const char *list_add(const struct settings_key *key, const struct parse_value *value, struct policy_list *list)
+static const char *list_add(const struct settings_key *key, const char *text, struct policy_place place, struct policy_list *list)
 {
 	char **items = reallocarray(list->items, list->count + 1, sizeof *items);
 	struct policy_place *places = reallocarray(list->places, list->count + 1, sizeof *places);
@@ -311,9 +311,9 @@ static const char *list_add(const struct settings_key *key, const struct parse_v
 	if (list->count == SETTINGS_LIST_MAX)
 		return "is one item too many";
 	items[list->count] = NULL;
-	problem = set_text(key, value->text, &items[list->count]);
+	problem = set_text(key, text, &items[list->count]);
 	if (!problem)
-		places[list->count++] = value->place;
+		places[list->count++] = place;
 	return problem;
 }
 
@@ -325,11 +325,13 @@ static int set_list(const struct settings_key *key, cfg_t *section, struct polic
 	if (!first)
 		list_clear(list);
 	for (unsigned i = first; (value = parse_value(section, key->name, i)); i++) {
-		const char *problem = value->is_empty ? NULL : list_add(key, value, list);
+		const char *problem = value->is_empty ? NULL : list_add(key, value->text, value->place, list);
 
 		if (problem)
 			return policy_refuse(value->place, value->text, problem, error);
 	}
+	if (key->otherwise && !parse_value(section, key->name, first) && list_add(key, key->otherwise, parse_place(section), list))
+		return -ENOMEM;
 	list->place = list->count ? list->places[0] : parse_place(section);
 	return 0;
 }

@@ -54,6 +54,7 @@ struct settings_key {
 	size_t place;                       /* offset of a struct policy_place; 0: not kept */
 	const char *(*check)(const char *); /* what is wrong with the text, or NULL */
 	const char *const *choices;
+	const char *otherwise;              /* the item of a list that is not written; NULL: it is empty */
 };
 
 struct settings_section {

@@ -57,7 +57,7 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
-	return grant->keys.count == 0 || list_has(&grant->keys, verified->principal);
+	return list_has(&grant->keys, "*") || list_has(&grant->keys, verified->principal);
 }
 
 static bool fits_profile(const struct policy_grant *grant, const char *profile)
@@ -220,6 +220,29 @@ static int choose_limits(const struct message_create *create, struct decision *d
 	return r;
 }
 
+/* Of two bounds, of which 0 is none. */
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* What all sandboxes of the user have together: each grant that is for the user bounds it, whichever one gives the next sandbox. */
+static void bound_user(const struct policy *policy, struct decision *decision)
+{
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		const struct policy_grant *grant = &policy->grants[i];
+
+		if (!fits_peer(grant, decision->verified->peer))
+			continue;
+		for (unsigned limit = 0; limit < POLICY_LIMITS; limit++) {
+			uint64_t *bound = (uint64_t *)((char *)&decision->user_limits + limits[limit].allowed);
+
+			*bound = lesser(*bound, limit_of(&grant->user_limits, limit));
+		}
+		decision->sandboxes_max = (unsigned)lesser(decision->sandboxes_max, grant->sandboxes_max);
+	}
+}
+
 /* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as long as the grant says. */
 static int choose_life(const struct message_life *asked, struct decision *decision, struct yett_error *error)
 {
@@ -306,6 +329,7 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 		r = choose_limits(create, &decision, error);
 	if (r == 0)
 		r = choose_life(&create->life, &decision, error);
+	bound_user(policy, &decision);
 	if (r == 0)
 		*ret_decision = decision;
 	return r;

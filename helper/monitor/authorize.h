@@ -40,6 +40,9 @@ struct decision {
 	const struct policy_profile *profile;
 	const struct policy_grant *grant;
 	struct plan_limits limits;
+	/* of all sandboxes of the peer: the least of what the grants that are for it say, whichever of them gives this one */
+	struct plan_limits user_limits;
+	unsigned sandboxes_max;
 	struct plan_life life;
 };
 

@@ -364,9 +364,9 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->groups_count = (uint32_t)peer->groups_count;
 	plan->identity = decision->profile->identity;
 	plan->capabilities = decision->profile->capabilities_mask;
-	plan->sandboxes_max = decision->grant->sandboxes_max;
+	plan->sandboxes_max = decision->sandboxes_max;
 	plan->limits = decision->limits;
-	plan->user_limits = decision->grant->user_limits;
+	plan->user_limits = decision->user_limits;
 	plan->umask = decision->profile->umask;
 	plan->nice = decision->profile->nice;
 	plan->share_fds = (uint32_t)decision->verified->fd_count;

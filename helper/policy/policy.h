@@ -90,7 +90,7 @@ struct policy_grant {
 	gid_t *gids;
 	size_t gids_count;
 	bool everyone;
-	struct policy_list keys;         /* principals: names of enrolled keys; empty: any enrolled key of that uid */
+	struct policy_list keys;         /* principals: names of enrolled keys; "*" is any enrolled key; empty: none */
 	/* what */
 	struct policy_list profiles;     /* names; "*" is all */
 	struct policy_list share_ro;     /* host directories below which a client may share read-only; "*" is anything it can open */
@@ -101,7 +101,8 @@ struct policy_grant {
 	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
 	bool confined_clients;           /* a client in another namespace than the helper's may ask */
 	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
-	struct plan_limits user_limits;  /* memory, cpu, pids of all the user's sandboxes together */
+	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
+	struct plan_limits user_limits;  /* memory, cpu, pids */
 	unsigned sandboxes_max;          /* 0: unlimited */
 	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	/* where each of these was written, for refusals */

@@ -220,6 +220,19 @@ grant "together" {
         # another user's memory is another's
         self.output('python3', '-c', 'x = bytearray(64 << 20)', user=self.bob)
 
+    def test_a_profile_that_another_grant_gives_counts_with_them(self):
+        held = self.start('python3', '-c', 'x = bytearray(48 << 20); print("up", flush=True); input()')
+        self.assertEqual(self.line(held), 'up')
+        second = self.start('python3', '-c', 'x = bytearray(64 << 20); print("up", flush=True); input()', options=['-p', 'strict'])
+        if self.line(second) == 'up':  # then the kernel chose the other one
+            self.assertEqual(held.wait(yett.DEADLINE), 137)
+        else:
+            self.assertEqual(second.wait(yett.DEADLINE), 137)
+
+    def test_their_number_is_limited_whichever_grant_gives_the_next_one(self):
+        _ = [self.hold() for _ in range(3)]
+        self.assert_refused(self.sandbox('true', options=['-p', 'strict']), 125, 'allows this user 3 sandboxes at once')
+
     def test_processes_of_two_sandboxes_add_up(self):
         many = 'for i in $(seq 25); do sleep 1000 & done; echo up; read x'
         self.hold(many)

@@ -42,6 +42,54 @@ static void the_first_grant_that_fits_decides(void **state)
 	assert_string_equal(d->decision.grant->name, "other");
 }
 
+static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
+				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} user_memory = 1G user_cpus = 2 max_sandboxes = 9 }\n"
+				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} user_pids = 7 max_sandboxes = 5 }\n"
+				  "grant \"other-user\" { users = {\"1001\"} profiles = {\"*\"} user_memory = 1M user_pids = 2 max_sandboxes = 1 }\n");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(d->decision.grant->name, "chosen");
+	assert_int_equal(d->plan.user_limits.memory_bytes, 1u << 30);
+	assert_int_equal(d->plan.user_limits.cpu_millis, 1500);
+	assert_int_equal(d->plan.user_limits.pids, 7);
+	assert_int_equal(d->plan.sandboxes_max, 5);
+	d->peer.groups_count = 0; /* who is not in the group is not bounded by what is said of it */
+	d->peer.uid = 1002;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.user_limits.memory_bytes, (uint64_t)4 << 30);
+	assert_int_equal(d->plan.user_limits.pids, 0);
+	assert_int_equal(d->plan.sandboxes_max, 0);
+}
+
+static void which_enrolled_keys_a_grant_is_for(void **state)
+{
+	static const struct {
+		const char *keys;
+		bool laptop, desktop;
+	} cases[] = {
+		{"", true, true}, /* not written: the grant does not ask for a key of its own */
+		{"keys = {\"*\"}", true, true},
+		{"keys = {\"laptop\"}", true, false},
+		{"keys += {\"laptop\"}", true, false},
+		{"keys = {}", false, false}, /* what is left when the last name was taken out */
+	};
+	struct decide *d = *state;
+	char policy[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		(void)snprintf(policy, sizeof policy, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n", cases[i].keys);
+		decide_policy(d, policy);
+		strcpy(d->verified.principal, "laptop");
+		assert_int_equal(decide_authorize(d), cases[i].laptop ? 0 : YETT_E_PERMISSION_DENIED);
+		assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), cases[i].laptop ? 0 : YETT_E_PERMISSION_DENIED);
+		strcpy(d->verified.principal, "desktop");
+		assert_int_equal(decide_authorize(d), cases[i].desktop ? 0 : YETT_E_PERMISSION_DENIED);
+	}
+}
+
 static void who_has_no_grant_is_refused_with_the_rules(void **state)
 {
 	struct decide *d = *state;
@@ -300,6 +348,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(the_first_grant_that_fits_decides),
+		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
+		WITH_DECIDE(which_enrolled_keys_a_grant_is_for),
 		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),
 		WITH_DECIDE(a_profile_that_does_not_exist_is_refused),
 		WITH_DECIDE(a_key_of_the_user_counts_only_where_the_grant_says_so),
