@@ -13,22 +13,48 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 		return (int)code;
 	error->code = code;
 	error->reason = reason;
-	error->detail[0] = '\0';
+	error->line = 0;
+	error->detail[0] = error->rule[0] = error->file[0] = error->asked[0] = error->allowed[0] = error->mend[0] = '\0';
 	va_start(args, format);
 	(void)vsnprintf(error->message, sizeof error->message, format, args);
 	va_end(args);
 	return (int)code;
 }
 
+#define FORMAT_INTO(field)                                                \
+	do {                                                              \
+		va_list args;                                             \
+                                                                          \
+		if (!error)                                               \
+			return;                                           \
+		va_start(args, format);                                   \
+		(void)vsnprintf(field, sizeof field, format, args);       \
+		va_end(args);                                             \
+	} while (0)
+
 void error_detail(struct yett_error *error, const char *format, ...)
 {
-	va_list args;
+	FORMAT_INTO(error->detail);
+}
 
+void error_rule(struct yett_error *error, const char *file, unsigned line, const char *format, ...)
+{
+	FORMAT_INTO(error->rule);
+	(void)snprintf(error->file, sizeof error->file, "%s", file);
+	error->line = line;
+}
+
+void error_bounds(struct yett_error *error, const char *asked, const char *allowed)
+{
 	if (!error)
 		return;
-	va_start(args, format);
-	(void)vsnprintf(error->detail, sizeof error->detail, format, args);
-	va_end(args);
+	(void)snprintf(error->asked, sizeof error->asked, "%s", asked);
+	(void)snprintf(error->allowed, sizeof error->allowed, "%s", allowed);
+}
+
+void error_mend(struct yett_error *error, const char *format, ...)
+{
+	FORMAT_INTO(error->mend);
 }
 
 const char *error_code_text(enum yett_code code)
@@ -89,7 +115,9 @@ bool error_code_retryable(enum yett_code code)
 
 bool error_is_sound(const struct yett_error *error)
 {
+#define ENDS(field) memchr(error->field, '\0', sizeof error->field)
 	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT && (int)error->reason >= 0 &&
-	       (int)error->reason <= YETT_REASONS_COUNT && memchr(error->message, '\0', sizeof error->message) &&
-	       memchr(error->detail, '\0', sizeof error->detail);
+	       (int)error->reason <= YETT_REASONS_COUNT && ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) &&
+	       ENDS(asked) && ENDS(allowed) && ENDS(mend);
+#undef ENDS
 }

@@ -11,13 +11,18 @@
 
 /*
  * Fills `error` (may be NULL) with `code`, `reason` and the formatted message, truncated to fit; returns `code`,
- * so that a refusal is one statement: `return error_set(e, YETT_E_INVALID_REQUEST, 0, "…")`. The detail is emptied.
+ * so that a refusal is one statement: `return error_set(e, YETT_E_INVALID_REQUEST, 0, "…")`. All else is emptied.
  */
 int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
 	_printf_(4, 5);
 
 /* Sets the detail of an error that error_set() filled. */
 void error_detail(struct yett_error *error, const char *format, ...) _printf_(2, 3);
+
+/* Likewise the fields about the policy, as yett_error.h explains them: which rule refuses, its bound, and what would mend it. */
+void error_rule(struct yett_error *error, const char *file, unsigned line, const char *format, ...) _printf_(4, 5);
+void error_bounds(struct yett_error *error, const char *asked, const char *allowed);
+void error_mend(struct yett_error *error, const char *format, ...) _printf_(2, 3);
 
 /* The table's text for a code or reason; "unknown …" for a number that is not in it. Never NULL. */
 const char *error_code_text(enum yett_code code);

@@ -255,6 +255,14 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 #undef X
 	ret_error->code = known ? (enum yett_code)e->code : YETT_E_PROTOCOL;
 	ret_error->reason = (enum yett_reason)e->reason;
-	channel_copy_printable(&channel->message, e->message, ret_error->message, sizeof ret_error->message);
-	channel_copy_printable(&channel->message, e->detail, ret_error->detail, sizeof ret_error->detail);
+	ret_error->line = e->line;
+#define COPY(field) channel_copy_printable(&channel->message, e->field, ret_error->field, sizeof ret_error->field)
+	COPY(message);
+	COPY(detail);
+	COPY(rule);
+	COPY(file);
+	COPY(asked);
+	COPY(allowed);
+	COPY(mend);
+#undef COPY
 }

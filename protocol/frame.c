@@ -183,15 +183,23 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 	/* Not zeroed: a message is large, and only the few bytes written here are read again. */
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
 	struct message_error *body;
-	int r;
+	int r = 0;
 
 	if (!message)
 		return -ENOMEM;
 	body = &message_begin(message, MESSAGE_ERROR)->error;
 	*body = (struct message_error){
-		.code = error->code, .reason = error->reason, .retryable = error_code_retryable(error->code)};
-	r = frame_add_clean_text(message, error->message, sizeof error->message, &body->message);
-	if (r == 0)
-		r = frame_add_clean_text(message, error->detail, sizeof error->detail, &body->detail);
+		.code = error->code, .reason = error->reason, .retryable = error_code_retryable(error->code), .line = error->line};
+#define ADD(field)     \
+	if (r == 0)    \
+	r = frame_add_clean_text(message, error->field, sizeof error->field, &body->field)
+	ADD(message);
+	ADD(detail);
+	ADD(rule);
+	ADD(file);
+	ADD(asked);
+	ADD(allowed);
+	ADD(mend);
+#undef ADD
 	return r != 0 ? r : frame_send_message(socket, message, sequence, NULL, 0, flags);
 }

@@ -146,6 +146,11 @@ struct message_error {
 	bool retryable;
 	struct text message;
 	struct text detail;
+	/* of a refusal by the policy; as in struct yett_error */
+	struct text rule, file;
+	uint32_t line;
+	struct text asked, allowed;
+	struct text mend;
 };
 
 enum ended_reason {

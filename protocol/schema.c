@@ -106,12 +106,19 @@ static const struct schema_field created_fields[] = {
 	TEXT(message_created, weaker, ANY, 0, MESSAGE_WEAKER_MAX),
 };
 
+#define ERROR_TEXT(m) TEXT(message_error, m, ANY, 0, sizeof MEMBER(yett_error, m) - 1)
 static const struct schema_field error_fields[] = {
 	NUMBER(message_error, code, 1, YETT_CODES_COUNT),
 	NUMBER(message_error, reason, 0, YETT_REASONS_COUNT),
 	BOOL(message_error, retryable),
-	TEXT(message_error, message, ANY, 0, sizeof(((struct yett_error *)NULL)->message) - 1),
-	TEXT(message_error, detail, ANY, 0, sizeof(((struct yett_error *)NULL)->detail) - 1),
+	ERROR_TEXT(message),
+	ERROR_TEXT(detail),
+	ERROR_TEXT(rule),
+	ERROR_TEXT(file),
+	NUMBER(message_error, line, 0, UINT32_MAX),
+	ERROR_TEXT(asked),
+	ERROR_TEXT(allowed),
+	ERROR_TEXT(mend),
 };
 
 static const struct schema_field ended_fields[] = {

@@ -92,7 +92,9 @@ def created(**c):
 
 def error(**c):
     return body([("code", uint(12)), ("reason", ZERO), ("retryable", FALSE), ("message", text("not permitted")),
-                 ("detail", text("yett.conf:12"))], c)
+                 ("detail", text("yett.conf:12")), ("rule", text("max_pids of grant 'everyone'")),
+                 ("file", text("/etc/yett/yett.conf")), ("line", uint(12)), ("asked", text("64")), ("allowed", text("32")),
+                 ("mend", text("max_pids = 64"))], c)
 
 
 def ended(**c):
@@ -304,9 +306,12 @@ accept("created-longest-label", "created", "a label at its bound", created(label
 accept("created-without-landlock", "created", "a kernel that has none", created(landlock_abi=ZERO))
 accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 511)))
 accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
-accept("error-plain", "error", "a refusal with the rule in its detail", error())
-accept("error-longest-texts", "error", "message and detail at their bounds", error(
-    message=text("m" * 255), detail=text("d" * 511), reason=uint(27), code=ONE, retryable=TRUE))
+NO_RULE = {"rule": text(""), "file": text(""), "line": ZERO, "asked": text(""), "allowed": text(""), "mend": text("")}
+accept("error-plain", "error", "a refusal with its rule", error())
+accept("error-without-rule", "error", "one that does not rest on the policy", error(**NO_RULE))
+accept("error-longest-texts", "error", "all texts at their bounds", error(
+    message=text("m" * 255), detail=text("d" * 511), rule=text("r" * 127), file=text("f" * 255), line=uint(4294967295),
+    asked=text("a" * 127), allowed=text("b" * 127), mend=text("e" * 255), reason=uint(27), code=ONE, retryable=TRUE))
 accept("ended-each-reason", "ended", "the largest reason", ended(reason=uint(7)))
 accept("exec-least", "exec", "a name and nothing else", execute())
 accept("exec-full", "exec", "arguments, environment, directory, all three descriptors, a deadline", execute(
@@ -572,6 +577,9 @@ refuse("long-target", "create", "too-long", "shares[0].target", "4096 bytes: wit
        create(shares=array([share(target=text("/" + "d" * 4095))])))
 refuse("long-directory", "exec", "too-long", "cwd", "4096 bytes", execute(cwd=text("/" + "d" * 4095)))
 refuse("long-error-message", "error", "too-long", "message", "256 bytes", error(message=text("m" * 256)))
+refuse("long-error-mend", "error", "too-long", "mend", "256 bytes", error(mend=text("m" * 256)))
+refuse("long-error-file", "error", "too-long", "file", "256 bytes", error(file=text("f" * 256)))
+refuse("error-without-allowed", "error", "missing-field", "allowed", "a field is left out", error(allowed=None))
 refuse("126-shares", "create", "too-long", "shares", "one more than there may be",
        create(shares=array([share()] * 126)))
 refuse("ten-thousand-mounts", "create", "too-long", "shares", "they are counted before they are looked at",

@@ -53,12 +53,43 @@ static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
 	assert_int_equal(error_set(NULL, YETT_E_TIMEOUT, YETT_R_NONE, "nobody reads it"), YETT_E_TIMEOUT);
 }
 
+static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **state)
+{
+	struct yett_error e = {0};
+
+	(void)state;
+	(void)error_set(&e, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "refused");
+	error_rule(&e, "yett.conf", 12, "max_pids of grant '%s'", "staff");
+	error_bounds(&e, "64", "32");
+	error_mend(&e, "max_pids = %d", 64);
+	assert_string_equal(e.rule, "max_pids of grant 'staff'");
+	assert_string_equal(e.file, "yett.conf");
+	assert_int_equal(e.line, 12);
+	assert_string_equal(e.asked, "64");
+	assert_string_equal(e.allowed, "32");
+	assert_string_equal(e.mend, "max_pids = 64");
+	assert_true(error_is_sound(&e));
+	memset(e.mend, 'x', sizeof e.mend);
+	assert_false(error_is_sound(&e));
+	(void)error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "something else");
+	assert_string_equal(e.rule, "");
+	assert_string_equal(e.file, "");
+	assert_int_equal(e.line, 0);
+	assert_string_equal(e.asked, "");
+	assert_string_equal(e.allowed, "");
+	assert_string_equal(e.mend, "");
+	error_rule(NULL, "", 0, "nobody reads it");
+	error_bounds(NULL, "", "");
+	error_mend(NULL, "nor this");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_code_has_its_own_number_and_text),
 		cmocka_unit_test(every_reason_has_its_own_number_and_name),
 		cmocka_unit_test(a_long_message_is_cut_and_the_old_detail_is_gone),
+		cmocka_unit_test(what_a_refusal_rests_on_goes_with_the_error_it_was_said_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
