@@ -19,6 +19,7 @@
 #define MESSAGE_TMPFS_MAX 32
 #define MESSAGE_ARGV_MAX 4096
 #define MESSAGE_ENV_MAX 2048
+#define MESSAGE_TEXTS_MAX (6 << 20) /* bytes of arguments and environment: what execve(2) takes at most, _STK_LIM / 4 * 3 */
 #define MESSAGE_PATH_MAX 4095
 #define MESSAGE_NAME_MAX 64
 #define MESSAGE_HOSTNAME_MAX 64
@@ -270,7 +271,7 @@ struct message_usage {
 enum stdio_kind {
 	STDIO_NULL = 0,
 	STDIO_FD = 1,
-	STDIO_CAPTURE = 2, /* of 1 and 2: kept by init */
+	STDIO_CAPTURE = 2, /* of 1 and 2: kept by init; of 0: a pipe of init's, whose other end who asks for it gets */
 	STDIO_AS_OUTPUT = 3, /* of 2: what 1 is */
 };
 
@@ -298,6 +299,9 @@ struct message_exec {
 	bool has_user;
 	uint32_t user; /* as an id inside; without has_user 0, and the sandbox's own */
 	uint64_t memory_bytes, pids; /* of this command and what it starts; 0: what the sandbox has */
+	uint64_t more_bytes; /* of the packet's last descriptor, a sealed memfd with further argv and then env; 0: none */
+	uint32_t more_argv, more_env; /* how many of each, with a NUL behind each */
+	bool file_operation; /* of the library's own: in no list, and no result is kept */
 };
 
 struct message_started {
@@ -335,12 +339,21 @@ enum query_action {
 	QUERY_WAIT = 2,	  /* the same, once it has ended */
 	QUERY_KILL = 3,	  /* it and all that it started; and its status */
 	QUERY_OUTPUT = 4, /* what is kept of its outputs; and its status */
+	QUERY_FOLLOW = 5, /* the same, once more is kept than `output_bytes` of one of them, or it has ended */
+	QUERY_INPUT = 6,  /* the pipe that is its stdin, to be written to; and its status */
+	QUERY_LAST_INPUT = 7, /* the same, and init lets go of the pipe: who asked is the last who can write */
+	QUERY_SIGNAL = 8, /* a signal to its process group; and its status */
 };
 
 struct message_query {
 	uint32_t action; /* enum query_action */
 	uint64_t command; /* an id */
+	uint64_t output_bytes[2]; /* of QUERY_FOLLOW */
+	uint32_t signal; /* of QUERY_SIGNAL: 1 … 64; otherwise 0 */
 };
+
+/* Ids of file operations have this bit: they are counted apart, so that those of commands have no gaps. */
+#define MESSAGE_FILE_OPERATION (UINT64_C(1) << 63)
 
 enum execution_state {
 	EXECUTION_PENDING = 0, /* the program is not executed yet */

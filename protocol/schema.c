@@ -194,6 +194,10 @@ static const struct schema_field exec_fields[] = {
 	NUMBER(message_exec, user, 0, UINT32_MAX - 1),
 	NUMBER(message_exec, memory_bytes, 0, SIZE_BYTES_MAX),
 	NUMBER(message_exec, pids, 0, PIDS_MAX),
+	NUMBER(message_exec, more_bytes, 0, MESSAGE_TEXTS_MAX),
+	NUMBER(message_exec, more_argv, 0, MESSAGE_TEXTS_MAX),
+	NUMBER(message_exec, more_env, 0, MESSAGE_TEXTS_MAX),
+	BOOL(message_exec, file_operation),
 };
 
 static const struct schema_field started_fields[] = {
@@ -247,8 +251,10 @@ static const struct schema_field signal_fields[] = {
 };
 
 static const struct schema_field query_fields[] = {
-	NUMBER(message_query, action, 0, QUERY_OUTPUT),
+	NUMBER(message_query, action, 0, QUERY_SIGNAL),
 	NUMBER(message_query, command, 0, UINT64_MAX),
+	NUMBERS(message_query, output_bytes, MESSAGE_OUTPUT_MAX),
+	NUMBER(message_query, signal, 0, 64),
 };
 
 static const struct schema_field command_fields[] = {

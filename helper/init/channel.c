@@ -47,24 +47,25 @@ short channel_events(const struct channel *channel)
 	return (short)(channel->blocked ? events | POLLOUT : events);
 }
 
-/* The packet's descriptors belong to the stdio entries that ask for one, in order. */
-static int channel_take_stdio(const struct frame *frame, const struct message_exec *exec, int stdio[3],
+/* The packet's descriptors belong to the stdio entries that ask for one, in order; the last one is memory with further arguments. */
+static int channel_take_files(const struct frame *frame, const struct message_exec *exec, int files[LAUNCH_FILES],
 			      struct yett_error *error)
 {
-	static const char *const names[] = {"stdin", "stdout", "stderr"};
+	static const char *const names[LAUNCH_FILES] = {"stdin", "stdout", "stderr", "the memory with arguments"};
 	size_t used = 0;
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < LAUNCH_FILES; i++) {
 		int r;
 
-		stdio[i] = -1;
-		if (exec->stdio[i] != STDIO_FD)
+		files[i] = -1;
+		if (i == LAUNCH_MORE ? exec->more_bytes == 0 : exec->stdio[i] != STDIO_FD)
 			continue;
 		if (used == frame->fd_count)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor",
 					 names[i]);
-		stdio[i] = frame->fds[used++];
-		r = descriptor_check(stdio[i], names[i], error);
+		files[i] = frame->fds[used++];
+		r = i == LAUNCH_MORE ? descriptor_check_sealed(files[i], exec->more_bytes, names[i], error)
+				     : descriptor_check(files[i], names[i], error);
 		if (r < 0)
 			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s",
 					 names[i], strerror(-r));
@@ -72,7 +73,7 @@ static int channel_take_stdio(const struct frame *frame, const struct message_ex
 			return r;
 	}
 	if (used != frame->fd_count)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%zu descriptors came, stdio takes %zu",
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%zu descriptors came, and %zu are taken",
 				 frame->fd_count, used);
 	return 0;
 }
@@ -82,19 +83,36 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 {
 	bool is_kept = exec->stdio[1] == STDIO_CAPTURE || exec->stdio[2] == STDIO_CAPTURE;
 
-	if (exec->stdio[0] > STDIO_FD || exec->stdio[1] > STDIO_CAPTURE)
+	if (exec->stdio[0] > STDIO_CAPTURE || exec->stdio[1] > STDIO_CAPTURE)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only stderr can be what stdout is");
+	/* nobody could ask for them */
+	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "only stdout and stderr can be kept, and only stderr be what stdout is");
+				 "a file operation has no terminal, and nothing is kept of it");
 	if (exec->capture_bytes != 0 && !is_kept)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "capture_bytes are of an output, and none is to be kept");
+	return 0;
+}
+
+/* Each has a NUL behind it. Pure. */
+static int channel_check_more(const struct message_exec *exec, struct yett_error *error)
+{
+	uint64_t count = (uint64_t)exec->more_argv + exec->more_env;
+
+	if (count > exec->more_bytes || (count == 0 && exec->more_bytes > 0))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "further arguments and variables are in memory that comes with them, and of at least a byte each");
 	return 0;
 }
 
 static int channel_exec(struct channel *channel, uint64_t sequence)
 {
 	const struct message_exec *exec = &channel->message->body.exec;
-	int stdio[3];
-	int r = channel_take_stdio(channel->frame, exec, stdio, &channel->error);
+	int files[LAUNCH_FILES];
+	int r = channel_take_files(channel->frame, exec, files, &channel->error);
+
+	if (r == 0)
+		r = channel_check_more(exec, &channel->error);
 
 	if (r == 0)
 		r = channel_check_kept(exec, &channel->error);
@@ -103,7 +121,7 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 	if (r == 0)
 		r = restrict_check(channel->commands->config, channel->message, &channel->error);
 	if (r == 0)
-		r = commands_start(channel->commands, channel->frame, channel->message, (struct command_origin){channel, sequence}, stdio,
+		r = commands_start(channel->commands, channel->frame, channel->message, (struct command_origin){channel, sequence}, files,
 				   &channel->error);
 	return r;
 }
@@ -128,7 +146,7 @@ static int channel_query(struct channel *channel, uint64_t sequence)
 	r = query_act(channel->commands, query, (struct command_origin){channel, sequence}, &channel->error);
 	if (r != 0)
 		return r;
-	channel->asked = query->action != QUERY_WAIT ? MESSAGE_QUERY : 0;
+	channel->asked = query_waits(query) ? 0 : MESSAGE_QUERY;
 	channel->asked_sequence = sequence;
 	channel->query = *query;
 	return 0;
@@ -219,20 +237,23 @@ int channel_receive(struct channel *channel)
 static int channel_send_answer(struct channel *channel)
 {
 	struct yett_error error;
-	size_t count = 0;
-	int fds[2], r = 0;
+	struct command_due due = {0};
+	int r = 0;
 
 	if (channel->asked == MESSAGE_SESSION)
 		session_tell(&channel->commands->session, channel->message);
 	else
-		r = query_answer(channel->commands, &channel->query, channel->message, fds, &count, &error);
+		r = query_answer(channel->commands, &channel->query, channel->message, &due, &error);
 	if (r != 0)
 		r = frame_send_error(channel->socket, &error, channel->asked_sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, channel->asked_sequence, fds, count, MSG_DONTWAIT);
-	if (r == 0)
-		channel->asked = 0;
-	return r;
+		r = frame_send_message(channel->socket, channel->message, channel->asked_sequence, due.fds, due.fds_count, MSG_DONTWAIT);
+	if (r != 0)
+		return r;
+	if (channel->asked == MESSAGE_QUERY)
+		query_told(channel->commands, &channel->query);
+	channel->asked = 0;
+	return 0;
 }
 
 /* A message goes whole or stays due. 0, -EAGAIN when the socket is full, -errno when it is of no more use. */
@@ -257,8 +278,7 @@ static int channel_send_one(struct channel *channel, bool *ret_done)
 	if (error.code != YETT_OK)
 		r = frame_send_error(channel->socket, &error, due.sequence, MSG_DONTWAIT);
 	else
-		r = frame_send_message(channel->socket, channel->message, due.sequence, &due.terminal, due.terminal >= 0,
-				       MSG_DONTWAIT);
+		r = frame_send_message(channel->socket, channel->message, due.sequence, due.fds, due.fds_count, MSG_DONTWAIT);
 	if (r == 0)
 		commands_sent(channel->commands, &due);
 	return r;

@@ -1,5 +1,6 @@
 /* See commands.h. Unprivileged; never waits; signals only processes that init has not reaped. */
 #include "base/clock.h"
+#include "helper/init/kept.h"
 #include "helper/init/query.h"
 
 #include <signal.h>
@@ -36,6 +37,8 @@ static void commands_report(struct commands *commands, const struct command *com
 {
 	struct init_event event = {.kind = kind, .command = command->record.id, .pid = (uint32_t)command->record.pid};
 
+	if (!record_is_command(&command->record))
+		return;
 	if (kind == EVENT_EXITED)
 		event.result = command->record.exited;
 	if (kind == EVENT_FAILED)
@@ -46,10 +49,11 @@ static void commands_report(struct commands *commands, const struct command *com
 /* Its slot is free; what it leaves is known of still, unless it never was. */
 static void commands_release(struct commands *commands, struct command *command)
 {
-	if (command->state == COMMAND_ENDED)
+	if (command->state == COMMAND_ENDED && record_is_command(&command->record))
 		records_keep_consume(&commands->records, &command->record);
 	command->state = COMMAND_FREE;
 	command->terminal = fd_close(command->terminal);
+	command->input = fd_close(command->input);
 	while (commands->end > 0 && commands->table[commands->end - 1].state == COMMAND_FREE)
 		commands->end--;
 }
@@ -90,21 +94,6 @@ static int commands_refuse_start(int r, struct yett_error *error)
 	return (int)error->code;
 }
 
-/* The outputs that are to be kept: the pipes take their places in `stdio`, and are closed through `owned`. */
-static int commands_capture(struct record *record, const struct message_exec *exec, int stdio[3], int owned[2])
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < 2; i++)
-		if (exec->stdio[1 + i] == STDIO_CAPTURE) {
-			r = capture_open(&record->captures[i], (size_t)exec->capture_bytes, &owned[i]);
-			stdio[1 + i] = owned[i];
-		}
-	if (exec->stdio[2] == STDIO_AS_OUTPUT)
-		stdio[2] = stdio[1];
-	return r;
-}
-
 /* Before it starts, its leaf has the limits that are asked for it alone. */
 static int commands_limit(const struct commands *commands, struct command *command, const struct message_exec *exec)
 {
@@ -142,7 +131,7 @@ static void commands_give_up(struct commands *commands, struct command *command)
 	commands_end_child(commands, &command->child, commands_leaf(commands, command));
 	for (size_t i = 0; i < 2; i++)
 		capture_close(&command->record.captures[i]);
-	commands->records.last--; /* nobody was told of it */
+	records_take_back(&commands->records, &command->record);
 	commands_release(commands, command);
 }
 
@@ -157,7 +146,7 @@ void commands_prepare(struct commands *commands)
 {
 	_cleanup_fd_ int leaf = -1;
 
-	if (commands->ready.pid != 0 || commands->records.last < 2 || !launch_may_wait(commands->config))
+	if (commands->ready.pid != 0 || commands->records.last + commands->records.operations < 2 || !launch_may_wait(commands->config))
 		return;
 	commands->ready_slot = commands_free_slot(commands);
 	/* If there is none it is forked when it is asked for. */
@@ -167,7 +156,7 @@ void commands_prepare(struct commands *commands)
 
 /* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits before it is in there. */
 static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
-			   const struct message_exec *exec, const int stdio[3])
+			   const struct message_exec *exec, const int files[LAUNCH_FILES])
 {
 	size_t slot = commands_leaf(commands, command);
 	_cleanup_fd_ int leaf = -1;
@@ -177,7 +166,7 @@ static int commands_launch(struct commands *commands, struct command *command, c
 	commands->ready.pid = 0;
 	if (command->child.pid != 0) {
 		r = commands_limit(commands, command, exec);
-		if (r < 0 || launch_tell(&command->child, packet, exec, stdio) == 0)
+		if (r < 0 || launch_tell(&command->child, packet, exec, files) == 0)
 			return r;
 		commands_end_child(commands, &command->child, slot);
 	}
@@ -188,17 +177,17 @@ static int commands_launch(struct commands *commands, struct command *command, c
 		r = launch_fork(commands->config, &commands->session, leaf, &command->child);
 	if (r < 0)
 		return r;
-	r = launch_tell(&command->child, packet, exec, stdio);
+	r = launch_tell(&command->child, packet, exec, files);
 	return r == -EPIPE ? 0 : r; /* it was killed at once, for want of memory: it has started, then, and ends so */
 }
 
 int commands_start(struct commands *commands, const struct frame *packet, const struct message *message, struct command_origin origin,
-		   const int stdio[3], struct yett_error *error)
+		   const int files[LAUNCH_FILES], struct yett_error *error)
 {
 	size_t slot = commands_free_slot(commands);
 	struct command *command = &commands->table[slot];
-	_cleanup_fd_ int out = -1, err = -1;
-	int files[3] = {stdio[0], stdio[1], stdio[2]}, pipes[2] = {-1, -1}, r;
+	_cleanup_fd_ int in = -1, out = -1, err = -1;
+	int all[LAUNCH_FILES], pipes[3] = {-1, -1, -1}, r;
 
 	if (slot == COMMANDS_MAX)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
@@ -207,16 +196,19 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 		commands->end = slot + 1;
 	*command = (struct command){.origin = origin,
 				    .terminal = -1,
+				    .input = -1,
 				    .has_terminal = message->body.exec.terminal,
 				    .result_due = true};
 	record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
-	r = commands_capture(&command->record, &message->body.exec, files, pipes);
-	out = pipes[0];
-	err = pipes[1];
+	memcpy(all, files, sizeof all);
+	r = kept_open(command, &message->body.exec, all, pipes);
+	in = pipes[0];
+	out = pipes[1];
+	err = pipes[2];
 	command->start_us = clock_now_us();
 	if (r == 0)
-		r = commands_launch(commands, command, packet, &message->body.exec, files);
+		r = commands_launch(commands, command, packet, &message->body.exec, all);
 	if (r < 0) {
 		commands_give_up(commands, command);
 		return commands_refuse_start(r, error);
@@ -236,6 +228,14 @@ bool commands_is_alive(const struct command *command)
 	return command->state == COMMAND_STARTING || command->state == COMMAND_RUNNING;
 }
 
+/* A child without its session yet holds the signal back until it executes the program. */
+int commands_send_signal(const struct command *command, int signal, struct yett_error *error)
+{
+	if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent", signal);
+	return 0;
+}
+
 int commands_signal(struct commands *commands, struct command_origin origin, int signal, struct yett_error *error)
 {
 	uint64_t id = query_waits_for(commands, origin);
@@ -243,13 +243,8 @@ int commands_signal(struct commands *commands, struct command_origin origin, int
 	for (size_t i = 0; i < commands->end; i++) {
 		const struct command *command = &commands->table[i];
 
-		if (!commands_is_alive(command) || (!command_is_of(command->origin, origin) && command->record.id != id))
-			continue;
-		/* A child without its session yet holds the signal back until it executes the program. */
-		if (kill(-command->record.pid, signal) < 0 && kill(command->record.pid, signal) < 0)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "signal %d cannot be sent",
-					 signal);
-		return 0;
+		if (commands_is_alive(command) && (command_is_of(command->origin, origin) || command->record.id == id))
+			return commands_send_signal(command, signal, error);
 	}
 	return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "no command with that number is running");
 }
@@ -286,13 +281,8 @@ size_t commands_poll(struct commands *commands, struct pollfd *fds)
 
 		if (command->state == COMMAND_STARTING)
 			fds[n++] = (struct pollfd){.fd = command->child.socket, .events = POLLIN};
-		for (size_t j = 0; j < 2 && command->state != COMMAND_FREE; j++) {
-			struct capture *capture = &command->record.captures[j];
-
-			capture->polled = n;
-			if (capture->pipe >= 0)
-				fds[n++] = (struct pollfd){.fd = capture->pipe, .events = POLLIN};
-		}
+		if (command->state != COMMAND_FREE)
+			n = kept_poll(command, fds, n);
 	}
 	return n;
 }
@@ -363,51 +353,12 @@ static bool commands_empty_leaf(const struct commands *commands, const struct co
 	return (leaf < COMMANDS_LEAVES_KEPT && !command->leaf_spent) || leaf_remove(leaf) != -EBUSY;
 }
 
-/* How much more output may be kept, of all commands. */
-static size_t commands_room(const struct commands *commands)
-{
-	size_t bytes = records_bytes(&commands->records), most = RECORDS_BYTES_MAX;
-	uint64_t memory = commands->config->memory_bytes;
-
-	if (memory != 0 && memory / 4 < most)
-		most = (size_t)(memory / 4); /* the rest is for the commands themselves */
-	for (size_t i = 0; i < commands->end; i++)
-		if (commands->table[i].state != COMMAND_FREE)
-			bytes += record_bytes(&commands->table[i].record);
-	return most > bytes ? most - bytes : 0;
-}
-
-/* Whoever ended first makes room for who runs. */
-static void commands_read_output(struct commands *commands, struct capture *capture)
-{
-	size_t wanted, available = capture_available(capture, &wanted);
-	size_t room = wanted > 0 ? commands_room(commands) : 0;
-
-	while (wanted > room && records_make_room(&commands->records))
-		room = commands_room(commands);
-	capture_read(capture, available, room);
-}
-
-static void commands_read_outputs(struct commands *commands, const struct pollfd *fds)
-{
-	for (size_t i = 0; i < commands->end; i++)
-		for (size_t j = 0; j < 2 && commands->table[i].state != COMMAND_FREE; j++) {
-			struct capture *capture = &commands->table[i].record.captures[j];
-
-			if (capture->pipe >= 0 && fds[capture->polled].revents)
-				commands_read_output(commands, capture);
-		}
-}
-
 /* A command ends with its main process: what it left is killed, so that nothing outlives the result. */
 static void commands_clear(struct commands *commands, struct command *command)
 {
 	if (!commands_have_leaves(commands) || commands_empty_leaf(commands, command)) {
 		command->state = COMMAND_ENDED;
-		for (size_t i = 0; i < 2; i++) {
-			commands_read_output(commands, &command->record.captures[i]);
-			capture_finish(&command->record.captures[i]);
-		}
+		kept_finish(commands, command);
 		return;
 	}
 	if (command->state != COMMAND_EMPTYING) {
@@ -436,7 +387,8 @@ static void commands_ended(struct commands *commands, struct command *command, i
 	exited->system_us = commands_cpu_us(&usage->ru_stime);
 	commands_read_limits(commands, command, usage->ru_maxrss > 0 ? (uint64_t)usage->ru_maxrss * 1024 : 0);
 	commands_report(commands, command, command->record.failure.error == 0 ? EVENT_EXITED : EVENT_FAILED);
-	tell_count(&commands->tell, exited, command->record.failure.error == 0);
+	if (record_is_command(&command->record))
+		tell_count(&commands->tell, exited, command->record.failure.error == 0);
 	commands_clear(commands, command);
 }
 
@@ -470,7 +422,7 @@ static void commands_reap(struct commands *commands)
 
 void commands_advance(struct commands *commands, const struct pollfd *fds)
 {
-	commands_read_outputs(commands, fds);
+	kept_read(commands, fds);
 	for (size_t i = 0; i < commands->end; i++) {
 		struct command *command = &commands->table[i];
 
@@ -552,7 +504,8 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 		    (!command->started_due && !(command->result_due && commands_is_over(command))))
 			continue;
 		/* of a command that failed there is none */
-		*ret_due = (struct command_due){.index = i, .sequence = command->origin.sequence, .terminal = command->terminal};
+		*ret_due = (struct command_due){.index = i, .sequence = command->origin.sequence,
+						.fds = {command->terminal}, .fds_count = command->terminal >= 0};
 		if (command->started_due) {
 			message_begin(message, MESSAGE_STARTED)->started = (struct message_started){command->record.id, (uint32_t)command->record.pid};
 		} else if (command->record.failure.error != 0) {
@@ -570,6 +523,7 @@ void commands_sent(struct commands *commands, const struct command_due *due)
 	struct command *command = &commands->table[due->index];
 
 	if (due->is_wait) {
+		query_told(commands, &commands->waits[due->index].query);
 		query_end(commands, due->index);
 		return;
 	}
@@ -578,6 +532,7 @@ void commands_sent(struct commands *commands, const struct command_due *due)
 		command->terminal = fd_close(command->terminal); /* the client's alone: when it closes it, it hangs up */
 	} else {
 		command->result_due = false;
+		record_fetched(&command->record, false);
 	}
 	if (command->state == COMMAND_ENDED && !command->result_due)
 		commands_release(commands, command);

@@ -47,6 +47,7 @@ struct command {
 	struct launch_child child; /* while starting */
 	bool has_terminal;
 	int terminal;	     /* its master until STARTED was sent, or -1; owned */
+	int input;	     /* where its stdin is written to, until it is over or somebody else is to end it; or -1; owned */
 	uint64_t start_us;    /* CLOCK_MONOTONIC, here and below */
 	uint64_t deadline_us; /* 0: none */
 	uint64_t emptying_us; /* since when */
@@ -55,10 +56,10 @@ struct command {
 	struct leaf_usage used_before; /* by those that had its leaf before it */
 };
 
-/* A client that is to be told when a command has ended. */
+/* A client that is to be told when a command has ended, or has written more. */
 struct command_wait {
-	struct command_origin origin; /* the query; without a channel: none */
-	uint64_t id;
+	struct command_origin origin; /* of the query; without a channel: none */
+	struct message_query query;   /* WAIT or FOLLOW */
 };
 
 /* What a client is to be told next. */
@@ -66,7 +67,8 @@ struct command_due {
 	size_t index; /* of the command, or of the wait */
 	bool is_wait;
 	uint64_t sequence;
-	int terminal; /* -1: none; else it goes with it, borrowed */
+	int fds[2]; /* that go with it, borrowed */
+	size_t fds_count;
 };
 
 struct commands {
@@ -84,11 +86,11 @@ struct commands {
 };
 
 /*
- * Starts what an EXEC asks for, which came in `packet`. stdio as for launch_tell(). 0 (STARTED or ERROR follows in time);
+ * Starts what an EXEC asks for, which came in `packet`. `files` as for launch_tell(). 0 (STARTED or ERROR follows in time);
  * YETT_E_RESOURCE_LIMIT when there are COMMANDS_MAX or the kernel refuses another process; YETT_E_COMMAND_FAILED.
  */
 _must_check_ int commands_start(struct commands *commands, const struct frame *packet, const struct message *message,
-				struct command_origin origin, const int stdio[3], struct yett_error *error);
+				struct command_origin origin, const int files[LAUNCH_FILES], struct yett_error *error);
 
 /* Once a second command has shown that more may come: a child is forked ahead of the next one, if none is ready. */
 void commands_prepare(struct commands *commands);
@@ -102,6 +104,9 @@ void commands_dismiss(struct commands *commands);
  */
 _must_check_ int commands_signal(struct commands *commands, struct command_origin origin, int signal,
 				 struct yett_error *error);
+
+/* To the process group of this one, which has not ended. 0 or YETT_E_INVALID_REQUEST. */
+_must_check_ int commands_send_signal(const struct command *command, int signal, struct yett_error *error);
 
 /* The one with this id, in whatever state, or NULL: then it is at most among the records. */
 struct command *commands_find(struct commands *commands, uint64_t id);

@@ -65,3 +65,20 @@ int descriptor_check(int fd, const char *name, struct yett_error *error)
 		return 0;
 	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is %s", name, descriptor_kind(st.st_mode));
 }
+
+int descriptor_check_sealed(int fd, uint64_t bytes, const char *name, struct yett_error *error)
+{
+	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct statfs fs;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || fstatfs(fd, &fs) < 0)
+		return -errno;
+	/* Only a memfd has seals; those of huge pages are on another file system. */
+	if (seals < 0 || (seals & needed) != needed || (uint32_t)fs.f_type != TMPFS_MAGIC || !S_ISREG(st.st_mode))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is no sealed memory", name);
+	if ((uint64_t)st.st_size != bytes)
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_SIZE, "%s is not of the size stated", name);
+	return 0;
+}

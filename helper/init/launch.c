@@ -49,7 +49,8 @@ struct launch {
 	int socket; /* to init */
 	struct launch_memory *memory;
 	const struct message *message; /* kind EXEC */
-	int stdio[3];		       /* -1: keep init's /dev/null; never below 3 otherwise */
+	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
+	char **argv, **env;	       /* as execve(2) takes them */
 	const char *refused;	       /* which path of several a step could not use, if it failed for that */
 };
 
@@ -88,6 +89,8 @@ static int launch_map(struct launch *launch)
 
 static bool launch_sends(const struct message_exec *exec, size_t i)
 {
+	if (i == LAUNCH_MORE)
+		return exec->more_bytes > 0;
 	return exec->stdio[i] == STDIO_FD || exec->stdio[i] == STDIO_CAPTURE;
 }
 
@@ -109,10 +112,103 @@ static int launch_receive(struct launch *launch)
 	if (frame->length < head ||
 	    message_decode_with(&tokens, MESSAGE_EXEC, frame->bytes + head, frame->length - head, &memory->message, &error) != 0)
 		return -EBADMSG;
-	for (size_t i = 0; i < 3; i++)
-		launch->stdio[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
+	for (size_t i = 0; i < LAUNCH_FILES; i++)
+		launch->files[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
 	if (exec->stdio[2] == STDIO_AS_OUTPUT)
-		launch->stdio[2] = launch->stdio[1];
+		launch->files[2] = launch->files[1];
+	return 0;
+}
+
+static bool launch_env_has(char *const *env, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (; *env; env++)
+		if (strncmp(*env, entry, length) == 0 && (*env)[length] == '=')
+			return true;
+	return false;
+}
+
+/* Adds `count` texts of those that have no place yet. */
+static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, entry += strlen(entry) + 1)
+		if (!launch_env_has(env, entry)) {
+			env[n++] = (char *)entry;
+			env[n] = NULL;
+		}
+	return n;
+}
+
+/* Of the packet: its arguments; its variables, then the session's that it does not set, then the profile's. Room is for all. */
+static void launch_fill(struct launch *launch, size_t argc, size_t envc)
+{
+	const struct init_config *config = launch->config;
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	for (uint32_t i = 0; i < exec->argv_count; i++)
+		launch->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
+	for (uint32_t i = 0; i < exec->env_count; i++)
+		launch->env[i] = (char *)message_text(launch->message, exec->env[i]);
+	launch->argv[argc] = launch->env[envc] = NULL;
+	envc = launch_add_env(launch->env, envc, launch->session->env, launch->session->env_count);
+	(void)launch_add_env(launch->env, envc, init_config_texts(config), config->env_count);
+}
+
+/* Of the memory, which is `bytes` long and ends with a NUL. False: these are not the texts that it is said to hold. */
+static bool launch_fill_more(struct launch *launch, char *texts, size_t bytes)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+	char **argv = launch->argv + exec->argv_count, **env = launch->env + exec->env_count, *end = texts + bytes;
+
+	for (uint32_t i = 0; i < exec->more_argv && texts < end; i++, texts += strlen(texts) + 1)
+		*argv++ = texts;
+	for (uint32_t i = 0; i < exec->more_env && texts < end; i++, texts += strlen(texts) + 1) {
+		if (*texts == '=' || !strchr(texts, '='))
+			return false;
+		*env++ = texts;
+	}
+	return texts == end && argv == launch->argv + exec->argv_count + exec->more_argv &&
+	       env == launch->env + exec->env_count + exec->more_env;
+}
+
+static int launch_read_more(int fd, char *texts, size_t bytes)
+{
+	for (size_t used = 0; used < bytes;) {
+		ssize_t n = pread(fd, texts + used, bytes - used, (off_t)used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EINVAL;
+		used += (size_t)n;
+	}
+	return texts[bytes - 1] == '\0' ? 0 : -EINVAL;
+}
+
+/* With memory for what the packet has no room for. init has seen that it is sealed and of that size; what is in it only who asked knows. */
+static int launch_arguments(struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+	size_t argc = (size_t)exec->argv_count + exec->more_argv, envc = (size_t)exec->env_count + exec->more_env;
+	size_t bytes = (size_t)exec->more_bytes, count = argc + 1 + envc + SESSION_ENV_MAX + INIT_ENV_MAX + 1;
+	int r;
+
+	launch->argv = launch->memory->argv;
+	launch->env = launch->memory->env;
+	if (bytes > 0) {
+		launch->argv = mmap(NULL, count * sizeof(char *) + bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (launch->argv == MAP_FAILED)
+			return -errno;
+		launch->env = launch->argv + argc + 1;
+		r = launch_read_more(launch->files[LAUNCH_MORE], (char *)(launch->argv + count), bytes);
+		if (r < 0)
+			return r;
+		if (!launch_fill_more(launch, (char *)(launch->argv + count), bytes))
+			return -EINVAL;
+	}
+	launch_fill(launch, argc, envc);
 	return 0;
 }
 
@@ -120,7 +216,7 @@ static int launch_receive(struct launch *launch)
 static int launch_stdio(struct launch *launch)
 {
 	for (int i = 0; i < 3; i++)
-		if (launch->stdio[i] >= 0 && dup2(launch->stdio[i], i) < 0)
+		if (launch->files[i] >= 0 && dup2(launch->files[i], i) < 0)
 			return -errno;
 	/* All are close-on-exec already; this holds even if one day one is not. */
 	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
@@ -266,42 +362,6 @@ static int launch_filter_late(struct launch *launch)
 	return launch_filter_is_plain(launch) ? 0 : launch_load_filter(launch);
 }
 
-static bool launch_env_has(char *const *env, const char *entry)
-{
-	size_t length = strcspn(entry, "=");
-
-	for (; *env; env++)
-		if (strncmp(*env, entry, length) == 0 && (*env)[length] == '=')
-			return true;
-	return false;
-}
-
-/* Adds `count` texts of those that have no place yet. */
-static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++, entry += strlen(entry) + 1)
-		if (!launch_env_has(env, entry)) {
-			env[n++] = (char *)entry;
-			env[n] = NULL;
-		}
-	return n;
-}
-
-/* The request's variables, then the session's that it does not set, then the profile's. */
-static void launch_fill_env(const struct launch *launch)
-{
-	const struct init_config *config = launch->config;
-	const struct message_exec *exec = &launch->message->body.exec;
-	char **env = launch->memory->env;
-	size_t n = 0;
-
-	for (uint32_t i = 0; i < exec->env_count; i++)
-		env[n++] = (char *)message_text(launch->message, exec->env[i]);
-	env[n] = NULL;
-	n = launch_add_env(env, n, launch->session->env, launch->session->env_count);
-	(void)launch_add_env(env, n, init_config_texts(config), config->env_count);
-}
-
 static const char *launch_search_path(char *const *env)
 {
 	for (; *env; env++)
@@ -311,12 +371,12 @@ static const char *launch_search_path(char *const *env)
 }
 
 /* A directory gives EACCES like a file without the x bit; say which. */
-static int launch_execute_file(const char *path, const struct launch_memory *memory)
+static int launch_execute_file(const char *path, const struct launch *launch)
 {
 	struct stat st;
 	int error;
 
-	(void)execve(path, memory->argv, memory->env);
+	(void)execve(path, launch->argv, launch->env);
 	error = errno;
 	if (error == EACCES && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		error = EISDIR;
@@ -326,14 +386,15 @@ static int launch_execute_file(const char *path, const struct launch_memory *mem
 }
 
 /* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format. */
-static int launch_execute_search(const char *name, const struct launch_memory *memory, char path[PATH_MAX])
+static int launch_execute_search(const char *name, const struct launch *launch)
 {
+	char *path = launch->memory->path;
 	int r = -ENOENT;
 
-	for (const char *next = launch_search_path(memory->env); next;) {
+	for (const char *next = launch_search_path(launch->env); next;) {
 		size_t length = strcspn(next, ":");
 		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./", name);
-		int one = n < PATH_MAX ? launch_execute_file(path, memory) : -ENAMETOOLONG;
+		int one = n < PATH_MAX ? launch_execute_file(path, launch) : -ENAMETOOLONG;
 
 		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR && one != -ENAMETOOLONG)
 			return one;
@@ -346,22 +407,15 @@ static int launch_execute_search(const char *name, const struct launch_memory *m
 
 static int launch_execute(struct launch *launch)
 {
-	const struct message_exec *exec = &launch->message->body.exec;
-	struct launch_memory *memory = launch->memory;
+	const char *name = launch->argv[0];
 	sigset_t none;
 
-	for (uint32_t i = 0; i < exec->argv_count; i++)
-		memory->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
-	memory->argv[exec->argv_count] = NULL;
-	launch_fill_env(launch);
-	if (!memory->argv[0] || !*memory->argv[0])
+	if (!name || !*name)
 		return -ENOENT;
 	(void)sigemptyset(&none);
 	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		return -errno;
-	if (strchr(memory->argv[0], '/'))
-		return launch_execute_file(memory->argv[0], memory);
-	return launch_execute_search(memory->argv[0], memory, memory->path);
+	return strchr(name, '/') ? launch_execute_file(name, launch) : launch_execute_search(name, launch);
 }
 
 static const struct {
@@ -373,6 +427,7 @@ static const struct {
 	{"descriptors", launch_descriptors},
 	{"memory", launch_map},
 	{"request", launch_receive}, /* what is above can be done ahead of it */
+	{"arguments", launch_arguments},
 	{"stdio", launch_stdio},
 	{"limits", launch_limits},
 	{"identity", launch_identity},
@@ -428,14 +483,14 @@ int launch_fork(const struct init_config *config, const struct session *session,
 	return 0;
 }
 
-int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec, const int stdio[3])
+int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec, const int files[LAUNCH_FILES])
 {
 	size_t count = 0;
-	int fds[3];
+	int fds[LAUNCH_FILES];
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < LAUNCH_FILES; i++)
 		if (launch_sends(exec, i))
-			fds[count++] = stdio[i];
+			fds[count++] = files[i];
 	return frame_send(child->socket, packet->bytes, packet->length, fds, count, MSG_DONTWAIT);
 }
 

@@ -14,6 +14,10 @@
 
 #include <sys/types.h>
 
+/* The descriptors of a command before it is one: those of its stdio, and memory with further arguments. -1: none. */
+#define LAUNCH_MORE  3
+#define LAUNCH_FILES 4
+
 /* A child that has not executed its program yet. */
 struct launch_child {
 	pid_t pid;  /* 0: none */
@@ -40,12 +44,12 @@ bool launch_may_wait(const struct init_config *config);
 _must_check_ int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child);
 
 /*
- * Hands over an EXEC, with the descriptors of its stdio (borrowed; those that are neither received nor captured are not looked at).
+ * Hands over an EXEC, with its descriptors (borrowed; those that it does not ask for are not looked at).
  * From then on the socket gives end of file once the command runs (or the child was killed before), or a struct
  * launch_failure. 0; -errno when the child is of no use.
  */
 _must_check_ int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
-			     const int stdio[3]);
+			     const int files[LAUNCH_FILES]);
 
 /* Closes the socket: a child that has not been told ends, and is reaped like any other. Takes one that is none. */
 void launch_dismiss(struct launch_child *child);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "protocol/schema.h"
 
-#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 void record_begin(struct records *records, struct record *record, const struct message *message)
@@ -12,7 +12,8 @@ void record_begin(struct records *records, struct record *record, const struct m
 	const struct message_exec *exec = &message->body.exec;
 	size_t used = 0;
 
-	*record = (struct record){.id = ++records->last, .started_ms = clock_wall_ms()};
+	*record = (struct record){.started_ms = clock_wall_ms()};
+	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++)
 		capture_close(&record->captures[i]);
 	for (uint32_t i = 0; i < exec->argv_count && used < sizeof record->text - 1; i++) {
@@ -26,7 +27,28 @@ void record_begin(struct records *records, struct record *record, const struct m
 		memcpy(record->text + used, argument ? argument : "", length);
 		used += length;
 	}
+	if (exec->more_argv > 0)
+		(void)snprintf(record->text + used, sizeof record->text - used, " ...");
 	schema_clean_text(record->text); /* it may be cut within a character */
+}
+
+void records_take_back(struct records *records, const struct record *record)
+{
+	if (record_is_command(record))
+		records->last--;
+	else
+		records->operations--;
+}
+
+bool record_is_command(const struct record *record)
+{
+	return !(record->id & MESSAGE_FILE_OPERATION);
+}
+
+void record_fetched(struct record *record, bool with_output)
+{
+	if (with_output || record_bytes(record) == 0)
+		record->is_fetched = true;
 }
 
 static void record_free(struct record *record)
@@ -40,17 +62,45 @@ static struct record *records_at(struct records *records, size_t i)
 	return &records->table[(records->first + i) % RECORDS_MAX];
 }
 
-static void records_forget_first(struct records *records)
+/* Those on the shorter side close the gap. */
+static void records_forget(struct records *records, size_t i)
 {
-	record_free(records_at(records, 0));
-	records->first = (records->first + 1) % RECORDS_MAX;
+	record_free(records_at(records, i));
+	if (i < records->count / 2) {
+		for (; i > 0; i--)
+			*records_at(records, i) = *records_at(records, i - 1);
+		records->first = (records->first + 1) % RECORDS_MAX;
+	} else {
+		for (; i + 1 < records->count; i++)
+			*records_at(records, i) = *records_at(records, i + 1);
+	}
 	records->count--;
+}
+
+/* The first that was fetched, or at least the first; `with_output`: of those that have any. False: there is none. */
+static bool records_find_oldest(struct records *records, bool is_fetched, bool with_output, size_t *ret_index)
+{
+	for (size_t i = 0; i < records->count; i++) {
+		const struct record *record = records_at(records, i);
+
+		if ((is_fetched && !record->is_fetched) || (with_output && record_bytes(record) == 0))
+			continue;
+		*ret_index = i;
+		return true;
+	}
+	return false;
 }
 
 void records_keep_consume(struct records *records, struct record *record)
 {
+	size_t oldest = 0;
+
+	if (records->count == RECORDS_MAX && !records_find_oldest(records, true, false, &oldest) && record->is_fetched) {
+		record_free(record); /* all others are yet to be fetched */
+		return;
+	}
 	if (records->count == RECORDS_MAX)
-		records_forget_first(records);
+		records_forget(records, oldest);
 	*records_at(records, records->count++) = *record;
 	*record = (struct record){0};
 }
@@ -92,11 +142,11 @@ size_t records_bytes(const struct records *records)
 
 bool records_make_room(struct records *records)
 {
-	if (records_bytes(records) == 0)
+	size_t i;
+
+	if (!records_find_oldest(records, true, true, &i) && !records_find_oldest(records, false, true, &i))
 		return false;
-	while (record_bytes(records_at(records, 0)) == 0)
-		records_forget_first(records);
-	records_forget_first(records);
+	records_forget(records, i);
 	return true;
 }
 

@@ -1,7 +1,8 @@
 /*
  * What is known of commands: while they run, and of those that ended last, for whoever asks by their ids.
  *
- * As init, unprivileged. Bounded: the oldest result makes room for a new one, and for output that is to be kept.
+ * As init, unprivileged. Bounded: the oldest result makes room for a new one, and for output that is to be kept; one that
+ * somebody has fetched before one that nobody has.
  */
 #pragma once
 
@@ -19,17 +20,28 @@ struct record {
 	struct launch_failure failure;		 /* error != 0: it never ran */
 	struct message_exited exited;
 	struct capture captures[2]; /* of stdout, and of stderr; owned */
+	bool is_fetched; /* a client was told of the end, and has what was kept of the outputs */
 };
 
 /* Those that have ended, in a ring. */
 struct records {
 	size_t first, count;
 	uint64_t last; /* the id that was given last */
+	uint64_t operations; /* ids that were given to file operations, which are counted apart */
 	struct record table[RECORDS_MAX];
 };
 
 /* Begins a record: the next id, and what is asked for as a text. */
 void record_begin(struct records *records, struct record *record, const struct message *message);
+
+/* Takes the id back, of which nobody was told; it is the one that was given last. */
+void records_take_back(struct records *records, const struct record *record);
+
+/* Whether it is a command to its user, and not how the library does something with files. */
+bool record_is_command(const struct record *record);
+
+/* A client was told of its end, and `with_output` of what is kept. */
+void record_fetched(struct record *record, bool with_output);
 
 /* Takes over what there is to know of a command that has ended. */
 void records_keep_consume(struct records *records, struct record *record);
@@ -40,7 +52,7 @@ struct record *records_find(struct records *records, uint64_t id);
 /* Of those that have ended, the one with the lowest id from this one on, or NULL. */
 struct record *records_find_from(struct records *records, uint64_t id);
 
-/* Forgets those that ended first, up to one with output. False when none has any. */
+/* Forgets one with output: of those that were fetched the one that ended first, else of all. False when none has any. */
 bool records_make_room(struct records *records);
 
 /* How much is kept of the outputs of a record. */

@@ -153,7 +153,8 @@ def execute(**c):
     return body([("argv", array([text("true")])), ("env", array([])), ("cwd", text("")),
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
                  ("columns", ZERO), ("capture_bytes", ZERO), ("restrictions", ZERO), ("paths", array([])),
-                 ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO)], c)
+                 ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO), ("more_bytes", ZERO),
+                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE)], c)
 
 
 def started(**c):
@@ -171,7 +172,7 @@ def signal(**c):
 
 
 def query(**c):
-    return body([("action", ZERO), ("command", ZERO)], c)
+    return body([("action", ZERO), ("command", ZERO), ("output_bytes", array([ZERO, ZERO])), ("signal", ZERO)], c)
 
 
 def command(**c):
@@ -329,6 +330,9 @@ accept("exec-terminal-largest", "exec", "as many rows and columns as struct wins
     terminal=TRUE, rows=uint(65535), columns=uint(65535)))
 accept("exec-captured", "exec", "both outputs are kept in one place, up to the bound", execute(
     stdio=array([ZERO, uint(2), uint(3)]), capture_bytes=uint(16 << 20)))
+accept("exec-more", "exec", "arguments and variables in memory besides, as many bytes as there may be", execute(
+    more_bytes=uint(6 << 20), more_argv=uint(1 << 20), more_env=uint(5 << 20)))
+accept("exec-file-operation", "exec", "no command of its user's", execute(file_operation=TRUE, stdio=array([ONE, ONE, ZERO])))
 accept("exec-restricted", "exec", "every restriction, with limits of its own", execute(
     restrictions=uint(7), paths=array([text("/work")] * 64), has_user=TRUE, user=uint(4294967294), memory_bytes=uint(1 << 50),
     pids=uint(4194304)))
@@ -344,7 +348,10 @@ accept("signal-plain", "signal", "SIGTERM to the first command", signal())
 accept("signal-largest", "signal", "the largest sequence and the largest signal",
        signal(command=uint((1 << 64) - 1), signal=uint(64)))
 accept("query-all", "query", "all that is known, from the first on", query())
-accept("query-output", "query", "the last action, of the largest id", query(action=uint(4), command=uint((1 << 64) - 1)))
+accept("query-output", "query", "what is kept, of the largest id", query(action=uint(4), command=uint((1 << 64) - 1)))
+accept("query-follow", "query", "more than the most that is kept", query(
+    action=uint(5), command=uint(7), output_bytes=array([uint(16 << 20)] * 2)))
+accept("query-signal", "query", "the last action, with the largest signal", query(action=uint(8), command=uint(7), signal=uint(64)))
 accept("commands-none", "commands", "nothing was ever run", commands(last=ZERO, commands=array([])))
 accept("commands-plain", "commands", "one that has ended", commands())
 accept("commands-32", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
@@ -520,11 +527,17 @@ refuse("session-long-directory", "session", "too-long", "cwd", "4096 bytes", ses
 refuse("session-2049-names", "session", "too-long", "unset", "one more than there may be",
        session(unset=array([text("A")] * 2049)))
 refuse("surroundings-without-a-name", "surroundings", "range", "env[0]", "the name is empty", surroundings(env=array([text("=1")])))
+refuse("more-than-execve-takes", "exec", "range", "more_bytes", "a byte more", execute(more_bytes=uint((6 << 20) + 1)))
+refuse("exec-without-its-last-field", "exec", "missing-field", "file_operation", "what an exec was before it had one",
+       execute(file_operation=None))
 refuse("unknown-restriction", "exec", "reserved", "restrictions", "a bit without a meaning", execute(restrictions=uint(8)))
 refuse("65-paths", "exec", "too-long", "paths", "one more than there may be", execute(
     restrictions=uint(4), paths=array([text("/p")] * 65)))
 refuse("user-of-nobody", "exec", "range", "user", "the id that is none", execute(has_user=TRUE, user=uint(4294967295)))
-refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(5)))
+refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(9)))
+refuse("follow-of-more-than-is-kept", "query", "range", "output_bytes[1]", "one byte more than can be kept",
+       query(action=uint(5), command=ONE, output_bytes=array([ZERO, uint((16 << 20) + 1)])))
+refuse("signal-over-its-bound", "query", "range", "signal", "there are 64", query(action=uint(8), command=ONE, signal=uint(65)))
 refuse("command-without-an-id", "commands", "range", "commands[0].id", "ids begin with 1",
        commands(commands=array([command(id=ZERO)])))
 refuse("unknown-execution-state", "commands", "range", "commands[0].state", "a state that is not in the table",

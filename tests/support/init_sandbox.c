@@ -323,10 +323,12 @@ void finish(struct sandbox *sandbox)
 
 /* --- a client --- */
 
+int more_memory = -1;
+
 uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3], uint64_t timeout_ms)
 {
 	struct message_exec *exec = &message.body.exec;
-	int sent[3];
+	int sent[4];
 	size_t n = 0;
 
 	for (exec->argv_count = 0; argv[exec->argv_count]; exec->argv_count++)
@@ -337,6 +339,8 @@ uint64_t send_exec(struct sandbox *sandbox, char *const *argv, const int fds[3],
 		if (exec->stdio[i] == STDIO_FD)
 			sent[n++] = fds[i];
 	}
+	if (exec->more_bytes > 0)
+		sent[n++] = more_memory;
 	exec->timeout_ms = timeout_ms;
 	terminals_due += exec->terminal;
 	message.kind = MESSAGE_EXEC;

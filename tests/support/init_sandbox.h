@@ -32,6 +32,8 @@ extern int terminals_due;          /* asked for, and not come */
 extern int outputs[2];             /* the descriptors that came with the last MESSAGE_COMMANDS */
 extern size_t outputs_count;
 
+extern int more_memory;            /* what goes with an EXEC that has more_bytes */
+
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV("/bin/sh", "-c", script)
 

@@ -294,6 +294,194 @@ static void the_oldest_results_go_first(void **state)
 	finish(sandbox);
 }
 
+static void results_that_nobody_has_fetched_outlive_those_that_were(void **state)
+{
+	struct sandbox *sandbox, *maker, *other;
+	uint64_t sequence;
+	int in[2];
+
+	(void)state;
+	prepare();
+	config.linger = true;
+	sandbox = start_prepared();
+	other = attach(sandbox);
+	/* 1 and 2: their clients go away before the end. 3: its client hears of it, and has yet to get what it wrote. */
+	for (int i = 0; i < 2; i++) {
+		assert_return_code(pipe2(in, O_CLOEXEC), errno);
+		maker = attach(sandbox);
+		sequence = exec_fds(maker, SH("read line; exit 8"), (int[]){in[0], -1, -1}, 0);
+		expect(maker, MESSAGE_STARTED, sequence);
+		detach(maker);
+		expect(other, MESSAGE_COMMANDS, query(other, QUERY_LIST, 0));
+		close(in[0]);
+		close(in[1]);
+	}
+	(void)ask(other, QUERY_WAIT, 1);
+	expect_status(other, exec_captured(other, SH("echo kept"), 4096, false), 0);
+	for (uint64_t id = 4; id < RECORDS_MAX + 10; id++)
+		expect_status(other, exec_command(other, ARGV("true")), 0);
+	/* 1 was fetched by the wait, so it went as any other */
+	expect_error(other, query(other, QUERY_STATUS, 1), YETT_E_NOT_FOUND, YETT_R_NONE);
+	assert_int_equal(ask(other, QUERY_WAIT, 2)->result.status, 8);
+	assert_int_equal(ask(other, QUERY_OUTPUT, 3)->output_bytes[0], 5);
+	close(outputs[0]);
+	for (uint64_t i = 0; i < RECORDS_MAX; i++)
+		expect_status(other, exec_command(other, ARGV("true")), 0);
+	expect_error(other, query(other, QUERY_STATUS, 2), YETT_E_NOT_FOUND, YETT_R_NONE);
+	expect_error(other, query(other, QUERY_STATUS, 3), YETT_E_NOT_FOUND, YETT_R_NONE);
+	detach(other);
+	sandbox->control = fd_close(sandbox->control);
+	finish(sandbox);
+}
+
+static uint64_t exec_operation(struct sandbox *sandbox, char *const *argv)
+{
+	clear_exec();
+	message.body.exec.file_operation = true;
+	return send_exec(sandbox, argv, NULL, 0);
+}
+
+static void file_operations_are_counted_apart_and_leave_no_result(void **state)
+{
+	struct sandbox *sandbox = start();
+	uint64_t running;
+
+	(void)state;
+	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
+	for (int i = 0; i < RECORDS_MAX + 4; i++)
+		expect_status(sandbox, exec_operation(sandbox, ARGV("true")), 0);
+	running = exec_operation(sandbox, ARGV("sleep", "60"));
+	expect(sandbox, MESSAGE_STARTED, running);
+	assert_int_equal(message.body.started.command, MESSAGE_FILE_OPERATION | (RECORDS_MAX + 5));
+	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
+	assert_int_equal(message.body.commands.last, 2);
+	assert_int_equal(message.body.commands.commands_count, 2);
+	/* one that runs is told of to who asks for it, and can be killed */
+	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, MESSAGE_FILE_OPERATION));
+	assert_int_equal(message.body.commands.commands_count, 1);
+	assert_string_equal(text_of(&message.body.commands.commands[0]), "sleep 60");
+	(void)query(sandbox, QUERY_KILL, MESSAGE_FILE_OPERATION | (RECORDS_MAX + 5));
+	expect(sandbox, MESSAGE_COMMANDS, sandbox->sequence);
+	expect(sandbox, MESSAGE_EXITED, running);
+	expect_error(sandbox, query(sandbox, QUERY_STATUS, MESSAGE_FILE_OPERATION | 1), YETT_E_NOT_FOUND, YETT_R_NONE);
+	clear_exec();
+	message.body.exec.file_operation = true;
+	message.body.exec.stdio[1] = STDIO_CAPTURE;
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	finish(sandbox);
+}
+
+static uint64_t follow(struct sandbox *sandbox, uint64_t id, uint64_t out, uint64_t err)
+{
+	message.kind = MESSAGE_QUERY;
+	message.body.query = (struct message_query){.action = QUERY_FOLLOW, .command = id, .output_bytes = {out, err}};
+	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	return sandbox->sequence;
+}
+
+static void who_follows_is_told_when_there_is_more(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	uint64_t sequence;
+	int in[2];
+
+	(void)state;
+	assert_return_code(pipe2(in, O_CLOEXEC), errno);
+	clear_exec();
+	message.body.exec.stdio[1] = message.body.exec.stdio[2] = STDIO_CAPTURE;
+	message.body.exec.capture_bytes = 8192;
+	sequence = send_exec(sandbox, SH("echo first; read line; echo second >&2; read line"), (int[]){in[0], -1, -1}, 0);
+	close(in[0]);
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	expect(other, MESSAGE_COMMANDS, follow(other, 1, 0, 0));
+	assert_int_equal(outputs_count, 1);
+	assert_string_equal(kept(outputs[0], 6), "first\n");
+	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_RUNNING);
+	sequence = follow(other, 1, 6, 0);
+	(void)ask(sandbox, QUERY_STATUS, 1); /* it is asked for when this is answered, and nothing has come */
+	assert_int_equal(write(in[1], "\n", 1), 1);
+	expect(other, MESSAGE_COMMANDS, sequence);
+	assert_int_equal(message.body.commands.commands[0].output_bytes[1], 7);
+	assert_int_equal(outputs_count, 2);
+	close(outputs[0]);
+	close(outputs[1]);
+	sequence = follow(other, 1, 6, 7);
+	close(in[1]);
+	expect(other, MESSAGE_COMMANDS, sequence);
+	assert_int_equal(message.body.commands.commands[0].state, EXECUTION_COMPLETED);
+	for (size_t i = 0; i < outputs_count; i++)
+		close(outputs[i]);
+	detach(other);
+	finish(sandbox);
+}
+
+static void input_can_be_given_later_and_has_an_end(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	size_t fds = fds_at_rest(sandbox);
+	uint64_t sequence;
+	int first;
+
+	(void)state;
+	clear_exec();
+	message.body.exec.stdio[0] = STDIO_CAPTURE;
+	message.body.exec.stdio[1] = STDIO_CAPTURE;
+	message.body.exec.capture_bytes = 8192;
+	sequence = send_exec(sandbox, SH("read line </dev/stdin; echo \"$line\"; exec cat"), NULL, 0);
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	(void)ask(other, QUERY_INPUT, message.body.started.command);
+	assert_int_equal(outputs_count, 1);
+	first = outputs[0];
+	assert_int_equal(fcntl(first, F_GETFL) & O_ACCMODE, O_WRONLY);
+	assert_int_equal(write(first, "one\n", 4), 4);
+	(void)ask(other, QUERY_LAST_INPUT, 3);
+	assert_int_equal(outputs_count, 1);
+	expect_error(other, query(other, QUERY_INPUT, 3), YETT_E_INVALID_REQUEST, YETT_R_NONE);
+	assert_int_equal(write(outputs[0], "two\n", 4), 4);
+	close(first);
+	close(outputs[0]);
+	expect(sandbox, MESSAGE_EXITED, sequence);
+	assert_int_equal(ask(other, QUERY_OUTPUT, 3)->output_bytes[0], 8);
+	assert_string_equal(kept(outputs[0], 8), "one\ntwo\n");
+	expect_error(other, query(other, QUERY_INPUT, 3), YETT_E_NOT_RUNNING, YETT_R_NONE);
+	/* one that ends by itself leaves nothing behind but what is kept of it */
+	clear_exec();
+	message.body.exec.stdio[0] = STDIO_CAPTURE;
+	expect_status(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), 0);
+	expect_status(sandbox, exec_command(sandbox, ARGV("true")), 0);
+	expect_error(other, query(other, QUERY_INPUT, 5), YETT_E_NOT_RUNNING, YETT_R_NONE);
+	assert_int_equal(fds_at_rest(sandbox), fds + 1); /* the memory with the output of 3 */
+	detach(other);
+	finish(sandbox);
+}
+
+static uint64_t send_signal(struct sandbox *sandbox, uint64_t id, uint32_t number)
+{
+	message.kind = MESSAGE_QUERY;
+	message.body.query = (struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = number};
+	assert_int_equal(frame_send_message(sandbox->channel, &message, ++sandbox->sequence, NULL, 0, 0), 0);
+	return sandbox->sequence;
+}
+
+static void a_command_of_another_channel_is_sent_a_signal_by_its_id(void **state)
+{
+	struct sandbox *sandbox = start(), *other = attach(sandbox);
+	uint64_t sequence = exec_command(sandbox, ARGV("sleep", "60"));
+
+	(void)state;
+	expect(sandbox, MESSAGE_STARTED, sequence);
+	expect_error(other, send_signal(other, 1, 0), YETT_E_INVALID_REQUEST, YETT_R_RANGE);
+	expect(other, MESSAGE_COMMANDS, send_signal(other, 1, SIGUSR1));
+	expect(sandbox, MESSAGE_EXITED, sequence);
+	assert_true(message.body.exited.signaled);
+	assert_int_equal(message.body.exited.status, SIGUSR1);
+	expect_error(other, send_signal(other, 1, SIGUSR1), YETT_E_NOT_RUNNING, YETT_R_NONE);
+	expect_error(other, send_signal(other, 2, SIGUSR1), YETT_E_NOT_FOUND, YETT_R_NONE);
+	detach(other);
+	finish(sandbox);
+}
+
 static void kept_output_is_bounded_by_the_sandboxs_memory(void **state)
 {
 	struct sandbox *sandbox;
@@ -336,7 +524,7 @@ static void what_does_not_go_together_is_refused(void **state)
 		uint64_t bytes;
 		bool terminal;
 	} rows[] = {
-		{{STDIO_CAPTURE, 0, 0}, 0, false},
+		{{STDIO_CAPTURE, 0, 0}, 0, true},
 		{{STDIO_AS_OUTPUT, 0, 0}, 0, false},
 		{{0, STDIO_AS_OUTPUT, 0}, 0, false},
 		{{0, 0, 0}, 1, false},
@@ -355,6 +543,99 @@ static void what_does_not_go_together_is_refused(void **state)
 	}
 	expect(sandbox, MESSAGE_COMMANDS, query(sandbox, QUERY_LIST, 0));
 	assert_int_equal(message.body.commands.last, 0); /* none of them was one */
+	expect_serving(sandbox);
+	finish(sandbox);
+}
+
+/* An EXEC of `argv` with further texts from memory of `size` bytes; sealed, or not. */
+static uint64_t exec_more(struct sandbox *sandbox, char *const *argv, const void *bytes, size_t length, uint64_t size, uint32_t more_argv,
+			  uint32_t more_env, bool is_sealed)
+{
+	uint64_t sequence;
+
+	more_memory = memfd_create("more", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	assert_return_code(more_memory, errno);
+	assert_return_code(ftruncate(more_memory, (off_t)size), errno);
+	assert_int_equal(pwrite(more_memory, bytes, length, 0), length);
+	if (is_sealed)
+		assert_return_code(fd_seal(more_memory), errno);
+	clear_exec();
+	message.body.exec.more_bytes = size;
+	message.body.exec.more_argv = more_argv;
+	message.body.exec.more_env = more_env;
+	message.body.exec.stdio[1] = STDIO_CAPTURE;
+	message.body.exec.capture_bytes = 60000;
+	sequence = send_exec(sandbox, argv, NULL, 0);
+	close(more_memory);
+	return sequence;
+}
+
+static void arguments_and_variables_beyond_a_packet_come_in_memory(void **state)
+{
+	struct sandbox *sandbox = start();
+	static char many[300000];
+	size_t used = 0;
+
+	(void)state;
+	expect_status(sandbox, exec_more(sandbox, SH("echo $# $1$2; printenv A B"), "sh\0x\0\xff\0A=1\0B=\n", 15, 15, 3, 2, true), 0);
+	assert_int_equal(ask(sandbox, QUERY_OUTPUT, 1)->output_bytes[0], 9);
+	assert_memory_equal(kept(outputs[0], 9), "2 x\xff\n1\n\n\n", 9);
+	assert_string_equal(text_of(&message.body.commands.commands[0]), "/bin/sh -c echo $# $1$2; printenv A B ...");
+	while (used < 60000 * 5)
+		used += (size_t)sprintf(many + used, "%04zu", used / 5 % 10000) + 1;
+	expect_status(sandbox, exec_more(sandbox, SH("echo $# ${59999}"), many, used, used, 60000, 0, true), 0);
+	(void)ask(sandbox, QUERY_OUTPUT, 2);
+	assert_string_equal(kept(outputs[0], message.body.commands.commands[0].output_bytes[0]), "59999 9999\n");
+	finish(sandbox);
+}
+
+static void memory_that_is_not_what_is_said_is_refused(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		uint64_t size;
+		uint32_t argv, env;
+		bool is_sealed;
+		enum yett_code code;
+	} cases[] = {
+		{"a\0", 2, 2, 1, 0, false, YETT_E_SECURITY_VIOLATION},
+		{"a\0", 2, 2, 0, 0, true, YETT_E_INVALID_REQUEST},
+		{"a\0", 2, 2, 2, 1, true, YETT_E_INVALID_REQUEST},
+		{"a\0", 2, 2, 2, 0, true, YETT_E_COMMAND_FAILED},	/* fewer than is said */
+		{"a\0b\0", 4, 4, 1, 0, true, YETT_E_COMMAND_FAILED}, /* more */
+		{"ab", 2, 2, 1, 0, true, YETT_E_COMMAND_FAILED},	/* without an end */
+		{"a\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},	/* no variable */
+		{"=\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},
+		{"", 0, MESSAGE_TEXTS_MAX, 1, 0, true, YETT_E_COMMAND_FAILED}, /* nothing but a hole: as many texts, all empty */
+		{"", 0, MESSAGE_TEXTS_MAX, MESSAGE_TEXTS_MAX, 0, true, YETT_E_COMMAND_FAILED}, /* which execve(2) does not take */
+	};
+	struct sandbox *sandbox = start();
+	uint64_t sequence;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		sequence = exec_more(sandbox, ARGV("true"), cases[i].bytes, cases[i].length, cases[i].size, cases[i].argv, cases[i].env,
+				     cases[i].is_sealed);
+		expect_error(sandbox, sequence, cases[i].code, YETT_R_NONE);
+	}
+	contains(message_text(&message, message.body.error.detail), "errno=7 ");
+	/* of another size than is said; none at all; something else */
+	more_memory = fd_new_sealed("more", "a", 2);
+	clear_exec();
+	message.body.exec.more_bytes = 3;
+	message.body.exec.more_argv = 1;
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION, YETT_R_SIZE);
+	close(more_memory);
+	more_memory = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
+	clear_exec();
+	message.body.exec.more_bytes = 3;
+	message.body.exec.more_argv = 1;
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_SECURITY_VIOLATION, YETT_R_NONE);
+	close(more_memory);
+	clear_exec();
+	message.body.exec.more_argv = 1;
+	expect_error(sandbox, send_exec(sandbox, ARGV("true"), NULL, 0), YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	expect_serving(sandbox);
 	finish(sandbox);
 }
@@ -481,6 +762,13 @@ static int run(const char *name)
 		cmocka_unit_test(what_exceeds_the_bound_is_dropped_and_holds_nobody_up),
 		cmocka_unit_test(a_descriptor_of_output_shows_what_comes_and_changes_nothing),
 		cmocka_unit_test(the_oldest_results_go_first),
+		cmocka_unit_test(results_that_nobody_has_fetched_outlive_those_that_were),
+		cmocka_unit_test(file_operations_are_counted_apart_and_leave_no_result),
+		cmocka_unit_test(who_follows_is_told_when_there_is_more),
+		cmocka_unit_test(input_can_be_given_later_and_has_an_end),
+		cmocka_unit_test(a_command_of_another_channel_is_sent_a_signal_by_its_id),
+		cmocka_unit_test(arguments_and_variables_beyond_a_packet_come_in_memory),
+		cmocka_unit_test(memory_that_is_not_what_is_said_is_refused),
 		cmocka_unit_test(kept_output_is_bounded_by_the_sandboxs_memory),
 		cmocka_unit_test(what_outlives_a_command_does_not_hold_up_its_output),
 		cmocka_unit_test(what_does_not_go_together_is_refused),

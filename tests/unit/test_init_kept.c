@@ -89,33 +89,82 @@ static void a_record_has_a_text_that_is_cut_and_whole_characters(void **state)
 	assert_int_equal(record.id, 2);
 }
 
+/* One that has ended, with some output or without. */
+static void end_one(struct records *records, bool has_output, bool is_fetched)
+{
+	struct record record = record_of(records, "x");
+	int writer;
+
+	if (has_output) {
+		assert_int_equal(capture_open(&record.captures[0], 100, &writer), 0);
+		feed(&record.captures[0], writer, "12345", 100);
+		close(writer);
+		capture_finish(&record.captures[0]);
+	}
+	if (is_fetched)
+		record_fetched(&record, true);
+	records_keep_consume(records, &record);
+}
+
 static void results_go_by_age_and_room_is_made_by_those_with_output(void **state)
 {
 	static struct records records;
-	int writer;
 
 	(void)state;
-	for (uint64_t i = 1; i <= RECORDS_MAX + 2; i++) {
-		struct record record = record_of(&records, "x");
-
-		if (i == 5 || i == 7) {
-			assert_int_equal(capture_open(&record.captures[0], 100, &writer), 0);
-			feed(&record.captures[0], writer, "12345", 100);
-			close(writer);
-			capture_finish(&record.captures[0]);
-		}
-		records_keep_consume(&records, &record);
-	}
+	for (uint64_t i = 1; i <= RECORDS_MAX + 2; i++)
+		end_one(&records, i == 5 || i == 7, false);
 	assert_null(records_find(&records, 2));
 	assert_int_equal(records_find_from(&records, 1)->id, 3);
 	assert_int_equal(records_bytes(&records), 10);
-	assert_true(records_make_room(&records)); /* 3 and 4 have none, and go with 5 */
-	assert_int_equal(records_find_from(&records, 1)->id, 6);
+	assert_true(records_make_room(&records));
+	assert_null(records_find(&records, 5));
+	assert_int_equal(records_find_from(&records, 1)->id, 3); /* which have none */
 	assert_int_equal(records_bytes(&records), 5);
 	assert_true(records_make_room(&records));
 	assert_false(records_make_room(&records));
-	assert_int_equal(records_find_from(&records, 1)->id, 8);
+	assert_null(records_find(&records, 7));
+	assert_int_equal(records_find_from(&records, 7)->id, 8);
 	assert_null(records_find_from(&records, RECORDS_MAX + 3));
+}
+
+static void what_was_fetched_goes_before_what_was_not(void **state)
+{
+	static struct records records;
+	struct record record = record_of(&records, "x");
+
+	(void)state;
+	record_fetched(&record, false); /* 1 */
+	assert_true(record.is_fetched);
+	records_keep_consume(&records, &record);
+	for (uint64_t i = 2; i <= RECORDS_MAX; i++)
+		end_one(&records, i < 4 || i == 200, i == 3 || i == 100 || i == 200);
+	/* of 2 the end alone was told, and there is output */
+	record_fetched(records_find(&records, 2), false);
+	assert_false(records_find(&records, 2)->is_fetched);
+	assert_true(records_make_room(&records));
+	assert_null(records_find(&records, 3));
+	end_one(&records, false, false);
+	for (uint64_t gone = 1; gone <= 200; gone += gone == 1 ? 99 : 100) {
+		assert_non_null(records_find(&records, gone));
+		end_one(&records, false, false);
+		assert_null(records_find(&records, gone));
+	}
+	assert_int_equal(records_find_from(&records, 1)->id, 2);
+	/* all are yet to be fetched: the next one is kept only if it is, too */
+	end_one(&records, false, true);
+	assert_null(records_find(&records, records.last));
+	assert_non_null(records_find(&records, 2));
+	end_one(&records, false, false);
+	assert_non_null(records_find(&records, records.last));
+	assert_null(records_find(&records, 2));
+	for (uint64_t id = 4, from = 3; id < records.last; id++) {
+		struct record *next = records_find_from(&records, from + 1);
+
+		if (id == 100 || id == 200 || id == records.last - 1)
+			continue;
+		assert_int_equal(next->id, id);
+		from = next->id;
+	}
 }
 
 static int change(struct session *session, const char *cwd, const char *set, const char *unset)
@@ -172,6 +221,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(output_is_kept_up_to_its_bound_and_the_room),
 		cmocka_unit_test(a_record_has_a_text_that_is_cut_and_whole_characters),
+		cmocka_unit_test(what_was_fetched_goes_before_what_was_not),
 		cmocka_unit_test(results_go_by_age_and_room_is_made_by_those_with_output),
 		cmocka_unit_test(a_session_changes_wholly_or_not_at_all),
 	};
