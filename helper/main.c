@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -194,7 +195,7 @@ static int prepare_rootless(struct monitor *monitor, struct policy *policy, cons
 		return r;
 	ret_own->caller.confined = false; /* it can do through us what it can do anyway */
 	monitor->caller = &ret_own->caller;
-	monitor->means = (struct means){.is_rootless = true, .misses_label = rootless_misses_label()};
+	monitor->means = (struct means){.is_rootless = true, .misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
 	if (rootless_enter(&monitor->no_host) != 0)
 		return 0;
 	rootless_runtime_dir(ret_own->runtime_dir);
@@ -274,11 +275,22 @@ static int serve_caller(void)
 	return tell(r, &error);
 }
 
+/*
+ * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a program of the host's, as root, for what
+ * crashes: of ours, and of all that we start. False where the hard limit is 0 and cannot be raised. core(5)
+ */
+static bool limit_cores(void)
+{
+	return setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) == 0;
+}
+
 static int run(const struct options *options, const char *libexec, struct yett_error *error)
 {
 	enum activation activation = ACTIVATION_NONE;
 	int socket = options->fd, r = sodium_init() < 0 ? -ENOSYS : 0;
 
+	if (!limit_cores() && geteuid() == 0)
+		log_line(LOG_LEVEL_WARNING, "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
 	if (r == 0 && socket < 0)
 		r = activation_receive(&activation, &socket, error);
 	if (r != 0)

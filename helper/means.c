@@ -110,6 +110,8 @@ int means_fit(const struct means *means, const struct decision *decision, struct
 		return r;
 	if (profile->identity == PLAN_IDENTITY_PRIVATE)
 		add(plan, "commands have your own uid outside, too", "", "");
+	if (means->leaves_cores)
+		add(plan, "crashes reach the host's core handler (ulimit -Hc is 0)", "", "");
 	plan->identity = PLAN_IDENTITY_CALLER;
 	plan->groups_count = 0; /* commands keep them: the kernel lets nobody change them */
 	r = fit_limits(means, &decision->verified->request->body.create.limits, plan, error);

@@ -13,6 +13,7 @@ struct means {
 	bool has_cgroup;      /* a control group that was delegated to the user */
 	unsigned controllers; /* of it: enum means_controller bits */
 	bool misses_label;    /* the host uses SELinux, whose labels take root */
+	bool leaves_cores;    /* the hard limit of core files is 0, with which the host's handler of crashes is run. core(5) */
 };
 
 /* As enum cgroup_controller has them, of which this part knows nothing. */

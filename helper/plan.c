@@ -93,13 +93,10 @@ static void print_identity(FILE *out, const struct plan *plan)
 /* The limits of each process. */
 static void print_rlimits(FILE *out, const struct plan_limits *limits)
 {
-	char text[UNITS_TEXT_SIZE];
-
 	print_limit(out, "files", limits->files, units_format_number);
 	print_limit(out, ", file-size", limits->file_bytes, units_format_size);
 	print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
 	print_limit(out, ", stack", limits->stack_bytes, units_format_size);
-	fprintf(out, ", core %s", units_format_size(limits->core_bytes, text));
 }
 
 static void print_environment(FILE *out, const struct plan *plan)

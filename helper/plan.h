@@ -85,7 +85,6 @@ struct plan_limits {
 	uint64_t file_bytes;        /* RLIMIT_FSIZE */
 	uint64_t cpu_seconds;       /* RLIMIT_CPU */
 	uint64_t stack_bytes;       /* RLIMIT_STACK */
-	uint64_t core_bytes;        /* RLIMIT_CORE: 0 is 0 here */
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,4 +105,11 @@ int rootless_open_cgroup(void)
 bool rootless_misses_label(void)
 {
 	return access("/sys/fs/selinux/enforce", F_OK) == 0;
+}
+
+bool rootless_leaves_cores(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
 }

@@ -27,3 +27,6 @@ int rootless_open_cgroup(void);
 
 /* Whether the host uses SELinux, whose labels are not to be had without root; those of AppArmor are. */
 bool rootless_misses_label(void);
+
+/* Whether the hard limit of core files is 0, and so stays 0: then crashes of commands reach the host's handler. core(5) */
+bool rootless_leaves_cores(void);

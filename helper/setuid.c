@@ -233,7 +233,7 @@ static int take_limits(struct yett_error *error)
 		{RLIMIT_NOFILE, "open files", 512, 16384},
 		{RLIMIT_NPROC, "processes", 64, RLIM_INFINITY},
 		{RLIMIT_MEMLOCK, "locked memory", 0, 8 * MIB},
-		{RLIMIT_CORE, "core files", 0, 0},
+		{RLIMIT_CORE, "core files", 1, 1}, /* with 0 a program of the host's may be given ours: core(5) */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {

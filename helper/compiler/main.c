@@ -73,11 +73,11 @@ static void close_others(const struct input *input)
 	fd_close_except(input->fds, input->count);
 }
 
-/* No process, no core, no file but the image grows; descriptors and memory for NSS, whose modules may map large caches. */
+/* No process, no core (1: core(5)), no file but the image grows; descriptors and memory for NSS, whose modules may map large caches. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NPROC, 0},  {RLIMIT_CORE, 0}, {RLIMIT_FSIZE, IMAGE_SIZE_MAX}, {RLIMIT_NOFILE, 2 * POLICY_FILES_MAX},
+		{RLIMIT_NPROC, 0},  {RLIMIT_CORE, 1}, {RLIMIT_FSIZE, IMAGE_SIZE_MAX}, {RLIMIT_NOFILE, 2 * POLICY_FILES_MAX},
 		{RLIMIT_CPU, 10},   {RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
 	};
 

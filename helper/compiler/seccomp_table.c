@@ -6,7 +6,10 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/personality.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -94,6 +97,8 @@ const char seccomp_init_calls[] = "clone3";
 #define BITS(argument, bits)	       {(argument), (uint32_t)(bits), 1, UINT32_MAX} /* any of them */
 #define ABOVE(argument, last)	       {(argument), 0, 0, (last)}
 
+#define SET_DELEGATION 1040 /* F_SETDELEG, Linux 6.19 */
+
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 /* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
 #define TERMINAL(request) {"ioctl", EPERM, 1, {LOW(1, request)}}
@@ -107,10 +112,16 @@ const char seccomp_init_calls[] = "clone3";
  * them. The two types differ in one bit.
  */
 #define DEVICE(calls, mode) {calls, EPERM, 1, {MASKED(mode, S_IFMT & ~(S_IFCHR ^ S_IFBLK), S_IFCHR & S_IFBLK)}}
-#define FAMILIES(first, last) {"socket socketpair", EAFNOSUPPORT, 1, {BETWEEN(0, first, last)}}
-/* Protocols whose module the kernel would load for whoever asks. */
-#define PROTOCOL(protocol) {"socket", EPROTONOSUPPORT, 1, {LOW(2, protocol)}}
+/*
+ * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and outside of the sandbox's limits; for some
+ * other requests, too, before it asks for any privilege.
+ */
+#define FAMILIES(first, last) {"socket", EAFNOSUPPORT, 1, {BETWEEN(0, first, last)}}
 #define TYPE(type) MASKED(1, 0xf, type)
+#define PROTOCOL(protocol, type) {"socket", 0, 2, {LOW(2, protocol), TYPE(type)}}
+#define PING(protocol, family) {"socket", 0, 3, {LOW(2, protocol), TYPE(SOCK_DGRAM), LOW(0, family)}}
+#define SOCKET_REQUESTS(first, last) {"ioctl", ENOPKG, 1, {BETWEEN(1, first, last)}}
+#define TCP_OPTIONS(error, first, last) {"setsockopt", error, 1, {BETWEEN(2, first, last)}}
 #define PERSONALITY(number) {"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT}
 
 /* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
@@ -121,11 +132,16 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
 	{"quotactl quotactl_fd open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie", EPERM},
 	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
-	{"fcntl", EPERM, 1, {LOW(1, F_SETLEASE)}}, /* a lease holds up whoever opens the file outside */
+	/* A lease or a delegation holds up whoever opens or changes the file outside. */
+	{"fcntl", EPERM, 1, {LOW(1, F_SETLEASE)}},
+	{"fcntl", EPERM, 1, {LOW(1, SET_DELEGATION)}},
 	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
+	/* It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. */
+	{"setrlimit", SECCOMP_PRETEND, 1, {LOW(0, RLIMIT_CORE)}},
+	{"prlimit64", SECCOMP_PRETEND, 2, {LOW(1, RLIMIT_CORE), ABOVE(2, 0)}},
 	TERMINAL(TIOCSTI),
 	TERMINAL(TIOCLINUX),
 	TERMINAL(TIOCSETD),
@@ -135,20 +151,35 @@ const struct seccomp_rule seccomp_rules[] = {
 	SET_ID("fchmodat mknodat", 2),
 	SET_ID_OPEN("open", 1, 2),
 	SET_ID_OPEN("openat", 2, 3),
-	PROTOCOL(33),  /* DCCP */
-	PROTOCOL(115), /* L2TP */
-	PROTOCOL(132), /* SCTP */
-	PROTOCOL(256), /* SMC */
-	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(SOCK_DCCP)}},
-	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(SOCK_PACKET)}},
-	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET), TYPE(SOCK_SEQPACKET)}}, /* SCTP by default */
-	{"socket", ESOCKTNOSUPPORT, 2, {LOW(0, AF_INET6), TYPE(SOCK_SEQPACKET)}},
-	FAMILIES(3, 9),
-	FAMILIES(11, 15),
-	{"socket socketpair", EAFNOSUPPORT, 1, {ABOVE(0, AF_NETLINK)}},
+	SOCKET_REQUESTS(0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
+	SOCKET_REQUESTS(0x8980, 0x8983), /* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN */
+	SOCKET_REQUESTS(0x89a0, 0x89a1), /* SIOCBRADDBR, SIOCBRDELBR */
+	{"setsockopt", 0, 1, {BETWEEN(1, 0, IPPROTO_TCP - 1)}},
+	{"setsockopt", 0, 1, {BETWEEN(1, IPPROTO_TCP + 1, UINT32_MAX)}},
+	TCP_OPTIONS(ENOENT, TCP_ULP, TCP_ULP), /* the kernel's own TLS */
+	/* Signed segments: the program names the algorithm, and the kernel loads it. */
+	TCP_OPTIONS(ENOPROTOOPT, TCP_MD5SIG, TCP_MD5SIG),
+	TCP_OPTIONS(ENOPROTOOPT, TCP_MD5SIG_EXT, TCP_MD5SIG_EXT),
+	TCP_OPTIONS(ENOPROTOOPT, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
+	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
+	{"socketpair", EOPNOTSUPP}, /* as the kernel says, but it makes the sockets first */
+	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */
 	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
-	{"socket socketpair", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
-	{"socket socketpair", EAFNOSUPPORT, 1, {LOW(0, AF_NETLINK)}, SECCOMP_STRICT},
+	{"socket", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
+	{"socket", 0, 1, {LOW(0, AF_NETLINK)}, SECCOMP_DEFAULT},
+	FAMILIES(0, AF_INET - 1),
+	FAMILIES(AF_INET + 1, AF_INET6 - 1),
+	FAMILIES(AF_INET6 + 1, UINT32_MAX),
+	{"socket", 0, 1, {TYPE(SOCK_RAW)}}, /* knows every protocol; takes CAP_NET_RAW */
+	{"socket", ESOCKTNOSUPPORT, 1, {{1, 0xf, SOCK_RAW + 1, 0xf}}},
+	{"socket", ESOCKTNOSUPPORT, 1, {TYPE(0)}},
+	{"socket", 0, 1, {LOW(2, 0)}},
+	PROTOCOL(IPPROTO_TCP, SOCK_STREAM),
+	PROTOCOL(IPPROTO_UDP, SOCK_DGRAM),
+	PROTOCOL(IPPROTO_MPTCP, SOCK_STREAM),
+	PING(IPPROTO_ICMP, AF_INET),
+	PING(IPPROTO_ICMPV6, AF_INET6),
+	{"socket", EPROTONOSUPPORT},
 	PERSONALITY(PER_LINUX),
 	PERSONALITY(PER_LINUX32), /* setarch */
 	PERSONALITY(UNAME26),

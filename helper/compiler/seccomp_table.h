@@ -35,6 +35,8 @@ struct seccomp_argument {
 
 enum seccomp_set { SECCOMP_BOTH = 0, SECCOMP_DEFAULT, SECCOMP_STRICT };
 
+#define SECCOMP_PRETEND (-1) /* instead of an error: the call succeeds, and does nothing */
+
 /*
  * Calls that fail with `error` if each of the arguments fits; with no arguments, always. Error 0 allows them. Of the
  * rules for a call the first one that fits decides; if none does, whether a group holds the call.
@@ -43,7 +45,7 @@ struct seccomp_rule {
 	const char *calls;
 	int error;
 	unsigned arguments_count;
-	struct seccomp_argument arguments[2];
+	struct seccomp_argument arguments[3];
 	enum seccomp_set set;
 };
 
@@ -65,5 +67,7 @@ static inline uint32_t seccomp_rule_action(const struct seccomp_rule *rule)
 {
 	if (rule->error == EPERM)
 		return SECCOMP_FORBIDDEN;
+	if (rule->error == SECCOMP_PRETEND)
+		return SECCOMP_RET_ERRNO;
 	return rule->error ? SECCOMP_RET_ERRNO | (uint32_t)rule->error : SECCOMP_RET_ALLOW;
 }

@@ -130,7 +130,6 @@ static const struct settings_key profile_keys[] = {
 	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true},
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
-	{"core", SETTINGS_SIZE, P(limits.core_bytes), 0, BYTES_MAX},
 	{"syscalls", SETTINGS_CHOICE, S(syscalls), .choices = syscall_sets},
 	{"syscalls_allow", SETTINGS_LIST, S(syscalls_allow), .check = check_syscall},
 	{"syscalls_deny", SETTINGS_LIST, S(syscalls_deny), .check = check_syscall},

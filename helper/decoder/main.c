@@ -74,11 +74,11 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 	return argc == 4 && parse_id(argv[1], &ret->uid) && parse_id(argv[2], &ret->gid);
 }
 
-/* No descriptor can be made any more, no process, no file, no core. */
+/* No descriptor can be made any more, no process, no file, no core (1: core(5)). */
 static bool stage_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 0},
+		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 1},
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
 	};
 

@@ -34,7 +34,7 @@ enum init_word {
 };
 
 #define INIT_GROUPS_MAX 256
-#define INIT_RLIMITS_MAX 9
+#define INIT_RLIMITS_MAX 8
 #define INIT_ENV_MAX 256
 #define INIT_PATHS_MAX 1024
 #define INIT_LABEL_SIZE 128
@@ -44,9 +44,9 @@ enum init_word {
 /* How a path of the sandbox may be used; the first byte of its text. */
 enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
 
-/* Of each process; 0: as init has it, but for core. setrlimit(2) */
+/* Of each process; 0: as init has it. setrlimit(2) */
 struct init_limits {
-	uint64_t files, file_bytes, cpu_seconds, stack_bytes, core_bytes;
+	uint64_t files, file_bytes, cpu_seconds, stack_bytes;
 	uint64_t processes; /* of the sandbox: where no cgroup counts them */
 };
 

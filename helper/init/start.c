@@ -171,6 +171,18 @@ static int start_own_files(struct init_config *config)
 	return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? -errno : 0;
 }
 
+/*
+ * Of init and all commands, which the filter keeps from changing it. Where the host's core_pattern is a pipe, a limit of 0 is none: a program
+ * of the host's runs as root on what a command left in its memory. Only for a limit of 1 does the kernel run none. core(5)
+ */
+static int start_own_cores(void)
+{
+	const struct rlimit limit = {1, 1};
+
+	/* Where the hard limit was 0 and cannot be raised, our maker has said so. */
+	return setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM ? -errno : 0;
+}
+
 static int start_limits(struct init_config *config)
 {
 	const struct init_limits *limits = &config->limits;
@@ -186,7 +198,6 @@ static int start_limits(struct init_config *config)
 		/* Counted for the id within its user namespace, which is the sandbox's; one more: init. */
 		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, 0},
 		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, 0},
-		{RLIMIT_CORE, true, limits->core_bytes, 0},
 		/* The kernel's memory, which not every cgroup counts; nobody needs more than a little. */
 		{RLIMIT_MEMLOCK, true, 8 << 20, 0},
 		{RLIMIT_MSGQUEUE, true, 819200, 0}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
@@ -198,6 +209,8 @@ static int start_limits(struct init_config *config)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(wanted); i++)
 		if (wanted[i].is_set)
 			r = start_limit(config, wanted[i].resource, wanted[i].value, wanted[i].value + wanted[i].grace);
+	if (r == 0)
+		r = start_own_cores();
 	return r == 0 ? start_own_files(config) : r;
 }
 

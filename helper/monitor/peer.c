@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -217,8 +216,6 @@ static void read_keys(struct user_answer *answer)
 /* From here on this process is the peer: what it opens, and whatever a name service does, is done as that user. */
 static int become(const struct peer *peer)
 {
-	const struct rlimit none = {0, 0};
-
 	if (geteuid() == 0) {
 		int r = privilege_raise(); /* changing ids takes CAP_SETUID and CAP_SETGID; capabilities go with uid 0 */
 
@@ -233,7 +230,6 @@ static int become(const struct peer *peer)
 				return r;
 		}
 	}
-	(void)setrlimit(RLIMIT_CORE, &none);
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 

@@ -69,8 +69,7 @@ static int fill(const struct setup *setup, struct init_config *config)
 					      .processes = setup_limits_pids_by_user(setup->host) ? plan->limits.pids : 0,
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,
-					      .stack_bytes = plan->limits.stack_bytes,
-					      .core_bytes = plan->limits.core_bytes};
+					      .stack_bytes = plan->limits.stack_bytes};
 	config->fds_present = setup->cgroup.sandbox[0] < 0 ? 3 : 7;
 	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
 		if (setup->counters[i] >= 0)

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import errno
 import os
+import resource
 import select
 import signal
 import socket
@@ -401,6 +402,130 @@ grant "masked" {
                     self.assertIn(done.code, (0, 125), done)
                     if done.code == 0:
                         self.assertRegex(done.out, r'^(pipe:|socket:|/dev/null)')
+
+
+CRASHES = """if True:
+    import ctypes, os, platform, resource, signal, sys
+    libc, core = ctypes.CDLL(None, use_errno=True), resource.RLIMIT_CORE
+    numbers = {'x86_64': (160, 302, 0x40000000), 'aarch64': (164, 261, 0)}[platform.machine()]
+
+    def call(number, *arguments):
+        return 0 if libc.syscall(number, *arguments) == 0 else ctypes.get_errno()
+
+    def none():
+        return 0
+
+    def by_library():
+        resource.setrlimit(core, (0, 0))
+        return 0
+
+    def soft_only():
+        resource.setrlimit(core, (0, 1))
+        return 0
+
+    pair = (ctypes.c_ulong * 2)
+    def by_setrlimit():
+        return call(numbers[0], core, pair(0, 0))
+
+    def by_prlimit():
+        return call(numbers[1], 0, core, pair(0, 0), None)
+
+    def by_prlimit_of_both():
+        return call(numbers[1], os.getpid(), core, pair(0, 0), pair())
+
+    def by_wide_resource():
+        return call(numbers[1], 0, ctypes.c_ulong(core | 1 << 32), pair(0, 0), None)
+
+    def of_the_child():
+        for_child = os.getppid()
+        return call(numbers[1], for_child, core, pair(0, 0), None)
+
+    def by_x32():
+        return call(numbers[0] | numbers[2], core, pair(0, 0)) if numbers[2] else 38
+
+    def dumpable():
+        return call({'x86_64': 157, 'aarch64': 167}[platform.machine()], 4, 1, 0, 0, 0)
+
+    for attempt in (none, by_library, soft_only, by_setrlimit, by_prlimit, by_prlimit_of_both, by_wide_resource, of_the_child, by_x32, dumpable):
+        child = os.fork()
+        if child == 0:
+            try: error = attempt()
+            except (OSError, ValueError): error = 'raised'
+            print(attempt.__name__, error, *resource.getrlimit(core), end=' ', flush=True)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        print(os.WCOREDUMP(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+class Cores(yett.Case):
+    """What the host does with crashes is a program that runs as root, on memory that the payload has filled."""
+
+    service_options = {'before': '''
+profile "full" {
+  extends = "default"
+  identity = root
+  capabilities = {"sys_resource", "sys_ptrace"}
+}
+grant "full" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"full"}
+  identity_root = true
+  capabilities = {"sys_resource", "sys_ptrace"}
+}
+'''}
+
+    @contextlib.contextmanager
+    def handler(self):
+        """The host's, as systemd-coredump, apport or abrt install theirs; says the host's uid of each crash."""
+        told = self.service.folder + '/crashes'
+        program = self.service.folder + '/handler'
+        yett.write(told, '', 0o666)
+        yett.write(program, '#!/bin/sh\necho "$1" >>%s\n' % told, 0o755)
+        with yett.machine_setting('/proc/sys/kernel/core_pattern', '|%s %%u' % program):
+            yield lambda: yett.read(told).split()
+
+    def crashes(self, run):
+        """(attempt, error, soft, hard, whether it was dumped) of each."""
+        done = run('python3', '-c', CRASHES)
+        self.assertEqual(done.code, 0, done)
+        rows = [line.split() for line in done.out.splitlines()]
+        self.assertEqual(len(rows), 10)
+        return rows
+
+    def test_no_crash_reaches_the_hosts_handler(self):
+        with self.handler() as uids:
+            outside = self.crashes(lambda *argv: self.service.run(self.alice, *argv))
+            inside = self.crashes(self.sandbox) + self.crashes(lambda *argv: self.sandbox(*argv, options=('-p', 'full')))
+            yett.wait_until(lambda: uids().count(str(self.alice.uid)) >= 9, "the host's handler of those outside")
+        # outside a limit of 0 is none, for the handler is a pipe
+        self.assertEqual({row[0]: row[4] for row in outside if row[0] in ('none', 'by_library', 'by_setrlimit', 'by_prlimit')},
+                         dict.fromkeys(('none', 'by_library', 'by_setrlimit', 'by_prlimit'), 'True'))
+        self.assertEqual([row for row in inside if row[4] != 'False'], [])
+        self.assertEqual([uid for uid in uids() if self.service.owns_uid(int(uid))], [])
+
+    def test_programs_that_want_no_core_files_see_success_and_what_is(self):
+        for row in self.crashes(self.sandbox):
+            self.assertEqual(row[1:4], ['38' if row[0] == 'by_x32' else '0', '1', '1'], row)
+        self.assertEqual(self.output('sh', '-c', 'ulimit -S -c 0; ulimit -H -c 0; ulimit -c 0; echo "$?"').strip(), '0')
+        self.assertNotEqual(self.sandbox('prlimit', '--core=0:0', '--nofile=9999999:9999999', 'true').code, 0)
+
+    def test_whoever_asks_for_no_core_files_gets_none_either(self):
+        def ask_for_none():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, resource.RLIM_INFINITY))
+        with self.handler() as uids:
+            inside = self.crashes(lambda *argv: self.sandbox(*argv, preexec_fn=ask_for_none))
+            self.service.run(self.alice, 'sh', '-c', 'kill -SEGV $$')
+            yett.wait_until(lambda: str(self.alice.uid) in uids(), "the host's handler of the one outside")
+        self.assertEqual([row for row in inside if row[4] != 'False'], [])
+
+    def test_a_debugger_inside_writes_one(self):
+        if not os.access('/usr/bin/gdb', os.X_OK):
+            self.skipTest('gdb is not there')
+        work = self.folder('cores')
+        done = self.sandbox('gdb', '-q', '-batch', '-ex', 'run', '-ex', 'generate-core-file /work/core', '--args', 'sh', '-c', 'kill -SEGV $$',
+                            options=('--rw', work + ':/work'))
+        self.assertTrue(os.path.getsize(work + '/core') > 4096, done)
 
 
 class Confined(yett.Case):

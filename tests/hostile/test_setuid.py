@@ -251,7 +251,7 @@ class Inherited(SetuidCase):
         self.assert_served(started)
         limits = yett.read('/proc/%d/limits' % started.pid)
         self.assertRegex(limits, r'Max cpu time +unlimited')
-        self.assertRegex(limits, r'Max core file size +0 ')
+        self.assertRegex(limits, r'Max core file size +1 ')
         self.assertNotRegex(limits, r'Max open files +16 ')
 
     def test_pending_and_ignored_signals_and_timers_are_gone(self):

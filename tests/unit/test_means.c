@@ -66,18 +66,19 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
 	const struct plan_limits largest = {.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
+	const struct means least = {.is_rootless = true, .misses_label = true, .leaves_cores = true};
 	struct decide *d = *state;
 	size_t parts = 1, length;
 
 	decide_policy(d, PLAIN);
 	assert_int_equal(decide_plan(d), 0);
 	d->plan.limits = d->plan.user_limits = largest;
-	assert_int_equal(means_fit(&labels, &d->decision, &d->plan, &d->error), 0);
+	assert_int_equal(means_fit(&least, &d->decision, &d->plan, &d->error), 0);
 	length = strlen(d->plan.weaker);
 	assert_string_equal(d->plan.weaker + length - strlen(last), last);
 	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
 		parts++;
-	assert_int_equal(parts, 9); /* the uid, three limits, those of the user together, and the label */
+	assert_int_equal(parts, 10); /* the uid, cores, three limits, those of the user together, and the label */
 }
 
 static void nothing_is_said_where_all_is_as_asked(void **state)

@@ -68,7 +68,7 @@ static const char expected[] =
 	" 11 mask           /proc/keys, where it exists\n"
 	" 12 hostname       box\n"
 	" 13 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
-	"unlimited, cpu-time 10, stack 8M, core 0\n"
+	"unlimited, cpu-time 10, stack 8M\n"
 	" 14 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static struct plan_text add(struct plan *plan, const char *string)

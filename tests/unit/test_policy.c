@@ -181,7 +181,7 @@ static const struct {
 	{"profile \"p\" { cpus = 1. }", 1, "is not a number"},
 	{"profile \"p\" { pids = 1 }", 1, "is too small"},
 	{"profile \"p\" { pids = 10M }", 1, "is not a whole number"},
-	{"profile \"p\" { core = unlimited }", 1, "is not a size"},
+	{"profile \"p\" { tmp_size = unlimited }", 1, "is not a size"},
 	{"profile \"p\" { nice = -21 }", 1, "is too large"},
 	{"profile \"p\" { umask = 088 }", 1, "is not an octal number"},
 	{"profile \"p\" { umask = 7777 }", 1, "is too large"},

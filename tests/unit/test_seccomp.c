@@ -17,6 +17,8 @@
 #include <linux/audit.h>
 #include <sched.h>
 #include <linux/seccomp.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -306,14 +309,14 @@ static void only_local_and_internet_sockets_are_made(void **state)
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
 	(void)state;
-	for (uint64_t family = 1; family < 300; family++) {
+	for (uint64_t family = 0; family < 300; family++) {
 		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
 
 		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0),
 				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
 		assert_int_equal(answer(&filter, SYS_socketpair, family, SOCK_STREAM, 0, 0),
-				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
-		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), ERROR(EAFNOSUPPORT));
+				 family == AF_UNIX ? ALLOWED : ERROR(EOPNOTSUPP));
+		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), good ? ALLOWED : ERROR(EAFNOSUPPORT));
 	}
 	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0), ERROR(EPROTONOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 6, 0), ALLOWED);
@@ -323,6 +326,82 @@ static void only_local_and_internet_sockets_are_made(void **state)
 	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0), ERROR(ESOCKTNOSUPPORT));
 	filter_free(&filter);
+}
+
+/* Those for which every kernel has what it takes: for others it would run modprobe, once for each call. */
+static bool is_built_in(int family, int type, int protocol)
+{
+	switch (type) {
+	case SOCK_STREAM:
+		return protocol == 0 || protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP;
+	case SOCK_DGRAM:
+		return protocol == 0 || protocol == IPPROTO_UDP || protocol == (family == AF_INET ? IPPROTO_ICMP : IPPROTO_ICMPV6);
+	default:
+		return type == SOCK_RAW; /* the kernel asks for the capability first */
+	}
+}
+
+static void no_socket_has_the_kernel_load_a_module(void **state)
+{
+	static const int families[] = {AF_INET, AF_INET6}, loading[] = {0x8940, 0x8941, 0x8982, 0x8983, 0x89a0, 0x89a1};
+
+	(void)state;
+	for (int strict = 0; strict < 2; strict++) {
+		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
+
+		for (size_t i = 0; i < 2 * 16 * 300; i++) {
+			int family = families[i % 2], type = (int)(i / 2 % 16), protocol = (int)(i / 32);
+			uint32_t want = is_built_in(family, type, protocol) ? ALLOWED : ERROR(ESOCKTNOSUPPORT);
+
+			if (want != ALLOWED && (type == SOCK_STREAM || type == SOCK_DGRAM))
+				want = ERROR(EPROTONOSUPPORT);
+			assert_int_equal(answer(&filter, SYS_socket, family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol, 0), want);
+			assert_int_equal(answer(&filter, SYS_socket, family, type | HIGH, protocol | HIGH, 0), want);
+			assert_int_equal(answer(&filter, SYS_socketpair, family, type, protocol, 0), ERROR(EOPNOTSUPP));
+		}
+		for (size_t i = 0; i < ARRAY_SIZE(loading); i++)
+			assert_int_equal(answer(&filter, SYS_ioctl, 3, loading[i] | HIGH, 0, 0), ERROR(ENOPKG));
+		assert_int_equal(answer(&filter, SYS_ioctl, 3, SIOCGIFCONF, 0, 0), ALLOWED);
+		assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, 38, 0), ERROR(ENOPROTOOPT)); /* TCP_AO_ADD_KEY */
+		filter_free(&filter);
+	}
+}
+
+static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
+{
+	struct filters filter = compile(&(struct seccomp_spec){0});
+
+	(void)state;
+	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0), ERROR(ENOENT));
+	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY, 0), ALLOWED);
+	assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, TCP_ULP, 0), ALLOWED); /* another option */
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), FORBIDDEN); /* F_SETDELEG */
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLEASE, 0, 0), FORBIDDEN);
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLK, 0, 0), ALLOWED);
+	filter_free(&filter);
+}
+
+static void the_limit_of_core_files_seems_to_change_and_does_not(void **state)
+{
+	const uint32_t pretended = ERROR(0);
+
+	(void)state;
+	for (int strict = 0; strict < 2; strict++) {
+		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
+
+		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_CORE, 1, 0, 0), pretended);
+		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_CORE | HIGH, 1, 0, 0), pretended);
+		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_STACK, 1, 0, 0), ALLOWED);
+		for (uint64_t pid = 0; pid < 4; pid += 2) {
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, 0), pretended);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 1), pretended);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 0, 1), ALLOWED); /* asks */
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_STACK, 1, 0), ALLOWED);
+		}
+		assert_int_equal(answer(&filter, SYS_prlimit64, 1, RLIMIT_CORE, 1, 0), FORBIDDEN); /* init's */
+		assert_int_equal(answer(&filter, SYS_getrlimit, RLIMIT_CORE, 1, 0, 0), ALLOWED);
+		filter_free(&filter);
+	}
 }
 
 static void only_common_personalities_are_taken(void **state)
@@ -480,9 +559,10 @@ static void compare_with_table(const struct filters *filter, const char *name, b
 static void the_compiled_rules_are_those_of_the_table(void **state)
 {
 	static const char *const calls[] = {"clone",	"unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
-					    "fchmodat", "creat",   "mknod", "mknodat", "socket", "socketpair"};
+					    "fchmodat", "creat",   "mknod", "mknodat", "socket", "socketpair",
+					    "setsockopt", "setrlimit", "prlimit64", "fcntl"};
 	static const uint64_t values[] = {
-		0, 1, 2, 3, 5, 6, 10, 15, 16, 17, 33, 40, 115, 132, 256, 0644, 02000, 04000, 04755, O_CREAT, O_CREAT |
+		0, 1, 2, 3, RLIMIT_CORE, 5, 6, 10, 15, 16, 17, TCP_ULP, 33, 39, 132, 256, IPPROTO_MPTCP, F_SETLEASE, 0x8982, 0644, 02000, 04000, 04755, O_CREAT, O_CREAT |
 		O_EXCL, O_TMPFILE | O_RDWR, O_DIRECTORY, TIOCSTI, TIOCSETD, TCGETS, SOCK_SEQPACKET | SOCK_CLOEXEC,
 		CLONE_NEWUSER, CLONE_NEWTIME, CLONE_VM, HIGH | 10, HIGH | TIOCSTI, HIGH | 04755, UINT64_MAX};
 	const size_t n = ARRAY_SIZE(values);
@@ -609,6 +689,9 @@ int main(void)
 		cmocka_unit_test(a_mode_that_is_not_used_does_not_matter),
 		cmocka_unit_test(terminal_injection_is_refused_whatever_the_high_bits),
 		cmocka_unit_test(only_local_and_internet_sockets_are_made),
+		cmocka_unit_test(no_socket_has_the_kernel_load_a_module),
+		cmocka_unit_test(the_kernel_s_own_tls_and_delegations_are_out_of_reach),
+		cmocka_unit_test(the_limit_of_core_files_seems_to_change_and_does_not),
 		cmocka_unit_test(only_common_personalities_are_taken),
 		cmocka_unit_test(the_strict_set_is_narrower),
 		cmocka_unit_test(the_lists_of_a_profile_change_the_set),
