@@ -9,6 +9,8 @@
 #include "base/fd.h"
 #include "protocol/yett_error.h"
 
+#define YETT_ERRNO_MAX 4095 /* errno(3): MAX_ERRNO of the kernel */
+
 /*
  * Fills `error` (may be NULL) with `code`, `reason` and the formatted message, truncated to fit; returns `code`,
  * so that a refusal is one statement: `return error_set(e, YETT_E_INVALID_REQUEST, 0, "…")`. All else is emptied.
@@ -23,6 +25,10 @@ void error_detail(struct yett_error *error, const char *format, ...) _printf_(2,
 void error_rule(struct yett_error *error, const char *file, unsigned line, const char *format, ...) _printf_(4, 5);
 void error_bounds(struct yett_error *error, const char *asked, const char *allowed);
 void error_mend(struct yett_error *error, const char *format, ...) _printf_(2, 3);
+
+/* Says of an error that error_set() filled at which step (NULL: none) and with which errno (0: none, as is
+ * what cannot be one) it came to it. Its code. */
+int error_cause(struct yett_error *error, const char *step, int error_number);
 
 /* The table's text for a code or reason; "unknown …" for a number that is not in it. Never NULL. */
 const char *error_code_text(enum yett_code code);

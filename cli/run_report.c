@@ -9,11 +9,9 @@
 
 int run_exit_code_of_error(const struct yett_error *error)
 {
-	static const char prefix[] = "errno=";
-
-	if (error->code != YETT_E_COMMAND_FAILED || strncmp(error->detail, prefix, sizeof prefix - 1) != 0)
+	if (error->code != YETT_E_COMMAND_FAILED || *error->step || !error->error_number)
 		return RUN_FAILED;
-	return strtol(error->detail + sizeof prefix - 1, NULL, 10) == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+	return error->error_number == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
 int run_report_open(struct run *run)

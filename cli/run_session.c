@@ -76,6 +76,12 @@ static int run_once(struct run *run, uint64_t bound)
 	return fflush(stdout) == 0 ? 0 : error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
 }
 
+/* What init says when it was not the command that was at fault. */
+static bool is_directory_missing(const struct run *run, int r)
+{
+	return r == YETT_E_COMMAND_FAILED && strcmp(run->error.step, "working-directory") == 0;
+}
+
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
@@ -95,8 +101,6 @@ static int run_in_directories(struct run *run)
 		.memory_bytes = run->options.own.memory_bytes,
 		.pids = run->options.own.pids,
 	};
-	/* what init says when it was not the command that was at fault */
-	static const char no_directory[] = "step=working-directory ";
 	uint64_t bound = options.timeout_ms ? options.timeout_ms + TIMEOUT_GRACE_MS : 0;
 	int r = 0;
 
@@ -113,10 +117,10 @@ static int run_in_directories(struct run *run)
 		if (i + 1 == run->directories_count)
 			pump_close_passed(&run->pump);
 		r = run_once(run, bound);
-		if (r != YETT_E_COMMAND_FAILED || strncmp(run->error.detail, no_directory, strlen(no_directory)) != 0)
+		if (!is_directory_missing(run, r))
 			break;
 	}
-	if (r == YETT_E_COMMAND_FAILED && strncmp(run->error.detail, no_directory, strlen(no_directory)) == 0)
+	if (is_directory_missing(run, r))
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
 			       options.cwd ? options.cwd : "the directory of the session");
 	run->has_result = r == 0 && !run->options.background;

@@ -237,12 +237,17 @@ void channel_copy_text(const struct message *message, struct text text, char *ou
 	(void)snprintf(out, size, "%s", string ? string : "");
 }
 
+void channel_make_printable(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
 void channel_copy_printable(const struct message *message, struct text text, char *out, size_t size)
 {
 	channel_copy_text(message, text, out, size);
-	for (; *out; out++)
-		if ((unsigned char)*out < 0x20 || *out == 0x7f)
-			*out = '?';
+	channel_make_printable(out);
 }
 
 void channel_get_error(const struct channel *channel, struct yett_error *ret_error)
@@ -265,4 +270,6 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 	COPY(allowed);
 	COPY(mend);
 #undef COPY
+	ret_error->error_number = (int)e->error_number;
+	channel_copy_text(&channel->message, e->step, ret_error->step, sizeof ret_error->step);
 }

@@ -62,6 +62,7 @@ int channel_violation(struct channel *channel, enum yett_reason reason, struct y
 
 /* A text of a message, cut to fit out[0 … size); and one for people, in which nothing can move the cursor of a terminal. */
 void channel_copy_text(const struct message *message, struct text text, char *out, size_t size);
+void channel_make_printable(char *text);
 void channel_copy_printable(const struct message *message, struct text text, char *out, size_t size);
 
 /* Copies the peer's MESSAGE_ERROR, control characters replaced; a number that is no code becomes YETT_E_PROTOCOL. */

@@ -116,7 +116,7 @@ static int io_failed(const char *what, const char *path, struct yett_error *erro
 	int number = errno;
 
 	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %.150s: %m", what, path);
-	error_detail(error, "errno=%d", number);
+	(void)error_cause(error, NULL, number);
 	return YETT_E_FILE_OPERATION_FAILED;
 }
 

@@ -1,9 +1,11 @@
 /* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its session. What it answers is hostile. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "libclient/sandbox.h"
+#include "protocol/schema.h"
 
 #define ANSWER_TIMEOUT_MS 10000
 #define LIST_MAX	  4096 /* more than init knows of at a time; one that lies may not go on for ever */
@@ -26,6 +28,29 @@ static bool is_over(uint32_t state)
 	return state != EXECUTION_PENDING && state != EXECUTION_RUNNING;
 }
 
+/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. */
+static void take_argv(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+{
+	size_t used = 0, told = 0;
+
+	for (uint32_t i = 0; i < from->argv_count; i++) {
+		const char *argument = message_text(&channel->message, from->argv[i]);
+		size_t size = strlen(argument) + 1;
+
+		to->argv_cut = to->argv_cut || size > sizeof to->argv - used;
+		if (to->argv_cut)
+			break;
+		memcpy(to->argv + used, argument, size);
+		used += size;
+		to->argv_count++;
+		if (told < sizeof to->text)
+			told += (size_t)snprintf(to->text + told, sizeof to->text - told, "%s%s", i ? " " : "", argument);
+	}
+	to->argv_cut = to->argv_cut || from->argv_cut;
+	schema_clean_text(to->text); /* it may be cut within a character */
+	channel_make_printable(to->text);
+}
+
 static void take_status(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
 {
 	*to = (struct yett_command_status){.id = from->id,
@@ -33,7 +58,7 @@ static void take_status(const struct channel *channel, const struct message_comm
 					   .pid = from->pid,
 					   .started_ms = from->started_ms,
 					   .result = command_result(&from->result)};
-	channel_copy_printable(&channel->message, from->text, to->text, sizeof to->text);
+	take_argv(channel, from, to);
 	for (int i = 0; i < 2; i++) {
 		to->outputs[i].captured = from->captured >> i & 1;
 		to->outputs[i].truncated = from->truncated >> i & 1;
@@ -44,6 +69,8 @@ static void take_status(const struct channel *channel, const struct message_comm
 	to->error.code = YETT_E_COMMAND_FAILED;
 	channel_copy_printable(&channel->message, from->message, to->error.message, sizeof to->error.message);
 	channel_copy_printable(&channel->message, from->detail, to->error.detail, sizeof to->error.detail);
+	to->error.error_number = (int)from->error_number;
+	channel_copy_text(&channel->message, from->step, to->error.step, sizeof to->error.step);
 }
 
 /* Whether the message can be the answer to this query: of one exactly that one, of a list ascending ids from there on. */

@@ -402,7 +402,7 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, con
 
 /*
  * Waits for its end: timeout_ms -1 without bound, 0 just looks. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
- * it could not be started; the detail begins with "errno=N ". YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
+ * it could not be started, for the error_number; where it was not the program that could not be executed, the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
  * ended first. May be called again, and tells the same.
  */
 YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
@@ -476,6 +476,9 @@ struct yett_command_status {
 	uint64_t id;
 	enum yett_command_state state;
 	char text[128]; /* its arguments with spaces between them, cut to fit; printable */
+	char argv[512]; /* the arguments themselves, each with a NUL behind it; UTF-8, but otherwise as they are */
+	uint32_t argv_count;
+	bool argv_cut; /* the last one is cut, or some are missing */
 	uint32_t pid;	/* inside the sandbox */
 	uint64_t started_ms; /* since 1970 */
 	struct yett_result result; /* of one that runs times and memory so far; 0 where the host does not tell */
@@ -681,8 +684,8 @@ YETT_API void yett_events_free(struct yett_events *events);
 /*
  * Files of a sandbox, as its commands see them and with their rights: each call has a process of its own inside
  * (yett-files, which the library brings along; the sandbox need have nothing). Paths inside are absolute, of up to 4095
- * bytes that need not be UTF-8. What cannot be done is YETT_E_FILE_OPERATION_FAILED, and the detail begins with
- * "errno=N". A sandbox that does not answer for 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what
+ * bytes that need not be UTF-8. What cannot be done is YETT_E_FILE_OPERATION_FAILED, and the error has its
+ * error_number. A sandbox that does not answer for 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what
  * was not asked for with YETT_E_PROTOCOL or YETT_E_SECURITY_VIOLATION; further calls are possible in each case.
  */
 

@@ -188,8 +188,11 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 	if (!message)
 		return -ENOMEM;
 	body = &message_begin(message, MESSAGE_ERROR)->error;
-	*body = (struct message_error){
-		.code = error->code, .reason = error->reason, .retryable = error_code_retryable(error->code), .line = error->line};
+	*body = (struct message_error){.code = error->code,
+				       .reason = error->reason,
+				       .retryable = error_code_retryable(error->code),
+				       .line = error->line,
+				       .error_number = (uint32_t)error->error_number};
 #define ADD(field)     \
 	if (r == 0)    \
 	r = frame_add_clean_text(message, error->field, sizeof error->field, &body->field)
@@ -200,6 +203,7 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 	ADD(asked);
 	ADD(allowed);
 	ADD(mend);
+	ADD(step);
 #undef ADD
 	return r != 0 ? r : frame_send_message(socket, message, sequence, NULL, 0, flags);
 }

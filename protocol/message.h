@@ -31,7 +31,8 @@
 #define MESSAGE_LABELS_MAX 32
 #define MESSAGE_KEY_VALUE_MAX 256
 #define MESSAGE_ANNOTATION '#' /* begins the key of a label that is an annotation */
-#define MESSAGE_COMMAND_TEXT_MAX 127
+#define MESSAGE_COMMAND_TEXT_MAX 511 /* of all arguments together, each with its NUL */
+#define MESSAGE_COMMAND_ARGUMENTS_MAX 64
 #define MESSAGE_COMMANDS_MAX 32
 #define MESSAGE_RESTRICT_PATHS_MAX 64
 #define MESSAGE_OUTPUT_MAX (16 << 20) /* bytes of one output that are kept */
@@ -152,6 +153,8 @@ struct message_error {
 	uint32_t line;
 	struct text asked, allowed;
 	struct text mend;
+	uint32_t error_number; /* errno; 0: none */
+	struct text step; /* empty: none */
 };
 
 enum ended_reason {
@@ -370,14 +373,18 @@ enum output_bit { OUTPUT_OUT = 1, OUTPUT_ERR = 2 };
 struct message_command {
 	uint64_t id;
 	uint32_t state; /* enum execution_state */
-	struct text text; /* what was asked for, cut to fit: for people */
+	struct text argv[MESSAGE_COMMAND_ARGUMENTS_MAX]; /* what was asked for, as far as it fits */
+	uint32_t argv_count;
+	bool argv_cut;
 	uint32_t pid; /* inside the sandbox */
 	uint64_t started_ms; /* since 1970 */
 	uint32_t captured, truncated; /* enum output_bit, or-ed */
 	uint64_t output_bytes[2]; /* kept so far */
 	struct message_exited result; /* while it runs, times and memory so far */
 	uint32_t code; /* enum yett_code of EXECUTION_FAILED; else 0 */
-	struct text message, detail; /* as of an error */
+	struct text message, detail; /* as of an error, and so what follows */
+	uint32_t error_number;
+	struct text step;
 };
 
 struct message_commands {

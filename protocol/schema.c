@@ -119,6 +119,8 @@ static const struct schema_field error_fields[] = {
 	ERROR_TEXT(asked),
 	ERROR_TEXT(allowed),
 	ERROR_TEXT(mend),
+	NUMBER(message_error, error_number, 0, YETT_ERRNO_MAX),
+	TEXT(message_error, step, NAME, 0, YETT_STEP_SIZE - 1),
 };
 
 static const struct schema_field ended_fields[] = {
@@ -260,7 +262,8 @@ static const struct schema_field query_fields[] = {
 static const struct schema_field command_fields[] = {
 	NUMBER(message_command, id, 1, UINT64_MAX),
 	NUMBER(message_command, state, 0, EXECUTION_KILLED),
-	TEXT(message_command, text, ANY, 0, MESSAGE_COMMAND_TEXT_MAX),
+	TEXTS(message_command, argv, ANY, 0, MESSAGE_COMMAND_TEXT_MAX),
+	BOOL(message_command, argv_cut),
 	NUMBER(message_command, pid, 1, PIDS_MAX),
 	NUMBER(message_command, started_ms, 0, CLOCK_MS_MAX),
 	BITS(message_command, captured, OUTPUT_BITS),
@@ -270,6 +273,8 @@ static const struct schema_field command_fields[] = {
 	NUMBER(message_command, code, 0, YETT_CODES_COUNT),
 	TEXT(message_command, message, ANY, 0, sizeof(((struct yett_error *)NULL)->message) - 1),
 	TEXT(message_command, detail, ANY, 0, sizeof(((struct yett_error *)NULL)->detail) - 1),
+	NUMBER(message_command, error_number, 0, YETT_ERRNO_MAX),
+	TEXT(message_command, step, NAME, 0, YETT_STEP_SIZE - 1),
 };
 static const struct schema command_table = TABLE(message_command, 0, command_fields);
 

@@ -81,17 +81,21 @@ enum yett_reason {
 enum { YETT_CODES_COUNT = 0 YETT_CODES(X), YETT_REASONS_COUNT = 0 YETT_REASONS(X) };
 #undef X
 
+#define YETT_STEP_SIZE 32
+
 struct yett_error {
 	enum yett_code code;
 	enum yett_reason reason; /* YETT_R_NONE where the code says it all */
 	char message[256];       /* one sentence for a person, without a final stop */
-	char detail[512];        /* which rule, which value asked and allowed, which step; may be empty */
+	char detail[512];        /* which rule, which value asked and allowed; may be empty */
 	/* What a refusal by the policy rests on, as fields; each may be empty. The values are written as in the policy. */
 	char rule[128];          /* the key and its section: "max_memory of grant 'everyone'" */
 	char file[256];          /* where it is written; where the key is not written, its section. "built-in" is no file */
 	uint32_t line;           /* from 1; 0: no place */
 	char asked[128], allowed[128];
 	char mend[256];          /* the smallest change: with a rule, the line that its section should have; else what to do */
+	int error_number;        /* the errno(3) of the system call that failed; 0: none is known */
+	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what failed: "working-directory"; else empty */
 };
 
 #ifdef __cplusplus

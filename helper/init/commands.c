@@ -90,8 +90,8 @@ static int commands_refuse_start(int r, struct yett_error *error)
 				"a command has no limits of its own here: they need the controllers of cgroup v2");
 	else
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
-	error_detail(error, "step=start errno=%d %s", -r, strerror(-r));
-	return (int)error->code;
+	error_detail(error, "%s", strerror(-r));
+	return error_cause(error, "start", -r);
 }
 
 /* Before it starts, its leaf has the limits that are asked for it alone. */

@@ -553,12 +553,14 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 					failure->path, failure->error == ENOENT ? "there is no such path" : reason);
 		else
 			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
-		error_detail(error, "step=%s errno=%d %s", name, failure->error, reason);
+		error_detail(error, "%s", reason);
+		(void)error_cause(error, name, failure->error);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(launch_texts); i++)
 		if (launch_texts[i].error == failure->error)
 			text = launch_texts[i].text;
 	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "%s", text);
-	error_detail(error, "errno=%d %s", failure->error, reason);
+	error_detail(error, "%s", reason);
+	(void)error_cause(error, NULL, failure->error);
 }

@@ -64,7 +64,7 @@ struct launch_failure launch_without_terminal(void);
 _must_check_ int launch_read(int socket, struct launch_failure *failure, bool has_terminal, int *terminal);
 
 /*
- * Fills `error` with YETT_E_COMMAND_FAILED and what failed. The detail begins with "errno=N " if the program could not
+ * Fills `error` with YETT_E_COMMAND_FAILED and what failed. Its cause has the errno, and a step unless it is the program that could not
  * be executed, so that shells' 126 and 127 can be told apart, and with "step=" otherwise.
  */
 void launch_describe(const struct launch_failure *failure, struct yett_error *error);

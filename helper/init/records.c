@@ -11,25 +11,25 @@ void record_begin(struct records *records, struct record *record, const struct m
 {
 	const struct message_exec *exec = &message->body.exec;
 	size_t used = 0;
+	uint32_t i = 0;
 
 	*record = (struct record){.started_ms = clock_wall_ms()};
 	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
-	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++)
-		capture_close(&record->captures[i]);
-	for (uint32_t i = 0; i < exec->argv_count && used < sizeof record->text - 1; i++) {
+	for (size_t j = 0; j < ARRAY_SIZE(record->captures); j++)
+		capture_close(&record->captures[j]);
+	for (; i < exec->argv_count && i < MESSAGE_COMMAND_ARGUMENTS_MAX && used < sizeof record->argv; i++) {
 		const char *argument = message_text(message, exec->argv[i]);
-		size_t length = argument ? strlen(argument) : 0;
+		size_t length = strlen(argument), room = sizeof record->argv - 1 - used;
 
-		if (i > 0)
-			record->text[used++] = ' ';
-		if (length > sizeof record->text - 1 - used)
-			length = sizeof record->text - 1 - used;
-		memcpy(record->text + used, argument ? argument : "", length);
-		used += length;
+		record->argv_cut = length > room;
+		length = record->argv_cut ? room : length;
+		memcpy(record->argv + used, argument, length);
+		record->argv[used + length] = '\0';
+		schema_clean_text(record->argv + used); /* it may be cut within a character */
+		used += length + 1;
 	}
-	if (exec->more_argv > 0)
-		(void)snprintf(record->text + used, sizeof record->text - used, " ...");
-	schema_clean_text(record->text); /* it may be cut within a character */
+	record->argv_count = i;
+	record->argv_cut = record->argv_cut || i < exec->argv_count || exec->more_argv > 0;
 }
 
 void records_take_back(struct records *records, const struct record *record)
@@ -179,8 +179,12 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	else
 		command->result = record->exited;
 	command->code = error.code;
+	command->error_number = (uint32_t)error.error_number;
+	command->argv_cut = record->argv_cut;
 	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
-	(void)!message_add_text(message, record->text, &command->text);
+	for (const char *at = record->argv; command->argv_count < record->argv_count; at += strlen(at) + 1)
+		(void)!message_add_text(message, at, &command->argv[command->argv_count++]);
 	(void)!message_add_text(message, error.message, &command->message);
 	(void)!message_add_text(message, error.detail, &command->detail);
+	(void)!message_add_text(message, error.step, &command->step);
 }

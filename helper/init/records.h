@@ -16,7 +16,9 @@ struct record {
 	uint64_t id; /* never 0 */
 	pid_t pid;
 	uint64_t started_ms;			 /* since 1970 */
-	char text[MESSAGE_COMMAND_TEXT_MAX + 1]; /* what was asked for */
+	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its NUL */
+	uint32_t argv_count;
+	bool argv_cut;
 	struct launch_failure failure;		 /* error != 0: it never ran */
 	struct message_exited exited;
 	struct capture captures[2]; /* of stdout, and of stderr; owned */
@@ -31,7 +33,7 @@ struct records {
 	struct record table[RECORDS_MAX];
 };
 
-/* Begins a record: the next id, and what is asked for as a text. */
+/* Begins a record: the next id, and what is asked for. */
 void record_begin(struct records *records, struct record *record, const struct message *message);
 
 /* Takes the id back, of which nobody was told; it is the one that was given last. */

@@ -162,13 +162,11 @@ static int run_step(struct setup *setup, const struct plan_step *step, enum setu
 	r = setup_step_reached(stage_names[stage], name);
 	if (r == 0)
 		r = steps[step->kind][stage](setup, step, error);
-	if (r < 0) {
-		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", name, strerror(-r));
-		r = YETT_E_INIT_FAILED;
-	}
-	if (r != 0 && error->detail[0] == '\0')
-		error_detail(error, "step %s%s%s, in the %s", name, target[0] ? " " : "", target, stage_names[stage]);
-	return r;
+	if (r == 0)
+		return 0;
+	if (r < 0)
+		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, target[0] ? " " : "", target, strerror(-r));
+	return error_cause(error, name, r < 0 ? -r : error->error_number);
 }
 
 int setup_run_ahead(struct setup *setup, struct yett_error *error)

@@ -161,9 +161,8 @@ static int take_ends(struct setup *setup)
 static int name_step(struct setup *setup, const char *step, int r)
 {
 	if (r < 0 && r != -EPIPE) {
-		setup->shared->result = error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step,
-						  strerror(-r));
-		error_detail(&setup->shared->error, "step %s, in the builder", step);
+		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
+		setup->shared->result = error_cause(&setup->shared->error, step, -r);
 	}
 	return r;
 }

@@ -125,8 +125,8 @@ static int await_init(const struct setup *setup, const struct plan *plan, struct
 		return (int)error->code;
 	}
 	report.step[sizeof report.step - 1] = '\0';
-	return error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report.step[0] ? " at " : "", report.step,
-			 strerror(report.error));
+	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report.step[0] ? " at " : "", report.step, strerror(report.error));
+	return error_cause(error, "init", report.error);
 }
 
 static int create(struct setup *setup, const struct order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)

@@ -94,7 +94,7 @@ def error(**c):
     return body([("code", uint(12)), ("reason", ZERO), ("retryable", FALSE), ("message", text("not permitted")),
                  ("detail", text("yett.conf:12")), ("rule", text("max_pids of grant 'everyone'")),
                  ("file", text("/etc/yett/yett.conf")), ("line", uint(12)), ("asked", text("64")), ("allowed", text("32")),
-                 ("mend", text("max_pids = 64"))], c)
+                 ("mend", text("max_pids = 64")), ("error_number", ZERO), ("step", text(""))], c)
 
 
 def ended(**c):
@@ -176,9 +176,10 @@ def query(**c):
 
 
 def command(**c):
-    return body([("id", ONE), ("state", uint(2)), ("text", text("make -j2")), ("pid", uint(2)), ("started_ms", uint(1763712000005)),
+    return body([("id", ONE), ("state", uint(2)), ("argv", array([text("make"), text("-j2")])),
+                 ("argv_cut", FALSE), ("pid", uint(2)), ("started_ms", uint(1763712000005)),
                  ("captured", ONE), ("truncated", ZERO), ("output_bytes", array([uint(5), ZERO])), ("result", exited()),
-                 ("code", ZERO), ("message", text("")), ("detail", text(""))], c)
+                 ("code", ZERO), ("message", text("")), ("detail", text("")), ("error_number", ZERO), ("step", text(""))], c)
 
 
 def commands(**c):
@@ -355,9 +356,9 @@ accept("query-signal", "query", "the last action, with the largest signal", quer
 accept("commands-none", "commands", "nothing was ever run", commands(last=ZERO, commands=array([])))
 accept("commands-plain", "commands", "one that has ended", commands())
 accept("commands-32", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
-    id=uint((1 << 64) - 1), state=uint(5), text=text("t" * 127), pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
+    id=uint((1 << 64) - 1), state=uint(5), argv=array([text("t")] * 63 + [text("t" * 385)]), argv_cut=TRUE, pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
     truncated=uint(3), output_bytes=array([uint(16 << 20)] * 2), code=uint(16), message=text("m" * 255),
-    detail=text("d" * 511))] * 32)))
+    detail=text("d" * 511), error_number=uint(4095), step=text("s" * 31))] * 32)))
 accept("session-asks", "session", "nothing is changed", session())
 accept("session-full", "session", "a directory, two variables set and two taken away", session(
     cwd=text("/work"), set=array([text("A=1"), text("B=")]), unset=array([text("C"), text("D")])))

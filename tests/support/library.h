@@ -22,6 +22,14 @@ static struct yett_error error;
 			fail_msg("%s: %d %s; %s", #call, done_r, error.message, error.detail);                       \
 	} while (0)
 
+/* It fails because the system call behind it did with this errno(3). */
+#define assert_failed(call, number)                                                                                  \
+	do {                                                                                                         \
+		int failed_r = (call);                                                                               \
+		if (failed_r != YETT_E_FILE_OPERATION_FAILED || error.error_number != (number))                      \
+			fail_msg("%s: %d %s; %s; %d", #call, failed_r, error.message, error.detail, error.error_number); \
+	} while (0)
+
 /* It fails with this code, and says this in message or detail. */
 #define assert_refused(call, code_expected, text)                                                                    \
 	do {                                                                                                         \

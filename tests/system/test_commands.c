@@ -108,6 +108,8 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 		assert_true(list[i].id > list[i - 1].id);
 	assert_int_equal(list[count - 1].id, first + 1);
 	assert_string_equal(list[count - 1].text, "sleep 1000");
+	assert_memory_equal(list[count - 1].argv, "sleep\0" "1000", sizeof "sleep\0" "1000");
+	assert_int_equal(list[count - 1].argv_count, 2);
 	assert_true(list[count - 1].state <= YETT_COMMAND_RUNNING);
 	free(list);
 	assert_done(yett_command_inspect(sandbox, first, &status, &error));
@@ -125,7 +127,7 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	failed = first + 2;
 	assert_done(yett_command_inspect(sandbox, failed, &status, &error));
 	assert_int_equal(status.state, YETT_COMMAND_FAILED);
-	assert_memory_equal(status.error.detail, "errno=2 ", 8);
+	assert_int_equal(status.error.error_number, ENOENT);
 }
 
 /* Makes a sandbox that lingers, starts a command in it that goes on when it gets a signal, and is killed. */
@@ -223,7 +225,7 @@ static void a_session_is_the_same_for_every_handle(void **state)
 	assert_int_equal(yett_session_change(made, NULL, NULL, ARGV("A=1"), &error), YETT_E_INVALID_REQUEST);
 	assert_done(yett_session_change(made, "/nonexistent", NULL, NULL, &error));
 	assert_int_equal(yett_run(made, &show, 4096, &output, &error), YETT_E_COMMAND_FAILED);
-	assert_non_null(strstr(error.detail, "step=working-directory"));
+	assert_string_equal(error.step, "working-directory");
 	assert_done(yett_sandbox_destroy(made, &error));
 	assert_done(yett_sandbox_detach(attached, &error));
 }

@@ -70,6 +70,7 @@ void say_error(struct peer *peer, int fd, uint64_t sequence, enum yett_code code
 	e->code = code;
 	e->message = put(peer, "no\033[2J");
 	e->detail = put(peer, detail);
+	e->error_number = code == YETT_E_COMMAND_FAILED ? ENOENT : 0;
 	say(peer, fd, sequence, NULL, 0);
 }
 

@@ -88,7 +88,7 @@ static void become_command(const int fds[3], int report)
 static pid_t start_command(int channel)
 {
 	int pipes[2], fds[3], reason[2], null = open("/dev/null", O_RDWR), used = 0;
-	char detail[64];
+	struct yett_error error;
 	pid_t pid;
 
 	for (int i = 0; i < 3; i++)
@@ -106,9 +106,10 @@ static pid_t start_command(int channel)
 	frame_close_fds(&frame);
 	if (read(pipes[0], reason, sizeof reason) == (ssize_t)sizeof reason) {
 		(void)waitpid(pid, NULL, 0);
-		(void)snprintf(detail, sizeof detail, "%serrno=%d ", reason[0] ? "step=working-directory " : "",
-			       reason[0] ? reason[0] : reason[1]);
-		refuse(channel, envelope.sequence, YETT_E_COMMAND_FAILED, "it could not be started", detail);
+		(void)error_set(&error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "it could not be started");
+		(void)error_cause(&error, reason[0] ? "working-directory" : NULL, reason[0] ? reason[0] : reason[1]);
+		if (frame_send_error(channel, &error, envelope.sequence, 0) < 0)
+			_exit(1);
 		pid = -1;
 	}
 	(void)close(pipes[0]);

@@ -127,16 +127,15 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
 
 static void exit_codes_are_those_of_shells(void **state)
 {
-	struct yett_error e = {.code = YETT_E_COMMAND_FAILED, .detail = "errno=2 No such file"};
+	struct yett_error e = {.code = YETT_E_COMMAND_FAILED, .error_number = ENOENT};
 
 	(void)state;
 	assert_int_equal(run_exit_code_of_error(&e), 127);
-	(void)strcpy(e.detail, "errno=13 Permission denied");
+	e.error_number = EACCES;
 	assert_int_equal(run_exit_code_of_error(&e), 126);
-	(void)strcpy(e.detail, "step=working-directory errno=2");
+	(void)strcpy(e.step, "working-directory");
 	assert_int_equal(run_exit_code_of_error(&e), 125);
-	e.code = YETT_E_PERMISSION_DENIED;
-	(void)strcpy(e.detail, "errno=2");
+	e = (struct yett_error){.code = YETT_E_PERMISSION_DENIED, .error_number = ENOENT};
 	assert_int_equal(run_exit_code_of_error(&e), 125);
 }
 

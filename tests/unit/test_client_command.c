@@ -94,7 +94,7 @@ static void dispatch_calls_on_exit_which_may_free_the_command(void **state)
 		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
 	say_started(peer, 2);
 	say_exited(peer, 2, 0);
-	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "errno=2 x");
+	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "x");
 	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), 0);
 	assert_int_equal(called, 2);
 	say_ended(peer, 1, ENDED_INIT_DIED);
@@ -111,9 +111,10 @@ static void a_command_that_could_not_start_says_why(void **state)
 
 	peer_create(peer);
 	assert_int_equal(start(peer, "nothing", &command), 0);
-	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "errno=2 not found");
+	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "not found");
 	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_COMMAND_FAILED);
-	assert_string_equal(peer->error.detail, "errno=2 not found");
+	assert_string_equal(peer->error.detail, "not found");
+	assert_int_equal(peer->error.error_number, ENOENT);
 	yett_command_free(command);
 }
 

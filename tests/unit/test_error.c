@@ -83,11 +83,34 @@ static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **st
 	error_mend(NULL, "nor this");
 }
 
+static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
+{
+	struct yett_error e = {0};
+
+	(void)state;
+	(void)error_set(&e, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no");
+	assert_int_equal(error_cause(&e, "stdio", EPERM), YETT_E_COMMAND_FAILED);
+	assert_string_equal(e.step, "stdio");
+	assert_int_equal(e.error_number, EPERM);
+	assert_true(error_is_sound(&e));
+	assert_int_equal(error_cause(&e, NULL, 0x41414141), YETT_E_COMMAND_FAILED); /* as a hostile process says it */
+	assert_string_equal(e.step, "");
+	assert_int_equal(e.error_number, 0);
+	e.error_number = -1;
+	assert_false(error_is_sound(&e));
+	(void)error_cause(&e, "stdio", EPERM);
+	(void)error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "later");
+	assert_string_equal(e.step, "");
+	assert_int_equal(e.error_number, 0);
+	assert_int_equal(error_cause(NULL, "stdio", EPERM), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_code_has_its_own_number_and_text),
 		cmocka_unit_test(every_reason_has_its_own_number_and_name),
+		cmocka_unit_test(a_cause_is_kept_until_the_next_error_and_is_always_one),
 		cmocka_unit_test(a_long_message_is_cut_and_the_old_detail_is_gone),
 		cmocka_unit_test(what_a_refusal_rests_on_goes_with_the_error_it_was_said_of),
 	};

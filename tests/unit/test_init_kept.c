@@ -73,19 +73,23 @@ static struct record record_of(struct records *records, const char *name)
 	return record;
 }
 
-static void a_record_has_a_text_that_is_cut_and_whole_characters(void **state)
+static void a_record_has_the_arguments_cut_and_of_whole_characters(void **state)
 {
 	static struct records records;
-	char name[256];
+	char name[600];
 	struct record record = record_of(&records, "ls");
 
 	(void)state;
-	assert_string_equal(record.text, "ls argument");
+	assert_memory_equal(record.argv, "ls\0argument", sizeof "ls\0argument");
+	assert_int_equal(record.argv_count, 2);
+	assert_false(record.argv_cut);
 	memset(name, 'x', sizeof name);
-	memcpy(name + 126, "é", 3); /* its second byte is the 128th */
+	memcpy(name + MESSAGE_COMMAND_TEXT_MAX - 2, "é", 3); /* there is room for its first byte */
 	record = record_of(&records, name);
-	assert_int_equal(strlen(record.text), MESSAGE_COMMAND_TEXT_MAX);
-	assert_int_equal(record.text[126], '?');
+	assert_int_equal(strlen(record.argv), MESSAGE_COMMAND_TEXT_MAX - 1);
+	assert_int_equal(record.argv[MESSAGE_COMMAND_TEXT_MAX - 2], '?');
+	assert_int_equal(record.argv_count, 1);
+	assert_true(record.argv_cut);
 	assert_int_equal(record.id, 2);
 }
 
@@ -220,7 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(output_is_kept_up_to_its_bound_and_the_room),
-		cmocka_unit_test(a_record_has_a_text_that_is_cut_and_whole_characters),
+		cmocka_unit_test(a_record_has_the_arguments_cut_and_of_whole_characters),
 		cmocka_unit_test(what_was_fetched_goes_before_what_was_not),
 		cmocka_unit_test(results_go_by_age_and_room_is_made_by_those_with_output),
 		cmocka_unit_test(a_session_changes_wholly_or_not_at_all),
