@@ -7,9 +7,27 @@
 
 #include "base/fd.h"
 
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_INFO = 6 };
+#include <stdint.h>
 
-/* Lines above `level` are not written. The one setting of the process; set once at the start. */
+/* NOTICE: what was done for a user; INFO: what else there is to know, refusals among it. */
+enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6 };
+
+/* Of one user in a minute. Each has a bound of its own, so that what was refused hides nothing that was done. */
+#define LOG_DONE_MAX  600
+#define LOG_OTHER_MAX 20
+
+/* The lines of a user in the minute that each count names. In memory that is shared by all who log for that user; begins as zeros. */
+struct log_count {
+	_Atomic uint64_t other, done; /* the minute, and in the lower half how many */
+};
+
+/* Lines above `level` are not written. Set once at the start. */
 void log_set_level(enum log_level level);
+
+/*
+ * From now on the lines of this process are caused by `uid` and bounded: what exceeds the bound is left out, and how many lines that
+ * were is told. With `count` NULL they are counted here alone.
+ */
+void log_count_for(struct log_count *count, uint32_t uid);
 
 void log_line(enum log_level level, const char *format, ...) _printf_(2, 3);

@@ -122,6 +122,9 @@ struct yett_connect_options {
  * nobody else. Executing one makes a child process, which yett_connection_close() waits for.
  * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
  * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ *
+ * When the service was restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with
+ * YETT_E_HELPER_UNAVAILABLE: another one is to be made. Sandboxes, and commands in them, go on.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
 					  struct yett_connection **ret_connection, struct yett_error *error);

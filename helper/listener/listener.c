@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -64,6 +65,7 @@ struct listener {
 	uint64_t alive_ms; /* when the service manager was last told so */
 	uint64_t busy_ms;  /* when there was last a connection */
 	uint64_t generation;
+	struct monitor_shared *shared;
 	bool is_over;
 };
 
@@ -96,6 +98,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
+	l->shared->generation = l->generation; /* what connections that are there decided by is over */
 	return 0;
 }
 
@@ -121,7 +124,7 @@ static void drop_spares(struct user *user)
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
 	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE,
-				  .lasting = PLACE_HERE, .listener = control};
+				  .lasting = PLACE_HERE, .listener = control, .shared = l->shared};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
 	int r;
@@ -500,6 +503,9 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	l->place = PLACE_HERE;
+	l->shared = mmap(NULL, sizeof *l->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (l->shared == MAP_FAILED)
+		return -errno;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);

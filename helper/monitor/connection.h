@@ -37,9 +37,10 @@ struct connection {
 	size_t children_count;
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
 	int supervisors; /* epoll(7), has their sockets: a turn costs the same however many there are */
-	unsigned refusals, memory_sent;
+	unsigned memory_sent;
 	uint64_t since_ms;
 	bool is_known; /* a request of this client was signed by an enrolled key */
+	bool is_outdated; /* whether the policy that it decides by is in force could not be learned: it decides nothing any more */
 	bool is_over;
 };
 
@@ -58,6 +59,12 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 
 /* Whether one more can be begun or asked. 0, RESOURCE_LIMIT, or why this host can have none. */
 _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *error);
+
+/*
+ * Whether the policy that this connection decides by is in force: asked of the listener at every request, for nothing is decided by
+ * one that was replaced, or that nobody answers for. 0 or HELPER_UNAVAILABLE.
+ */
+_must_check_ int sandboxes_check_policy(const struct connection *c, struct yett_error *error);
 
 /* Hands the connection's plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. 0 or a code. */
 _must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds,

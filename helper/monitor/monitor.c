@@ -22,7 +22,6 @@
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
 #define FORGET_AFTER_MS 20
 #define MEMORY_SENT_MAX 16 /* answers that carry memory, while the client has not read all that it was sent */
-#define REFUSALS_LOGGED_MAX 20 /* of one connection; a client that is refused in a loop fills no log */
 
 int monitor_prepare(struct monitor *monitor, const char *libexec)
 {
@@ -77,9 +76,8 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
-	if (c->refusals++ < REFUSALS_LOGGED_MAX)
-		log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)c->peer.uid, c->peer.pid, error->message,
-			 error->detail[0] ? "; " : "", error->detail);
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)c->peer.uid, c->peer.pid, error->message,
+		 error->detail[0] ? "; " : "", error->detail);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 }
@@ -168,7 +166,7 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 	r = manage_find(c->monitor->host, verified, &record, error);
 	if (r != 0)
 		return r;
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s asks for action %d", (uint32_t)c->peer.uid, c->peer.pid, record.id,
+	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s asks for action %d", (uint32_t)c->peer.uid, c->peer.pid, record.id,
 		 (int)action);
 	return action == MANAGE_DETACH ? sandboxes_detach(c, sequence, record.id, error) : sandboxes_ask(c, &record, action, sequence, error);
 }
@@ -188,6 +186,9 @@ static void handle_request(struct connection *c)
 	r = verify_request(&c->verify, frame->bytes, frame->length, frame->fd_count, c->message, &sequence, &verified, &error);
 	if (r == 0) {
 		c->is_known = true;
+		r = sandboxes_check_policy(c, &error);
+	}
+	if (r == 0) {
 		if (c->message->kind == MESSAGE_MANAGE) {
 			r = handle_manage(c, &verified, sequence, &error);
 			if (r != 0)
@@ -308,6 +309,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	if (monitor->caller)
 		c.peer = *monitor->caller;
 	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);
+	log_count_for(monitor->shared ? &monitor->shared->log[c.peer.uid % MONITOR_LOG_COUNTS] : NULL, c.peer.uid);
 	if (r > 0)
 		connection_refuse(&c, 0, &error);
 	if (r == 0)

@@ -16,25 +16,39 @@
 #include <sys/wait.h>
 
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
-#define WISH_DEADLINE_MS 500
+#define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
 
-/* Asks the listener for a supervisor that is ready; -ENOENT when it has none, -ESTALE when our policy is no longer the one. */
-static int wish(const struct connection *c, struct supervisor *ret_supervisor)
+/*
+ * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
+ * policy by now: then this connection has nothing more to decide.
+ */
+static int wish(struct connection *c, struct supervisor *ret_supervisor)
 {
 	struct monitor_wish wish = {c->peer.uid, c->peer.gid, c->monitor->policy->generation};
 	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
-	int r;
 
-	if (c->monitor->listener < 0 || send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL) < 0 ||
-	    poll(&wait, 1, WISH_DEADLINE_MS) <= 0)
+	if (c->monitor->listener < 0)
 		return -ENOENT;
-	r = frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT);
-	if (r > 0 && c->frame->fd_count == 1) {
+	c->is_outdated = send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
+			 poll(&wait, 1, WISH_DEADLINE_MS) <= 0 || frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT) <= 0 ||
+			 c->frame->bytes[0] == WISH_OUTDATED;
+	if (!c->is_outdated && c->frame->fd_count == 1) {
 		*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
 		return 0;
 	}
 	frame_close_fds(c->frame);
-	return r > 0 && c->frame->bytes[0] == WISH_OUTDATED ? -ESTALE : -ENOENT;
+	return c->is_outdated ? -ESTALE : -ENOENT;
+}
+
+int sandboxes_check_policy(const struct connection *c, struct yett_error *error)
+{
+	struct pollfd listener = {.fd = c->monitor->listener}; /* asked for nothing, it tells when the other end is closed */
+
+	if (c->monitor->listener < 0)
+		return 0;
+	if (!c->is_outdated && c->monitor->shared->generation == c->monitor->policy->generation && poll(&listener, 1, 0) == 0)
+		return 0;
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew, or the service started anew; connect again");
 }
 
 static bool is_lasting(const struct plan *plan)
@@ -54,7 +68,7 @@ static int start_supervisor(const struct connection *c, struct supervisor *ret_s
 				ret_supervisor);
 }
 
-static int find_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
+static int find_supervisor(struct connection *c, struct supervisor *ret_supervisor)
 {
 	int r = wish(c, ret_supervisor);
 
@@ -135,7 +149,7 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	if (r == 0)
 		r = find_supervisor(c, &sandbox.supervisor);
 	if (r == -ESTALE)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
+		return sandboxes_check_policy(c, error);
 	if (r != 0)
 		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
 	r = give_order(c, fds, &sandbox.supervisor);
@@ -267,7 +281,7 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	sandbox->is_created = true;
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
+	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
 		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
 }
 

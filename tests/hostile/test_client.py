@@ -15,7 +15,7 @@ grant "narrow" {
   users = {"*"}
   profiles = {"narrow"}
   share_ro = {"%s"}
-  max_sandboxes = 16
+  max_sandboxes = 64
 }
 '''
 

@@ -18,7 +18,7 @@ grant "connected" {
   profiles = {"connected"}
 }
 grant "few" {
-  users = {"*"}
+  groups = {"4545"}
   user_keys = true
   profiles = {"few"}
   linger_max = unlimited
@@ -399,12 +399,13 @@ class Lives(yett.Case):
         yett.wait_until(lambda: self.is_gone('paused'), 'the end of a paused sandbox left alone')
 
     def test_those_that_linger_count(self):
-        first = self.create('-p', 'few')
-        self.create('-p', 'few')
-        self.assert_refused(self.yett('create', '-p', 'few'), 125, 'the policy allows this user 2 sandboxes at once')
-        self.assertEqual(self.yett('destroy', first).code, 0)
-        self.create('-p', 'few', '--wall-time', '1ms', '--cleanup-delay', '1h')
-        self.assert_refused(self.yett('create', '-p', 'few'), 125, 'the policy allows this user 2 sandboxes at once')
+        few = {'groups': [self.alice.gid, 4545]}
+        first, second = (self.create('-p', 'few', **few) for _ in range(2))
+        self.assert_refused(self.yett('create', '-p', 'few', **few), 125, 'the policy allows this user 2 sandboxes at once')
+        self.assertEqual(self.yett('destroy', first, **few).code, 0)
+        third = self.create('-p', 'few', '--wall-time', '1ms', '--cleanup-delay', '1h', **few)
+        self.assert_refused(self.yett('create', '-p', 'few', **few), 125, 'the policy allows this user 2 sandboxes at once')
+        self.assertEqual(self.yett('destroy', second, third, **few).code, 0)
 
     def test_a_plan_says_what_was_asked(self):
         done = self.sandbox('true', options=('--dry-run', '--linger', '--name', 'x', '--label', 'a=b', '--wall-time', '5m'))
