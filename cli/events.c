@@ -193,7 +193,7 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	for (size_t i = 0; i < count; i++)
 		wait[i] = (struct pollfd){.fd = yett_events_fd(followers[i].events), .events = POLLIN};
 	/* Somebody who closed the pipe that we print to is noticed when nothing happens, too. */
-	while (left && !ferror(stdout)) {
+	while (left && result != YETT_E_FILE_OPERATION_FAILED) {
 		wait[count] = (struct pollfd){.fd = STDOUT_FILENO};
 		if (poll(wait, count + 1, -1) < 0) {
 			if (errno == EINTR)
@@ -212,7 +212,7 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 			if (!followers[i].has_ended)
 				result = r;
 		}
-		(void)fflush(stdout);
+		result = output_flush("to standard output", error) ? YETT_E_FILE_OPERATION_FAILED : result;
 	}
 	return result;
 }

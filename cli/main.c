@@ -114,25 +114,23 @@ static int help_main(const struct subcommand *self, int argc, char **argv)
 	return 0;
 }
 
-/* Else what is opened later takes the place of a descriptor that was closed, and is handed to the command as its stdio. */
+/*
+ * Else what is opened later takes the place of a descriptor that was closed, and is handed to the command as its stdio. Results
+ * that somebody closed the door to cannot be written, as without us; messages nobody wants.
+ */
 static void fill_stdio(void)
 {
-	int fd;
+	static const int flags[] = {[STDIN_FILENO] = O_RDONLY, [STDOUT_FILENO] = O_RDONLY, [STDERR_FILENO] = O_RDWR};
 
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd < STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		(void)close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", flags[fd]); /* the lowest that is free */
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static char line[1024]; /* a message is one write, not one for each character, and stays in one piece beside a command's */
 	const struct subcommand *subcommand;
 
-	fill_stdio();
-	(void)setvbuf(stderr, line, _IOLBF, sizeof line);
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;
@@ -147,4 +145,13 @@ int main(int argc, char **argv)
 	}
 	subcommand = find(argv[1]);
 	return subcommand ? subcommand->run(subcommand, argc - 2, argv + 2) : unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	static char line[1024]; /* a message is one write, not one for each character, and stays in one piece beside a command's */
+
+	fill_stdio();
+	(void)setvbuf(stderr, line, _IOLBF, sizeof line);
+	return output_end(run(argc, argv));
 }

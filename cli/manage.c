@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/run.h"
 
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
@@ -361,7 +362,7 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 	if (r)
 		output_error(error);
 	yett_connection_close(connection);
-	return r || fflush(stdout) != 0 ? EXIT_FAILED : 0;
+	return r == YETT_E_FILE_OPERATION_FAILED ? RUN_FAILED : r ? EXIT_FAILED : 0;
 }
 
 int ps_main(const struct subcommand *self, int argc, char **argv)
@@ -427,14 +428,15 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 
 		if (state != last)
 			(void)printf("%s %s\n", yett_sandbox_get_info(sandbox)->id, yett_state_name(state));
-		(void)fflush(stdout);
+		r = output_flush("to standard output", error);
 		last = state;
-		if (state == YETT_STATE_DESTROYED)
+		if (r || state == YETT_STATE_DESTROYED)
 			break; /* its end came with what was read for this, and nothing may follow it */
 		(void)poll(&wait, 1, -1);
 		r = yett_connection_dispatch(connection, error);
 	}
-	(void)printf("%s ended %s\n", yett_sandbox_get_info(sandbox)->id, yett_ended_name(yett_sandbox_ended(sandbox)));
+	if (yett_sandbox_ended(sandbox) != YETT_ENDED_NOT)
+		(void)printf("%s ended %s\n", yett_sandbox_get_info(sandbox)->id, yett_ended_name(yett_sandbox_ended(sandbox)));
 	return r;
 }
 

@@ -2,9 +2,11 @@
 #include "cli/output.h"
 
 #include <stdarg.h>
+#include <stdio_ext.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/run.h"
 
 /* Reads one character of UTF-8: its length and code point; length 0 where the bytes are none (RFC 3629). */
 static size_t utf8_next(const char *text, uint32_t *ret_point)
@@ -80,6 +82,29 @@ void output_note(const char *format, ...)
 	(void)fputs("yett: ", stderr);
 	output_text(stderr, text, false);
 	(void)fputc('\n', stderr);
+}
+
+int output_flush(const char *what, struct yett_error *error)
+{
+	if (fflush(stdout) == 0)
+		return 0;
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", what);
+	__fpurge(stdout);
+	clearerr(stdout);
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+int output_end(int code)
+{
+	bool failed = ferror(stdout);
+
+	errno = 0;
+	/* some file systems tell only at the end */
+	if (fclose(stdout) != 0 || failed) {
+		output_note(errno ? "cannot write to standard output: %m" : "cannot write to standard output");
+		code = code ? code : RUN_FAILED;
+	}
+	return fflush(stderr) != 0 || ferror(stderr) ? (code ? code : RUN_FAILED) : code;
 }
 
 void output_json_string(FILE *to, const char *text)

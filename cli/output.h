@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "base/error.h"
 #include "libclient/yett.h"
 
 /* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`.
@@ -19,6 +20,15 @@ void output_error(const struct yett_error *error);
 
 /* One line on stderr: "yett: …". */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Writes out what was printed so far. YETT_E_FILE_OPERATION_FAILED that `what` could not be; then nothing is left to be written. */
+_must_check_ int output_flush(const char *what, struct yett_error *error);
+
+/*
+ * The last thing that a program does: the exit code, `code` unless something that was printed could not be written, which is
+ * told. What failed before keeps its own.
+ */
+int output_end(int code);
 
 /* A JSON string, quotes and all. Broken UTF-8 becomes U+FFFD. RFC 8259 */
 void output_json_string(FILE *to, const char *text);

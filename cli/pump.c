@@ -14,10 +14,11 @@
 /* How long a drain waits for a writer that outlived its sandbox. */
 #define DRAIN_TIMEOUT_MS 1000
 
-static const int passed_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+/* How soon it is noticed that the terminal is ours to read again, of which nothing tells. */
+#define LOOK_AGAIN_MS 250
 
-/* Besides, where the command has a terminal: of the window, and of the caller's shell. */
-static const int terminal_signals[] = {SIGWINCH, SIGTSTP, SIGCONT};
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int other_signals[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
 void pump_open_nothing(struct pump *pump)
 {
@@ -28,9 +29,22 @@ void pump_open_nothing(struct pump *pump)
 	}
 	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
 	pump->in.start = pump->in.end = 0;
+	pump->in.is_terminal = pump->out.is_terminal = pump->err.is_terminal = false;
+	pump->out.start = pump->out.end = pump->err.start = pump->err.end = 0;
 	pump->terminal = NULL;
 	pump->attached = false;
-	pump->ended_by = 0;
+	pump->is_shown = isatty(STDOUT_FILENO);
+	pump->ended_by = pump->lost = 0;
+	pump->term_by_ms = UINT64_MAX;
+}
+
+/* The caller's descriptor for a bridge; a terminal by one that never blocks, if it can be had. */
+static int open_end(struct pump_bridge *bridge, int fd, int flags)
+{
+	int own = job_open_terminal(fd, flags);
+
+	bridge->is_terminal = isatty(fd);
+	return own < 0 ? fd : own;
 }
 
 /* One pipe between descriptor `i` of ours and the command's. */
@@ -41,8 +55,8 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
-	bridge->from = i == 0 ? STDIN_FILENO : ends[0];
-	bridge->to = i == 0 ? ends[1] : i;
+	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
+	bridge->to = i == 0 ? ends[1] : open_end(bridge, i, O_WRONLY);
 	/* a command that does not read must not keep us from its output; the pipe's other end is not affected */
 	if (i == 0)
 		(void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
@@ -71,14 +85,12 @@ static bool is_same(int a, int b)
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
 
-int pump_open(struct pump *pump, struct yett_error *error)
+int pump_open(struct pump *pump, bool no_input, struct yett_error *error)
 {
 	int r = 0;
 
 	pump_open_nothing(pump);
-	/* a reader that went away is an error of write(2) here, not the end of this process */
-	(void)signal(SIGPIPE, SIG_IGN);
-	for (int i = 0; r == 0 && i < 3; i++) {
+	for (int i = no_input; r == 0 && i < 3; i++) {
 		if (fcntl(i, F_GETFD) < 0)
 			continue; /* closed: the command gets /dev/null */
 		if (may_pass(i))
@@ -94,7 +106,6 @@ int pump_open(struct pump *pump, struct yett_error *error)
 void pump_open_terminal(struct pump *pump, struct terminal *terminal)
 {
 	pump_open_nothing(pump);
-	(void)signal(SIGPIPE, SIG_IGN);
 	pump->terminal = terminal;
 }
 
@@ -106,24 +117,57 @@ static int set_size(const struct pump *pump, struct yett_command *command)
 	return yett_command_resize(command, rows, columns, NULL);
 }
 
-/* Joins the caller's terminal and the command's, once there is one. */
-static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
+/* Until somebody continues us, whose terminal is as it was meanwhile. */
+static void stop(struct pump *pump, int number)
 {
-	int master = yett_command_terminal(command);
+	if (pump->terminal)
+		terminal_restore(pump->terminal);
+	job_stop(number);
+}
 
-	if (!pump->terminal || pump->attached || master < 0)
-		return 0;
+/* The descriptors of the caller's terminal and of the command's, once there is one. */
+static int open_terminal_ends(struct pump *pump, int master, struct yett_error *error)
+{
 	/* of our own: the command's handle is gone before its last output is written */
 	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (pump->out.from < 0 || pump->in.to < 0 || fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot use the terminal: %m");
-	pump->out.to = STDOUT_FILENO;
-	pump->in.from = pump->terminal->fd;
+	pump->out.to = open_end(&pump->out, STDOUT_FILENO, O_WRONLY);
+	pump->in.from = open_end(&pump->in, pump->terminal->fd, O_RDONLY);
 	pump->attached = true;
+	return 0;
+}
+
+/* Joins the caller's terminal and the command's, and does so again after a stop. In the background we stop until it is ours. */
+static int attach(struct pump *pump, struct yett_command *command, struct yett_error *error)
+{
+	int master = yett_command_terminal(command), r = 0;
+
+	if (!pump->terminal || pump->terminal->is_raw || pump->ended_by || (!pump->attached && master < 0))
+		return 0;
+	if (!pump->attached)
+		r = open_terminal_ends(pump, master, error);
+	if (r == 0)
+		r = terminal_make_raw(pump->terminal, error);
+	if (r == -EINTR) {
+		stop(pump, SIGTTOU);
+		return 0;
+	}
 	/* it may have changed since it was asked for; a command that has ended has none */
-	(void)set_size(pump, command);
-	return terminal_make_raw(pump->terminal, error);
+	if (r == 0)
+		(void)set_size(pump, command);
+	return r;
+}
+
+/* Those that are not ignored: nohup(1), and shells without job control, mean it. */
+static void add_signals(sigset_t *set, const int *numbers, size_t count)
+{
+	struct sigaction action;
+
+	for (size_t i = 0; i < count; i++)
+		if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			(void)sigaddset(set, numbers[i]);
 }
 
 int pump_catch_signals(struct pump *pump, struct yett_error *error)
@@ -131,25 +175,40 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error)
 	sigset_t set;
 
 	(void)sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_SIZE(passed_signals); i++)
-		(void)sigaddset(&set, passed_signals[i]);
-	for (size_t i = 0; pump->terminal && i < ARRAY_SIZE(terminal_signals); i++)
-		(void)sigaddset(&set, terminal_signals[i]);
+	add_signals(&set, ending_signals, ARRAY_SIZE(ending_signals));
+	add_signals(&set, other_signals, ARRAY_SIZE(other_signals));
 	(void)sigprocmask(SIG_BLOCK, &set, &pump->mask);
 	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (pump->signals < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive signals: %m");
+	job_catch(&pump->job);
 	return 0;
+}
+
+static bool is_ending(int number)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+		if (ending_signals[i] == number)
+			return true;
+	return false;
 }
 
 void pump_release_signals(struct pump *pump)
 {
-	if (pump->terminal)
-		terminal_restore(pump->terminal);
+	struct signalfd_siginfo info;
+	int late = 0;
+
 	if (pump->signals < 0)
 		return;
+	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info)
+		late = is_ending((int)info.ssi_signo) ? (int)info.ssi_signo : late;
 	pump->signals = fd_close(pump->signals);
+	/* what was meant for the command does not end us */
+	(void)sigaddset(&pump->mask, SIGUSR1);
+	(void)sigaddset(&pump->mask, SIGUSR2);
 	(void)sigprocmask(SIG_SETMASK, &pump->mask, NULL);
+	if (late)
+		(void)raise(late);
 }
 
 void pump_close_passed(struct pump *pump)
@@ -170,37 +229,52 @@ static void close_bridge(struct pump_bridge *bridge)
 	bridge->from = bridge->to = -1;
 }
 
-/* Writes all of it, waiting where the terminal was made non-blocking by someone else. */
-static int write_all(int fd, const char *bytes, size_t length)
+/* Moves what there is without waiting. 0, or what a write failed with; -EINTR where the terminal is not ours to write to. */
+static int move_output(struct pump_bridge *bridge)
 {
-	while (length > 0) {
-		ssize_t n = write(fd, bytes, length);
+	ssize_t n;
 
-		if (n < 0 && errno == EAGAIN)
-			(void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
-		else if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes += n;
-			length -= (size_t)n;
+	if (bridge->start == bridge->end) {
+		n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return 0;
+		if (n <= 0) {
+			close_bridge(bridge);
+			return 0;
 		}
+		bridge->start = 0;
+		bridge->end = (size_t)n;
 	}
+	n = write(bridge->to, bridge->buffer + bridge->start, bridge->end - bridge->start);
+	if (n < 0)
+		return errno == EAGAIN ? 0 : -errno;
+	bridge->start += (size_t)n;
 	return 0;
 }
 
-/* Some output of the command; a caller that no longer reads is told to it as a broken pipe. False if it was so. */
-static bool pump_output(struct pump_bridge *bridge)
+/* SIGTERM has come: a terminal that takes no output keeps nothing from its end any more. */
+static bool is_to_end(const struct pump *pump)
 {
-	ssize_t n = read(bridge->from, bridge->buffer, sizeof bridge->buffer);
-	bool is_read = true;
+	return pump->term_by_ms != UINT64_MAX;
+}
 
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	if (n > 0)
-		is_read = write_all(bridge->to, bridge->buffer, (size_t)n) == 0;
-	if (n <= 0 || !is_read)
-		close_bridge(bridge);
-	return is_read;
+/* A caller that no longer reads is told to the command as a broken pipe; one with a terminal has no pipe, and the run ends. */
+static void pump_output(struct pump *pump, struct pump_bridge *bridge)
+{
+	int to = bridge->to, r = move_output(bridge);
+	bool is_gone = r == -EPIPE || (r == -EIO && bridge->is_terminal);
+	bool is_kept_off = r == -EINTR && bridge->is_terminal && !job_is_foreground(to);
+
+	if (is_kept_off && !is_to_end(pump))
+		stop(pump, SIGTTOU);
+	if (r == 0 || (r == -EINTR && !(is_kept_off && is_to_end(pump))))
+		return;
+	bridge->start = bridge->end = 0;
+	close_bridge(bridge);
+	if (pump->terminal)
+		pump->ended_by = SIGPIPE;
+	if (!pump->lost && !is_kept_off && !(pump->terminal && is_gone))
+		pump->lost = -r;
 }
 
 /* Some input for the command, which may take it slowly. False at the end of the input. */
@@ -233,34 +307,41 @@ static bool pump_input(struct pump_bridge *bridge, short from_events, short to_e
 	return true;
 }
 
-/* The caller's shell wants its terminal, and has it until we are continued. */
-static void stop(struct pump *pump)
+/* The command stands still with us: it is a job of the shell that stops both. It goes on also where the kernel did not stop us. */
+static void heed_stop(struct pump *pump, struct yett_command *command)
 {
-	terminal_restore(pump->terminal);
-	(void)raise(SIGSTOP); /* whoever continues us sends SIGCONT, which is taken from the descriptor as well */
+	if (!pump->terminal)
+		(void)!yett_command_signal(command, SIGSTOP, NULL);
+	stop(pump, SIGTSTP);
+	if (!pump->terminal)
+		(void)!yett_command_signal(command, SIGCONT, NULL);
 }
 
-/* What a signal means where the command has a terminal. False: it is for the command. */
+/* What a signal means to us. False: it is for the command. */
 static bool heed_signal(struct pump *pump, struct yett_command *command, int number)
 {
 	switch (number) {
 	case SIGWINCH:
-		(void)set_size(pump, command);
+		if (pump->terminal)
+			(void)set_size(pump, command);
 		return true;
 	case SIGTSTP:
-		stop(pump);
+		heed_stop(pump, command);
 		return true;
 	case SIGCONT:
-		if (pump->attached && terminal_make_raw(pump->terminal, NULL) != 0)
-			pump->ended_by = SIGHUP;
-		(void)set_size(pump, command);
+		if (!pump->terminal)
+			return false;
+		pump->terminal->is_raw = false; /* whoever stopped us without a word has set it as it likes */
 		return true;
 	case SIGUSR1:
 	case SIGUSR2:
 		return false;
 	default:
-		pump->ended_by = number;
-		return true;
+		if (pump->terminal)
+			pump->ended_by = number;
+		if (number == SIGTERM && !is_to_end(pump))
+			pump->term_by_ms = clock_now_ms() + PUMP_TERM_GRACE_MS;
+		return pump->terminal;
 	}
 }
 
@@ -269,7 +350,7 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
 	struct signalfd_siginfo info;
 
 	while (read(pump->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-		if (pump->terminal && heed_signal(pump, command, (int)info.ssi_signo))
+		if (heed_signal(pump, command, (int)info.ssi_signo))
 			continue;
 		/* one that comes too late has nobody to go to, which is no error */
 		if (yett_command_signal(command, (int)info.ssi_signo, NULL) != 0)
@@ -277,71 +358,108 @@ static void pass_signals(struct pump *pump, struct yett_command *command)
 	}
 }
 
+/*
+ * Whether what is typed is for us. A pager that our output goes to reads keys, not lines: taking lines from such a terminal
+ * would take every other key from the pager.
+ */
+static bool may_read(const struct pump *pump)
+{
+	struct termios modes;
+
+	if (pump->terminal)
+		return pump->terminal->is_raw;
+	if (!pump->in.is_terminal)
+		return true;
+	if (!job_is_foreground(pump->in.from))
+		return false;
+	return pump->is_shown || tcgetattr(pump->in.from, &modes) < 0 || (modes.c_lflag & ICANON);
+}
+
 enum { ENTRY_SIGNALS, ENTRY_SANDBOX, ENTRY_IN_FROM, ENTRY_IN_TO, ENTRY_OUT, ENTRY_ERR, ENTRIES };
 
-static int wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, int timeout_ms)
+/* What an output waits for: more of it, or room for what is there. */
+static struct pollfd output_entry(const struct pump_bridge *bridge)
 {
-	bool has_input = pump->in.start < pump->in.end;
+	bool is_full = bridge->start < bridge->end;
+
+	return (struct pollfd){.fd = is_full ? bridge->to : bridge->from, .events = is_full ? POLLOUT : POLLIN};
+}
+
+static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, int timeout_ms)
+{
+	bool has_input = pump->in.start < pump->in.end, reads = may_read(pump);
 	struct pollfd e[ENTRIES] = {
 		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
-		[ENTRY_IN_FROM] = {.fd = has_input ? -1 : pump->in.from, .events = POLLIN},
+		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from, .events = POLLIN},
 		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be opened again */
 		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1, .events = has_input ? POLLOUT : 0},
-		[ENTRY_OUT] = {.fd = pump->out.from, .events = POLLIN},
-		[ENTRY_ERR] = {.fd = pump->err.from, .events = POLLIN},
+		[ENTRY_OUT] = output_entry(&pump->out),
+		[ENTRY_ERR] = output_entry(&pump->err),
 	};
-	int n = poll(e, ENTRIES, timeout_ms);
 
-	if (n <= 0)
-		return n;
-	if (e[ENTRY_SIGNALS].revents)
+	if (!reads && !pump->terminal && pump->in.from >= 0 && (timeout_ms < 0 || timeout_ms > LOOK_AGAIN_MS))
+		timeout_ms = LOOK_AGAIN_MS;
+	if (poll(e, ENTRIES, timeout_ms) <= 0)
+		return;
+	if (e[ENTRY_SIGNALS].revents) {
 		pass_signals(pump, command);
-	/* a terminal that hung up, or whose output nobody reads, ends the run: there is no pipe to tell the command */
+		return; /* whose terminal it is may have changed */
+	}
+	if (e[ENTRY_IN_FROM].revents && !may_read(pump))
+		e[ENTRY_IN_FROM].revents = 0; /* since we looked, it became another's */
+	/* a terminal that hung up ends the run: there is no pipe to tell the command */
 	if ((e[ENTRY_IN_FROM].revents || e[ENTRY_IN_TO].revents) &&
 	    !pump_input(&pump->in, e[ENTRY_IN_FROM].revents, e[ENTRY_IN_TO].revents) && pump->terminal)
 		pump->ended_by = SIGHUP;
-	if (e[ENTRY_OUT].revents && !pump_output(&pump->out) && pump->terminal)
-		pump->ended_by = SIGPIPE;
+	if (e[ENTRY_OUT].revents)
+		pump_output(pump, &pump->out);
 	if (e[ENTRY_ERR].revents)
-		(void)pump_output(&pump->err);
-	return n;
+		pump_output(pump, &pump->err);
+}
+
+/* For poll(2), which counts in int; a longer time just takes another turn. */
+static int time_left(uint64_t now_ms, uint64_t end_ms)
+{
+	return end_ms == UINT64_MAX ? -1 : end_ms <= now_ms ? 0 : end_ms - now_ms > 1000000 ? 1000000 : (int)(end_ms - now_ms);
 }
 
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
 	     struct yett_result *ret_result, struct yett_error *error)
 {
-	uint64_t end = clock_now_ms() + timeout_ms;
+	uint64_t end_ms = timeout_ms ? clock_now_ms() + timeout_ms : UINT64_MAX;
 
 	for (;;) {
-		uint64_t now = clock_now_ms(), left = end > now ? end - now : 0;
 		int r = yett_command_wait(command, 0, ret_result, error), attached = attach(pump, command, error);
+		uint64_t now_ms = clock_now_ms();
 
 		if (attached != 0)
 			return attached;
-		if (r != YETT_E_TIMEOUT || (timeout_ms && left == 0) || pump->ended_by)
+		if (now_ms >= pump->term_by_ms)
+			pump->ended_by = SIGTERM;
+		if (r != YETT_E_TIMEOUT || now_ms >= end_ms || pump->ended_by)
 			return r;
-		/* poll(2) counts in int; a longer time just takes another turn */
-		(void)wait_turn(pump, sandbox, command, !timeout_ms ? -1 : left > 1000000 ? 1000000 : (int)left);
+		wait_turn(pump, sandbox, command, time_left(now_ms, end_ms < pump->term_by_ms ? end_ms : pump->term_by_ms));
 	}
 }
 
 void pump_drain(struct pump *pump)
 {
 	for (;;) {
-		struct pollfd e[2] = {{.fd = pump->out.from, .events = POLLIN},
-				      {.fd = pump->err.from, .events = POLLIN}};
+		struct pollfd e[2] = {output_entry(&pump->out), output_entry(&pump->err)};
+		bool is_full = (e[0].events | e[1].events) & POLLOUT;
 		int n;
 
 		if (e[0].fd < 0 && e[1].fd < 0)
 			return;
-		n = poll(e, 2, DRAIN_TIMEOUT_MS);
+		/* the caller may take its time; a writer that outlived its sandbox may not */
+		n = poll(e, 2, is_full && !is_to_end(pump) ? -1 : DRAIN_TIMEOUT_MS);
 		if (n == 0 || (n < 0 && errno != EINTR))
 			return;
 		if (n > 0 && e[0].revents)
-			(void)pump_output(&pump->out);
+			pump_output(pump, &pump->out);
 		if (n > 0 && e[1].revents)
-			(void)pump_output(&pump->err);
+			pump_output(pump, &pump->err);
 	}
 }
 
@@ -352,4 +470,5 @@ void pump_close(struct pump *pump)
 	close_bridge(&pump->out);
 	close_bridge(&pump->err);
 	pump->signals = fd_close(pump->signals);
+	job_release(&pump->job);
 }

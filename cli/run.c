@@ -2,9 +2,11 @@
 #include "cli/run.h"
 
 #include <pwd.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli/connect.h"
+#include "cli/output.h"
 #include "cli/run_parts.h"
 
 /* With a terminal: the caller's, and what kind it is, unless the options say another. */
@@ -39,8 +41,8 @@ static int connect_helper(struct run *run)
 	return connect_with_key(run->options.socket_path, true, &run->connection, &run->error);
 }
 
-/* What does not go with leaving the command there, nor without. */
-static int check_background(struct run *run)
+/* What does not go with leaving the command there, nor without; nor with a terminal. */
+static int check_streams(struct run *run)
 {
 	const struct run_options *o = &run->options;
 	const char *why = o->tty			     ? "has no terminal of the caller's"
@@ -48,6 +50,9 @@ static int check_background(struct run *run)
 			  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
 							     : NULL;
 
+	if (o->no_stdin && o->tty)
+		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "a command with a terminal reads from it: --no-stdin and --tty do not go together");
 	if (o->capture && !o->background)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "--capture is of a command in the background: --background; other output goes to the caller");
@@ -71,7 +76,7 @@ static int finish(struct run *run, int r)
 /* From options that have been read to the exit code. */
 static int go(struct run *run)
 {
-	int r = check_background(run);
+	int r = check_streams(run);
 
 	if (r == 0)
 		r = open_terminal(run);
@@ -106,6 +111,8 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ru
 
 	if (!run)
 		return RUN_FAILED;
+	/* a reader that went away is an error of write(2) here, not the end of this process: a sandbox may depend on it */
+	(void)signal(SIGPIPE, SIG_IGN);
 	run_options_init(&run->options);
 	r = options_begin(self, argc, argv, &run->options, RUN_FAILED, ret_first);
 	if (r >= 0) {
@@ -168,9 +175,11 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 		r = connect_helper(run);
 	if (r == 0)
 		r = run_ask_sandbox(run);
-	if (r == 0) {
+	if (r == 0)
 		(void)puts(yett_sandbox_get_info(run->sandbox)->id);
+	if (r == 0 && (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0)
 		r = yett_sandbox_detach(run->sandbox, &run->error);
-	}
+	else if (run->sandbox)
+		(void)yett_sandbox_destroy(run->sandbox, NULL); /* nobody would know of it */
 	return finish(run, r);
 }

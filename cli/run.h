@@ -10,7 +10,7 @@
 /* Exit codes besides the command's own, as shells and timeout(1) have them. */
 enum {
 	RUN_TIMED_OUT = 124,
-	RUN_FAILED = 125,
+	RUN_FAILED = 125, /* of every subcommand, where what it prints cannot be written */
 	RUN_NOT_EXECUTABLE = 126,
 	RUN_NOT_FOUND = 127,
 	RUN_SIGNALED = 128, /* plus the signal */

@@ -340,6 +340,7 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 
 OPTION_FLAG(set_linger, struct run_options, life.linger)
 OPTION_FLAG(set_tty, struct run_options, tty)
+OPTION_FLAG(set_no_stdin, struct run_options, no_stdin)
 OPTION_FLAG(set_read_only, struct run_options, deny_write)
 OPTION_FLAG(set_no_network, struct run_options, deny_network)
 OPTION_FLAG(set_background, struct run_options, background)
@@ -352,7 +353,8 @@ OPTION_TEXT(set_socket, struct run_options, socket_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
 #define TTY \
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty}
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty}, \
+	{'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", set_no_stdin}
 #define BACKGROUND \
 	{'b', "background", NULL, "print the id of the command when it has started, and leave it there", set_background}, \
 	{0, "capture", "SIZE", "keep so much of each of its outputs for yett wait (1M)", set_capture}

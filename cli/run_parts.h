@@ -37,6 +37,7 @@ struct run {
 	uint64_t command_id; /* 0: it did not start */
 	struct yett_result result;
 	bool has_result;
+	bool is_output_lost; /* some of it, which the error tells */
 	bool is_given_up; /* on the command, which may still run */
 	struct yett_error error;
 	struct pump pump;

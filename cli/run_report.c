@@ -2,6 +2,7 @@
 #include "cli/run_parts.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli/output.h"
@@ -64,14 +65,20 @@ static void report_limits(const struct run *run)
 		output_note("%s", line);
 }
 
+static int result_code(const struct yett_result *result)
+{
+	return result->timed_out ? RUN_TIMED_OUT : result->signaled ? RUN_SIGNALED + result->status : result->status;
+}
+
 static int exit_code(const struct run *run)
 {
+	int code = run->has_result ? result_code(&run->result) : 0;
+
+	/* what failed first counts; the broken pipe that a command meets whose output we cannot write is ours */
+	if (run->is_output_lost && run->has_result && code != 0 && code != RUN_SIGNALED + SIGPIPE)
+		return code;
 	/* there may be both: a command that ended, and a copy that could not be made afterwards */
-	if (!run->has_result || run->error.code)
-		return run->error.code ? run_exit_code_of_error(&run->error) : 0;
-	if (run->result.timed_out)
-		return RUN_TIMED_OUT;
-	return run->result.signaled ? RUN_SIGNALED + run->result.status : run->result.status;
+	return run->error.code ? run_exit_code_of_error(&run->error) : code;
 }
 
 /* null for what there was not. */
@@ -134,7 +141,7 @@ int run_report(struct run *run)
 		write_json(run, code);
 		if (fclose(run->json) != 0) {
 			output_note("cannot write %s: %m", run->options.json);
-			code = RUN_FAILED;
+			code = code ? code : RUN_FAILED;
 		}
 	}
 	return code;

@@ -2,6 +2,7 @@
 #include "cli/run_parts.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 
 #include "cli/copy.h"
@@ -73,7 +74,7 @@ static int run_once(struct run *run, uint64_t bound)
 	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
 		return r;
 	(void)printf("%llu\n", (unsigned long long)run->command_id);
-	return fflush(stdout) == 0 ? 0 : error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write: %m");
+	return output_flush("the id of the command", &run->error);
 }
 
 /* What init says when it was not the command that was at fault. */
@@ -129,6 +130,9 @@ static int run_in_directories(struct run *run)
 		run->result = (struct yett_result){.signaled = true, .status = 9, .timed_out = true};
 		if (run->pump.ended_by)
 			run->result = (struct yett_result){.signaled = true, .status = run->pump.ended_by};
+		/* in a sandbox that stays it would go on; one with a terminal loses that */
+		if (!run->options.tty)
+			(void)!yett_command_signal(run->command, SIGKILL, NULL);
 		run->has_result = run->is_given_up = true;
 		r = 0;
 	}
@@ -152,7 +156,7 @@ static int open_pump(struct run *run)
 	if (run->options.background)
 		return 0;
 	if (!run->options.tty)
-		return pump_open(&run->pump, &run->error);
+		return pump_open(&run->pump, run->options.no_stdin, &run->error);
 	pump_open_terminal(&run->pump, &run->terminal);
 	return 0;
 }
@@ -184,6 +188,15 @@ static int find_session(struct run *run)
 	return 0;
 }
 
+/* That all that the command wrote has arrived. */
+static int check_output(struct run *run)
+{
+	run->is_output_lost = run->pump.lost != 0;
+	return run->is_output_lost ? error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+					       "cannot write the output of the command: %s", strerror(run->pump.lost))
+				   : 0;
+}
+
 int run_session(struct run *run)
 {
 	struct yett_error late = {0};
@@ -211,14 +224,18 @@ int run_session(struct run *run)
 		r = run_command(run);
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
+	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows may take its time */
 	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up) {
-		pump_release_signals(&run->pump); /* the sandbox may take its time */
+		if (run->options.tty)
+			terminal_restore(&run->terminal);
 		r = copy_all_out(run->sandbox, &run->options, &run->error);
 	}
 	/* what the command left behind is gone after this, so the pipes have an end */
 	is_news = leave(run, goes_on, &late);
 	pump_drain(&run->pump);
 	pump_close(&run->pump);
+	if (r == 0)
+		r = check_output(run);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
 	if (is_news)

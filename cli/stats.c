@@ -183,7 +183,6 @@ static void print_reading(const struct reading *before, const struct reading *no
 	}
 	if (json)
 		(void)puts("]");
-	(void)fflush(stdout);
 }
 
 /* Of those named, or of all. What has ended since it was there is left out. */
@@ -255,10 +254,11 @@ int stats_main(const struct subcommand *self, int argc, char **argv)
 		if (!options.json && options.watch && isatty(STDOUT_FILENO))
 			(void)fputs("\033[H\033[J", stdout);
 		print_reading(&before, &now, options.json);
+		r = output_flush("to standard output", &error);
 		free(before.list);
 		before = now;
 		now = (struct reading){0};
-		goes_on = options.watch && (count == 0 || before.count > 0) && !ferror(stdout);
+		goes_on = r == 0 && options.watch && (count == 0 || before.count > 0);
 		if (goes_on)
 			(void)poll(NULL, 0, INTERVAL_MS);
 	}

@@ -109,9 +109,9 @@ int terminal_make_raw(struct terminal *terminal, struct yett_error *error)
 
 	if (r)
 		return r;
-	/* in the background this stops us until the shell gives us the terminal, as it should */
 	if (tcsetattr(terminal->fd, TCSANOW, &terminal->raw) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the terminal raw: %m");
+		return errno == EINTR ? -EINTR
+				      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the terminal raw: %m");
 	terminal->is_raw = true;
 	return 0;
 }

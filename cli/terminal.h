@@ -27,7 +27,10 @@ _must_check_ int terminal_open(struct terminal *terminal, int fd, struct yett_er
 
 void terminal_get_size(const struct terminal *terminal, uint16_t *ret_rows, uint16_t *ret_columns);
 
-/* Makes it raw, and sees to it that it will be restored. May be called again, after terminal_restore() or a stop. */
+/*
+ * Makes it raw, and sees to it that it will be restored. May be called again, after terminal_restore() or a stop. -EINTR when it
+ * is somebody else's at the moment, for whoever catches SIGTTOU: we are in the background.
+ */
 _must_check_ int terminal_make_raw(struct terminal *terminal, struct yett_error *error);
 
 /* Whether these are the modes of `raw`, as far as they make a terminal raw. Pure. */

@@ -118,7 +118,8 @@ class Streams(yett.Case):
     def test_other_devices_are_bridged_never_handed_over(self):
         with open('/dev/zero', 'rb') as zero, open('/dev/full', 'wb') as full:
             self.assertEqual(self.sandbox('sh', '-c', 'readlink /proc/self/fd/0; head -c 5 | wc -c', stdin=zero).out.split()[1:], ['5'])
-            self.sandbox('echo', 'x', stdout=full)
+            done = self.sandbox('echo', 'x', stdout=full)
+            self.assert_refused(done, 125, 'yett: cannot write the output of the command: No space left on device')
 
     def test_a_reader_that_went_away_is_sigpipe_to_the_command(self):
         script = '%s run -- yes 2>/dev/null | head -1' % self.service.yett
@@ -142,6 +143,58 @@ class Streams(yett.Case):
 
     def test_what_the_command_left_running_does_not_hold_the_pipe(self):
         self.assertEqual(self.output('sh', '-c', '(setsid sleep 1000 &) ; echo done'), 'done\n')
+
+
+class Written(yett.Case):
+    """What cannot be written is told, and 125 unless something failed before."""
+
+    def on(self, path, *argv, stream='stdout'):
+        with open(path, 'ab') as file:
+            return self.yett(*argv, **{stream: file})
+
+    def test_the_output_of_a_command(self):
+        for script, code in (('echo x', 125), ('yes', 125), ('echo x; exit 3', 3), ('echo x; kill -KILL $$', 137)):
+            with self.subTest(script=script):
+                self.assert_refused(self.on('/dev/full', 'run', '--', 'sh', '-c', script), code, 'cannot write the output of the command')
+                self.assertEqual(self.on('/dev/full', 'run', '--', 'sh', '-c', '(%s) >&2' % script, stream='stderr').code, code)
+
+    def test_on_a_disk_that_is_full(self):
+        disk = self.folder('disk')
+        subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k,mode=777', 'none', disk], check=True)
+        self.addCleanup(subprocess.run, ['umount', disk], check=True)
+        done = self.on(disk + '/out', 'run', '--', 'sh', '-c', 'head -c 1000000 /dev/zero')
+        self.assert_refused(done, 125, 'cannot write the output of the command: No space left on device')
+        self.assertEqual(os.path.getsize(disk + '/out'), 65536)
+        self.assert_refused(self.on(disk + '/out', 'help', '--json'), 125, 'cannot write to standard output')
+        self.assert_refused(self.sandbox('true', options=['--json', disk + '/json']), 125, 'cannot write ' + disk + '/json')
+
+    def test_nothing_is_left_that_nobody_knows_of(self):
+        self.assert_refused(self.on('/dev/full', 'create', '--name', 'unknown'), 125, 'cannot write the id of the sandbox, which is ended again')
+        script = '%s create | true; %s create >&-' % (self.service.yett, self.service.yett)
+        done = self.service.run(self.alice, 'sh', '-c', script)
+        self.assert_refused(done, 125, 'Broken pipe', 'Bad file descriptor')
+        self.assertEqual(self.yett('ps', '-q').out, '')
+
+    def test_what_any_subcommand_prints(self):
+        self.assertEqual(self.yett('create', '--name', 'full').code, 0)
+        self.addCleanup(self.yett, 'destroy', 'full')
+        self.assertEqual(self.yett('exec', '-b', 'full', '--', 'sh', '-c', 'echo kept; exit 3').out, '1\n')
+        for argv in (['--version'], ['--help'], ['help'], ['help', '--json'], ['help', 'run'], ['run', '--help'], ['doctor'], ['ps'],
+                     ['ps', '--json'], ['ps', 'full'], ['inspect', 'full'], ['stats'], ['stats', '-w', 'full'], ['events', 'full'],
+                     ['attach', 'full'], ['env', 'full'], ['ls', 'full:/'], ['cat', 'full:/etc/passwd'], ['keygen', self.here()],
+                     ['run', '--dry-run', '--', 'true'], ['run', '--json', '-', '--', 'true'], ['exec', '-b', 'full', '--', 'true'],
+                     ['exec', 'full', '--', 'echo', 'x']):
+            with self.subTest(argv=argv):
+                self.assert_refused(self.on('/dev/full', *argv), 125, 'yett: cannot write ')
+        self.assert_refused(self.on('/dev/full', 'wait', '-o', 'full', '1'), 3, 'yett: cannot write ')
+        self.assert_refused(self.on('/dev/full', 'run', '--json', '-', '--', 'false'), 1, 'yett: cannot write ')
+
+    def here(self):
+        return self.folder('made') + '/key'
+
+    def test_a_message_that_cannot_be_written_is_in_the_status(self):
+        self.assertEqual(self.on('/dev/full', 'run', '--', 'true', stream='stderr').code, 125)  # nothing is shared: the home directory
+        self.assertEqual(self.service.run(self.alice, 'sh', '-c', '%s run -- true 2>&-' % self.service.yett).code, 0)
 
 
 class Terminal(yett.Case):

@@ -449,10 +449,13 @@ class Restored(Case):
         self.service.wait_no_leftovers()
 
     def test_while_it_is_stopped(self):
+        """Without a word; a shell's job is in test_job.py."""
         process = self.begin_raw('while read line; do echo "got $line"; done')
-        process.send_signal(signal.SIGTSTP)
+        process.send_signal(signal.SIGTSTP)  # stops nobody whom nobody would continue
+        yett.wait_until(self.terminal.is_raw, 'a raw terminal')
+        process.send_signal(signal.SIGSTOP)
         yett.wait_until(lambda: yett.status_of(process.pid)['State'].startswith('T'), 'a stopped client')
-        self.assertTrue(self.terminal.is_restored())
+        termios.tcsetattr(self.terminal.slave, termios.TCSANOW, self.terminal.before)  # as a shell does then
         self.terminal.resize(10, 20)
         process.send_signal(signal.SIGCONT)
         yett.wait_until(self.terminal.is_raw, 'a raw terminal')
