@@ -169,6 +169,7 @@ static const struct {
 	{"/bin", READ},	 {"/sbin", READ},  {"/lib", READ},    {"/lib32", READ},
 	{"/lib64", READ}, {"/libx32", READ}, {"/usr", READ}, {"/etc", READ},
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/run/yett", READ}, /* passwd and group, to which those of /etc are links: names of users */
 };
 
 /* What no command can do without, and nothing that it could leave anything in. */
