@@ -9,6 +9,7 @@
 #include "libclient/sandbox.h"
 
 #define SEND_TIMEOUT_MS 10000
+#define START_TIMEOUT_MS 10000
 #define DISPATCH_MAX	256
 
 _Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS &&
@@ -178,8 +179,7 @@ static int put_list(struct channel *channel, const char *const *list, size_t max
 	return 0;
 }
 
-int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts, uint32_t *ret_count,
-		    struct yett_error *error)
+static int check_env(const char *const *list, bool has_value, struct yett_error *error)
 {
 	for (const char *const *e = list; e && *e; e++) {
 		if (has_value && (!strchr(*e, '=') || **e == '='))
@@ -188,7 +188,15 @@ int command_put_env(struct channel *channel, const char *const *list, bool has_v
 		if (!has_value && (strchr(*e, '=') || !**e))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "this is no name of a variable: %s", *e);
 	}
-	return put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts, ret_count, error);
+	return 0;
+}
+
+int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts, uint32_t *ret_count,
+		    struct yett_error *error)
+{
+	int r = check_env(list, has_value, error);
+
+	return r ? r : put_list(channel, list, MESSAGE_ENV_MAX, "environment variable", ret_texts, ret_count, error);
 }
 
 /*
@@ -221,11 +229,13 @@ static int check_terminal(const struct yett_command_options *options, struct yet
 	return 0;
 }
 
+#define STDIO_MEMORY 3 /* not one of the three: memory with arguments */
+
 /* The descriptors of an exec, in order. */
 struct stdio {
-	int fds[3];
+	int fds[4];
 	size_t count;
-	int made[3]; /* those that are ours to close once they were sent; -1: none */
+	int made[4]; /* those that are ours to close once they were sent; -1: none */
 };
 
 static void stdio_close(struct stdio *stdio)
@@ -261,7 +271,7 @@ static int check_stdio(const struct yett_command_options *options, struct yett_e
 	bool is_kept = fds[1] == YETT_STDIO_CAPTURE || fds[2] == YETT_STDIO_CAPTURE;
 	bool is_read = fds[1] == YETT_STDIO_STREAM || fds[2] == YETT_STDIO_STREAM;
 
-	if (fds[0] < YETT_STDIO_NULL || fds[1] < YETT_STDIO_STREAM || fds[2] < YETT_STDIO_AS_OUTPUT)
+	if ((fds[0] < YETT_STDIO_NULL && fds[0] != YETT_STDIO_LATER) || fds[1] < YETT_STDIO_STREAM || fds[2] < YETT_STDIO_AS_OUTPUT)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a standard stream cannot be of that kind");
 	if (options->input && fds[0] != YETT_STDIO_NULL)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is a descriptor for stdin, and input besides");
@@ -291,7 +301,9 @@ static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_opt
 	if (r)
 		return r;
 	if (fd < 0) {
-		*kind = fd == YETT_STDIO_CAPTURE ? STDIO_CAPTURE : fd == YETT_STDIO_AS_OUTPUT ? STDIO_AS_OUTPUT : STDIO_NULL;
+		bool is_kept = fd == YETT_STDIO_CAPTURE || fd == YETT_STDIO_LATER;
+
+		*kind = is_kept ? STDIO_CAPTURE : fd == YETT_STDIO_AS_OUTPUT ? STDIO_AS_OUTPUT : STDIO_NULL;
 		return 0;
 	}
 	r = yett_stdio_check(fd, error);
@@ -317,13 +329,15 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 		r = check_stdio(options, error);
 	if (r)
 		return r;
-	r = put_list(channel, options->argv, MESSAGE_ARGV_MAX, "argument", exec->argv, &exec->argv_count, error);
+	r = check_env(options->env, true, error);
 	if (r == 0)
-		r = command_put_env(channel, options->env, true, exec->env, &exec->env_count, error);
+		r = arguments_put(channel, options->argv, options->env, &stdio->made[STDIO_MEMORY], error);
 	if (r == 0)
 		r = channel_put_text(channel, options->cwd, MESSAGE_PATH_MAX, "the directory", &exec->cwd, error);
 	for (int i = 0; r == 0 && i < 3; i++)
 		r = put_stdio(sandbox, options, i, command, stdio, error);
+	if (stdio->made[STDIO_MEMORY] >= 0)
+		stdio->fds[stdio->count++] = stdio->made[STDIO_MEMORY];
 	if (r == 0)
 		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path", exec->paths, &exec->paths_count, error);
 	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) | (options->deny_network ? RESTRICT_NETWORK : 0U) |
@@ -365,13 +379,20 @@ static void command_freep(struct yett_command **command)
 int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 		      struct yett_command **ret_command, struct yett_error *error)
 {
+	return command_exec(sandbox, options, false, ret_command, error);
+}
+
+int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
+		 struct yett_command **ret_command, struct yett_error *error)
+{
 	_cleanup_(command_freep) struct yett_command *command = command_new();
-	_cleanup_(stdio_close) struct stdio stdio = {.made = {-1, -1, -1}};
+	_cleanup_(stdio_close) struct stdio stdio = {.made = {-1, -1, -1, -1}};
 	int r;
 
 	if (!command)
 		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
 	r = fill_exec(sandbox, options, command, &stdio, error);
+	sandbox->channel->message.body.exec.file_operation = is_file_operation;
 	/* it would not answer before somebody resumes it */
 	if (r == 0 && sandbox_is_paused(sandbox))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
@@ -415,6 +436,8 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command has ended");
 	if (signal_number < 1 || signal_number > 64)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal", signal_number);
+	if (command->is_following) /* by no request that would be answered with its end alone */
+		return query_send_signal(command->sandbox, command->id, signal_number, error);
 	message = &channel_prepare(command->sandbox->channel, MESSAGE_SIGNAL)->body.signal;
 	message->command = command->sequence;
 	message->signal = (uint32_t)signal_number;
@@ -423,6 +446,11 @@ int yett_command_signal(struct yett_command *command, int signal_number, struct 
 
 uint64_t yett_command_id(const struct yett_command *command)
 {
+	deadline_ms deadline = channel_deadline(START_TIMEOUT_MS);
+
+	while (command->id == 0 && command->sandbox && !command_is_over(command))
+		if (command_turn(command->sandbox, deadline, NULL) == -EAGAIN)
+			break;
 	return command->id;
 }
 

@@ -1,13 +1,16 @@
 /* See sandbox.h, and "commands" in yett.h: what init is asked about commands, and about its session. What it answers is hostile. */
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
 #define ANSWER_TIMEOUT_MS 10000
+#define FOLLOW_SIZE	  65536
 #define LIST_MAX	  4096 /* more than init knows of at a time; one that lies may not go on for ever */
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
@@ -91,7 +94,9 @@ static bool fits(const struct message_query *query, const struct message_command
 /* As many descriptors as an output query is answered with. */
 static size_t fds_due(const struct message_query *query, const struct message_commands *answer)
 {
-	if (query->action != QUERY_OUTPUT || answer->commands_count != 1)
+	if (query->action == QUERY_INPUT || query->action == QUERY_LAST_INPUT)
+		return 1;
+	if ((query->action != QUERY_OUTPUT && query->action != QUERY_FOLLOW) || answer->commands_count != 1)
 		return 0;
 	return (answer->commands[0].output_bytes[0] > 0) + (answer->commands[0].output_bytes[1] > 0);
 }
@@ -141,22 +146,94 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	}
 	for (; ask->count < answer->commands_count; ask->count++)
 		take_status(channel, &answer->commands[ask->count], &ask->list[ask->count]);
-	for (int i = 0; i < 2 && channel->frame.fd_count > 0; i++)
+	if (ask->query.action == QUERY_INPUT || ask->query.action == QUERY_LAST_INPUT)
+		ask->fds[0] = steal_fd(&channel->frame.fds[used++]);
+	for (int i = 0; i < 2 && used < channel->frame.fd_count; i++)
 		if (answer->commands[0].output_bytes[i] > 0)
 			ask->fds[i] = steal_fd(&channel->frame.fds[used++]);
 	return 0;
 }
 
-/* The end of a command that was attached to. */
+/* Memory that cannot shrink meanwhile, with so much in it. memfd_create(2) */
+static int check_captured(int fd, uint64_t length, struct yett_error *error)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < length)
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "init sent what is no output that was kept");
+	return 0;
+}
+
+/* What has come of one output since it was last told of. */
+static int tell_output(struct yett_command *command, int i, int fd, uint64_t length, struct yett_error *error)
+{
+	char bytes[FOLLOW_SIZE];
+	int r = check_captured(fd, length, error);
+
+	while (r == 0 && command->followed[i] < length) {
+		uint64_t left = length - command->followed[i];
+		ssize_t n = pread(fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, (off_t)command->followed[i]);
+
+		if (n <= 0)
+			return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the output cannot be read: %m");
+		command->followed[i] += (uint64_t)n;
+		command->on_output(command, (enum yett_stream)i, bytes, (size_t)n, command->data);
+	}
+	return r;
+}
+
+/* What has come of both; an answer that tells of no more would be asked for again for ever. */
+static int take_more(struct channel *channel, struct yett_command *command, struct yett_error *error)
+{
+	const struct message_query query = {.action = QUERY_FOLLOW, .command = command->id};
+	const struct message_command *from = &channel->message.body.commands.commands[0];
+	const uint64_t before = command->followed[0] + command->followed[1];
+	struct yett_error why;
+	size_t used = 0;
+
+	if (!fits(&query, &channel->message.body.commands) || from->output_bytes[0] < command->followed[0] ||
+	    from->output_bytes[1] < command->followed[1] || (!is_over(from->state) && from->output_bytes[0] + from->output_bytes[1] == before))
+		return channel_violation(channel, YETT_R_RANGE, error, "init told of another output than was waited for");
+	if (channel->frame.fd_count != fds_due(&query, &channel->message.body.commands))
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
+	for (int i = 0; i < 2; i++)
+		if (from->output_bytes[i] > 0 && tell_output(command, i, channel->frame.fds[used++], from->output_bytes[i], &why))
+			return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
+	return 0;
+}
+
+static int send_follow(struct channel *channel, struct yett_command *command, struct yett_error *error)
+{
+	struct message_query *query = &channel_prepare(channel, MESSAGE_QUERY)->body.query;
+	int r;
+
+	*query = (struct message_query){.action = QUERY_FOLLOW, .command = command->id,
+					.output_bytes = {command->followed[0], command->followed[1]}};
+	r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
+	command->sequence = channel->sequence;
+	return r;
+}
+
+/* The end of a command that was attached to, or more of what it writes. */
 static int take_end(struct channel *channel, struct yett_command *command, struct yett_error *error)
 {
 	const struct message_query query = {.action = QUERY_WAIT, .command = command->id};
 	struct yett_command_status status;
+	int r;
 
 	if (channel->message.kind == MESSAGE_ERROR) {
 		channel_get_error(channel, &command->error);
 		command->state = COMMAND_FAILED;
 		return 0;
+	}
+	if (command->is_following) {
+		r = take_more(channel, command, error);
+		if (r != 0)
+			return r;
+		frame_close_fds(&channel->frame);
+		if (!is_over(channel->message.body.commands.commands[0].state))
+			return send_follow(channel, command, error);
 	}
 	if (!fits(&query, &channel->message.body.commands) || !is_over(channel->message.body.commands.commands[0].state) ||
 	    channel->frame.fd_count > 0)
@@ -202,6 +279,14 @@ static int send_query(struct yett_sandbox *sandbox, enum query_action action, ui
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
 	*query = (struct message_query){.action = action, .command = id};
+	return send_question(sandbox, error);
+}
+
+int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error)
+{
+	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
+
+	*query = (struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = (uint32_t)number};
 	return send_question(sandbox, error);
 }
 
@@ -344,23 +429,72 @@ int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_err
 	return ask_for(sandbox, QUERY_KILL, id, &ask, error);
 }
 
+int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number, struct yett_error *error)
+{
+	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_COMMANDS, .query = {.action = QUERY_SIGNAL, .command = id}, .fds = {-1, -1}};
+	int r;
+
+	if (signal_number < 1 || signal_number > 64)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%d is no signal", signal_number);
+	r = query_send_signal(sandbox, id, signal_number, error);
+	return r ? r : ask_wait(sandbox, &ask, error);
+}
+
+/* Opened for writing, and nothing else than a pipe without a name: a FIFO of the host's is none of init's to give. */
+static bool is_input(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct statfs fs;
+	struct stat st;
+
+	return flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && !(flags & O_ASYNC) && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) &&
+	       fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
+}
+
+int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
+	int r = ask_for(sandbox, last ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask, error);
+
+	if (r)
+		return r;
+	if (!is_input(ask.fds[0]))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "init sent what is no pipe to write to");
+	*ret_fd = steal_fd(&ask.fds[0]);
+	return 0;
+}
+
+/* A handle of one that is there; of what is asked next, the answer is its end. */
+static int attach(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status *ret_status, struct yett_command **ret_command,
+		  struct yett_error *error)
+{
+	struct yett_command *command;
+	int r = yett_command_inspect(sandbox, id, ret_status, error);
+
+	if (r)
+		return r;
+	command = command_new();
+	if (!command)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
+	command->id = id;
+	command->pid = ret_status->pid;
+	command->is_attached = true;
+	command->state = COMMAND_STARTED;
+	*ret_command = command;
+	return 0;
+}
+
 int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, void (*on_exit)(struct yett_command *command, void *data),
 			void *data, struct yett_command **ret_command, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_command *command = command_new();
+	_cleanup_free_ struct yett_command *command = NULL;
 	struct yett_command_status status;
-	int r = yett_command_inspect(sandbox, id, &status, error);
+	int r = attach(sandbox, id, &status, &command, error);
 
-	if (r == 0 && !command)
-		r = error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
 	if (r == 0)
 		r = send_query(sandbox, QUERY_WAIT, id, error);
 	if (r)
 		return r;
-	command->id = id;
-	command->pid = status.pid;
-	command->is_attached = true;
-	command->state = COMMAND_STARTED;
 	command->on_exit = on_exit;
 	command->data = data;
 	command_add(sandbox, command);
@@ -368,19 +502,43 @@ int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, void (*on_exi
 	return 0;
 }
 
-/* The first `length` bytes of sealed memory, which cannot shrink meanwhile. memfd_create(2) */
+int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+			struct yett_command **ret_command, struct yett_error *error)
+{
+	_cleanup_free_ struct yett_command *command = NULL;
+	struct yett_command_status status;
+	int r;
+
+	if (!options || !options->on_output)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "outputs are to be followed, and on_output is not set");
+	r = attach(sandbox, id, &status, &command, error);
+	if (r == 0 && !status.outputs[0].captured && !status.outputs[1].captured)
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept", (unsigned long long)id);
+	if (r == 0)
+		r = send_follow(sandbox->channel, command, error);
+	if (r)
+		return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
+	command->is_following = true;
+	command->on_exit = options->on_exit;
+	command->on_output = options->on_output;
+	command->data = options->data;
+	command_add(sandbox, command);
+	*ret_command = steal_ptr(&command);
+	return 0;
+}
+
+/* The first `length` bytes of it. */
 static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_error *error)
 {
 	_cleanup_free_ char *bytes = malloc(length + 1);
-	int seals = fd < 0 ? F_SEAL_SHRINK : fcntl(fd, F_GET_SEALS);
 	size_t used = 0;
-	struct stat st;
+	int r;
 
 	if (!bytes)
 		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the output");
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-								 (uint64_t)st.st_size < length)))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "init sent what is no output that was kept");
+	r = fd < 0 ? 0 : check_captured(fd, length, error);
+	if (r)
+		return r;
 	while (fd >= 0 && used < length) {
 		ssize_t n = pread(fd, bytes + used, length - used, (off_t)used);
 

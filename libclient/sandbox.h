@@ -29,6 +29,8 @@ struct yett_command {
 	uint64_t sequence; /* of its exec, or of the query that waits for it */
 	uint64_t id;	   /* 0 until it is known */
 	bool is_attached;  /* to one that was there */
+	bool is_following; /* and what is kept of its outputs */
+	uint64_t followed[2]; /* so much of each was told of */
 	enum command_state state;
 	bool told; /* on_exit was called */
 	uint32_t pid;
@@ -54,9 +56,13 @@ struct ask {
 	struct yett_error error;	  /* code 0: it was answered */
 	struct yett_command_status *list; /* owned */
 	size_t count;
-	int fds[2]; /* owned; -1: none */
+	int fds[2]; /* outputs, or at 0 an input; owned; -1: none */
 	struct yett_session session; /* owned */
 };
+
+/* command.c: yett_sandbox_exec(), also of what is no command to the user. */
+_must_check_ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
+			      struct yett_command **ret_command, struct yett_error *error);
 
 /* command.c: a list that ends with NULL, or NULL, into a message that is put together; each like NAME=VALUE, if `has_value`. */
 _must_check_ int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts,
@@ -92,8 +98,15 @@ void streams_finish(struct yett_command *command);
 bool streams_are_open(const struct yett_sandbox *sandbox);
 void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
 
+/* arguments.c: puts arguments and variables into the EXEC that is put together; *ret_memory is what the message has no room for, or -1. */
+_must_check_ int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory,
+			       struct yett_error *error);
+
 /* query.c: handles what came if it answers a query or the wait of an attached command. 0, or a violation of the protocol. */
 _must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_error *error);
+
+/* query.c: a signal by the id of a command, whose answer nobody waits for. */
+_must_check_ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error);
 
 /* Whether the command has its result, or will never have one. */
 bool command_is_over(const struct yett_command *command);

@@ -83,7 +83,7 @@ int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker,
 		const int stdio[] = {sandbox->files_program, theirs, YETT_STDIO_NULL};
 		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
 
-		r = yett_sandbox_exec(sandbox, &options, &worker.command, error);
+		r = command_exec(sandbox, &options, true, &worker.command, error);
 	}
 	if (r) {
 		channel_free(worker.channel);

@@ -337,12 +337,14 @@ YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_erro
 #define YETT_STDIO_CAPTURE   (-2) /* of 1 and 2: the sandbox keeps it, up to capture_bytes, for yett_command_output() */
 #define YETT_STDIO_STREAM    (-3) /* of 1 and 2: on_output is called with it */
 #define YETT_STDIO_AS_OUTPUT (-4) /* of 2: what 1 is */
+#define YETT_STDIO_LATER     (-5) /* of 0: yett_command_input() gives it, by the command's id */
 
 /* The most that is kept of one output. */
 #define YETT_CAPTURE_MAX 16777216
 
 enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 
+/* Arguments and variables may be as many and as long as execve(2) takes them, within 6 MiB; they need not be UTF-8. */
 struct yett_command_options {
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
 	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
@@ -398,7 +400,7 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
  * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
  * of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called
- * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() for it.
+ * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() or yett_command_id() for it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 					       struct yett_command **ret_command, struct yett_error *error);
@@ -415,7 +417,11 @@ YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int
 YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
 						 struct yett_error *error);
 
-/* Its id, by which it is known to every handle of the sandbox, and which no other command of it gets; 0 as for the pid. */
+/*
+ * Its id, by which it is known to every handle of the sandbox, and which no other command of it gets. Where that is not known yet it waits
+ * until the sandbox has told it, as it does at once: 0 for a command that could not be started, or after 10 seconds. Not to be called in
+ * an on_output.
+ */
 YETT_API uint64_t yett_command_id(const struct yett_command *command);
 
 /* Its pid inside the sandbox; 0 until it is known to have started. */
@@ -474,7 +480,7 @@ enum yett_command_state {
 /* "running", "completed" and so on. Never NULL. */
 YETT_API const char *yett_command_state_name(enum yett_command_state state);
 
-/* What a sandbox knows of a command: of all that run, and of the 256 that ended last, whoever started them. */
+/* What a sandbox knows of a command: of all that run, and of 256 that have ended, whoever started them. */
 struct yett_command_status {
 	uint64_t id;
 	enum yett_command_state state;
@@ -508,6 +514,31 @@ YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, 
 YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
 						 void (*on_exit)(struct yett_command *command, void *data), void *data,
 						 struct yett_command **ret_command, struct yett_error *error);
+
+struct yett_follow_options {
+	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL; as in the options of a command, and so the next */
+	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
+	void *data;
+};
+
+/*
+ * The same, and on_output is called with all that is kept of its outputs, from the beginning on and while it comes. Of a command that has
+ * ended, too. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: no output of it is kept.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+						 struct yett_command **ret_command, struct yett_error *error);
+
+/*
+ * What a command that was started with YETT_STDIO_LATER reads: a pipe, to be written to and closed by the caller, whom write(2) sends
+ * SIGPIPE when the command has ended. The command meets the end of its input when, after one was asked for as the `last`, all of them are closed.
+ * YETT_E_NOT_FOUND; YETT_E_NOT_RUNNING: it has ended; YETT_E_INVALID_REQUEST: it was not started so, or the last was asked for.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int *ret_fd,
+						struct yett_error *error);
+
+/* A signal (1 … 64) to the process group of a command, by its id. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended; YETT_E_TIMEOUT. */
+YETT_API YETT_MUST_CHECK int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number,
+						       struct yett_error *error);
 
 /* SIGKILL to the command and all that it started, by its id; none where it has ended. YETT_E_NOT_FOUND, YETT_E_TIMEOUT. */
 YETT_API YETT_MUST_CHECK int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error);

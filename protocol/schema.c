@@ -449,6 +449,11 @@ static bool is_utf8(const char *string, size_t length)
 	return true;
 }
 
+bool schema_is_text(const char *string)
+{
+	return is_utf8(string, strlen(string));
+}
+
 /* Whether all bytes are in `set`, and the first one is a letter or digit of it. */
 static bool is_made_of(const char *bytes, size_t length, const char *set)
 {

@@ -73,6 +73,9 @@ enum yett_reason schema_check_number(const struct schema_field *field, uint64_t 
 enum yett_reason schema_check_items(const struct schema_field *field, uint64_t count);
 enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes, size_t length);
 
+/* Whether it is UTF-8, as all texts are that are not paths. RFC 3629 */
+bool schema_is_text(const char *string);
+
 /* Puts '?' for every byte that is not part of UTF-8 (a text cut in the middle of a character, say). */
 void schema_clean_text(char *string);
 

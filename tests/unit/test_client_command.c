@@ -177,115 +177,57 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 	fd_close(root);
 }
 
-/* An answer to the query of this sequence, of one command with a kept output of so many bytes. */
-static void say_command(struct peer *peer, uint64_t sequence, uint64_t id, uint64_t length, const int *fds, size_t count)
-{
-	struct message_commands *list = &prepare(peer, MESSAGE_COMMANDS)->body.commands;
-
-	list->last = id;
-	list->commands_count = 1;
-	list->commands[0] = (struct message_command){
-		.id = id, .state = EXECUTION_COMPLETED, .pid = 7, .captured = OUTPUT_OUT, .output_bytes = {length}};
-	say(peer, peer->init, sequence, fds, count);
-}
-
-/* Memory of 8 bytes, "captured", with these seals. */
-static int memory(int seals)
-{
-	int fd = memfd_create("memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	assert_int_equal(write(fd, "captured", 8), 8);
-	assert_return_code(fcntl(fd, F_ADD_SEALS, seals), errno);
-	return fd;
-}
-
-static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
-{
-	struct peer *peer = *state;
-	struct yett_captured kept;
-	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	const struct {
-		int fd;
-		uint64_t length;
-	} lies[] = {{open_one, 8}, {sealed, 9}, {file, 8}};
-
-	peer_create(peer);
-	say_command(peer, 1, 1, 8, &sealed, 1);
-	assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), 0);
-	assert_string_equal(kept.bytes, "captured");
-	free(kept.bytes);
-	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-		say_command(peer, 2 + i, 1, lies[i].length, &lies[i].fd, 1);
-		assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), YETT_E_SECURITY_VIOLATION);
-	}
-	fd_close(sealed);
-	fd_close(open_one);
-	fd_close(file);
-}
-
-static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
-{
-	struct peer *peer = *state;
-	int fds[2] = {memory(F_SEAL_SHRINK), memory(F_SEAL_SHRINK)};
-	struct yett_command_status status, *list;
-	struct yett_captured kept;
-	size_t count;
-
-	for (int i = 0; i < 5; i++) {
-		int r;
-
-		peer_create(peer);
-		switch (i) {
-		case 0: /* another command */
-			say_command(peer, 1, 2, 0, NULL, 0);
-			r = yett_command_inspect(peer->sandbox, 1, &status, &peer->error);
-			break;
-		case 1: /* a descriptor that was not asked for */
-			say_command(peer, 1, 1, 8, fds, 1);
-			r = yett_command_inspect(peer->sandbox, 1, &status, &peer->error);
-			break;
-		case 2: /* more of them than outputs */
-			say_command(peer, 1, 1, 8, fds, 2);
-			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error);
-			break;
-		case 3: /* none */
-			say_command(peer, 1, 1, 8, NULL, 0);
-			r = yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error);
-			break;
-		default: /* ids that do not rise */
-			say_command(peer, 1, 1, 0, NULL, 0);
-			r = yett_commands_list(peer->sandbox, &list, &count, &peer->error);
-			assert_int_equal(r, 0);
-			free(list);
-			prepare(peer, MESSAGE_COMMANDS)->body.commands.commands_count = 2;
-			for (int j = 0; j < 2; j++)
-				peer->message.body.commands.commands[j] = (struct message_command){.id = 5, .pid = 1};
-			say(peer, peer->init, 2, NULL, 0);
-			r = yett_commands_list(peer->sandbox, &list, &count, &peer->error);
-		}
-		assert_int_equal(r, YETT_E_PROTOCOL);
-		peer_free(state);
-		peer_make(state);
-		peer = *state;
-	}
-	fd_close(fds[0]);
-	fd_close(fds[1]);
-}
-
-static void a_command_that_was_attached_to_ends_with_the_answer(void **state)
+static void an_id_is_told_before_the_end_is_waited_for(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
 
 	peer_create(peer);
-	say_command(peer, 1, 3, 0, NULL, 0);
-	assert_int_equal(yett_command_attach(peer->sandbox, 3, NULL, NULL, &command, &peer->error), 0);
-	say_exited(peer, 2, 0); /* which is not about it */
-	assert_int_equal(yett_command_wait(command, 0, &result, &peer->error), YETT_E_TIMEOUT);
-	say_command(peer, 2, 3, 0, NULL, 0);
-	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), 0);
+	assert_int_equal(start(peer, "program", &command), 0);
+	say_started(peer, 1);
+	assert_int_equal(yett_command_id(command), 1);
 	yett_command_free(command);
+	assert_int_equal(start(peer, "nothing", &command), 0);
+	say_error(peer, peer->init, 2, YETT_E_COMMAND_FAILED, "errno=2 not found");
+	assert_int_equal(yett_command_id(command), 0);
+	yett_command_free(command);
+}
+
+static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
+{
+	static char large[200000];
+	struct peer *peer = *state;
+	const char *const argv[] = {"program", "first", large, "last", NULL}, *const env[] = {"A=1", "B=\xff", NULL};
+	const struct message_exec *exec = &peer->message.body.exec;
+	struct yett_command_options options = {.argv = argv, .env = env};
+	struct yett_command *command = NULL;
+	char bytes[16];
+	size_t size;
+
+	memset(large, 'x', sizeof large - 1);
+	peer_create(peer);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	yett_command_free(command);
+	hear(peer, peer->init);
+	assert_int_equal(exec->argv_count, 2);
+	assert_int_equal(exec->env_count, 0);
+	assert_int_equal(exec->more_argv, 2);
+	assert_int_equal(exec->more_env, 2);
+	size = sizeof large + sizeof "last" + sizeof "A=1" + sizeof "B=x";
+	assert_int_equal(exec->more_bytes, size);
+	assert_int_equal(peer->frame.fd_count, 1);
+	assert_int_equal(pread(peer->frame.fds[0], bytes, sizeof bytes, (off_t)(size - 13)), 13);
+	assert_memory_equal(bytes, "last\0A=1\0B=\xff", 13);
+	assert_int_equal(fcntl(peer->frame.fds[0], F_ADD_SEALS, F_SEAL_WRITE), -1);
+	frame_close_fds(&peer->frame);
+	/* what fits goes as it is, whatever else is there */
+	options.argv = (const char *const[]){"program", NULL};
+	options.env = (const char *const[]){"A=1", NULL};
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	yett_command_free(command);
+	hear(peer, peer->init);
+	assert_int_equal(exec->more_bytes, 0);
+	assert_int_equal(peer->frame.fd_count, 0);
 }
 
 static int start_on_terminal(struct peer *peer, struct yett_command **ret_command)
@@ -479,9 +421,8 @@ int main(void)
 		TEST(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands),
 		TEST(a_lying_init_ends_its_own_sandbox_only),
 		TEST(bad_commands_are_refused_before_they_are_sent),
-		TEST(an_output_is_taken_from_memory_that_cannot_shrink),
-		TEST(an_answer_about_what_was_not_asked_breaks_the_protocol),
-		TEST(a_command_that_was_attached_to_ends_with_the_answer),
+		TEST(an_id_is_told_before_the_end_is_waited_for),
+		TEST(what_is_too_large_for_a_packet_comes_in_memory),
 		TEST(run_keeps_output_up_to_its_bound),
 		TEST(a_terminal_comes_with_the_start),
 		TEST(what_has_no_terminal_has_no_size),

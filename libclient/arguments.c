@@ -1,0 +1,108 @@
+/* See sandbox.h: arguments and environment of a command. With the caller's privilege; makes memory, and nothing else. */
+#include <string.h>
+
+#include "libclient/sandbox.h"
+#include "protocol/schema.h"
+
+#define PACKET_TEXTS_MAX 32768 /* of arguments and variables that go in the packet; what is more goes in memory with it */
+#define TEXT_HEAD	 5     /* of each, at most */
+#define FIRST_TEXTS_MAX	 4096  /* of the arguments that go in the packet all the same: those that init tells others of */
+
+static size_t count_of(const char *const *list)
+{
+	size_t count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+/* Of how many texts from the first on the packet can have, within `*room`, which gets smaller. */
+static size_t fit(const char *const *list, size_t max, size_t *room)
+{
+	size_t count = 0;
+
+	for (; list && list[count] && count < max && schema_is_text(list[count]); count++) {
+		size_t size = strlen(list[count]) + TEXT_HEAD;
+
+		if (size > *room)
+			break;
+		*room -= size;
+	}
+	return count;
+}
+
+static int put(struct channel *channel, const char *const *list, size_t count, const char *what, struct text *ret_texts,
+	       uint32_t *ret_count, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = channel_put_text(channel, list[i], MESSAGE_PACKET_MAX, what, &ret_texts[i], error);
+	*ret_count = (uint32_t)count;
+	return r;
+}
+
+/* Each with its NUL; to nowhere: only how many bytes that are. */
+static size_t write_texts(const char *const *list, char *to)
+{
+	size_t used = 0;
+
+	for (; list && *list; list++) {
+		size_t size = strlen(*list) + 1;
+
+		if (to)
+			memcpy(to + used, *list, size);
+		used += size;
+	}
+	return used;
+}
+
+/* Sealed memory with both. */
+static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env, int *ret_memory,
+		       struct yett_error *error)
+{
+	size_t first = write_texts(argv, NULL), bytes = first + write_texts(env, NULL);
+	_cleanup_free_ char *texts = NULL;
+	int fd;
+
+	if (bytes > MESSAGE_TEXTS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "the arguments and the environment are longer than %d MiB, which no program takes", MESSAGE_TEXTS_MAX >> 20);
+	texts = malloc(bytes);
+	if (!texts)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the arguments");
+	(void)write_texts(argv, texts);
+	(void)write_texts(env, texts + first);
+	fd = fd_new_sealed("yett-arguments", texts, bytes);
+	if (fd < 0)
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the arguments: %s", strerror(-fd));
+	exec->more_bytes = bytes;
+	exec->more_argv = (uint32_t)count_of(argv);
+	exec->more_env = (uint32_t)count_of(env);
+	*ret_memory = fd;
+	return 0;
+}
+
+int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory, struct yett_error *error)
+{
+	struct message_exec *exec = &channel->message.body.exec;
+	size_t room = PACKET_TEXTS_MAX, argc = count_of(argv), envc = count_of(env);
+	size_t in_packet = fit(argv, MESSAGE_ARGV_MAX, &room);
+	int r;
+
+	*ret_memory = -1;
+	if (in_packet < argc || fit(env, MESSAGE_ENV_MAX, &room) < envc) {
+		room = FIRST_TEXTS_MAX;
+		in_packet = fit(argv, MESSAGE_ARGV_MAX, &room);
+		envc = 0;
+	}
+	if (in_packet == 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the name of the program is too long, or not UTF-8");
+	r = put(channel, argv, in_packet, "an argument", exec->argv, &exec->argv_count, error);
+	if (r == 0)
+		r = put(channel, env, envc, "an environment variable", exec->env, &exec->env_count, error);
+	if (r != 0 || (in_packet == argc && envc == count_of(env)))
+		return r;
+	return make_memory(exec, argv + in_packet, envc == 0 ? env : NULL, ret_memory, error);
+}
