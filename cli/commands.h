@@ -1,5 +1,5 @@
 /*
- * The subcommands about commands of a sandbox that is there: ps and kill with a sandbox's commands, wait, and env.
+ * The subcommands about commands of a sandbox that is there: ps and kill with a sandbox's commands, wait, logs, input, and env.
  *
  * Runs as the caller. What the sandbox tells is printed as output.h has it; an output of a command as it is.
  */
@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "libclient/yett.h"
 
-extern const struct option wait_options[], env_options[];
+extern const struct option wait_options[], logs_options[], input_options[], kill_options[], env_options[];
 
 /* All commands that the sandbox knows of, as a table, as JSON, or as ids only. */
 _must_check_ int commands_print(struct yett_connection *connection, const char *id_or_name, bool json, bool quiet,
@@ -19,6 +19,10 @@ int kill_main(const struct subcommand *self, int argc, char **argv);
 
 /* `yett env SANDBOX [NAME=VALUE…]`: what commands begin with, printed or changed. */
 int env_main(const struct subcommand *self, int argc, char **argv);
+
+/* `yett logs SANDBOX COMMAND`, `yett input SANDBOX COMMAND`. */
+int logs_main(const struct subcommand *self, int argc, char **argv);
+int input_main(const struct subcommand *self, int argc, char **argv);
 
 /* `yett wait SANDBOX COMMAND`: exits as the command did. */
 int wait_main(const struct subcommand *self, int argc, char **argv);

@@ -53,6 +53,9 @@ static int check_streams(struct run *run)
 	if (o->no_stdin && o->tty)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "a command with a terminal reads from it: --no-stdin and --tty do not go together");
+	if (o->input_later && !o->background)
+		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "--input is of a command in the background: --background; otherwise it reads the caller's");
 	if (o->capture && !o->background)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "--capture is of a command in the background: --background; other output goes to the caller");

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "cli/options.h"
+#include "libclient/yett.h"
 
 /* Exit codes besides the command's own, as shells and timeout(1) have them. */
 enum {
@@ -26,6 +27,21 @@ int exec_main(const struct subcommand *self, int argc, char **argv);
 
 /* `yett create`: the sandbox alone. */
 int create_main(const struct subcommand *self, int argc, char **argv);
+
+/* What is known of limits besides a result; 0: not. */
+struct run_limits {
+	uint64_t memory_bytes;
+	uint64_t time_ms, cpu_ms; /* of the command, or of the sandbox, whatever ended it */
+	bool is_sandboxs;	  /* it was the time of the sandbox */
+};
+
+/* The limits that ended a command, or that it ran into, by name, in one line; none: nothing. */
+void run_report_limits(const struct yett_result *result, const struct run_limits *limits);
+
+/* A time limit of a sandbox ends its commands, too: their result. False: it was something else. */
+bool run_result_of_end(enum yett_ended ended, struct yett_result *ret_result);
+
+int run_exit_code_of_result(const struct yett_result *result);
 
 /* The exit code for an error: 126 and 127 where the command could not be started, else 125. */
 int run_exit_code_of_error(const struct yett_error *error);

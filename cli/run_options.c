@@ -344,6 +344,7 @@ OPTION_FLAG(set_no_stdin, struct run_options, no_stdin)
 OPTION_FLAG(set_read_only, struct run_options, deny_write)
 OPTION_FLAG(set_no_network, struct run_options, deny_network)
 OPTION_FLAG(set_background, struct run_options, background)
+OPTION_FLAG(set_input, struct run_options, input_later)
 OPTION_FLAG(set_dry_run, struct run_options, dry_run)
 OPTION_TEXT(set_profile, struct run_options, profile)
 OPTION_TEXT(set_name, struct run_options, name)
@@ -357,7 +358,8 @@ OPTION_TEXT(set_socket, struct run_options, socket_path)
 	{'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", set_no_stdin}
 #define BACKGROUND \
 	{'b', "background", NULL, "print the id of the command when it has started, and leave it there", set_background}, \
-	{0, "capture", "SIZE", "keep so much of each of its outputs for yett wait (1M)", set_capture}
+	{0, "capture", "SIZE", "keep so much of each of its outputs for yett logs and wait (1M)", set_capture}, \
+	{0, "input", NULL, "have it wait for what yett input gives it", set_input}
 #define SHARES \
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
 	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro}, \

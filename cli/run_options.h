@@ -36,7 +36,7 @@ struct run_options {
 	const char *labels[RUN_LABELS_MAX + 1], *annotations[RUN_LABELS_MAX + 1];
 	size_t labels_count, annotations_count;
 	struct yett_life life;
-	bool dry_run, tty, no_stdin, background, capture;
+	bool dry_run, tty, no_stdin, background, capture, input_later;
 	bool deny_write, deny_network, other_user;
 	const char *only_paths[RUN_PATHS_MAX + 1];
 	size_t only_paths_count;

@@ -39,6 +39,7 @@ struct run {
 	bool has_result;
 	bool is_output_lost; /* some of it, which the error tells */
 	bool is_given_up; /* on the command, which may still run */
+	bool is_ended_by_time; /* of the sandbox, whose commands went with it */
 	struct yett_error error;
 	struct pump pump;
 };

@@ -41,11 +41,18 @@ static void add_limit(char *line, size_t size, const char *name, const char *val
 		       value, *value ? ")" : "");
 }
 
-/* The limits that ended the command, or that it ran into, by name, in one line. */
-static void report_limits(const struct run *run)
+static void add_time(char *line, size_t size, const char *name, uint64_t ms)
 {
-	const struct yett_result *result = &run->result;
-	const struct yett_limits *limits = &run->info.limits;
+	char value[64] = "";
+
+	if (ms)
+		output_duration(value, sizeof value, ms);
+	add_limit(line, size, name, value);
+}
+
+void run_report_limits(const struct yett_result *result, const struct run_limits *limits)
+{
+	bool is_cpu_time = result->limits_hit & YETT_LIMIT_CPU_TIME;
 	char line[256] = "", value[64] = "";
 
 	if (result->out_of_memory) {
@@ -55,24 +62,43 @@ static void report_limits(const struct run *run)
 	}
 	if (result->limits_hit & YETT_LIMIT_PIDS)
 		add_limit(line, sizeof line, "process", "");
-	if (result->limits_hit & YETT_LIMIT_CPU_TIME)
-		add_limit(line, sizeof line, "processor time", "");
-	if (result->timed_out) {
-		output_duration(value, sizeof value, run->options.timeout_ms);
-		add_limit(line, sizeof line, "time", value);
-	}
+	if (is_cpu_time)
+		add_time(line, sizeof line, limits->is_sandboxs ? "the sandbox's processor time" : "processor time", limits->cpu_ms);
+	else if (result->timed_out)
+		add_time(line, sizeof line, limits->is_sandboxs ? "the sandbox's time" : "time", limits->time_ms);
 	if (line[0])
 		output_note("%s", line);
 }
 
-static int result_code(const struct yett_result *result)
+bool run_result_of_end(enum yett_ended ended, struct yett_result *ret_result)
 {
-	return result->timed_out ? RUN_TIMED_OUT : result->signaled ? RUN_SIGNALED + result->status : result->status;
+	if (ended != YETT_ENDED_WALL_TIME && ended != YETT_ENDED_CPU_TIME)
+		return false;
+	*ret_result = (struct yett_result){.signaled = true, .status = SIGKILL, .timed_out = true,
+					   .limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
+	return true;
+}
+
+int run_exit_code_of_result(const struct yett_result *result)
+{
+	if (result->timed_out)
+		return RUN_TIMED_OUT;
+	return result->signaled ? RUN_SIGNALED + result->status : result->status;
+}
+
+static struct run_limits limits_of(const struct run *run)
+{
+	const struct run_options *o = &run->options;
+
+	if (run->is_ended_by_time)
+		return (struct run_limits){.time_ms = o->life.wall_ms, .cpu_ms = o->life.cpu_ms, .is_sandboxs = true};
+	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes : run->info.limits.memory_bytes,
+				   .time_ms = o->timeout_ms};
 }
 
 static int exit_code(const struct run *run)
 {
-	int code = run->has_result ? result_code(&run->result) : 0;
+	int code = run->has_result ? run_exit_code_of_result(&run->result) : 0;
 
 	/* what failed first counts; the broken pipe that a command meets whose output we cannot write is ours */
 	if (run->is_output_lost && run->has_result && code != 0 && code != RUN_SIGNALED + SIGPIPE)
@@ -131,12 +157,15 @@ static void write_json(const struct run *run, int code)
 
 int run_report(struct run *run)
 {
+	struct run_limits limits;
 	int code = exit_code(run);
 
 	if (run->error.code)
 		output_error(&run->error);
-	if (run->has_result)
-		report_limits(run);
+	if (run->has_result) {
+		limits = limits_of(run);
+		run_report_limits(&run->result, &limits);
+	}
 	if (run->json) {
 		write_json(run, code);
 		if (fclose(run->json) != 0) {

@@ -1,7 +1,6 @@
 /* See run_parts.h: the command in its sandbox, there and back. */
 #include "cli/run_parts.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 
@@ -51,15 +50,13 @@ static void choose_directories(struct run *run)
 static int wait_started(struct run *run)
 {
 	struct yett_result result;
-	int r;
 
 	for (;;) {
-		struct pollfd entry = {.fd = yett_sandbox_fd(run->sandbox), .events = POLLIN};
+		uint64_t id = yett_command_id(run->command);
+		int r = yett_command_wait(run->command, 0, &result, &run->error);
 
-		r = yett_command_wait(run->command, 0, &result, &run->error);
-		if (r != YETT_E_TIMEOUT || yett_command_id(run->command) != 0)
+		if (r != YETT_E_TIMEOUT || id != 0)
 			return r;
-		(void)poll(&entry, 1, -1);
 	}
 }
 
@@ -86,7 +83,7 @@ static bool is_directory_missing(const struct run *run, int r)
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
-	static const int kept[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
+	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
 	struct yett_command_options options = {
 		.argv = run->argv,
 		.env = run->options.env,
@@ -197,6 +194,15 @@ static int check_output(struct run *run)
 				   : 0;
 }
 
+/* The sandbox may have ended meanwhile, because its time was over: that is a result. */
+static int take_end(struct run *run, int r)
+{
+	if (r == 0 || run->has_result || !run_result_of_end(yett_sandbox_ended(run->sandbox), &run->result))
+		return r;
+	run->has_result = run->is_ended_by_time = true;
+	return 0;
+}
+
 int run_session(struct run *run)
 {
 	struct yett_error late = {0};
@@ -212,7 +218,8 @@ int run_session(struct run *run)
 		choose_directories(run);
 		r = copy_all_in(run->sandbox, &run->options, &run->error);
 	}
-	if (r) {
+	r = take_end(run, r);
+	if (r || run->has_result) {
 		/* one of our own is not what was asked for without the files that belong in it */
 		(void)leave(run, run->attach_to != NULL, &late);
 		return r;
@@ -221,11 +228,11 @@ int run_session(struct run *run)
 	if (r == 0 && !run->options.background)
 		r = pump_catch_signals(&run->pump, &run->error);
 	if (r == 0)
-		r = run_command(run);
+		r = take_end(run, run_command(run));
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows may take its time */
-	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up) {
+	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up && !run->is_ended_by_time) {
 		if (run->options.tty)
 			terminal_restore(&run->terminal);
 		r = copy_all_out(run->sandbox, &run->options, &run->error);

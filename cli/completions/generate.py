@@ -28,6 +28,7 @@ KINDS = {
     "PROFILE": "profile",
     "SANDBOX": "",
     "SANDBOX:/PATH": "",
+    "SIGNAL": "",
     "SIZE": "",
     "SUBCOMMAND": "subcommand",
     "TARGET[:SIZE]": "",

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 
 import yett
 
@@ -43,6 +44,86 @@ class Commands(yett.Case):
         self.assertEqual(self.yett('wait', 'box', command).code, 128 + signal.SIGTERM)
         command = self.background('sleep', '1000', options=('--timeout', '50ms'))
         self.assertEqual(self.yett('wait', 'box', command).code, 124)
+
+    def test_who_waits_is_told_which_limit_ended_a_command(self):
+        command = self.background('sleep', '1000', options=('--timeout', '50ms'))
+        done = self.yett('wait', 'box', command)
+        self.assertEqual((done.code, done.err), (124, 'yett: time limit reached\n'))
+        self.assertEqual(self.yett('create', '--name', 'small', '--memory', '64M').code, 0)
+        done = self.yett('exec', '-b', 'small', '--', 'python3', '-c', 'x = bytearray(1 << 30)')
+        done = self.yett('wait', 'small', done.out.strip())
+        self.assertEqual((done.code, done.err), (137, 'yett: memory limit reached\n'))
+        self.assertEqual(self.yett('destroy', 'small').code, 0)
+        self.assertEqual(self.yett('create', '--name', 'brief', '--wall-time', '1s').code, 0)
+        self.assertEqual(self.yett('exec', '-b', 'brief', '--', 'sleep', '1000').code, 0)
+        done = self.yett('wait', 'brief', '1')
+        self.assertEqual((done.code, done.err), (124, 'yett: the sandbox\'s time limit reached\n'))
+
+    def test_file_operations_are_no_commands_to_their_user(self):
+        command = self.background('sh', '-c', 'exit 5')
+        self.assertEqual(self.yett('cp', self.alice.write('file', 'content'), 'box:/tmp/file').code, 0)
+        for _ in range(20):
+            self.assertEqual(self.yett('cat', *['box:/tmp/file'] * 13).out, 'content' * 13)
+        self.assertEqual([c['id'] for c in self.commands()], [1])
+        self.assertEqual(self.background('true'), '2')
+        self.assertEqual(self.yett('wait', 'box', command).code, 5)
+
+    def test_logs_tell_what_a_command_writes_while_it_runs(self):
+        command = self.background('sh', '-c', 'echo one; echo two >&2; read line; echo "$line"; cat', options=('--input',))
+        yett.wait_until(lambda: 'two' in self.yett('logs', 'box', command).err, 'its output')
+        done = self.yett('logs', 'box', command)
+        self.assertEqual((done.code, done.out, done.err), (0, 'one\n', 'two\n'))
+        with self.service.popen(self.alice, self.service.yett, 'logs', '--follow', 'box', command, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE) as follower:
+            self.addCleanup(self.end, follower)
+            self.assertEqual(follower.stdout.readline(), b'one\n')
+            self.assertEqual(self.yett('input', '--more', 'box', command, input='three\n').code, 0)
+            self.assertEqual(follower.stdout.readline(), b'three\n')
+            self.assertEqual(self.yett('input', 'box', command, input='four\n').code, 0)
+            self.assertEqual(follower.communicate(timeout=yett.DEADLINE), (b'four\n', b'two\n'))
+            self.assertEqual(follower.returncode, 0)
+        self.assertEqual(self.yett('wait', 'box', command).code, 0)
+        done = self.yett('logs', '-f', 'box', command)
+        self.assertEqual((done.code, done.out, done.err), (0, 'one\nthree\nfour\n', 'two\n'))
+        self.assert_refused(self.yett('input', 'box', command, input='x'), 1, 'command 1 has ended')
+        self.assert_refused(self.yett('input', 'box', self.background('sleep', '1000'), input='x'), 1, 'takes no input')
+        self.assert_refused(self.yett('logs', 'box', '7'), 1, 'there was no command 7')
+        self.assert_refused(self.yett('exec', '--input', 'box', '--', 'true'), 125, '--background')
+        command = self.background('sh', '-c', 'yes | head -c 100000', options=('--capture', '1K'))
+        done = self.yett('logs', '-f', 'box', command)
+        self.assertEqual((done.code, done.out), (0, 'y\n' * 512))
+        self.assertIn('the output is cut', done.err)
+
+    def test_output_that_cannot_be_written_is_told(self):
+        command = self.background('sh', '-c', 'echo x; sleep 1000')
+        for options in ((), ('-f',)):
+            yett.wait_until(lambda: self.yett('logs', 'box', command).out == 'x\n', 'its output')
+            with open('/dev/full', 'w') as full:
+                self.assert_refused(self.yett('logs', *options, 'box', command, stdout=full), 125, 'cannot write')
+
+    def test_any_signal_can_be_sent(self):
+        script = 'trap "exit 9" USR1; echo ready; while :; do sleep 0.01; done'
+        for name in ('USR1', 'SIGUSR1', '10'):
+            command = self.background('sh', '-c', script)
+            yett.wait_until(lambda: self.yett('logs', 'box', command).out == 'ready\n', 'its trap')
+            self.assertEqual(self.yett('kill', '-s', name, 'box', command).code, 0)
+            self.assertEqual(self.yett('wait', 'box', command).code, 9)
+        first, second = self.background('sleep', '1000'), self.background('sleep', '1000')
+        self.assertEqual(self.yett('kill', '-s', 'TERM', 'box').code, 0)
+        for command in (first, second):
+            self.assertEqual(self.yett('wait', 'box', command).code, 128 + signal.SIGTERM)
+        self.assert_refused(self.yett('kill', '-s', 'TERM', 'box', first), 1, 'command %s has ended' % first)
+        self.assert_refused(self.yett('kill', '-s', 'NONE', 'box'), 2, 'expected a signal')
+
+    def test_arguments_are_as_large_as_execve_takes(self):
+        script = 'exit ${#1}; ' + '# a comment\n' * 8000
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', script, 'sh', 'x' * 7).code, 7)
+        words = ['%05d' % i for i in range(30000)]
+        self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'echo $# ${30000}', 'sh', *words).out, '30000 29999\n')
+        variables = [part for i in range(40) for part in ('-e', 'V%d=%s' % (i, 'y' * 3000))]
+        self.assertEqual(self.yett('exec', *variables, 'box', '--', 'sh', '-c', 'echo ${#V39}').out, '3000\n')
+        done = self.yett('exec', 'box', '--', 'sh', '-c', 'printf %s "$1" | od -An -tx1', 'sh', b'\xff\xfe')
+        self.assertEqual((done.code, done.out), (0, ' ff fe\n'), done)
 
     def test_a_command_that_does_not_start_has_no_background(self):
         self.assert_refused(self.yett('exec', '-b', 'box', '--', '/nonexistent'), 127, 'not found')
@@ -171,6 +252,12 @@ class Commands(yett.Case):
         self.assertEqual(self.yett('env', '-C', '/tmp', 'box', 'A=1').code, 0)
         yett.wait_until(lambda: not yett.is_alive(child), 'the end of a child with the session as it was')
         self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/tmp\n1\n')
+
+    def test_a_command_that_is_restricted_to_paths_knows_its_user(self):
+        done = self.yett('exec', '--only', '/tmp', 'box', '--', 'id', '-un')
+        self.assertEqual((done.code, done.out), (0, self.alice.name + '\n'), done)
+        self.assertEqual(self.yett('exec', '--only', '/tmp', '--read-only', 'box', '--', 'sh', '-c', 'cat /run/yett/group | head -1').out, 'root:x:0:\n')
+        self.assertNotEqual(self.yett('exec', '--only', '/tmp', 'box', '--', 'touch', '/run/yett/passwd').code, 0)
 
     def test_one_command_can_be_restricted(self):
         self.yett('exec', 'box', '--', 'sh', '-c', 'mkdir /tmp/in; echo in > /tmp/in/file; echo out > /tmp/out')

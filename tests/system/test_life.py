@@ -367,12 +367,20 @@ class Lives(yett.Case):
         yett.wait_until(lambda: self.is_gone('brief'), 'the end of a cleanup delay')
 
     def test_a_client_is_told_why_its_sandbox_ended(self):
-        for options, text in ((('--wall-time', '200ms'), 'its time was over'), (('--idle-timeout', '300ms'), None)):
-            done = self.sandbox('sleep', '1', options=options)
-            if text:
-                self.assert_refused(done, 125, text)
-            else:
-                self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.sandbox('sleep', '1', options=('--idle-timeout', '300ms')).code, 0)
+
+    def test_a_time_limit_ends_a_run_with_a_result(self):
+        for option, value, text, limits in (('--wall-time', '300ms', "the sandbox's time limit reached (300ms)", []),
+                                            ('--cpu-time', '200ms', "the sandbox's processor time limit reached (200ms)", ['cpu_time'])):
+            report = self.alice.home + '/report.json'
+            done = self.sandbox('sh', '-c', 'while :; do :; done', options=(option, value, '--json', report))
+            self.assert_refused(done, 124, text)
+            with open(report, encoding='utf-8') as file:
+                told = json.load(file)
+            self.assertEqual((told['exit_code'], told['error']), (124, None))
+            self.assertEqual([told['result'][key] for key in ('signaled', 'status', 'timed_out', 'limits_hit')], [True, 9, True, limits])
+        self.create('--name', 'brief', '--wall-time', '1s')
+        self.assert_refused(self.yett('exec', 'brief', '--', 'sleep', '1000'), 124, "the sandbox's time limit reached")
 
     def test_a_killed_init_is_a_failure(self):
         self.create('--name', 'fails', '--cleanup-delay', '1h')
