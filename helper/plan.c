@@ -129,7 +129,7 @@ static void print_label(FILE *out, const struct plan *plan, const char *kind, st
 static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
 {
 	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
-	const char *access = step->writable ? "writable" : "read-only";
+	const char *access = step->writable ? "writable" : plan->overlay_ro ? "read-only, behind an overlay of its own" : "read-only";
 	char size[UNITS_TEXT_SIZE];
 
 	(void)units_format_size(step->size_bytes, size);
@@ -147,7 +147,8 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "mount pid network ipc uts cgroup");
 		break;
 	case PLAN_ROOT:
-		fprintf(out, "size %s, home %s", size, ESCAPE(plan_text(plan, plan->home)));
+		fprintf(out, "size %s, home %s%s", size, ESCAPE(plan_text(plan, plan->home)),
+			plan->overlay_ro ? ", system directories behind an overlay of its own" : "");
 		break;
 	case PLAN_ETC:
 		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),

@@ -114,6 +114,7 @@ static const struct settings_key profile_keys[] = {
 	{"devices", SETTINGS_LIST, P(devices), .check = check_device},
 	{"share_ro", SETTINGS_LIST, P(share_ro), .check = check_share},
 	{"share_rw", SETTINGS_LIST, P(share_rw), .check = check_share},
+	{"overlay_ro", SETTINGS_BOOL, P(overlay_ro)},
 	{"read_only", SETTINGS_LIST, P(read_only), .check = policy_path_problem},
 	{"mask", SETTINGS_LIST, P(mask), .check = policy_path_problem},
 	{"tmpfs", SETTINGS_LIST, P(tmpfs), .check = check_tmpfs},

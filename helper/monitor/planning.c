@@ -364,6 +364,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->groups_count = (uint32_t)peer->groups_count;
 	plan->identity = decision->profile->identity;
 	plan->capabilities = decision->profile->capabilities_mask;
+	plan->overlay_ro = decision->profile->overlay_ro;
 	plan->sandboxes_max = decision->sandboxes_max;
 	plan->limits = decision->limits;
 	plan->user_limits = decision->user_limits;

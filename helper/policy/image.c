@@ -49,7 +49,7 @@ TYPE(paths_type, LIST(path_type));
 
 #define OBJECT struct policy_profile
 TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices), TEXTS(share_ro), TEXTS(share_rw),
-     PATHS(read_only), PATHS(mask), TEXTS(tmpfs), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
+     PATHS(read_only), PATHS(mask), TEXTS(tmpfs), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
      ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
      ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
      NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),

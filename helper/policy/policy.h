@@ -60,6 +60,7 @@ struct policy_profile {
 	struct policy_list mask;         /* paths inside hidden */
 	struct policy_list tmpfs;        /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	uint64_t tmp_size_bytes;         /* of the sandbox's own root: /tmp, home, /run, /dev/shm together */
+	bool overlay_ro;                 /* what is read-only and others have, too, is behind an overlay of the sandbox's own */
 	bool private_home;               /* an empty home directory at the caller's path */
 	bool memory_mount, outputs_mount; /* what is at PLAN_MEMORY and PLAN_OUTPUTS */
 	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */

@@ -259,6 +259,7 @@ static void setup_init(const struct setup_host *host, struct setup *setup)
 				.init_pidfd = -1,
 				.share_ns = -1,
 				.proc = -1,
+				.beneath = -1,
 				.root = -1};
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
 		setup->cgroup.user[i] = setup->cgroup.sandbox[i] = -1;

@@ -8,11 +8,13 @@
 #include "helper/setup/kernel.h"
 #include "helper/setup/steps.h"
 
+#include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -140,22 +142,17 @@ static int check_share(int fd, const struct plan_step *step, const char *target,
 static int restrict_tree(const struct setup *setup, int tree, bool writable, const char *target, struct yett_error *error)
 {
 	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY),
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) |
+			    (setup->host->is_rootless ? 0 : MOUNT_ATTR_IDMAP),
 		.propagation = MS_PRIVATE,
+		.userns_fd = setup->host->is_rootless ? 0 : (uint64_t)setup->share_ns,
 	};
-
-	if (!setup->host->is_rootless) {
-		attributes.attr_set |= MOUNT_ATTR_IDMAP;
-		attributes.userns_fd = (uint64_t)setup->share_ns;
-	}
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
 		return 0;
-	if (!setup->host->is_rootless && (errno == EINVAL || errno == EPERM)) {
-		error_set(error, YETT_E_UNSUPPORTED, 0,
-			  "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
-		return YETT_E_UNSUPPORTED;
-	}
+	if (!setup->host->is_rootless && (errno == EINVAL || errno == EPERM))
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+				 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
 	return -errno;
 }
 
@@ -301,11 +298,65 @@ static int attach(const struct setup *setup, int tree, const char *path, struct 
 	return move_mount(tree, "", target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
+/*
+ * In the name of commands, without CAP_DAC_OVERRIDE, which goes with fsuid 0: besides its own memory of their modes, which may be
+ * out of date, an overlay asks the files themselves, in the name of who made it. capabilities(7)
+ */
+static int mount_overlay(const struct setup *setup, unsigned attributes)
+{
+	static const char *const options[] = {"lowerdir", "lower:empty", "xino", "off", "redirect_dir", "nofollow", "metacopy", "off", NULL};
+	gid_t groups[PLAN_GROUPS_MAX];
+	size_t count = 0;
+	int r;
+
+	for (uint32_t i = 0; i < setup->plan->groups_count; i++) {
+		groups[count] = idmap_host(&setup->map->gids, setup->plan->groups[i]);
+		count += groups[count] != UINT32_MAX;
+	}
+	if (!setup->host->is_rootless && setgroups(count, groups) < 0) /* until identity_take(). Without root they are ours already */
+		return -errno;
+	(void)setfsgid(setup->payload_gid);
+	(void)setfsuid(setup->payload_uid);
+	r = kernel_mount_new("overlay", options, "", attributes | MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID);
+	/* They say what was in force. */
+	return (uid_t)setfsuid(geteuid()) == setup->payload_uid && (gid_t)setfsgid(getegid()) == setup->payload_gid ? r : -EPERM;
+}
+
+int mounts_overlay(struct setup *setup, const char *path, int *tree, struct yett_error *error)
+{
+	bool is_dev = strcmp(path, "/dev") == 0;
+	int r = 0;
+
+	if (is_dev && setup->host->is_rootless) /* its nodes are mounts of their own */
+		return 0;
+	if (setup->beneath < 0)
+		setup->beneath = open("/", O_PATH | O_CLOEXEC);
+	/* "lower" and "empty" are the template's: layers have to be two, and of this namespace, and root resolves no other names. */
+	if (fchdir(setup->beneath) < 0 || move_mount(*tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
+	*tree = fd_close(*tree);
+	/* EAGAIN: it could be taken off, were it not for this flag; and so has no mounts below. umount2(2) */
+	if (r == 0 && umount2("lower", MNT_EXPIRE) < 0 && errno != EAGAIN)
+		r = -errno;
+	if (r == 0)
+		r = *tree = mount_overlay(setup, is_dev ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV);
+	if (r >= 0)
+		return fchdir(setup->root) < 0 ? -errno : 0;
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s", path,
+			 r == -EBUSY    ? "there are mounts below it"
+			 : r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
+					: strerror(-r));
+}
+
 int mounts_attach(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	int *tree = &setup->trees[step - setup->plan->steps];
-	int r = *tree < 0 ? 0 : attach(setup, *tree, plan_text(setup->plan, step->target), error);
+	const char *target = plan_text(setup->plan, step->target);
+	int *tree = &setup->trees[step - setup->plan->steps], r = 0;
 
+	if (*tree >= 0 && setup->plan->overlay_ro && !step->writable)
+		r = mounts_overlay(setup, target, tree, error);
+	if (*tree >= 0 && r == 0)
+		r = attach(setup, *tree, target, error);
 	*tree = fd_close(*tree);
 	return r;
 }
@@ -370,8 +421,7 @@ int mounts_mask(struct setup *setup, const struct plan_step *step, struct yett_e
 		return -errno;
 	/* The clone of a mount is as read-only as the mount: the template's /dev has nothing that can be written to. */
 	tree = open_tree(setup->root, S_ISDIR(st.st_mode) ? "dev/mqueue" : "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-	if (tree < 0 ||
-	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
 }

@@ -16,9 +16,7 @@ static int make_directory(int root, const char *path, mode_t mode, uint32_t uid,
 {
 	if (mkdirat(root, path, mode) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	if (fchownat(root, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	return 0;
+	return fchownat(root, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
 static int make_link(const struct setup *setup, const char *link, const char *path)
@@ -110,7 +108,6 @@ int root_make(struct setup *setup, const struct plan_step *step, struct yett_err
 	_cleanup_free_ int *trees = calloc(template->entries_count, sizeof *trees);
 	int r = trees ? open_root(setup, step->size_bytes) : -ENOMEM;
 
-	(void)error;
 	(void)umask(0);
 	/* The trees are taken hold of while the template is still what "/" means. */
 	for (size_t i = 0; r == 0 && i < template->entries_count; i++) {
@@ -120,6 +117,8 @@ int root_make(struct setup *setup, const struct plan_step *step, struct yett_err
 			continue;
 		trees[i] = open_tree(AT_FDCWD, entry->path, OPEN_TREE_CLOEXEC);
 		r = trees[i] < 0 ? -errno : 0;
+		if (r == 0 && setup->plan->overlay_ro)
+			r = mounts_overlay(setup, entry->path, &trees[i], error);
 	}
 	if (r == 0)
 		r = enter_root(setup->root);

@@ -46,6 +46,7 @@ struct setup {
 	int proc;                  /* made ahead */
 	int fds[MESSAGE_FDS_MAX];  /* the client's */
 	int trees[PLAN_STEPS_MAX]; /* by step: the clone that it will attach; -1 */
+	int beneath;              /* the template's own root directory, on which that one lies; -1 until mounts_overlay() */
 	int root;                 /* the sandbox's root directory, once there is one */
 	dev_t root_device;
 	uint32_t owner_uid, owner_gid; /* host ids of what is root's inside */
@@ -95,6 +96,14 @@ int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_e
 int root_names(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 
 /* mounts.c */
+
+/*
+ * Makes of `*tree` (a mount, of no namespace or of this one) a read-only overlay of the sandbox's own that shows the same: a lock,
+ * a watch, a pipe or a socket there is none of what lies behind. `path` is where it is, or will be. First called before
+ * the sandbox's root is in place. 0, -errno, or a code with the reason: for files, for what has mounts below it, which
+ * would not be shown, and where the kernel refuses.
+ */
+_must_check_ int mounts_overlay(struct setup *setup, const char *path, int *tree, struct yett_error *error);
 int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int mounts_clone_host(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int mounts_attach(struct setup *setup, const struct plan_step *step, struct yett_error *error);

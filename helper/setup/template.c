@@ -154,7 +154,8 @@ static int make_node(const char *path, dev_t device, uint32_t face)
 /* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went out of sight. */
 static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_t face)
 {
-	static const char *const directories[] = {"/dev", "/dev/pts", "/dev/mqueue"};
+	/* Of the first two sandboxes see nothing: mounts_overlay(). */
+	static const char *const directories[] = {"/lower", "/empty", "/dev", "/dev/pts", "/dev/mqueue"};
 	char path[PATH_MAX];
 	int r = 0;
 

@@ -219,6 +219,7 @@ static void a_wrong_value_is_refused(void **state)
 		size_t size;
 		uint64_t wrong;
 	} values[] = {
+		{&profile->overlay_ro, 1, 2},
 		{&profile->private_home, 1, 2},
 		{&profile->memory_mount, 1, 2},
 		{&profile->outputs_mount, 1, 2},

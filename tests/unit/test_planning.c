@@ -89,6 +89,30 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 }
 
+static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(void **state)
+{
+	static const char *const said[] = {"/r, descriptor 0, read-only, behind an overlay of its own", "/w, descriptor 1, writable",
+					   "home /, system directories behind an overlay of its own"};
+	struct decide *d = *state;
+
+	for (int with = 0; with < 2; with++) {
+		_cleanup_free_ char *printed = NULL;
+		size_t length;
+
+		decide_reset(d);
+		decide_policy(d, with ? "profile \"default\" { overlay_ro = true private_home = false }\n" GRANT : PLAIN);
+		decide_share(d, 0, SHARE_RO, "/r");
+		decide_share(d, 1, SHARE_RW, "/w");
+		assert_int_equal(decide_plan(d), 0);
+		assert_int_equal(d->plan.overlay_ro, with);
+		assert_int_equal(plan_print(&d->plan, &printed, &length), 0);
+		for (size_t i = 0; with && i < ARRAY_SIZE(said); i++)
+			if (!strstr(printed, said[i]))
+				fail_msg("%s: not in\n%s", said[i], printed);
+		assert_int_equal(strstr(printed, "overlay") != NULL, with);
+	}
+}
+
 #define AGENT "profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
 
 static void the_conventional_mounts_are_those_of_the_profile(void **state)
@@ -466,6 +490,7 @@ int main(void)
 		WITH_DECIDE(the_steps_stand_in_their_order),
 		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
 		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
+		WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so),
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
 		WITH_DECIDE(the_conventional_mounts_open_no_others),
 		WITH_DECIDE(a_target_that_is_none_is_refused),
