@@ -6,6 +6,9 @@
  *
  * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work, allows everything on
  * the same port, and a rule is one port. That nothing is reached but loopback is for the network namespace to see to.
+ *
+ * Rights add up along a path, and no rule takes one away: what is read-only below something writable, as a share in the
+ * private home, may be written to for all that the domain says. There the mount alone decides; so landlock_check_mounts().
  */
 #include "helper/init/landlock.h"
 
@@ -15,11 +18,13 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 
 /* Younger than Debian 12's headers; the numbers are the kernel's. */
 #define RIGHT_TRUNCATE	(UINT64_C(1) << 14)
 #define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
+#define RIGHT_RESOLVE_UNIX (UINT64_C(1) << 16) /* connecting to a named socket that was made outside of the domain */
 #define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
 #define SCOPE_SIGNALS	       (UINT64_C(1) << 1)
 
@@ -40,6 +45,7 @@ static const struct {
 	{3, RIGHT_TRUNCATE, 0},
 	{5, RIGHT_IOCTL_DEV, 0},
 	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
+	{9, RIGHT_RESOLVE_UNIX, 0}, /* which no rule for all allows: those that lie in shares are doors to who listens outside */
 };
 
 /* Of version 4: bind(2) and connect(2) of TCP, on any port. */
@@ -47,8 +53,8 @@ static const struct {
 #define TCP_ALL UINT64_C(3)
 #define SCOPE_ABI 6
 
-/* Version 7 adds only what the kernel's audit log shows. */
-#define LANDLOCK_ABI_KNOWN 7
+/* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads. */
+#define LANDLOCK_ABI_KNOWN 9
 
 #define READ	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
 #define MAKE                                                                                                          \
@@ -59,7 +65,7 @@ static const struct {
 /* No device can be made, whoever asks, and none used that lies in a share. */
 #define WRITE	(READ | CHANGE | MAKE)
 /* Of a regular file; the others mean something for directories only. */
-#define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV)
+#define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | RIGHT_RESOLVE_UNIX)
 
 /* What every sandbox has on its own root: setup/root.c. Rules add up from a path to the root, so "/" gives little. */
 static const struct {
@@ -100,9 +106,19 @@ static int landlock_allow_path(int ruleset, uint64_t handled, const char *path, 
 	return landlock_allow(ruleset, handled, fd, rights);
 }
 
-static int landlock_allow_paths(const struct init_config *config, int ruleset, uint64_t handled)
+/* The paths of the configuration, one after the other, each behind its access. */
+static const char *landlock_paths(const struct init_config *config)
 {
 	const char *text = init_config_texts(config);
+
+	for (uint32_t i = 0; i < config->env_count; i++)
+		text += strlen(text) + 1;
+	return text;
+}
+
+static int landlock_allow_paths(const struct init_config *config, int ruleset, uint64_t handled)
+{
+	const char *text = landlock_paths(config);
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_own); i++)
@@ -110,26 +126,47 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	/* Who is root inside, or keeps capabilities, may write anywhere on the sandbox's own root. */
 	if (r == 0 && (config->uid == 0 || config->capabilities != 0))
 		r = landlock_allow_path(ruleset, handled, "/", WRITE);
-	for (uint32_t i = 0; i < config->env_count; i++)
-		text += strlen(text) + 1;
 	for (uint32_t i = 0; r == 0 && i < config->paths_count; i++, text += strlen(text) + 1)
 		r = landlock_allow_path(ruleset, handled, text + 1, *text == INIT_PATH_WRITE ? WRITE : READ);
 	return r;
+}
+
+/* Which mounts are read-only is asked of the kernel, whatever made them said; of those that no command can reach, or are not there, not. */
+static int landlock_look_at_mounts(const struct init_config *config, int ruleset, uint64_t handled)
+{
+	const char *text = landlock_paths(config);
+
+	(void)ruleset, (void)handled;
+	for (uint32_t i = 0; i < config->paths_count; i++, text += strlen(text) + 1) {
+		struct statvfs mount = {.f_flag = ST_RDONLY};
+
+		if (*text == INIT_PATH_READ && statvfs(text + 1, &mount) < 0 && errno != ENOENT && errno != EACCES)
+			return -errno;
+		if (!(mount.f_flag & ST_RDONLY))
+			return -EPERM;
+	}
+	return 0;
 }
 
 /*
  * Opens the paths as a command would: init's own id reaches less, below the caller's private home for one. The file
  * system id is all that changes, so that init keeps its capabilities.
  */
-static int landlock_allow_as_command(const struct init_config *config, int ruleset, uint64_t handled)
+static int landlock_as_command(const struct init_config *config, int ruleset, uint64_t handled,
+			       int (*use_paths)(const struct init_config *config, int ruleset, uint64_t handled))
 {
 	int gid = setfsgid(config->gid), uid = setfsuid(config->uid), r = -EPERM;
 
 	if (setfsuid((uid_t)-1) == (int)config->uid && setfsgid((gid_t)-1) == (int)config->gid)
-		r = landlock_allow_paths(config, ruleset, handled);
+		r = use_paths(config, ruleset, handled);
 	(void)setfsuid((uid_t)uid);
 	(void)setfsgid((gid_t)gid);
 	return r;
+}
+
+int landlock_check_mounts(const struct init_config *config)
+{
+	return landlock_as_command(config, -1, 0, landlock_look_at_mounts);
 }
 
 int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
@@ -149,7 +186,7 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0)
 		return -errno;
-	r = landlock_allow_as_command(config, ruleset, attributes.handled_files);
+	r = landlock_as_command(config, ruleset, attributes.handled_files, landlock_allow_paths);
 	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads there. */
 	if (r == 0 && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
 		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
@@ -179,6 +216,8 @@ static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/de
 static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled, const char **ret_refused)
 {
 	const struct message_exec *exec = &message->body.exec;
+	/* Sockets of other commands, which were made outside of this domain. */
+	uint64_t rights = RIGHT_RESOLVE_UNIX | (exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
 	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV;
 	int r = 0;
 
@@ -193,7 +232,7 @@ static int landlock_allow_command(const struct message *message, int ruleset, ui
 		_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
 
 		/* unlike those, it was asked for */
-		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
+		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, rights);
 		if (fd < 0)
 			*ret_refused = path;
 	}

@@ -19,6 +19,12 @@
 _must_check_ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi);
 
 /*
+ * Whether each path that is to be read-only lies on a mount, or a file system, that is: what a domain cannot keep where rights
+ * from above it add up. 0, -EPERM when one does not, or another -errno.
+ */
+_must_check_ int landlock_check_mounts(const struct init_config *config);
+
+/*
  * A domain of its own for the caller, which is to become the command of this EXEC, within the one of all: by its restrictions.
  * `abi` is the version in force, at least 2. 0 or -errno; *ret_refused is that of its paths which cannot be
  * opened, if it is that.

@@ -113,7 +113,12 @@ static int start_no_new_privileges(struct init_config *config)
 	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Before the death signal is set: this changes the id that files are opened as, which clears it. prctl(2) */
+/* These two before the death signal is set: they change the id that files are opened as, which clears it. prctl(2) */
+static int start_read_only_mounts(struct init_config *config)
+{
+	return landlock_check_mounts(config);
+}
+
 static int start_landlock(struct init_config *config)
 {
 	return landlock_restrict(config, &config->landlock_abi);
@@ -361,6 +366,7 @@ static const struct {
 	{"descriptors", start_descriptors},
 	{"groups", start_groups},
 	{"no-new-privileges", start_no_new_privileges},
+	{"read-only-mounts", start_read_only_mounts},
 	{"landlock", start_landlock},
 	{"death-signal", start_death_signal},
 	{"control-socket", start_control_socket},

@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -125,7 +126,9 @@ static struct sandbox *start_sandbox(bool with_landlock)
 	prepare();
 	add_env(variable);
 	if (!with_landlock)
-		add_env("YETT_TEST_LAYERS_OFF=landlock");
+		add_env("YETT_TEST_LAYERS_OFF=read-only-mounts,landlock");
+	else
+		add_env("YETT_TEST_LAYERS_OFF=read-only-mounts"); /* there are no mounts */
 	for (size_t i = 0; i < ARRAY_SIZE(readable); i++)
 		add_path(INIT_PATH_READ, readable[i]);
 	in_folder("w", path);
@@ -182,15 +185,29 @@ static int listen_on_abstract_socket(void)
 	return fd;
 }
 
+/* A server outside, of which any process of the sandbox's may ask something, at D/w/socket. */
+static int listen_on_named_socket(void)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s/w/socket", folder);
+	assert_return_code(bind(fd, (struct sockaddr *)&address, sizeof address), errno);
+	assert_return_code(chmod(address.sun_path, 0777), errno);
+	assert_return_code(listen(fd, 4), errno);
+	return fd;
+}
+
 static bool works(char *script, bool with_landlock)
 {
 	struct sandbox *sandbox;
-	int listener, status;
+	int listener, named, status;
 	pid_t victim_pid;
 	char victim[32];
 
 	(void)make_folder(NULL);
 	listener = listen_on_abstract_socket();
+	named = listen_on_named_socket();
 	sandbox = start_sandbox(with_landlock);
 	assert_int_equal(sandbox->report.layers.landlock_abi != 0, with_landlock);
 	victim_pid = start_victim(sandbox, victim);
@@ -204,6 +221,7 @@ static bool works(char *script, bool with_landlock)
 	assert_int_equal(waitpid(victim_pid, NULL, 0), victim_pid);
 	finish(sandbox);
 	close(listener);
+	close(named);
 	return status == 0;
 }
 
@@ -226,6 +244,71 @@ static void it_alone_stops_what_works_without_it(void **state)
 	}
 }
 
+static void a_named_socket_leads_to_nobody_outside_from_version_9_on(void **state)
+{
+	static char script[] = PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + \"/w/socket\")");
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	(void)state;
+	assert_true(works(script, false));
+	assert_int_equal(works(script, true), abi < 9);
+	if (abi < 9) {
+		print_message("this kernel has version %ld of Landlock: sockets in shares are reached\n", abi);
+		skip();
+	}
+}
+
+/* All is writable, and D/w/sub to be read only: as a share in a private home. */
+static struct sandbox *start_nested(const char *layers_off)
+{
+	char path[128];
+
+	prepare();
+	add_env(variable);
+	if (layers_off)
+		add_env(layers_off);
+	add_path(INIT_PATH_WRITE, "/");
+	in_folder("w/sub", path);
+	add_path(INIT_PATH_READ, path);
+	return start_cut(0);
+}
+
+static void what_is_read_only_in_something_writable_has_a_mount_that_says_so(void **state)
+{
+	struct sandbox *sandbox;
+	char path[128];
+
+	(void)state;
+	/* Landlock alone does not keep it: its rights add up. */
+	sandbox = start_nested("YETT_TEST_LAYERS_OFF=read-only-mounts");
+	assert_int_equal(sandbox->report.error, 0);
+	expect_status(sandbox, exec_command(sandbox, SH("echo x >$D/w/sub/file")), 0);
+	finish(sandbox);
+	sandbox = start_nested(NULL);
+	assert_int_equal(sandbox->report.error, EPERM);
+	assert_string_equal(sandbox->report.step, "read-only-mounts");
+	finish(sandbox);
+	in_folder("w/sub", path);
+	assert_return_code(mount(path, path, NULL, MS_BIND, NULL), errno);
+	sandbox = start_nested(NULL);
+	assert_int_equal(sandbox->report.error, EPERM);
+	finish(sandbox);
+	assert_return_code(mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), errno);
+	sandbox = start_nested(NULL);
+	assert_int_equal(sandbox->report.error, 0);
+	expect_status(sandbox, exec_command(sandbox, SH("! echo x >$D/w/sub/other")), 0);
+	finish(sandbox);
+}
+
+static int remove_mount(void **state)
+{
+	char path[128];
+
+	in_folder("w/sub", path);
+	(void)umount2(path, MNT_DETACH);
+	return remove_folder(state);
+}
+
 static void what_the_plan_gives_works(void **state)
 {
 	struct sandbox *sandbox;
@@ -235,6 +318,8 @@ static void what_the_plan_gives_works(void **state)
 		SH("cp /bin/true $D/w/true && $D/w/true && rm $D/w/true"),
 		SH("echo x >/dev/null && ls / /dev /usr >/dev/null && cat /proc/self/status /etc/passwd >/dev/null"),
 		SH("d=$(mktemp -d) && echo x >$d/f && rm -r $d"),
+		SH(PYTHON("import os, socket; s = [socket.socket(socket.AF_UNIX) for i in (1, 2)]; n = os.environ[\"D\"] + \"/w/own\"; "
+			  "s[0].bind(n); s[0].listen(); s[1].connect(n)")),
 	};
 
 	(void)state;
@@ -278,6 +363,7 @@ static void root_inside_may_write_to_its_own_root(void **state)
 	prepare();
 	config.uid = config.gid = 0;
 	add_env(variable);
+	add_env("YETT_TEST_LAYERS_OFF=read-only-mounts");
 	add_path(INIT_PATH_READ, "/usr");
 	sandbox = start_prepared();
 	expect_status(sandbox, exec_command(sandbox, SH("echo x >$D/secret")), 0);
@@ -288,6 +374,8 @@ static int run(const char *name)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder, remove_mount),
 		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(root_inside_may_write_to_its_own_root, make_folder, remove_folder),

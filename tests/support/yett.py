@@ -117,9 +117,9 @@ def capability_names(mask):
 
 
 def landlock_abi():
-    """What a sandbox should say of Landlock here: 2 to 7, or 0. landlock_create_ruleset(2)"""
+    """What a sandbox should say of Landlock here: 2 to 9, or 0. landlock_create_ruleset(2)"""
     version = ctypes.CDLL(None).syscall(444, None, 0, 1)
-    return min(version, 7) if version >= 2 else 0
+    return min(version, 9) if version >= 2 else 0
 
 
 @contextlib.contextmanager
