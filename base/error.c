@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
@@ -38,19 +39,23 @@ void error_detail(struct yett_error *error, const char *format, ...)
 	FORMAT_INTO(error->detail);
 }
 
-void error_rule(struct yett_error *error, const char *file, unsigned line, const char *format, ...)
+void error_rest(struct yett_error *error, const struct error_rule *rule)
 {
-	FORMAT_INTO(error->rule);
-	(void)snprintf(error->file, sizeof error->file, "%s", file);
-	error->line = line;
-}
+	const char *colon;
 
-void error_bounds(struct yett_error *error, const char *asked, const char *allowed)
-{
 	if (!error)
 		return;
-	(void)snprintf(error->asked, sizeof error->asked, "%s", asked);
-	(void)snprintf(error->allowed, sizeof error->allowed, "%s", allowed);
+	(void)snprintf(error->rule, sizeof error->rule, "%s of %s '%s'", rule->key, rule->section, rule->name);
+	colon = rule->line ? NULL : strrchr(rule->file, ':');
+	(void)snprintf(error->file, sizeof error->file, "%.*s", colon ? (int)(colon - rule->file) : (int)strlen(rule->file), rule->file);
+	error->line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : rule->line;
+	(void)snprintf(error->asked, sizeof error->asked, "%s", rule->asked);
+	(void)snprintf(error->allowed, sizeof error->allowed, "%s", rule->allowed);
+	for (char *at = error->allowed; (at = strchr(at, '\n')); at++)
+		*at = ' ';
+	error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file, error->line);
+	error_mend(error, rule->is_list ? "%s += {\"%s\"} in %s '%s' (%s:%u)" : "%s = %s in %s '%s' (%s:%u)", rule->key, rule->asked,
+		   rule->section, rule->name, error->file, error->line);
 }
 
 void error_mend(struct yett_error *error, const char *format, ...)

@@ -21,9 +21,19 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 /* Sets the detail of an error that error_set() filled. */
 void error_detail(struct yett_error *error, const char *format, ...) _printf_(2, 3);
 
-/* Likewise the fields about the policy, as yett_error.h explains them: which rule refuses, its bound, and what would mend it. */
-void error_rule(struct yett_error *error, const char *file, unsigned line, const char *format, ...) _printf_(4, 5);
-void error_bounds(struct yett_error *error, const char *asked, const char *allowed);
+/* A key of the policy that refuses, where it stands, or its section if it does not, and what it bounds, as the policy writes it. */
+struct error_rule {
+	const char *key, *section, *name; /* "max_memory", "grant", "everyone" */
+	const char *file;
+	unsigned line; /* 0: `file` is FILE:LINE */
+	const char *asked, *allowed; /* these are shown with spaces for line ends */
+	bool is_list; /* to which what is asked would have to be added */
+};
+
+/* Sets the fields about the policy, as yett_error.h explains them, and the detail, of an error that error_set() filled. */
+void error_rest(struct yett_error *error, const struct error_rule *rule);
+
+/* Sets what would mend it, where that is something else. */
 void error_mend(struct yett_error *error, const char *format, ...) _printf_(2, 3);
 
 /* Says of an error that error_set() filled at which step (NULL: none) and with which errno (0: none, as is

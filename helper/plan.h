@@ -60,14 +60,14 @@ struct plan_step {
 	uint32_t kind;           /* enum plan_step_kind */
 	struct plan_text target; /* absolute path inside, normalized */
 	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
-	 * must be or lie below; "*": anything the client could open */
+	 * must be or lie below; "*": anything the client could open. SLOT: the grant that bounds their number */
 	struct plan_text source;
 	uint32_t fd;             /* SHARE: index among the client's descriptors */
 	uint32_t mode;           /* TMPFS: permissions of its root */
 	bool writable;           /* SHARE, HOST */
 	bool optional;           /* HOST, READ_ONLY, MASK: skip where the path does not exist */
 	uint64_t size_bytes;     /* TMPFS, ROOT */
-	struct plan_text from;   /* FILE:LINE of the policy that asks for it; empty: the request, or every sandbox */
+	struct plan_text from;   /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
 };
 
 enum plan_identity {

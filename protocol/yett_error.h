@@ -93,7 +93,7 @@ struct yett_error {
 	char file[256];          /* where it is written; where the key is not written, its section. "built-in" is no file */
 	uint32_t line;           /* from 1; 0: no place */
 	char asked[128], allowed[128];
-	char mend[256];          /* the smallest change: with a rule, the line that its section should have; else what to do */
+	char mend[256];          /* the smallest change: a line of the policy, and where it is to stand; or what else to do */
 	int error_number;        /* the errno(3) of the system call that failed; 0: none is known */
 	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what failed: "working-directory"; else empty */
 };

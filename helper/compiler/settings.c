@@ -123,11 +123,11 @@ static const struct settings_key profile_keys[] = {
 	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
 	{"outputs_mount", SETTINGS_BOOL, P(outputs_mount)},
 	{"environment", SETTINGS_LIST, P(environment), .check = check_environment},
-	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
-	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},
+	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_MEMORY])},
+	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CPUS])},
 	{"cpu_weight", SETTINGS_NUMBER, P(limits.cpu_weight), 1, 10000},
-	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true},
-	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true},
+	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_PIDS])},
+	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_FILES])},
 	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true},
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
@@ -143,36 +143,37 @@ static const struct settings_key profile_keys[] = {
 	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = policy_label_problem},
 	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = policy_label_problem},
 	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
-	{"shares", SETTINGS_BOOL, P(shares)},
+	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
 };
 #undef P
 #undef S
 
 #define S(field) offsetof(struct settings_grant, field)
 #define G(field) S(grant.field)
-#define AT(limit) G(ceilings_place[POLICY_LIMIT_##limit])
+#define AT(key) G(places[POLICY_##key])
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
 	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
-	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*"},
-	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all},
-	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule},
-	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule},
-	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability},
-	{"devices", SETTINGS_LIST, G(devices), .check = check_device},
-	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = G(identity_place)},
-	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = G(identity_place)},
-	{"user_keys", SETTINGS_BOOL, G(user_keys)},
-	{"confined_clients", SETTINGS_BOOL, G(confined_clients)},
-	{"max_memory", SETTINGS_SIZE, G(ceilings.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(MEMORY)},
-	{"max_cpus", SETTINGS_CPUS, G(ceilings.cpu_millis), 10, CPUS_MAX, .place = AT(CPUS)},
-	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(PIDS)},
-	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(FILES)},
-	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = G(linger_place)},
+	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*", .place = AT(KEY_KEYS)},
+	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all, .place = AT(KEY_PROFILES)},
+	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
+	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule, .place = AT(KEY_SHARE_RW)},
+	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability, .place = AT(KEY_CAPABILITIES)},
+	{"devices", SETTINGS_LIST, G(devices), .check = check_device, .place = AT(KEY_DEVICES)},
+	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = AT(KEY_IDENTITY_CALLER)},
+	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = AT(KEY_IDENTITY_ROOT)},
+	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
+	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
+	{"fall_through", SETTINGS_BOOL, G(fall_through)},
+	{"max_memory", SETTINGS_SIZE, G(ceilings.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(LIMIT_MEMORY)},
+	{"max_cpus", SETTINGS_CPUS, G(ceilings.cpu_millis), 10, CPUS_MAX, .place = AT(LIMIT_CPUS)},
+	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
+	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
+	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
 	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
 	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},
 	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true},
-	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = G(sandboxes_place)},
+	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
 };
 #undef AT
 #undef G
@@ -333,6 +334,9 @@ static int set_list(const struct settings_key *key, cfg_t *section, struct polic
 	if (key->otherwise && !parse_value(section, key->name, first) && list_add(key, key->otherwise, parse_place(section), list))
 		return -ENOMEM;
 	list->place = list->count ? list->places[0] : parse_place(section);
+	value = parse_value(section, key->name, first);
+	if (key->place && value)
+		*(struct policy_place *)((char *)list - key->offset + key->place) = value->place;
 	return 0;
 }
 

@@ -61,7 +61,7 @@ static void write_field(struct writing *writing, const struct image_field *field
 		}
 		break;
 	case IMAGE_INSIDE:
-		write_objects(writing, field->of, copy + field->at, from, 1);
+		write_objects(writing, field->of, copy + field->at, from, field->max);
 		break;
 	case IMAGE_BOOL:
 	case IMAGE_NUMBER:

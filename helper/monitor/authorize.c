@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define LINGER_LEAST_MS 60000 /* what a grant is to be given where a request does not say how long it lingers */
+
 /* The limits a request can ask for: one row each, in the order of enum policy_limit. */
 static const struct {
 	const char *name;
@@ -26,6 +28,14 @@ static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit
 	return *(const uint64_t *)((const char *)from + limits[limit].allowed);
 }
 
+static bool list_has(const struct policy_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i], text) == 0)
+			return true;
+	return false;
+}
+
 static bool has_group(const struct peer *peer, gid_t gid)
 {
 	for (size_t i = 0; i < peer->groups_count; i++)
@@ -34,23 +44,21 @@ static bool has_group(const struct peer *peer, gid_t gid)
 	return peer->gid == gid;
 }
 
-static bool fits_peer(const struct policy_grant *grant, const struct peer *peer)
+/* How closely a grant names the peer: as the user (3), by a group (2), as everybody (1), or not at all. */
+static unsigned names_peer(const struct policy_grant *grant, const struct peer *peer)
 {
-	for (size_t i = 0; i < grant->uids_count; i++)
-		if (grant->uids[i] == peer->uid)
-			return true;
-	for (size_t i = 0; i < grant->gids_count; i++)
-		if (has_group(peer, grant->gids[i]))
-			return true;
-	return grant->everyone;
+	unsigned who = grant->everyone;
+
+	for (size_t i = 0; i < grant->gids_count && who < 2; i++)
+		who = has_group(peer, grant->gids[i]) ? 2 : who;
+	for (size_t i = 0; i < grant->uids_count && who < 3; i++)
+		who = grant->uids[i] == peer->uid ? 3 : who;
+	return who;
 }
 
-static bool list_has(const struct policy_list *list, const char *text)
+static bool names_key(const struct policy_grant *grant, const struct verified *verified)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i], text) == 0)
-			return true;
-	return false;
+	return verified->key_source == KEY_ENROLLED && list_has(&grant->keys, verified->principal);
 }
 
 static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
@@ -60,62 +68,84 @@ static bool fits_key(const struct policy_grant *grant, const struct verified *ve
 	return list_has(&grant->keys, "*") || list_has(&grant->keys, verified->principal);
 }
 
-static bool fits_profile(const struct policy_grant *grant, const char *profile)
+struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
 {
-	return list_has(&grant->profiles, "*") || list_has(&grant->profiles, profile);
+	struct choice choice = {0};
+	bool ends = false;
+
+	for (unsigned rank = 2 * 3 + 1; rank > 1 && !ends; rank--)
+		for (size_t i = 0; i < policy->grants_count; i++) {
+			const struct policy_grant *grant = &policy->grants[i];
+			bool fits = fits_key(grant, verified);
+
+			if (2 * names_peer(grant, verified->peer) + names_key(grant, verified) != rank)
+				continue;
+			if (fits && (list_has(&grant->profiles, "*") || list_has(&grant->profiles, profile)))
+				return (struct choice){grant, grant};
+			if (!choice.nearest || (fits && !fits_key(choice.nearest, verified)))
+				choice.nearest = grant;
+			ends = ends || !grant->fall_through;
+		}
+	return choice;
 }
 
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 {
 	for (size_t i = 0; i < policy->grants_count; i++)
-		if (policy->grants[i].user_keys && fits_peer(&policy->grants[i], peer))
+		if (policy->grants[i].user_keys && names_peer(&policy->grants[i], peer))
 			return true;
 	return false;
 }
 
-/* Says which rules were looked at and why none fitted. */
-static int refuse_grant(const struct policy *policy, const struct verified *verified, const char *profile,
-			struct yett_error *error)
+/* The keys of a grant, and where those that are lists are. */
+static const char *const keys[POLICY_KEYS] = {
+	"max_memory", "max_cpus", "max_pids", "max_files", "max_sandboxes", "linger_max", "identity_root", "identity_caller",
+	"user_keys", "confined_clients", "keys", "profiles", "share_ro", "share_rw", "capabilities", "devices"};
+#define LIST(name) offsetof(struct policy_grant, name)
+static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
+_Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
+
+/* What refuses is a key of the grant, whether it is written or not. `allowed` is unused where the key is a list. Returns the error's code. */
+static int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed, struct yett_error *error)
 {
-	bool has_peer = false, has_key = false;
-	char rules[384] = "";
-	size_t used = 0;
+	const struct policy_list *list = key < POLICY_KEY_KEYS ? NULL : (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
+	const struct policy_place *place = grant->places[key].file ? &grant->places[key] : &grant->place;
+	char text[128];
 
-	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *grant = &policy->grants[i];
-
-		if (!fits_peer(grant, verified->peer))
-			continue;
-		has_peer = true;
-		has_key = has_key || fits_key(grant, verified);
-		used += units_append(rules + used, sizeof rules - used, "%s'%s' (%s:%u)", used ? ", " : "", grant->name,
-				     grant->place.file, grant->place.line);
-	}
-	if (!has_peer) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", verified->peer->uid);
-	} else if (!has_key && verified->key_source == KEY_OF_USER) {
-		(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "no grant accepts keys that users enrolled themselves");
-	} else if (!has_key) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant is for the key '%s'", ESCAPE(verified->principal));
-	} else {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant gives the profile '%s'", ESCAPE(profile));
-	}
-	if (has_peer)
-		error_detail(error, "grants for uid %u: %s", verified->peer->uid, rules);
-	return has_peer && !has_key && verified->key_source == KEY_OF_USER ? YETT_E_BAD_SIGNATURE : YETT_E_PERMISSION_DENIED;
+	error_rest(error, &(struct error_rule){keys[key], "grant", grant->name, place->file, place->line, ESCAPE(asked),
+					       list ? escape_list(list->items, list->count, text, sizeof text) : allowed, list});
+	return (int)error->code;
 }
 
-/* A refusal whose detail names both rules. */
-static int refuse_rule(const struct decision *decision, const char *what, const char *item, struct yett_error *error)
+/* Why none of the grants that count gives the profile; `nearest` comes closest. */
+static int refuse_grant(const struct policy_grant *nearest, const struct verified *verified, const char *profile,
+			struct yett_error *error)
 {
-	const struct policy_profile *profile = decision->profile;
-	const struct policy_grant *grant = decision->grant;
+	uid_t uid = verified->peer->uid;
 
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s%s to the profile '%s'", grant->name,
-			what, ESCAPE(item), profile->name);
-	error_detail(error, "grant '%s' (%s:%u), profile '%s' (%s:%u)", grant->name, grant->place.file, grant->place.line,
-		     profile->name, profile->place.file, profile->place.line);
-	return YETT_E_PERMISSION_DENIED;
+	if (!nearest) {
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", uid);
+		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} user_keys = true profiles = {\"default\"} }", uid, uid);
+		return YETT_E_PERMISSION_DENIED;
+	}
+	if (fits_key(nearest, verified)) {
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid, ESCAPE(profile));
+		return refuse_key(nearest, POLICY_KEY_PROFILES, profile, NULL, error);
+	}
+	if (verified->key_source == KEY_ENROLLED) {
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u is for the key '%s'", uid, ESCAPE(verified->principal));
+		return refuse_key(nearest, POLICY_KEY_KEYS, verified->principal, NULL, error);
+	}
+	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "no grant that counts for uid %u accepts keys that users enrolled themselves", uid);
+	return refuse_key(nearest, POLICY_KEY_USER_KEYS, "true", "false", error);
+}
+
+/* The grant does not allow what the profile gives, or the request wants. */
+static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key, const char *asked, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s%s to the profile '%s'", decision->grant->name,
+			what, key < POLICY_KEY_KEYS ? "" : ESCAPE(asked), decision->profile->name);
+	return refuse_key(decision->grant, key, asked, "false", error);
 }
 
 static const char *first_missing(const struct policy_list *wanted, const struct policy_list *allowed)
@@ -135,13 +165,13 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 	const char *device = first_missing(&profile->devices, &grant->devices);
 
 	if (capability)
-		return refuse_rule(decision, "the capability ", capability, error);
+		return refuse_rule(decision, "the capability ", POLICY_KEY_CAPABILITIES, capability, error);
 	if (device)
-		return refuse_rule(decision, "the device ", device, error);
+		return refuse_rule(decision, "the device ", POLICY_KEY_DEVICES, device, error);
 	if (profile->identity == PLAN_IDENTITY_ROOT && !grant->identity_root)
-		return refuse_rule(decision, "the identity ", "root", error);
+		return refuse_rule(decision, "the identity root", POLICY_KEY_IDENTITY_ROOT, "true", error);
 	if (profile->identity == PLAN_IDENTITY_CALLER && !grant->identity_caller)
-		return refuse_rule(decision, "the identity ", "caller", error);
+		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER, "true", error);
 	return 0;
 }
 
@@ -173,16 +203,19 @@ static int check_shares(const struct message_create *create, const struct decisi
 	const struct policy_grant *grant = decision->grant;
 
 	if (!profile->shares && count_unwanted(decision) > 0) {
+		const struct policy_place *place = profile->shares_place.file ? &profile->shares_place : &profile->place;
+
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request",
 				profile->name);
-		error_detail(error, "profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
+		error_rest(error, &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
 		return YETT_E_PERMISSION_DENIED;
 	}
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++) {
-		if (create->shares[i].mode == SHARE_RW && grant->share_rw.count == 0)
-			return refuse_rule(decision, "writable shares", "", error);
-		if (grant->share_ro.count + grant->share_rw.count == 0)
-			return refuse_rule(decision, "shares", "", error);
+		bool writes = create->shares[i].mode == SHARE_RW;
+
+		if (grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
+			return refuse_rule(decision, writes ? "the writable share " : "the share ", writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
+					   message_text(decision->verified->request, create->shares[i].target), error);
 	}
 	return 0;
 }
@@ -196,7 +229,7 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 	uint64_t asked = *(const uint64_t *)((const char *)&create->limits + limits[limit].asked);
 	uint64_t own = limit_of(&profile->limits, limit), ceiling = limit_of(&grant->ceilings, limit);
 	uint64_t allowed = ceiling ? ceiling : own;
-	const struct policy_place *place = ceiling ? &grant->ceilings_place[limit] : &profile->place;
+	const struct policy_place *place = &profile->limits_places[limit];
 	char text[2][UNITS_TEXT_SIZE];
 
 	if (asked == 0 || allowed == 0 || asked <= allowed) {
@@ -205,8 +238,10 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 	}
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", limits[limit].name,
 			limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
-	error_detail(error, "asked %s, allowed %s by %s '%s' (%s:%u)", text[0], text[1], ceiling ? "grant" : "profile",
-		     ceiling ? grant->name : profile->name, place->file, place->line);
+	if (ceiling)
+		return refuse_key(grant, (enum policy_key)limit, text[0], text[1], error);
+	error_rest(error, &(struct error_rule){limits[limit].name, "profile", profile->name, place->file, place->line, text[0], text[1], false});
+	error_mend(error, "%s = %s in grant '%s' (%s:%u)", keys[limit], text[0], grant->name, grant->place.file, grant->place.line);
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -232,7 +267,7 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 	for (size_t i = 0; i < policy->grants_count; i++) {
 		const struct policy_grant *grant = &policy->grants[i];
 
-		if (!fits_peer(grant, decision->verified->peer))
+		if (!names_peer(grant, decision->verified->peer))
 			continue;
 		for (unsigned limit = 0; limit < POLICY_LIMITS; limit++) {
 			uint64_t *bound = (uint64_t *)((char *)&decision->user_limits + limits[limit].allowed);
@@ -240,15 +275,17 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 			*bound = lesser(*bound, limit_of(&grant->user_limits, limit));
 		}
 		decision->sandboxes_max = (unsigned)lesser(decision->sandboxes_max, grant->sandboxes_max);
+		if (grant->sandboxes_max && grant->sandboxes_max == decision->sandboxes_max)
+			decision->sandboxes_grant = grant;
 	}
 }
 
 /* What was asked is what it gets, but what outlasts its connection, or its end, may do so only as long as the grant says. */
 static int choose_life(const struct message_life *asked, struct decision *decision, struct yett_error *error)
 {
-	const struct policy_grant *grant = decision->grant;
-	const char *what = "an idle timeout";
-	uint64_t too_long = asked->idle_ms;
+	uint64_t allowed = decision->grant->linger_max_ms;
+	uint64_t wanted = asked->linger && asked->idle_ms > asked->cleanup_ms ? asked->idle_ms : asked->cleanup_ms;
+	const char *what = asked->linger && wanted == asked->idle_ms ? "an idle timeout" : "a cleanup delay";
 	char text[2][UNITS_TEXT_SIZE];
 
 	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
@@ -257,25 +294,20 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 					    .cleanup_ms = asked->cleanup_ms,
 					    .linger = asked->linger,
 					    .idle_pauses = asked->idle_action == IDLE_PAUSE};
-	if (!asked->linger && asked->cleanup_ms == 0)
-		return 0;
-	if (grant->linger_max_ms == 0)
-		return refuse_rule(decision, asked->linger ? "lingering" : "a cleanup delay", "", error);
-	if (grant->linger_max_ms == POLICY_LINGER_UNLIMITED)
+	if ((!asked->linger && asked->cleanup_ms == 0) || allowed == POLICY_LINGER_UNLIMITED)
 		return 0;
 	if (asked->linger)
-		decision->life.linger_ms = grant->linger_max_ms;
-	if (asked->idle_ms <= grant->linger_max_ms || !asked->linger) {
-		if (asked->cleanup_ms <= grant->linger_max_ms)
-			return 0;
-		what = "a cleanup delay";
-		too_long = asked->cleanup_ms;
-	}
-	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what,
-			units_format_duration(too_long, text[0]), units_format_duration(grant->linger_max_ms, text[1]));
-	error_detail(error, "asked %s, allowed %s by linger_max of grant '%s' (%s:%u)", text[0], text[1], grant->name,
-		     grant->linger_place.file, grant->linger_place.line);
-	return YETT_E_PERMISSION_DENIED;
+		decision->life.linger_ms = allowed;
+	if (allowed != 0 && wanted <= allowed)
+		return 0;
+	(void)units_format_duration(wanted ? wanted : LINGER_LEAST_MS, text[0]);
+	(void)units_format_duration(allowed, text[1]);
+	if (allowed == 0)
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s", decision->grant->name,
+				asked->linger ? "lingering" : "a cleanup delay");
+	else
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what, text[0], text[1]);
+	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], text[1], error);
 }
 
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
@@ -289,18 +321,7 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 	if (!peer->confined || grant->confined_clients)
 		return 0;
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the client is confined: it has no_new_privs, or other namespaces than the helper");
-	error_detail(error, "the grant '%s' (%s:%u) does not say confined_clients", grant->name, grant->place.file,
-		     grant->place.line);
-	return YETT_E_SECURITY_VIOLATION;
-}
-
-static const struct policy_grant *find_grant(const struct policy *policy, const struct verified *verified, const char *profile)
-{
-	for (size_t i = 0; i < policy->grants_count; i++)
-		if (fits_peer(&policy->grants[i], verified->peer) && fits_key(&policy->grants[i], verified) &&
-		    fits_profile(&policy->grants[i], profile))
-			return &policy->grants[i];
-	return NULL;
+	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
 int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
@@ -309,17 +330,19 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 	const struct message_create *create = &verified->request->body.create;
 	const char *name = message_text(verified->request, create->profile);
 	struct decision decision = {.verified = verified};
+	struct choice choice;
 	int r;
 
 	if (verified->request->kind != MESSAGE_CREATE || !name)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a sandbox");
 	name = *name ? name : "default";
-	decision.grant = find_grant(policy, verified, name);
+	choice = authorize_choose(policy, verified, name);
+	decision.grant = choice.grant;
 	decision.profile = policy_find_profile(policy, name);
-	if (!decision.grant)
-		return refuse_grant(policy, verified, name, error);
-	if (!decision.profile)
+	if (choice.nearest && !decision.profile)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s'", ESCAPE(name));
+	if (!decision.grant)
+		return refuse_grant(choice.nearest, verified, name, error);
 	r = check_confined(policy, verified->peer, decision.grant, error);
 	if (r == 0)
 		r = check_privileges(&decision, error);
@@ -338,20 +361,21 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error)
 {
 	const struct policy_grant *found = NULL;
+	struct choice choice = authorize_choose(policy, verified, "default");
 
-	for (size_t i = 0; i < policy->grants_count; i++) {
-		const struct policy_grant *grant = &policy->grants[i];
+	for (size_t i = 0; i < policy->profiles_count; i++) {
+		const struct policy_grant *grant = authorize_choose(policy, verified, policy->profiles[i].name).grant;
 
-		if (fits_peer(grant, verified->peer) && fits_key(grant, verified) && (!found || grant->confined_clients))
+		if (grant && (!found || grant->confined_clients))
 			found = grant;
 	}
-	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(policy, verified, "", error);
+	return found ? check_confined(policy, verified->peer, found, error) : refuse_grant(choice.nearest, verified, "default", error);
 }
 
 bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile)
 {
 	const char *own = verified->key_source == KEY_OF_USER ? "" : verified->principal;
-	const struct policy_grant *grant = find_grant(policy, verified, profile);
+	const struct policy_grant *grant = authorize_choose(policy, verified, profile).grant;
 	struct yett_error unused;
 
 	if (authorize_is_administrator(verified->peer))

@@ -43,12 +43,26 @@ struct decision {
 	/* of all sandboxes of the peer: the least of what the grants that are for it say, whichever of them gives this one */
 	struct plan_limits user_limits;
 	unsigned sandboxes_max;
+	const struct policy_grant *sandboxes_grant; /* which says that; NULL: none does */
 	struct plan_life life;
 };
 
+/* Which grant decides. */
+struct choice {
+	const struct policy_grant *grant;   /* NULL: none gives it */
+	const struct policy_grant *nearest; /* then the one that would with the least change; NULL: none is for the peer */
+};
+
 /*
- * The first grant that fits the peer, its key and the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,
- * YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant has user_keys), YETT_E_RESOURCE_LIMIT,
+ * A grant that names the user comes before one that names a group of the user's, and that before "*"; among equals one that
+ * names the key before others, then the first in the text. Only the foremost that are for the peer count: what none of them
+ * gives is not given, unless all of them say fall_through; then the next ones count in the same way.
+ */
+struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile);
+
+/*
+ * The grant that authorize_choose() finds for the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,
+ * YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant that counts has user_keys), YETT_E_RESOURCE_LIMIT,
  * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail.
  */
 _must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,

@@ -156,6 +156,7 @@ static void add_request_mounts(struct planning *p)
 	    [SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
 	    [SHARE_RW] = add_rules(p, &grant->share_rw, &none),
 	};
+	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO], [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW]};
 	bool used[MESSAGE_SHARES_MAX] = {0};
 	char field[48];
 
@@ -176,6 +177,7 @@ static void add_request_mounts(struct planning *p)
 		step->fd = share->fd;
 		step->writable = share->mode == SHARE_RW;
 		step->source = rules[share->mode];
+		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
 		(void)units_append(field, sizeof field, "tmpfs[%u]", i);
@@ -430,6 +432,17 @@ static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum 
 		(void)add_step(p, kind, "");
 }
 
+static void add_slot(struct planning *p)
+{
+	const struct policy_grant *grant = p->decision->sandboxes_grant;
+	struct plan_step *step = add_step(p, PLAN_SLOT, "");
+
+	if (!grant)
+		return;
+	add_text(p, grant->name, &step->source);
+	add_place(p, grant->places[POLICY_KEY_SANDBOXES], &step->from);
+}
+
 int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
                   struct plan *ret_plan, struct yett_error *error)
 {
@@ -444,7 +457,8 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	add_names(&p);
 	add_life(&p);
 	add_environment(&p);
-	add_plain_steps(&p, PLAN_SLOT, PLAN_NAMESPACES);
+	add_slot(&p);
+	add_plain_steps(&p, PLAN_SLOT + 1, PLAN_NAMESPACES);
 	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
 	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
 	add_mounts(&p);

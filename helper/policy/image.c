@@ -18,8 +18,9 @@
 /* Tables of fields of OBJECT, which is defined before each. */
 #define AT(field) offsetof(OBJECT, field)
 #define TEXT(field, ...) {IMAGE_TEXT, AT(field), __VA_ARGS__}
-#define INSIDE(field, type) {IMAGE_INSIDE, AT(field), &(type)}
+#define INSIDE(field, type) {IMAGE_INSIDE, AT(field), &(type), .max = 1}
 #define PLACE(field) INSIDE(field, place_type)
+#define PLACES(field, count) {IMAGE_INSIDE, AT(field), &(place_type), .max = (count)}
 #define TEXTS(field) INSIDE(field, texts_type)
 #define PATHS(field) INSIDE(field, paths_type)
 #define ARRAY(field, type, counter, most) {IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)}
@@ -55,17 +56,15 @@ TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(de
      NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),
      TEXT(apparmor_profile, .problem = policy_label_problem),
      TEXT(selinux_type, .problem = policy_label_problem), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
-     BOOL(shares));
+     BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
 #undef OBJECT
 
 #define OBJECT struct policy_grant
 TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, LIST_MAX),
      ARRAY(gids, number_type, gids_count, LIST_MAX), BOOL(everyone), TEXTS(keys), TEXTS(profiles), TEXTS(share_ro),
      TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices), BOOL(identity_caller), BOOL(identity_root), BOOL(user_keys),
-     BOOL(confined_clients), NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), PLACE(ceilings_place[POLICY_LIMIT_MEMORY]),
-     PLACE(ceilings_place[POLICY_LIMIT_CPUS]), PLACE(ceilings_place[POLICY_LIMIT_PIDS]),
-     PLACE(ceilings_place[POLICY_LIMIT_FILES]), PLACE(sandboxes_place), PLACE(identity_place),
-     PLACE(linger_place));
+     BOOL(confined_clients), BOOL(fall_through), NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX),
+     PLACES(places, POLICY_KEYS));
 #undef OBJECT
 
 /* Files come first: places point to them. */
@@ -140,7 +139,7 @@ static bool load_field(struct loading *loading, const struct image_field *field,
 	case IMAGE_ARRAY:
 		return load_array(loading, field, object);
 	case IMAGE_INSIDE:
-		return load_objects(loading, field->of, at, 1);
+		return load_objects(loading, field->of, at, field->max);
 	case IMAGE_BOOL:
 		return *(uint8_t *)at <= 1;
 	case IMAGE_NUMBER:

@@ -22,7 +22,7 @@ enum image_kind {
 	IMAGE_TEXT,   /* char *, never NULL; `problem` says what is wrong with it */
 	IMAGE_PLACE,  /* const char *, one of policy->files */
 	IMAGE_ARRAY,  /* pointer to at most `max` of type `of`; their number, a size_t, is at `count_at` */
-	IMAGE_INSIDE, /* a struct of type `of` itself */
+	IMAGE_INSIDE, /* `max` structs of type `of` themselves */
 	IMAGE_BOOL,
 	IMAGE_NUMBER, /* uint32_t from min to max */
 };

@@ -45,6 +45,9 @@ struct policy_list {
 /* What becomes of a request where the profile's label cannot be had. */
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 
+/* What a request may ask for and a grant may cap. */
+enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, POLICY_LIMIT_FILES, POLICY_LIMITS };
+
 /* `extends` has been applied: every profile is complete in itself. */
 struct policy_profile {
 	char *name;
@@ -65,6 +68,7 @@ struct policy_profile {
 	bool memory_mount, outputs_mount; /* what is at PLAN_MEMORY and PLAN_OUTPUTS */
 	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;       /* defaults and, where a grant says less, more strictly bounded */
+	struct policy_place limits_places[POLICY_LIMITS], shares_place; /* where written, perhaps in what it extends; file NULL: nowhere */
 	struct sock_filter *init_filter, *command_filter; /* what the system call keys come to: seccomp.h of compiler/ */
 	size_t init_filter_count, command_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
@@ -79,8 +83,12 @@ struct policy_profile {
 	bool shares;                     /* whether a request may bring shares and tmpfs of its own at all */
 };
 
-/* What a request may ask for and a grant may cap. */
-enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, POLICY_LIMIT_FILES, POLICY_LIMITS };
+/* Keys of a grant by which a request is refused: the first ones cap a limit. */
+enum policy_key {
+	POLICY_KEY_SANDBOXES = POLICY_LIMITS, POLICY_KEY_LINGER, POLICY_KEY_IDENTITY_ROOT, POLICY_KEY_IDENTITY_CALLER,
+	POLICY_KEY_USER_KEYS, POLICY_KEY_CONFINED, POLICY_KEY_KEYS, POLICY_KEY_PROFILES, POLICY_KEY_SHARE_RO,
+	POLICY_KEY_SHARE_RW, POLICY_KEY_CAPABILITIES, POLICY_KEY_DEVICES, POLICY_KEYS
+};
 
 struct policy_grant {
 	char *name;
@@ -101,14 +109,13 @@ struct policy_grant {
 	bool identity_caller, identity_root;
 	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
 	bool confined_clients;           /* a client in another namespace than the helper's may ask */
+	bool fall_through;               /* what it does not give is looked for in grants that name the asker less closely */
 	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
 	struct plan_limits user_limits;  /* memory, cpu, pids */
 	unsigned sandboxes_max;          /* 0: unlimited */
 	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
-	/* where each of these was written, for refusals */
-	struct policy_place ceilings_place[POLICY_LIMITS]; /* file NULL: not written */
-	struct policy_place sandboxes_place, identity_place, linger_place;
+	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
 };
 
 struct policy {

@@ -4,6 +4,7 @@
  * With full privilege. What the processes of builder.c leave behind dies with them; what the supervisor made is undone
  * by setup_end().
  */
+#include "base/units.h"
 #include "helper/setup/kernel.h"
 #include "helper/setup/steps.h"
 #include "protocol/frame.h"
@@ -15,6 +16,20 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
+/* A refusal says which grant bounds their number: the plan's first step is this one. */
+static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot, struct yett_error *error)
+{
+	const struct plan_step *step = &plan->steps[0];
+	int r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, ret_slot, error);
+	char asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
+
+	if (r == YETT_E_RESOURCE_LIMIT)
+		error_rest(error, &(struct error_rule){"max_sandboxes", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0,
+						       units_format_number(plan->sandboxes_max + (uint64_t)1, asked),
+						       units_format_number(plan->sandboxes_max, allowed), false});
+	return r;
+}
+
 static int take_slot(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
 	const struct plan *plan = setup->plan;
@@ -23,7 +38,7 @@ static int take_slot(struct setup *setup, const struct plan_step *step, struct y
 
 	(void)step;
 	if (setup->slot.fd < 0) /* else setup_prepare() took it */
-		r = reserve_slot(&setup->host->reserve, plan->caller_uid, plan->sandboxes_max, &setup->slot, error);
+		r = reserve_users_slot(setup->host, plan, &setup->slot, error);
 	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name, &setup->called, error) : r;
 }
 
@@ -324,7 +339,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		r = -EIO;
 	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no range and no cgroup. */
 	if (r == 0 && plan)
-		r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, &setup->slot, error);
+		r = reserve_users_slot(host, plan, &setup->slot, error);
 	if (r == 0) {
 		step = "ids";
 		r = prepare_ids(setup, subject, error);

@@ -5,6 +5,7 @@
  * mount is another namespace's, where names could lie. They are attached inside. Root resolves no path of a client:
  * its descriptors are cloned, and targets are resolved component by component in a root that is all our own.
  */
+#include "base/escape.h"
 #include "helper/setup/kernel.h"
 #include "helper/setup/steps.h"
 
@@ -112,9 +113,10 @@ static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 	return false;
 }
 
-static int check_share(int fd, const struct plan_step *step, const char *target, const char *rules, const char *runtime_dir,
-		       struct stat *ret_stat, struct yett_error *error)
+static int check_share(const struct setup *setup, int fd, const struct plan_step *step, struct stat *ret_stat, struct yett_error *error)
 {
+	const struct plan *plan = setup->plan;
+	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
 	const char *pseudo = pseudo_name(fd);
 
 	if (fstat(fd, ret_stat) < 0)
@@ -123,16 +125,15 @@ static int check_share(int fd, const struct plan_step *step, const char *target,
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is neither a directory nor a regular file", target);
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
-	if (is_runtime(fd, ret_stat, runtime_dir))
+	if (is_runtime(fd, ret_stat, setup->host->policy->runtime_dir))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
-	if (!is_allowed(fd, ret_stat, rules)) {
-		error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s",
-			  S_ISDIR(ret_stat->st_mode) ? "directory" : "file");
-		error_detail(error, "share for %s, %s; allowed below: %s", target, step->writable ? "read-write" : "read-only",
-			     rules[0] ? rules : "(nothing)");
-		return YETT_E_PERMISSION_DENIED;
-	}
-	return 0;
+	if (is_allowed(fd, ret_stat, rules))
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
+			S_ISDIR(ret_stat->st_mode) ? "directory" : "file", step->writable ? "read-write" : "read-only");
+	error_rest(error, &(struct error_rule){step->writable ? "share_rw" : "share_ro", "grant", plan_text(plan, plan->grant_name),
+					       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
+	return YETT_E_PERMISSION_DENIED;
 }
 
 /*
@@ -178,7 +179,7 @@ static int reopen(int fd)
 
 int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	const char *target = plan_text(setup->plan, step->target), *rules = plan_text(setup->plan, step->source);
+	const char *target = plan_text(setup->plan, step->target);
 	int fd = setup->fds[step->fd], r;
 	struct stat asked, cloned;
 	_cleanup_fd_ int tree = -1, own = setup->host->is_rootless ? reopen(fd) : -1;
@@ -186,7 +187,7 @@ int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct
 	if (setup->host->is_rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
-	r = check_share(fd, step, target, rules, setup->host->policy->runtime_dir, &asked, error);
+	r = check_share(setup, fd, step, &asked, error);
 	if (r != 0)
 		return r;
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);

@@ -212,7 +212,7 @@ static void only_what_lies_in_an_allowed_directory_is_shared(void **state)
 
 	(void)state;
 	try_narrow(fd, SHARE_RO, 0, NULL);
-	try_narrow(fd, SHARE_RW, YETT_E_PERMISSION_DENIED, "writable shares");
+	try_narrow(fd, SHARE_RW, YETT_E_PERMISSION_DENIED, "does not allow the writable share");
 	close(fd);
 	(void)snprintf(path, sizeof path, "%s/deep/er", allowed);
 	fd = wire_open_directory(path);

@@ -463,10 +463,8 @@ grant "narrow" {
         options += [word for i in range(32) for word in ('--tmpfs', '/t%d:64K' % i)]
         self.assertEqual(self.shell('ls -d /s[0-9]* /t[0-9]* | wc -l', options=options).strip(), str(124 + 32))
 
-    def test_an_unknown_profile_is_refused_with_the_grants_that_were_looked_at(self):
-        done = self.sandbox('true', options=['-p', 'unknown'])
-        self.assert_refused(done, 125, "no grant gives the profile 'unknown'",
-                            "'narrow' (%s:%d)" % (self.service.policy, self.service.line('grant "narrow"')))
+    def test_an_unknown_profile_is_refused(self):
+        self.assert_refused(self.sandbox('true', options=['-p', 'unknown']), 125, "the policy has no profile 'unknown'")
 
     def test_a_profile_name_that_is_none(self):
         for name in ('UPPER', '../x', 'a b', 'x' * 100):
@@ -478,9 +476,9 @@ grant "narrow" {
         build = ['-p', 'build']
         self.assertEqual(self.sandbox('ls', '/doc', options=build + ['--ro', '/usr/share/doc:/doc']).code, 0)
         self.assert_refused(self.sandbox('true', options=build + ['--ro', directory]), 125, 'does not let this user share',
-                            'allowed below: /usr/share')
-        self.assert_refused(self.sandbox('true', options=build + ['--rw', '/usr/share/doc:/doc']), 125, 'writable shares',
-                            "grant 'narrow' (%s:%d)" % (self.service.policy, self.service.line('grant "narrow"')))
+                            "asked %s, allowed /usr/share by share_ro of grant 'narrow'" % directory)
+        self.assert_refused(self.sandbox('true', options=build + ['--rw', '/usr/share/doc:/doc']), 125, 'the writable share /doc',
+                            "share_rw of grant 'narrow' (%s:" % self.service.policy)
 
     def test_nothing_is_weakened_silently(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'build', '--memory', '65M']), 125, 'more than the 64M allowed',

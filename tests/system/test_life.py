@@ -147,7 +147,8 @@ class Lives(yett.Case):
         self.assertRegex(lines[0], '^sandbox [0-9a-f]{16}: profile default ')
         self.assertEqual(lines[1:], [line.strip() for line in planned])
         self.assertIn('annotation why=a note', lines)
-        self.assertEqual([line for line in lines if ' /shared,' in line][0].split(None, 1)[1], 'share          /shared, descriptor 0, read-only')
+        self.assertEqual([line for line in lines if ' /shared,' in line][0].split(None, 1)[1], 'share          /shared, descriptor 0, read-only (%s:%d)' % (
+            self.service.policy, self.service.line('share_ro = {"*"}')))
         self.assertEqual(self.yett('inspect', 'box', user=self.bob).code, 1)
         process.stdin.close()
         process.wait()

@@ -165,7 +165,8 @@ class Limits(yett.Case):
     def test_without_a_ceiling_the_profiles_value_is_the_most(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'cpu-time', '--memory', '3G']), 125,
                             'memory of 3G is more than the 2G allowed',
-                            "profile 'cpu-time' (%s:%d)" % (self.service.policy, self.service.line('profile "cpu-time"')))
+                            "by memory of profile 'cpu-time' (%s:%d)" % (self.service.policy, self.service.line('memory = 2G')),
+                            "max_memory = 3G in grant 'limits' (%s:%d)" % (self.service.policy, self.service.line('grant "limits"')))
 
 
 class Ceilings(yett.Case):

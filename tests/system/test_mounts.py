@@ -55,7 +55,7 @@ class Conventional(yett.Case):
         self.assert_refused(self.sandbox('true', options=['--memory-dir', '/proc/1/none']), 125, 'cannot make the directory')
 
     def test_memory_is_a_share_that_the_grant_must_allow(self):
-        self.assert_refused(self.sandbox('true', options=['-p', 'shut']), 125, 'does not allow writable shares')
+        self.assert_refused(self.sandbox('true', options=['-p', 'shut']), 125, 'does not allow the writable share /mnt/memory')
 
     def test_such_a_profile_takes_no_other_mounts(self):
         directory = self.folder('other')

@@ -61,6 +61,7 @@ grant "alices" {
   users = {"%(alice)s"}
   user_keys = true
   profiles = {"fake-root", "as-caller", "capable", "device"}
+  fall_through = true
   identity_root = true
   identity_caller = true
   capabilities = {"net_bind_service"}
@@ -132,8 +133,8 @@ class Profiles(yett.Case):
                               ('capable', 'capability net_bind_service'), ('device', 'device /dev/loop-control')):
             with self.subTest(profile=profile):
                 self.assert_refused(self.sandbox('true', options=['-p', profile], user=self.bob), 125, what,
-                                    "grant 'others' (%s:%d)" % (self.service.policy, self.service.line('grant "others"')),
-                                    '%s:%d' % (self.service.policy, self.service.line('profile "%s"' % profile)))
+                                    "of grant 'others' (%s:%d)" % (self.service.policy, self.service.line('grant "others"')),
+                                    "to the profile '%s'" % profile)
 
     def test_root_inside_is_nobody_to_other_peoples_files(self):
         directory = self.folder('rooted')
@@ -166,7 +167,7 @@ class Profiles(yett.Case):
 
 
 class Grants(yett.Case):
-    """The first grant that fits decides."""
+    """The grant that names the user most closely decides, and of equals the first."""
 
     @classmethod
     def setUpClass(cls):

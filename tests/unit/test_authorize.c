@@ -12,34 +12,94 @@ static void refused(struct decide *d, enum yett_code code, const char *message, 
 	memset(&d->error, 0, sizeof d->error);
 }
 
-static void the_first_grant_that_fits_decides(void **state)
+/* Whose grant decides for alice, in group 100, with the key "laptop"; "": none, and `nearest` is the one to change. */
+static void decides(struct decide *d, const char *profile, const char *grant, const char *nearest)
 {
-	struct decide *d = *state;
+	struct choice choice = authorize_choose(d->policy, &d->verified, profile);
 
-	decide_policy(d, PROFILES "grant \"other\" { users = {\"1001\"} profiles = {\"*\"} }\n"
-				  "grant \"key\" { users = {\"*\"} keys = {\"desktop\"} profiles = {\"*\"} }\n"
-				  "grant \"profile\" { users = {\"*\"} profiles = {\"big\"} }\n"
-				  "grant \"group\" { groups = {\"100\"} profiles = {\"default\"} }\n"
-				  "grant \"late\" { users = {\"*\"} profiles = {\"*\"} }\n");
-	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "group");
-	assert_string_equal(d->decision.profile->name, "default");
-	assert_ptr_equal(d->decision.verified, &d->verified);
-	d->peer.groups_count = 1;
-	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "late");
-	d->peer.gid = 100;
-	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "group");
-	d->request.body.create.profile = decide_text(d, "big");
-	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "profile");
+	assert_string_equal(choice.grant ? choice.grant->name : "", grant);
+	assert_string_equal(choice.nearest ? choice.nearest->name : "", *grant ? grant : nearest);
+}
+
+static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stands(void **state)
+{
+	static const char *const grants[] = {
+		"grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n",
+		"grant \"everyones-key\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n",
+		"grant \"group\" { groups = {\"100\"} profiles = {\"*\"} }\n",
+		"grant \"groups-key\" { groups = {\"100\"} keys = {\"laptop\"} profiles = {\"*\"} }\n",
+		"grant \"user\" { users = {\"1000\"} profiles = {\"*\"} }\n",
+		"grant \"users-key\" { users = {\"1000\", \"*\"} groups = {\"100\"} keys = {\"laptop\"} profiles = {\"*\"} }\n",
+	};
+	static const char *const names[] = {"everyone", "everyones-key", "group", "groups-key", "user", "users-key"};
+	struct decide *d = *state;
+	char text[2048];
+
+	/* the first n of them, in both orders: the last of these is the foremost */
+	for (size_t n = 1; n <= ARRAY_SIZE(grants); n++)
+		for (unsigned turned = 0; turned < 2; turned++) {
+			(void)snprintf(text, sizeof text, PROFILES);
+			for (size_t i = 0; i < n; i++)
+				(void)strcat(text, grants[turned ? n - 1 - i : i]);
+			decide_policy(d, text);
+			decides(d, "default", names[n - 1], "");
+		}
 	strcpy(d->verified.principal, "desktop");
-	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "key");
+	decides(d, "default", "user", "");
 	d->peer.uid = 1001;
+	decides(d, "default", "group", "");
+	d->peer.groups_count = 1;
+	decides(d, "default", "everyone", "");
+	d->peer.gid = 100;
+	decides(d, "default", "group", "");
+	d->peer.gid = 1001;
+	d->verified.key_source = KEY_OF_USER;
+	strcpy(d->verified.principal, "laptop"); /* what was found before does not count */
+	decides(d, "default", "everyone", "");
+	decide_policy(d, PROFILES "grant \"a\" { users = {\"*\"} user_keys = true profiles = {\"big\"} }\n"
+				  "grant \"b\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n"
+				  "grant \"c\" { users = {\"*\"} user_keys = true profiles = {\"default\"} }\n");
+	decides(d, "big", "a", ""); /* of equals the first one that gives it */
+	decides(d, "default", "b", "");
 	assert_int_equal(decide_authorize(d), 0);
-	assert_string_equal(d->decision.grant->name, "other");
+	assert_string_equal(d->decision.grant->name, "b");
+	assert_ptr_equal(d->decision.verified, &d->verified);
+}
+
+/* The shipped grant comes first and is for everyone: one that restricts somebody must not be void for that, nor be got round. */
+static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
+{
+	static const char everyone[] = PROFILES "grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} max_memory = 32G }\n";
+	static const struct {
+		const char *grant;
+		const char *key, *profile; /* key "": one of alice's own */
+		const char *decides;
+	} cases[] = {
+		{"users = {\"1000\"} user_keys = true profiles = {\"default\"}", "", "default", "mine"},
+		{"users = {\"1000\"} user_keys = true profiles = {\"default\"}", "", "big", ""}, /* not by another profile */
+		{"groups = {\"27\"} user_keys = true profiles = {\"default\"}", "", "big", ""},
+		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "laptop", "big", "mine"},
+		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "", "big", ""}, /* nor by another key, of which a user can make any number */
+		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "phone", "big", ""},
+		{"users = {\"*\"} keys = {\"laptop\"} profiles = {\"default\"}", "laptop", "big", ""},
+		{"users = {\"*\"} keys = {\"laptop\"} profiles = {\"default\"}", "phone", "big", "everyone"},
+		{"users = {\"1001\"} groups = {\"28\"} profiles = {\"default\"}", "", "big", "everyone"}, /* it is about others */
+		{"users = {\"1000\"} user_keys = true profiles = {\"default\"} fall_through = true", "", "big", "everyone"},
+		{"users = {\"1000\"} user_keys = true profiles = {\"default\"} fall_through = true", "", "default", "mine"},
+		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"} fall_through = true", "phone", "big", "everyone"},
+		/* one that falls through opens no way past one that does not */
+		{"users = {\"1000\"} profiles = {\"default\"} fall_through = true }\ngrant \"other\" { users = {\"1000\"} user_keys = true profiles = {\"default\"}", "", "big", ""},
+	};
+	struct decide *d = *state;
+	char text[1024];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		(void)snprintf(text, sizeof text, "%sgrant \"mine\" { %s }\n", everyone, cases[i].grant);
+		decide_policy(d, text);
+		d->verified.key_source = *cases[i].key ? KEY_ENROLLED : KEY_OF_USER;
+		strcpy(d->verified.principal, cases[i].key);
+		decides(d, cases[i].profile, cases[i].decides, strstr(text, "other") ? "other" : "mine");
+	}
 }
 
 static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void **state)
@@ -47,8 +107,8 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	struct decide *d = *state;
 
 	decide_policy(d, PROFILES "grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
-				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} user_memory = 1G user_cpus = 2 max_sandboxes = 9 }\n"
-				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} user_pids = 7 max_sandboxes = 5 }\n"
+				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} fall_through = true user_memory = 1G user_cpus = 2 max_sandboxes = 9 }\n"
+				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} fall_through = true user_pids = 7 max_sandboxes = 5 }\n"
 				  "grant \"other-user\" { users = {\"1001\"} profiles = {\"*\"} user_memory = 1M user_pids = 2 max_sandboxes = 1 }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(d->decision.grant->name, "chosen");
@@ -100,9 +160,9 @@ static void who_has_no_grant_is_refused_with_the_rules(void **state)
 	d->peer.uid = 1001;
 	assert_int_equal(decide_authorize(d), 0);
 	d->request.body.create.profile = decide_text(d, "big");
-	refused(d, YETT_E_PERMISSION_DENIED, "no grant gives the profile 'big'", ":3), 'h' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1001 gives the profile 'big'", "asked big, allowed default by profiles of grant 'g' (");
 	d->request.body.create.profile = decide_text(d, "x\n\x1b[31m");
-	refused(d, YETT_E_PERMISSION_DENIED, "the profile 'x\\x0a\\x1b[31m'", "'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "the policy has no profile 'x\\x0a\\x1b[31m'", "");
 }
 
 static void a_profile_that_does_not_exist_is_refused(void **state)
@@ -132,7 +192,7 @@ static void a_key_of_the_user_counts_only_where_the_grant_says_so(void **state)
 	d->verified.key_source = KEY_ENROLLED;
 	strcpy(d->verified.principal, "phone");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n");
-	refused(d, YETT_E_PERMISSION_DENIED, "no grant is for the key 'phone'", "'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1000 is for the key 'phone'", "allowed laptop by keys of grant 'g' (");
 }
 
 static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(void **state)
@@ -148,7 +208,7 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	assert_int_equal(decide_authorize(d), 0);
 	assert_int_equal(d->decision.limits.memory_bytes, 2ull << 30);
 	limits->memory_bytes++;
-	refused(d, YETT_E_PERMISSION_DENIED, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by max_memory of grant 'g' (");
 	limits->memory_bytes = 3ull << 30;
 	refused(d, YETT_E_PERMISSION_DENIED, "memory of 3G is more than the 2G allowed", "/c:4)");
 	limits->memory_bytes = 0;
@@ -156,7 +216,7 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	refused(d, YETT_E_PERMISSION_DENIED, "cpus of 2 is more than the 1.5 allowed", "/c:5)");
 	limits->cpu_millis = 0;
 	limits->pids = 101;
-	refused(d, YETT_E_PERMISSION_DENIED, "pids of 101 is more than the 100 allowed", "by profile 'default' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "pids of 101 is more than the 100 allowed", "by pids of profile 'default' (");
 	limits->pids = 0;
 	limits->files = UINT64_MAX;
 	refused(d, YETT_E_PERMISSION_DENIED, "files of 18446744073709551615", "allowed 64");
@@ -292,7 +352,7 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 			       cases[i].profile, cases[i].grant);
 		decide_policy(d, text);
 		if (cases[i].message)
-			refused(d, YETT_E_PERMISSION_DENIED, cases[i].message, ":2), profile 'default' (");
+			refused(d, YETT_E_PERMISSION_DENIED, cases[i].message, "of grant 'g' (");
 		else
 			assert_int_equal(decide_authorize(d), 0);
 	}
@@ -304,7 +364,7 @@ static void a_confined_client_needs_a_grant_that_says_so(void **state)
 
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
 	d->peer.confined = true;
-	refused(d, YETT_E_SECURITY_VIOLATION, "the client is confined", "does not say confined_clients");
+	refused(d, YETT_E_SECURITY_VIOLATION, "the client is confined", "confined_clients of grant 'g' (");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} confined_clients = true }\n");
 	assert_int_equal(decide_authorize(d), 0);
 	d->peer.uid = d->policy->ids_first + 70000;
@@ -318,16 +378,16 @@ static void shares_are_refused_where_profile_or_grant_has_none(void **state)
 	decide_policy(d, "profile \"default\" { shares = false }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"*\"} }\n");
 	assert_int_equal(decide_authorize(d), 0);
 	decide_tmpfs(d, "/scratch", 0);
-	refused(d, YETT_E_PERMISSION_DENIED, "allows no shares and tmpfs", "profile 'default' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "allows no shares and tmpfs", "shares of profile 'default' (");
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/work");
 	refused(d, YETT_E_PERMISSION_DENIED, "allows no shares and tmpfs", "");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} }\n");
-	refused(d, YETT_E_PERMISSION_DENIED, "does not allow shares", "grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the share /work to", "share_ro of grant 'g' (");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} }\n");
 	assert_int_equal(decide_authorize(d), 0);
 	decide_share(d, 1, SHARE_RW, "/out");
-	refused(d, YETT_E_PERMISSION_DENIED, "does not allow writable shares", "");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the writable share /out to", "share_rw of grant 'g' (");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/usr\"} }\n");
 	assert_int_equal(decide_authorize(d), 0);
 }
@@ -347,7 +407,8 @@ static void a_message_that_is_no_request_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(the_first_grant_that_fits_decides),
+		WITH_DECIDE(the_grant_that_names_the_user_most_closely_decides_wherever_it_stands),
+		WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it),
 		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
 		WITH_DECIDE(which_enrolled_keys_a_grant_is_for),
 		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),

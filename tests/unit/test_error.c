@@ -55,19 +55,19 @@ static void a_long_message_is_cut_and_the_old_detail_is_gone(void **state)
 
 static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **state)
 {
+	const struct error_rule rule = {"max_pids", "grant", "staff", "yett.conf", 12, "64", "32", false};
 	struct yett_error e = {0};
 
 	(void)state;
 	(void)error_set(&e, YETT_E_PERMISSION_DENIED, YETT_R_NONE, "refused");
-	error_rule(&e, "yett.conf", 12, "max_pids of grant '%s'", "staff");
-	error_bounds(&e, "64", "32");
-	error_mend(&e, "max_pids = %d", 64);
+	error_rest(&e, &rule);
 	assert_string_equal(e.rule, "max_pids of grant 'staff'");
 	assert_string_equal(e.file, "yett.conf");
 	assert_int_equal(e.line, 12);
 	assert_string_equal(e.asked, "64");
 	assert_string_equal(e.allowed, "32");
-	assert_string_equal(e.mend, "max_pids = 64");
+	assert_string_equal(e.mend, "max_pids = 64 in grant 'staff' (yett.conf:12)");
+	assert_string_equal(e.detail, "asked 64, allowed 32 by max_pids of grant 'staff' (yett.conf:12)");
 	assert_true(error_is_sound(&e));
 	memset(e.mend, 'x', sizeof e.mend);
 	assert_false(error_is_sound(&e));
@@ -78,9 +78,8 @@ static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **st
 	assert_string_equal(e.asked, "");
 	assert_string_equal(e.allowed, "");
 	assert_string_equal(e.mend, "");
-	error_rule(NULL, "", 0, "nobody reads it");
-	error_bounds(NULL, "", "");
-	error_mend(NULL, "nor this");
+	error_rest(NULL, &rule);
+	error_mend(NULL, "nobody reads it");
 }
 
 static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)

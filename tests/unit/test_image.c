@@ -127,8 +127,8 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(second->identity, PLAN_IDENTITY_ROOT);
 	assert_int_not_equal(second->init_filter_count, policy->profiles[0].init_filter_count);
 	assert_int_equal(policy->grants[0].uids[1], 4711);
-	assert_string_equal(policy->grants[0].ceilings_place[POLICY_LIMIT_MEMORY].file, "source.conf");
-	assert_null(policy->grants[0].ceilings_place[POLICY_LIMIT_PIDS].file);
+	assert_string_equal(policy->grants[0].places[POLICY_LIMIT_MEMORY].file, "source.conf");
+	assert_null(policy->grants[0].places[POLICY_LIMIT_PIDS].file);
 }
 
 static void every_shorter_image_is_refused(void **state)

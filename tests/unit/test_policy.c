@@ -125,10 +125,10 @@ static void a_grant_knows_whom_it_is_for(void **state)
 	assert_int_equal(grant->gids[0], 1);
 	assert_false(grant->everyone);
 	assert_int_equal(grant->ceilings.memory_bytes, 64 << 20);
-	assert_int_equal(grant->ceilings_place[POLICY_LIMIT_MEMORY].line, 6);
-	assert_null(grant->ceilings_place[POLICY_LIMIT_PIDS].file);
+	assert_int_equal(grant->places[POLICY_LIMIT_MEMORY].line, 6);
+	assert_null(grant->places[POLICY_LIMIT_PIDS].file);
 	assert_int_equal(grant->sandboxes_max, 3);
-	assert_int_equal(grant->sandboxes_place.line, 7);
+	assert_int_equal(grant->places[POLICY_KEY_SANDBOXES].line, 7);
 	assert_int_equal(grant->capabilities_mask, 1u << 0 | 1u << 5);
 }
 
