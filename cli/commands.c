@@ -22,13 +22,13 @@ struct commands_run_options {
 	size_t unset_count;
 };
 
-OPTION_TEXT(set_socket, struct commands_run_options, common.socket_path)
-OPTION_FLAG(set_json, struct commands_run_options, common.json)
+OPTION_TEXT(set_socket, struct commands_run_options, common.connect.socket_path)
+OPTION_TEXT(set_key, struct commands_run_options, common.connect.key_path)
 OPTION_FLAG(set_output, struct commands_run_options, output)
 
 const struct option wait_options[] = {
 	{'o', "output", NULL, "print the outputs that were kept of it", set_output},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -36,7 +36,7 @@ OPTION_FLAG(set_follow, struct commands_run_options, follow)
 
 const struct option logs_options[] = {
 	{'f', "follow", NULL, "go on with what it writes, until it has ended", set_follow},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -44,7 +44,7 @@ OPTION_FLAG(set_more, struct commands_run_options, more)
 
 const struct option input_options[] = {
 	{0, "more", NULL, "this is not the last: the command goes on waiting for input", set_more},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -69,7 +69,7 @@ static int set_signal(void *into, const char *value, struct yett_error *error)
 
 const struct option kill_options[] = {
 	{'s', "signal", "SIGNAL", "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)", set_signal},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -94,8 +94,7 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 const struct option env_options[] = {
 	{'C', "directory", "DIR", "the directory that commands start in", set_directory},
 	{'u', "unset", "NAME", "take a variable away", set_unset},
-	{0, "json", NULL, "print one JSON object", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -107,24 +106,47 @@ static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error
 	return 0;
 }
 
-static void print_json(const struct yett_command_status *s)
+static void json_argv(struct json *json, const struct yett_command_status *s)
 {
-	const char *separator = "";
+	const char *at = s->argv;
 
-	(void)printf("{\"id\": %llu, \"state\": \"%s\", \"command\": ", (unsigned long long)s->id, yett_command_state_name(s->state));
-	output_json_string(stdout, s->text);
-	(void)printf(", \"pid\": %u, \"started_ms\": %llu, ", s->pid, (unsigned long long)s->started_ms);
-	output_json_result(stdout, &s->result);
-	(void)fputs(", \"outputs\": [", stdout);
-	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++, separator = ", ")
-		if (s->outputs[i].captured)
-			(void)printf("%s{\"length\": %zu, \"truncated\": %s}", separator, s->outputs[i].length,
-				     s->outputs[i].truncated ? "true" : "false");
-		else
-			(void)printf("%snull", separator);
-	(void)fputs("], \"error\": ", stdout);
-	output_json_error(stdout, &s->error);
-	(void)putchar('}');
+	json_open(json, "argv", '[');
+	for (uint32_t i = 0; i < s->argv_count; i++, at += strlen(at) + 1)
+		json_text(json, NULL, at);
+	json_close(json);
+	json_bool(json, "argv_cut", s->argv_cut);
+}
+
+/* `outputs` NULL: only what is known of them. */
+static void json_command(struct json *json, const char *name, const struct yett_command_status *s, const struct yett_captured *outputs)
+{
+	static const char *const names[] = {"stdout", "stderr"};
+	bool is_over = s->state != YETT_COMMAND_PENDING && s->state != YETT_COMMAND_RUNNING && s->state != YETT_COMMAND_FAILED;
+
+	json_open(json, name, '{');
+	json_number(json, "id", s->id);
+	json_text(json, "state", yett_command_state_name(s->state));
+	json_argv(json, s);
+	json_number(json, "pid", s->pid);
+	json_number(json, "started_ms", s->started_ms);
+	if (is_over)
+		output_json_result(json, "result", &s->result);
+	else
+		json_null(json, "result");
+	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++) {
+		if (!s->outputs[i].captured) {
+			json_null(json, names[i]);
+			continue;
+		}
+		json_open(json, names[i], '{');
+		json_number(json, "length", s->outputs[i].length);
+		json_bool(json, "truncated", s->outputs[i].truncated);
+		if (outputs)
+			json_bytes(json, "content", outputs[i].bytes, outputs[i].length);
+		json_close(json);
+	}
+	output_json_error(json, "error", &s->error);
+	json_close(json);
 }
 
 static void print_row(const struct yett_command_status *s)
@@ -141,10 +163,11 @@ static void print_row(const struct yett_command_status *s)
 	(void)putchar('\n');
 }
 
-int commands_print(struct yett_connection *connection, const char *id_or_name, bool json, bool quiet, struct yett_error *error)
+int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command_status *list = NULL;
 	struct yett_sandbox *sandbox = NULL;
+	struct json *json = output_json();
 	size_t count = 0;
 	int r = yett_sandbox_attach(connection, id_or_name, &sandbox, error);
 
@@ -153,25 +176,25 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 	(void)yett_sandbox_detach(sandbox, NULL);
 	if (r)
 		return r;
-	if (!json && !quiet)
+	if (json)
+		json_open(json, "commands", '[');
+	else if (!quiet)
 		(void)printf("%6s  %-9s  %9s  %9s  %s\n", "ID", "STATE", "STATUS", "TIME", "COMMAND");
 	for (size_t i = 0; i < count; i++) {
-		if (json) {
-			(void)fputs(i ? ",\n " : "[", stdout);
-			print_json(&list[i]);
-		} else if (quiet) {
+		if (json)
+			json_command(json, NULL, &list[i], NULL);
+		else if (quiet)
 			(void)printf("%llu\n", (unsigned long long)list[i].id);
-		} else {
+		else
 			print_row(&list[i]);
-		}
 	}
 	if (json)
-		(void)puts(count ? "]" : "[]");
+		json_close(json);
 	return 0;
 }
 
 /* One command. */
-static int kill_one(struct yett_sandbox *sandbox, uint64_t id, int signal, struct yett_error *error)
+static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal, struct yett_error *error)
 {
 	return signal == 0 || signal == SIGKILL ? yett_command_kill(sandbox, id, error)
 						: yett_command_signal_by_id(sandbox, id, signal, error);
@@ -187,11 +210,19 @@ static int kill_each(struct yett_sandbox *sandbox, int signal, struct yett_error
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		if (list[i].state != YETT_COMMAND_PENDING && list[i].state != YETT_COMMAND_RUNNING)
 			continue;
-		r = kill_one(sandbox, list[i].id, signal, error);
+		r = kill_by_id(sandbox, list[i].id, signal, error);
 		if (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND)
 			r = yett_sandbox_ended(sandbox) == YETT_ENDED_NOT ? 0 : r;
 	}
 	return r;
+}
+
+static int kill_one(struct yett_sandbox *sandbox, const char *text, int signal, struct yett_error *error)
+{
+	uint64_t id;
+	int r = parse_id(text, &id, error);
+
+	return r ? r : kill_by_id(sandbox, id, signal, error);
 }
 
 int kill_main(const struct subcommand *self, int argc, char **argv)
@@ -200,7 +231,6 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_error error = {0};
-	uint64_t id;
 	int first, failed = 0, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 	bool is_all = first + 1 == argc, is_kill = options.signal == 0 || options.signal == SIGKILL;
 
@@ -210,12 +240,12 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 			      : yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && is_all && !is_kill)
 		r = kill_each(sandbox, options.signal, &error);
-	for (int at = first + 1; r == 0 && at < argc; at++) {
-		if (parse_id(argv[at], &id, &error) == 0 && kill_one(sandbox, id, options.signal, &error) == 0)
-			continue;
-		output_error(&error);
-		failed = 1;
-	}
+	if (output_json())
+		json_open(output_json(), "commands", '[');
+	for (int at = first + 1; r == 0 && at < argc; at++)
+		failed |= manage_tell(argv[at], kill_one(sandbox, argv[at], options.signal, &error), &error);
+	if (output_json())
+		json_close(output_json());
 	if (r)
 		output_error(&error);
 	(void)yett_sandbox_detach(sandbox, NULL);
@@ -240,6 +270,22 @@ static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	if (kept.truncated)
 		note_cut(stream);
 	free(kept.bytes);
+	return r;
+}
+
+int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs, struct yett_error *error)
+{
+	struct yett_captured kept[2] = {0};
+	struct yett_command_status status;
+	int r = yett_command_inspect(sandbox, id, &status, error);
+
+	for (int i = 0; i < 2 && r == 0 && with_outputs; i++)
+		if (status.outputs[i].captured)
+			r = yett_command_output(sandbox, id, i ? YETT_STREAM_ERR : YETT_STREAM_OUT, &kept[i], error);
+	if (r == 0)
+		json_command(output_json(), "command", &status, with_outputs ? kept : NULL);
+	free(kept[0].bytes);
+	free(kept[1].bytes);
 	return r;
 }
 
@@ -274,7 +320,16 @@ static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output,
 		return r;
 	run_report_limits(&result, &(struct run_limits){.is_sandboxs = is_sandboxs});
 	*ret_code = run_exit_code_of_result(&result);
-	return with_output && !is_sandboxs ? write_outputs(sandbox, id, error) : 0;
+	if (is_sandboxs && output_json()) {
+		json_open(output_json(), "command", '{');
+		json_number(output_json(), "id", id);
+		output_json_result(output_json(), "result", &result);
+		json_close(output_json());
+	}
+	if (is_sandboxs)
+		return 0;
+	r = output_json() ? commands_json(sandbox, id, with_output && output_json_has_stdout(), error) : 0;
+	return r == 0 && with_output && !output_json_has_stdout() ? write_outputs(sandbox, id, error) : r;
 }
 
 int wait_main(const struct subcommand *self, int argc, char **argv)
@@ -308,6 +363,12 @@ static void follow_output(struct yett_command *command, enum yett_stream stream,
 
 	(void)command;
 	(void)data;
+	if (output_json_has_stdout()) {
+		json_text(output_json(), "stream", stream == YETT_STREAM_OUT ? "stdout" : "stderr");
+		json_bytes(output_json(), "content", bytes, length);
+		output_json_line();
+		return;
+	}
 	(void)fwrite(bytes, 1, length, to);
 	(void)fflush(to);
 }
@@ -351,8 +412,12 @@ int logs_main(const struct subcommand *self, int argc, char **argv)
 	r = parse_id(argv[first + 1], &id, &error);
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
-	if (r == 0)
-		r = options.follow ? follow(sandbox, id, &error) : write_outputs(sandbox, id, &error);
+	if (r == 0 && options.follow)
+		r = follow(sandbox, id, &error);
+	else if (r == 0 && !output_json_has_stdout())
+		r = write_outputs(sandbox, id, &error);
+	if (r == 0 && output_json())
+		r = commands_json(sandbox, id, !options.follow && output_json_has_stdout(), &error);
 	(void)yett_sandbox_detach(sandbox, NULL);
 	return manage_finish(connection, r, &error);
 }
@@ -401,29 +466,28 @@ int input_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
-static void print_session(const struct yett_session *session, bool json)
+static void print_session(const struct yett_session *session)
 {
-	const char *separator = "";
+	struct json *json = output_json();
+	const char *directory = *session->directory ? session->directory : "/";
 
 	if (json) {
-		(void)fputs("{\"directory\": ", stdout);
-		output_json_string(stdout, *session->directory ? session->directory : "/");
-		(void)fputs(", \"env\": [", stdout);
+		json_text(json, "directory", directory);
+		json_open(json, "env", '[');
 	} else {
-		output_text(stdout, *session->directory ? session->directory : "/", false);
+		output_text(stdout, directory, false);
 		(void)putchar('\n');
 	}
 	for (char **entry = session->env; *entry; entry++) {
-		(void)fputs(separator, stdout);
-		if (json)
-			output_json_string(stdout, *entry);
-		else
-			output_text(stdout, *entry, false);
-		(void)fputs(json ? "" : "\n", stdout);
-		separator = json ? ", " : "";
+		if (json) {
+			json_text(json, NULL, *entry);
+			continue;
+		}
+		output_text(stdout, *entry, false);
+		(void)putchar('\n');
 	}
 	if (json)
-		(void)puts("]}");
+		json_close(json);
 }
 
 int env_main(const struct subcommand *self, int argc, char **argv)
@@ -445,7 +509,7 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 	else if (r == 0)
 		r = yett_session_get(sandbox, &session, &error);
 	if (r == 0 && !is_change)
-		print_session(&session, options.common.json);
+		print_session(&session);
 	yett_session_free(&session);
 	(void)yett_sandbox_detach(sandbox, NULL);
 	return manage_finish(connection, r, &error);

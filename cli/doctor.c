@@ -7,22 +7,21 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "libclient/yett.h"
 
 #define CONNECT_TIMEOUT_MS 10000
 
 struct doctor_run_options {
-	const char *socket_path;
-	bool json;
+	struct connect_choice connect;
 };
 
-OPTION_TEXT(set_socket, struct doctor_run_options, socket_path)
-OPTION_FLAG(set_json, struct doctor_run_options, json)
+OPTION_TEXT(set_socket, struct doctor_run_options, connect.socket_path)
+OPTION_TEXT(set_key, struct doctor_run_options, connect.key_path)
 
 const struct option doctor_options[] = {
-	{0, "json", NULL, "print one JSON object: {checks: [{check, state, found, mend}], works}", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -51,18 +50,14 @@ static void print_finding(const char *name, const struct doctor_finding *finding
 	}
 }
 
-static void print_json(const char *name, const struct doctor_finding *finding, bool is_first)
+static void json_finding(struct json *json, const char *name, const struct doctor_finding *finding)
 {
-	(void)printf("%s\n  {\"check\": ", is_first ? "{\"checks\": [" : ",");
-	output_json_string(stdout, name);
-	(void)printf(", \"state\": \"%s\", \"found\": ", state_words[finding->state]);
-	output_json_string(stdout, finding->found);
-	(void)fputs(", \"mend\": ", stdout);
-	if (finding->mend[0])
-		output_json_string(stdout, finding->mend);
-	else
-		(void)fputs("null", stdout);
-	(void)fputc('}', stdout);
+	json_open(json, NULL, '{');
+	json_text(json, "check", name);
+	json_text(json, "state", state_words[finding->state]);
+	json_text(json, "found", finding->found);
+	json_text_or_null(json, "mend", finding->mend);
+	json_close(json);
 }
 
 /* What was executed; a helper that is not root's by its mode is checked by the library. */
@@ -98,9 +93,10 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		     st.st_mode & S_IXOTH ? ", so that anybody may execute it" : "");
 }
 
-static void look_start(const char *socket_path, struct yett_connection **ret_connection, struct doctor_finding *finding)
+static void look_start(const struct connect_choice *choice, struct yett_connection **ret_connection, struct doctor_finding *finding)
 {
-	struct yett_connect_options options = {.socket_path = socket_path, .timeout_ms = CONNECT_TIMEOUT_MS};
+	struct yett_connect_options options = {
+		.socket_path = choice->socket_path, .key_path = choice->key_path, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_error error = {0};
 
 	if (yett_connect(&options, ret_connection, &error)) {
@@ -117,16 +113,18 @@ static void look_start(const char *socket_path, struct yett_connection **ret_con
 }
 
 /* Whether there is a key; that there is none yet is no fault, the first run makes it. */
-static bool look_key(struct doctor_finding *finding)
+static bool look_key(const char *chosen, struct doctor_finding *finding)
 {
 	struct yett_signer *signer;
 	struct yett_error error = {0};
 	char path[PATH_MAX];
-	int r = yett_key_path(path, sizeof path, &error);
+	int r = chosen ? 0 : yett_key_path(path, sizeof path, &error);
 
+	if (chosen)
+		(void)snprintf(path, sizeof path, "%s", chosen);
 	if (r == 0)
 		r = yett_signer_load(path, &signer, &error);
-	if (r == YETT_E_NOT_FOUND) {
+	if (r == YETT_E_NOT_FOUND && !chosen) {
 		doctor_found(finding, DOCTOR_OK, NULL, "none yet: the first yett run makes one");
 		return false;
 	}
@@ -181,17 +179,16 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 
 /* The examination so far. */
 struct doctor_report {
-	bool json, works, is_empty;
+	bool works;
 };
 
 /* Prints a finding, and empties it for the next one. */
 static void add(struct doctor_report *report, const char *name, struct doctor_finding *finding)
 {
-	if (report->json)
-		print_json(name, finding, report->is_empty);
+	if (output_json())
+		json_finding(output_json(), name, finding);
 	else
 		print_finding(name, finding);
-	report->is_empty = false;
 	report->works = report->works && finding->state != DOCTOR_MISSING;
 	memset(finding, 0, sizeof *finding);
 }
@@ -201,22 +198,23 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	struct doctor_run_options options = {0};
 	struct yett_connection *connection = NULL;
 	struct doctor_finding finding = {0};
-	struct doctor_report report = {.works = true, .is_empty = true};
+	struct doctor_report report = {.works = true};
 	bool has_key;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	report.json = options.json;
+	if (output_json())
+		json_open(output_json(), "checks", '[');
 	for (const struct doctor_check *c = doctor_machine; c->name; c++) {
 		c->look(&finding);
 		add(&report, c->name, &finding);
 	}
 	look_policy(&finding);
 	add(&report, "policy", &finding);
-	has_key = look_key(&finding);
+	has_key = look_key(options.connect.key_path, &finding);
 	add(&report, "key", &finding);
-	look_start(options.socket_path, &connection, &finding);
+	look_start(&options.connect, &connection, &finding);
 	add(&report, "start", &finding);
 	if (connection && has_key) {
 		report.works = true; /* a trial counts more than what was found before */
@@ -224,9 +222,11 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		add(&report, "trial", &finding);
 	}
 	yett_connection_close(connection);
-	if (report.json)
-		(void)printf("\n], \"works\": %s}\n", report.works ? "true" : "false");
-	else
+	if (output_json()) {
+		json_close(output_json());
+		json_bool(output_json(), "works", report.works);
+	} else {
 		(void)puts(report.works ? "yett run will work." : "yett run will not work.");
+	}
 	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -10,7 +10,7 @@
 struct follower {
 	struct yett_events *events;
 	char name[YETT_NAME_SIZE]; /* as it is called in the lines */
-	bool is_json, has_ended;
+	bool has_ended;
 };
 
 static void print_time(uint64_t ms)
@@ -88,48 +88,33 @@ static void print_line(const struct follower *follower, const struct yett_event 
 	(void)putchar('\n');
 }
 
-static void print_json_number(const char *name, uint64_t number)
-{
-	if (number)
-		manage_json_number(name, number);
-	else
-		manage_json_member(name, "");
-}
-
 /* What an event says nothing of is null. */
-static void print_json(const struct follower *follower, const struct yett_event *e)
+static void print_json(struct json *json, const struct follower *follower, const struct yett_event *e)
 {
 	bool is_denied = e->kind == YETT_EVENT_DENIED;
 
-	(void)putchar('{');
-	manage_json_member("sandbox", yett_events_id(follower->events));
-	manage_json_number("number", e->number);
-	manage_json_number("lost", e->lost);
-	manage_json_number("time_ms", e->time_ms);
-	manage_json_member("event", yett_event_name(e->kind));
-	manage_json_member("state", yett_state_name(e->state));
-	print_json_number("command", e->command);
-	print_json_number("pid", e->pid);
-	if (e->kind == YETT_EVENT_EXITED) {
-		(void)fputs("\"result\": {", stdout);
-		output_json_result(stdout, &e->result);
-		(void)fputs("}, ", stdout);
-	} else {
-		manage_json_member("result", "");
-	}
-	manage_json_member("error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : "");
-	print_json_number("count", e->count);
-	manage_json_member("call", is_denied && yett_call_name(e->call) ? yett_call_name(e->call) : "");
+	json_text(json, "sandbox", yett_events_id(follower->events));
+	json_number(json, "number", e->number);
+	json_number(json, "lost", e->lost);
+	json_number(json, "time_ms", e->time_ms);
+	json_text(json, "event", yett_event_name(e->kind));
+	json_text(json, "state", yett_state_name(e->state));
+	json_number_or_null(json, "command", e->command);
+	json_number_or_null(json, "pid", e->pid);
+	if (e->kind == YETT_EVENT_EXITED)
+		output_json_result(json, "result", &e->result);
+	else
+		json_null(json, "result");
+	json_text(json, "error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : NULL);
+	json_number_or_null(json, "errno", e->kind == YETT_EVENT_FAILED ? (uint64_t)e->error_number : 0);
+	json_number_or_null(json, "count", e->count);
+	json_text(json, "call", is_denied ? yett_call_name(e->call) : NULL);
 	if (is_denied)
-		manage_json_number("call_number", e->call);
+		json_number(json, "call_number", e->call);
 	else
-		manage_json_member("call_number", "");
-	(void)fputs("\"ended\": ", stdout);
-	if (e->kind == YETT_EVENT_ENDED)
-		output_json_string(stdout, yett_ended_name(e->ended));
-	else
-		(void)fputs("null", stdout);
-	(void)puts("}");
+		json_null(json, "call_number");
+	json_text(json, "ended", e->kind == YETT_EVENT_ENDED ? yett_ended_name(e->ended) : NULL);
+	output_json_line();
 }
 
 static void print_event(void *data, const struct yett_event *event)
@@ -137,16 +122,16 @@ static void print_event(void *data, const struct yett_event *event)
 	struct follower *follower = data;
 
 	follower->has_ended = event->kind == YETT_EVENT_ENDED;
-	if (follower->is_json)
-		print_json(follower, event);
+	if (output_json())
+		print_json(output_json(), follower, event);
 	else
 		print_line(follower, event);
 }
 
-static int follow(struct yett_connection *connection, const char *sandbox, const char *name, bool is_json, struct follower *follower,
+static int follow(struct yett_connection *connection, const char *sandbox, const char *name, struct follower *follower,
 		  struct yett_error *error)
 {
-	*follower = (struct follower){.is_json = is_json};
+	*follower = (struct follower){0};
 	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
 	return yett_sandbox_follow(connection, sandbox, print_event, follower, &follower->events, error);
 }
@@ -157,12 +142,12 @@ static int no_memory(struct yett_error *error)
 }
 
 /* All that are there now; one that ends meanwhile is none. */
-static int follow_all(struct yett_connection *connection, const struct manage_run_options *options, struct follower **ret_followers,
-		      size_t *ret_count, struct yett_error *error)
+static int follow_all(struct yett_connection *connection, bool all, struct follower **ret_followers, size_t *ret_count,
+		      struct yett_error *error)
 {
 	_cleanup_free_ struct yett_sandbox_status *list = NULL;
 	size_t count = 0;
-	int r = yett_sandboxes_list(connection, options->all, &list, &count, error);
+	int r = yett_sandboxes_list(connection, all, &list, &count, error);
 
 	*ret_followers = r == 0 ? calloc(count + 1, sizeof **ret_followers) : NULL;
 	if (r == 0 && !*ret_followers)
@@ -172,7 +157,7 @@ static int follow_all(struct yett_connection *connection, const struct manage_ru
 
 		if (list[i].state != YETT_STATE_RUNNING && list[i].state != YETT_STATE_PAUSED)
 			continue;
-		r = follow(connection, id, *list[i].name ? list[i].name : id, options->json, &(*ret_followers)[*ret_count], error);
+		r = follow(connection, id, *list[i].name ? list[i].name : id, &(*ret_followers)[*ret_count], error);
 		if (r == 0)
 			++*ret_count;
 		else if (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING)
@@ -229,12 +214,12 @@ int events_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (first == argc) {
-		r = follow_all(connection, &options, &followers, &count, &error);
+		r = follow_all(connection, options.all, &followers, &count, &error);
 	} else {
 		followers = calloc((size_t)(argc - first), sizeof *followers);
 		r = followers ? 0 : no_memory(&error);
 		for (int at = first; r == 0 && at < argc; at++) {
-			r = follow(connection, argv[at], argv[at], options.json, &followers[count], &error);
+			r = follow(connection, argv[at], argv[at], &followers[count], &error);
 			count += r == 0;
 		}
 	}

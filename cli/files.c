@@ -13,6 +13,7 @@
 
 #define LIST_ENTRIES_MAX 1000000
 #define COPY_CHUNK	(1 << 20)
+#define CAT_JSON_MAX	(16 << 20)
 
 char *files_split(char *operand)
 {
@@ -31,9 +32,9 @@ struct files_run {
 	struct yett_error error;
 };
 
-static int open_sandbox(struct files_run *run, const char *socket_path, const char *id_or_name)
+static int open_sandbox(struct files_run *run, const struct connect_choice *choice, const char *id_or_name)
 {
-	int r = run->connection ? 0 : connect_with_key(socket_path, false, &run->connection, &run->error);
+	int r = run->connection ? 0 : connect_with_key(choice, false, &run->connection, &run->error);
 
 	return r ? r : yett_sandbox_attach(run->connection, id_or_name, &run->sandbox, &run->error);
 }
@@ -78,7 +79,7 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	if (!from_inside == !to_inside)
 		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "one of the two must be SANDBOX:/PATH");
 	else
-		r = open_sandbox(&run, options.socket_path, from_inside ? from : to);
+		r = open_sandbox(&run, &options.connect, from_inside ? from : to);
 	if (r == 0)
 		r = copy_one(run.sandbox, from_inside != NULL, from_inside ? from_inside : from, from_inside ? to : to_inside, &run.error);
 	return finish(&run, r);
@@ -163,34 +164,40 @@ static void print_entry(const struct entry *info)
 	(void)putchar('\n');
 }
 
-static void print_json_entry(const struct entry *info)
+static void json_entry(struct json *json, const struct entry *info)
 {
 	static const char *const kinds[] = {"other", "regular", "directory", "symlink", "fifo", "socket", "character-device", "block-device"};
-	const struct {
-		const char *name, *value;
-	} texts[] = {{"name", info->name}, {"permissions", info->permissions},
-		     {"owner", info->owner}, {"group", info->group}, {"link", info->link}};
 
-	(void)putchar('{');
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		(void)printf("\"%s\": ", texts[i].name);
-		output_json_string(stdout, texts[i].value);
-		(void)fputs(", ", stdout);
-	}
-	(void)printf("\"kind\": \"%s\", \"size_bytes\": %llu, \"mode\": %u, \"uid\": %u, \"gid\": %u, \"mtime_s\": %lld, \"mtime_ns\": %u}",
-		     info->kind < ARRAY_SIZE(kinds) ? kinds[info->kind] : kinds[0], (unsigned long long)info->size_bytes, info->mode,
-		     info->uid, info->gid, (long long)info->mtime_s, info->mtime_ns);
+	json_open(json, NULL, '{');
+	json_text(json, "name", info->name);
+	json_text(json, "permissions", info->permissions);
+	json_text_or_null(json, "owner", info->owner);
+	json_text_or_null(json, "group", info->group);
+	json_text_or_null(json, "link", info->link);
+	json_text(json, "kind", info->kind < ARRAY_SIZE(kinds) ? kinds[info->kind] : kinds[0]);
+	json_number(json, "size_bytes", info->size_bytes);
+	json_number(json, "mode", info->mode);
+	json_number(json, "uid", info->uid);
+	json_number(json, "gid", info->gid);
+	json_signed(json, "mtime_s", info->mtime_s);
+	json_number(json, "mtime_ns", info->mtime_ns);
+	json_close(json);
 }
 
-static void print_list(const struct list *list, bool json)
+static void print_list(const struct list *list)
 {
+	struct json *json = output_json();
+
+	if (json)
+		json_open(json, "entries", '[');
 	for (size_t i = 0; i < list->count; i++) {
 		if (json)
-			(void)fputs(i ? ",\n " : "[", stdout);
-		(json ? print_json_entry : print_entry)(&list->entries[i]);
+			json_entry(json, &list->entries[i]);
+		else
+			print_entry(&list->entries[i]);
 	}
 	if (json)
-		(void)puts(list->count ? "]" : "[]");
+		json_close(json);
 }
 
 /* A directory's entries; anything else itself. */
@@ -222,13 +229,13 @@ int ls_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	path = files_split(argv[first]);
-	r = path ? open_sandbox(&run, options.socket_path, argv[first]) : not_a_path(&run, argv[first]);
+	r = path ? open_sandbox(&run, &options.connect, argv[first]) : not_a_path(&run, argv[first]);
 	if (r == 0)
 		r = read_list(&run, path, &list);
 	if (r == 0 && list.count)
 		qsort(list.entries, list.count, sizeof list.entries[0], by_name);
 	if (r == 0)
-		print_list(&list, options.json);
+		print_list(&list);
 	list_free(&list);
 	return finish(&run, r);
 }
@@ -252,6 +259,42 @@ static int print_file(struct files_run *run, const char *path)
 	return r;
 }
 
+/* What stdout has no room for beside the document is in it. */
+static int json_file(struct files_run *run, const char *path)
+{
+	char *bytes = NULL;
+	size_t length = 0;
+	int r = yett_file_read(run->sandbox, path, CAT_JSON_MAX, &bytes, &length, &run->error);
+
+	if (r == YETT_E_RESOURCE_LIMIT)
+		error_detail(&run->error, "with --json-fd the content goes to stdout, whatever its size");
+	if (r == 0)
+		json_bytes(output_json(), "content", bytes, length);
+	free(bytes);
+	return r;
+}
+
+static int cat_one(struct files_run *run, const struct connect_choice *choice, char *operand)
+{
+	struct json *json = output_json();
+	char *path = files_split(operand);
+	int r = path ? open_sandbox(run, choice, operand) : not_a_path(run, operand);
+
+	if (json) {
+		json_open(json, NULL, '{');
+		json_text(json, "path", path);
+	}
+	if (r == 0)
+		r = output_json_has_stdout() ? json_file(run, path) : print_file(run, path);
+	if (r == 0)
+		run->error.code = YETT_OK;
+	if (json) {
+		output_json_error(json, "error", &run->error);
+		json_close(json);
+	}
+	return leave(run, r);
+}
+
 int cat_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct manage_run_options options = {0};
@@ -260,15 +303,14 @@ int cat_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (output_json())
+		json_open(output_json(), "files", '[');
 	for (int i = first; i < argc; i++) {
-		char *path = files_split(argv[i]);
-
-		r = path ? open_sandbox(&run, options.socket_path, argv[i]) : not_a_path(&run, argv[i]);
-		if (r == 0)
-			r = print_file(&run, path);
-		r = leave(&run, r);
+		r = cat_one(&run, &options.connect, argv[i]);
 		code = code ? code : r;
 	}
+	if (output_json())
+		json_close(output_json());
 	yett_connection_close(run.connection);
 	return code;
 }

@@ -49,6 +49,10 @@ int keygen_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_FAILURE;
 	}
+	if (output_json()) {
+		json_text(output_json(), "key", path);
+		return 0;
+	}
 	(void)fputs("made ", stdout);
 	output_text(stdout, path, false);
 	(void)fputs(" (secret) and the public key beside it, which ends in .pub\n", stdout);

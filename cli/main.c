@@ -22,13 +22,6 @@
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
-OPTION_FLAG(set_json, struct manage_run_options, json)
-
-static const struct option help_options[] = {
-	{0, "json", NULL, "print all subcommands and their options as JSON", set_json},
-	{0},
-};
-
 static const struct subcommand subcommands[] = {
 	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
 	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", shell_options, 0, 0, shell_main},
@@ -40,7 +33,7 @@ static const struct subcommand subcommands[] = {
 	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
 	{"top", "", "Watch sandboxes on the terminal, with keys to pause, resume and kill", manage_options, 0, 0, top_main},
 	{"events", "[SANDBOX…]", "Tell what happens in sandboxes until they end", events_options, 0, -1, events_main},
-	{"inspect", "SANDBOX", "Show all that is known of a sandbox", inspect_options, 1, 1, inspect_main},
+	{"inspect", "SANDBOX", "Show all that is known of a sandbox", manage_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
 	{"env", "SANDBOX [NAME=VALUE…]", "Show or change the directory and variables that commands of a sandbox begin with", env_options, 1, -1,
@@ -52,7 +45,7 @@ static const struct subcommand subcommands[] = {
 	{"kill", "SANDBOX [COMMAND-ID…]", "End commands of a sandbox, or every one, but not the sandbox", kill_options, 1, -1, kill_main},
 	{"destroy", "SANDBOX…", "End a sandbox with everything in it", manage_options, 1, -1, manage_main},
 	{"cp", "FROM TO", "Copy a file or directory into a sandbox or out of it; one of the two is SANDBOX:/PATH", manage_options, 2, 2, cp_main},
-	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", ls_options, 1, 1, ls_main},
+	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", manage_options, 1, 1, ls_main},
 	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", manage_options, 1, -1, cat_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
@@ -60,7 +53,7 @@ static const struct subcommand subcommands[] = {
 	{"policy", "check FILE", "Check a policy as the helper does", NULL, 2, 2, policy_main},
 	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0,
 	 doctor_main},
-	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", help_options, 0, 1, help_main},
+	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},
 };
 
 static const struct subcommand *find(const char *name)
@@ -81,39 +74,39 @@ static void print_usage(FILE *to)
 
 static int unknown(const char *name)
 {
-	output_note("there is no subcommand %s; yett help lists them", name);
+	struct yett_error error;
+
+	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is no subcommand %s; yett help lists them", name);
+	output_error(&error);
 	return EXIT_USAGE;
 }
 
-static void print_json(void)
+/* All of them, or one. */
+static void print_json(struct json *json, const struct subcommand *about)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++) {
-		(void)fputs(i ? ",\n" : "[\n", stdout);
-		options_print_json(stdout, &subcommands[i]);
-	}
-	(void)fputs("\n]\n", stdout);
+	json_open(json, "subcommands", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		if (!about || about == &subcommands[i])
+			options_print_json(json, &subcommands[i]);
+	json_close(json);
 }
 
 static int help_main(const struct subcommand *self, int argc, char **argv)
 {
 	const struct subcommand *about;
-	struct manage_run_options options = {0};
-	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	if (options.json) {
-		print_json();
-		return 0;
-	}
-	if (first == argc) {
-		print_usage(stdout);
-		return 0;
-	}
-	about = find(argv[first]);
-	if (!about)
+	about = first < argc ? find(argv[first]) : NULL;
+	if (first < argc && !about)
 		return unknown(argv[first]);
-	options_print_help(stdout, about);
+	if (output_json())
+		print_json(output_json(), about);
+	else if (about)
+		options_print_help(stdout, about);
+	else
+		print_usage(stdout);
 	return 0;
 }
 
@@ -147,6 +140,8 @@ static int run(int argc, char **argv)
 		return 0;
 	}
 	subcommand = find(argv[1]);
+	if (!subcommand)
+		options_look_for_json(argc - 2, argv + 2);
 	return subcommand ? subcommand->run(subcommand, argc - 2, argv + 2) : unknown(argv[1]);
 }
 

@@ -24,18 +24,17 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 }
 
 OPTION_FLAG(set_all, struct manage_run_options, all)
-OPTION_FLAG(set_json, struct manage_run_options, json)
 OPTION_FLAG(set_quiet, struct manage_run_options, quiet)
 OPTION_FLAG(set_watch, struct manage_run_options, watch)
 OPTION_FLAG(set_helper, struct manage_run_options, helper)
-OPTION_TEXT(set_socket, struct manage_run_options, socket_path)
+OPTION_TEXT(set_socket, struct manage_run_options, connect.socket_path)
+OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
 const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
-	{0, "json", NULL, "print one JSON array", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -43,32 +42,18 @@ const struct option stats_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{0, "helper", NULL, "what the helper has done for all users (root)", set_helper},
 	{'w', "watch", NULL, "again every second, until interrupted", set_watch},
-	{0, "json", NULL, "print one JSON array, with --watch a line each time", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option events_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
-	{0, "json", NULL, "print one JSON object a line", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
-	{0},
-};
-
-const struct option inspect_options[] = {
-	{0, "json", NULL, "print one JSON object", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
-	{0},
-};
-
-const struct option ls_options[] = {
-	{0, "json", NULL, "print one JSON array", set_json},
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
 const struct option manage_options[] = {
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -120,29 +105,15 @@ static bool fits_all(const struct yett_sandbox_status *status, const struct mana
 	return true;
 }
 
-void manage_json_member(const char *name, const char *value)
-{
-	(void)printf("\"%s\": ", name);
-	if (*value)
-		output_json_string(stdout, value);
-	else
-		(void)fputs("null", stdout);
-	(void)fputs(", ", stdout);
-}
-
-void manage_json_number(const char *name, uint64_t value)
-{
-	(void)printf("\"%s\": %llu, ", name, (unsigned long long)value);
-}
-
 static const char *ended_of(const struct yett_sandbox_status *status)
 {
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
-static void print_json_labels(const char *name, const char (*labels)[sizeof ((struct yett_sandbox_status *)NULL)->labels[0]], size_t count)
+static void json_labels(struct json *json, const char *name, const char (*labels)[sizeof ((struct yett_sandbox_status *)NULL)->labels[0]],
+			size_t count)
 {
-	(void)printf("\"%s\": {", name);
+	json_open(json, name, '{');
 	for (size_t i = 0; i < count; i++) {
 		char key[sizeof labels[0]];
 		const char *equals = strchr(labels[i], '=');
@@ -150,62 +121,42 @@ static void print_json_labels(const char *name, const char (*labels)[sizeof ((st
 		if (!equals)
 			continue;
 		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - labels[i]), labels[i]);
-		(void)fputs(i ? ", " : "", stdout);
-		output_json_string(stdout, key);
-		(void)fputs(": ", stdout);
-		output_json_string(stdout, equals + 1);
+		json_text(json, key, equals + 1);
 	}
-	(void)putchar('}');
-}
-
-/* A line of it is an item. */
-static void print_json_plan(char *plan)
-{
-	const char *separator = "";
-
-	(void)fputs(", \"plan\": [", stdout);
-	for (char *rest = plan, *line = strsep(&rest, "\n"); line && *line; line = strsep(&rest, "\n")) {
-		(void)fputs(separator, stdout);
-		output_json_string(stdout, line + strspn(line, " "));
-		separator = ", ";
-	}
-	(void)putchar(']');
+	json_close(json);
 }
 
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
-static void print_json(const struct yett_sandbox_status *s, char *plan)
+static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const char *plan)
 {
-	(void)putchar('{');
-	manage_json_member("id", s->info.id);
-	manage_json_member("name", s->name);
-	manage_json_member("profile", s->info.profile);
-	manage_json_member("state", yett_state_name(s->state));
-	manage_json_member("ended", ended_of(s));
-	manage_json_number("uid", s->uid);
-	manage_json_member("principal", s->principal);
-	manage_json_number("private_uid", s->info.private_uid);
-	manage_json_member("label", s->info.label);
-	manage_json_number("landlock_abi", s->info.landlock_abi);
-	(void)printf("\"limits\": {\"memory_bytes\": %llu, \"cpu_millis\": %llu, \"pids\": %llu, \"files\": %llu}, ",
-		     (unsigned long long)s->info.limits.memory_bytes, (unsigned long long)s->info.limits.cpu_millis,
-		     (unsigned long long)s->info.limits.pids, (unsigned long long)s->info.limits.files);
-	(void)printf("\"linger\": %s, ", s->life.linger ? "true" : "false");
-	manage_json_number("linger_ms", s->linger_ms);
-	manage_json_number("wall_ms", s->life.wall_ms);
-	manage_json_number("cpu_ms", s->life.cpu_ms);
-	manage_json_number("idle_ms", s->life.idle_ms);
-	manage_json_member("idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
-	manage_json_number("cleanup_ms", s->life.cleanup_ms);
-	manage_json_number("created_ms", s->created_ms);
-	manage_json_number("started_ms", s->started_ms);
-	manage_json_number("ended_ms", s->ended_ms);
-	manage_json_number("attached", s->attached);
-	print_json_labels("labels", s->labels, s->labels_count);
-	(void)fputs(", ", stdout);
-	print_json_labels("annotations", s->annotations, s->annotations_count);
+	json_open(json, name, '{');
+	json_text(json, "id", s->info.id);
+	json_text_or_null(json, "name", s->name);
+	json_text(json, "profile", s->info.profile);
+	json_text(json, "state", yett_state_name(s->state));
+	json_text_or_null(json, "ended", ended_of(s));
+	json_number(json, "uid", s->uid);
+	json_text_or_null(json, "principal", s->principal);
+	json_number(json, "private_uid", s->info.private_uid);
+	json_text_or_null(json, "label", s->info.label);
+	json_number(json, "landlock_abi", s->info.landlock_abi);
+	output_json_limits(json, &s->info.limits);
+	json_bool(json, "linger", s->life.linger);
+	json_number(json, "linger_ms", s->linger_ms);
+	json_number(json, "wall_ms", s->life.wall_ms);
+	json_number(json, "cpu_ms", s->life.cpu_ms);
+	json_number(json, "idle_ms", s->life.idle_ms);
+	json_text(json, "idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
+	json_number(json, "cleanup_ms", s->life.cleanup_ms);
+	json_number(json, "created_ms", s->created_ms);
+	json_number(json, "started_ms", s->started_ms);
+	json_number(json, "ended_ms", s->ended_ms);
+	json_number(json, "attached", s->attached);
+	json_labels(json, "labels", s->labels, s->labels_count);
+	json_labels(json, "annotations", s->annotations, s->annotations_count);
 	if (plan)
-		print_json_plan(plan);
-	(void)putchar('}');
+		json_raw(json, "plan", plan, strlen(plan));
+	json_close(json);
 }
 
 static void age_of(uint64_t since_ms, char *out, size_t size)
@@ -251,26 +202,25 @@ static int older(const void *a, const void *b)
 
 static void print_list(const struct yett_sandbox_status *list, size_t count, const struct manage_run_options *options)
 {
-	bool is_first = true;
+	struct json *json = output_json();
 
-	if (!options->json && !options->quiet)
+	if (json)
+		json_open(json, "sandboxes", '[');
+	else if (!options->quiet)
 		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
 			     options->all ? "       UID  " : "");
 	for (size_t i = 0; i < count; i++) {
 		if (!fits_all(&list[i], options))
 			continue;
-		if (options->json) {
-			(void)fputs(is_first ? "[" : ",\n ", stdout);
-			print_json(&list[i], NULL);
-		} else if (options->quiet) {
+		if (json)
+			json_status(json, NULL, &list[i], NULL);
+		else if (options->quiet)
 			(void)puts(list[i].info.id);
-		} else {
+		else
 			print_row(&list[i], options->all);
-		}
-		is_first = false;
 	}
-	if (options->json)
-		(void)puts(is_first ? "[]" : "]");
+	if (json)
+		json_close(json);
 }
 
 static void print_time(const char *name, uint64_t ms)
@@ -351,7 +301,7 @@ int manage_begin(const struct subcommand *self, int argc, char **argv, struct ma
 
 	if (r >= 0)
 		return r;
-	if (connect_with_key(options->socket_path, false, ret_connection, &error) == 0)
+	if (connect_with_key(&options->connect, false, ret_connection, &error) == 0)
 		return -1;
 	output_error(&error);
 	return EXIT_FAILED;
@@ -380,7 +330,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 		return manage_finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "filters and --all are of sandboxes"),
 			      &error);
 	if (first < argc)
-		return manage_finish(connection, commands_print(connection, argv[first], options.json, options.quiet, &error), &error);
+		return manage_finish(connection, commands_print(connection, argv[first], options.quiet, &error), &error);
 	r = yett_sandboxes_list(connection, options.all, &list, &count, &error);
 	if (r == 0 && count)
 		qsort(list, count, sizeof *list, older);
@@ -403,17 +353,31 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
 	if (r != 0)
 		return manage_finish(connection, r, &error);
-	if (yett_sandbox_inspect_plan(connection, status.info.id, &plan, &error) != 0)
+	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(connection, status.info.id, &plan, &error) != 0)
 		output_note("the steps that made it cannot be told: %s", error.message); /* it has ended just now, say */
-	if (options.json) {
-		print_json(&status, plan);
-		(void)putchar('\n');
+	if (output_json()) {
+		json_status(output_json(), "sandbox", &status, plan);
 	} else {
 		print_status(&status);
 		(void)putchar('\n');
 		output_text(stdout, plan, true);
 	}
 	return manage_finish(connection, r, &error);
+}
+
+static void tell_state(struct yett_sandbox *sandbox, const char *state, const char *why)
+{
+	const char *id = yett_sandbox_get_info(sandbox)->id;
+	struct json *json = output_json();
+
+	if (!json) {
+		(void)printf(why ? "%s %s %s\n" : "%s %s\n", id, state, why);
+		return;
+	}
+	json_text(json, "id", id);
+	json_text(json, "state", state);
+	json_text(json, "ended", why);
+	output_json_line();
 }
 
 /* Tells of each change of state until the sandbox has ended. */
@@ -427,7 +391,7 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 		enum yett_state state = yett_sandbox_state(sandbox);
 
 		if (state != last)
-			(void)printf("%s %s\n", yett_sandbox_get_info(sandbox)->id, yett_state_name(state));
+			tell_state(sandbox, yett_state_name(state), NULL);
 		r = output_flush("to standard output", error);
 		last = state;
 		if (r || state == YETT_STATE_DESTROYED)
@@ -436,7 +400,7 @@ static int watch(struct yett_connection *connection, struct yett_sandbox *sandbo
 		r = yett_connection_dispatch(connection, error);
 	}
 	if (yett_sandbox_ended(sandbox) != YETT_ENDED_NOT)
-		(void)printf("%s ended %s\n", yett_sandbox_get_info(sandbox)->id, yett_ended_name(yett_sandbox_ended(sandbox)));
+		tell_state(sandbox, "ended", yett_ended_name(yett_sandbox_ended(sandbox)));
 	return r;
 }
 
@@ -457,6 +421,23 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
+bool manage_tell(const char *operand, int r, struct yett_error *error)
+{
+	struct json *json = output_json();
+
+	if (r == 0)
+		error->code = YETT_OK;
+	else
+		output_error(error);
+	if (!json)
+		return r != 0;
+	json_open(json, NULL, '{');
+	json_text(json, "operand", operand);
+	output_json_error(json, "error", error);
+	json_close(json);
+	return r != 0;
+}
+
 int manage_main(const struct subcommand *self, int argc, char **argv)
 {
 	static const struct {
@@ -467,22 +448,25 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		       {"destroy", yett_sandbox_end}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
+	struct json *json;
 	int first, failed = 0, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
 		return r;
+	json = output_json();
+	if (json)
+		json_open(json, "sandboxes", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].name, self->name) != 0)
 			continue;
 		for (int at = first; at < argc; at++) {
 			struct yett_error error = {0};
 
-			if (actions[i].act(connection, argv[at], &error) == 0)
-				continue;
-			output_error(&error);
-			failed = 1;
+			failed |= manage_tell(argv[at], actions[i].act(connection, argv[at], &error), &error);
 		}
 	}
+	if (json)
+		json_close(json);
 	yett_connection_close(connection);
 	return failed ? EXIT_FAILED : 0;
 }

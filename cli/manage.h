@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/connect.h"
 #include "cli/options.h"
 #include "libclient/yett.h"
 
@@ -12,13 +13,13 @@
 
 /* What the tables below are read into; each sets but a part. A table with more to read has it as the first member of its struct. */
 struct manage_run_options {
-	const char *socket_path;
+	struct connect_choice connect;
 	const char *filters[MANAGE_FILTERS_MAX];
 	size_t filters_count;
-	bool all, json, quiet, watch, helper;
+	bool all, quiet, watch, helper;
 };
 
-extern const struct option ps_options[], stats_options[], events_options[], inspect_options[], ls_options[], manage_options[];
+extern const struct option ps_options[], stats_options[], events_options[], manage_options[];
 
 /* Reads options, into the struct that begins with *options, and connects. -1 to go on, else the exit code. */
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
@@ -27,9 +28,8 @@ int manage_begin(const struct subcommand *self, int argc, char **argv, struct ma
 /* Tells the error, if `r` says there is one, and closes the connection. The exit code. */
 int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error);
 
-/* A member of a JSON object with what parts it from the next: an empty text is null. */
-void manage_json_member(const char *name, const char *value);
-void manage_json_number(const char *name, uint64_t value);
+/* What became of one of several operands: the error, if there is one, and in JSON an item {operand, error}. Whether it failed. */
+bool manage_tell(const char *operand, int r, struct yett_error *error);
 
 /* A filter of ps: label=KEY, label=KEY=VALUE, state=STATE, name=NAME or profile=PROFILE. */
 bool manage_is_filter(const char *filter);

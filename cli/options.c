@@ -1,18 +1,75 @@
 /* See options.h. */
 #include "cli/options.h"
 
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/units.h"
 #include "cli/output.h"
 
-/* Which every subcommand has; the parser knows it by itself. */
-static const struct option help_option = {'h', "help", NULL, "show this help", NULL};
+static int set_help(void *into, const char *value, struct yett_error *error)
+{
+	(void)into, (void)value, (void)error; /* options_parse() looks for it, wherever it stands */
+	return 0;
+}
+
+static int set_json(void *into, const char *value, struct yett_error *error)
+{
+	(void)into, (void)value;
+	return output_to_json(STDOUT_FILENO, error);
+}
+
+static int set_json_fd(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t fd;
+
+	(void)into;
+	if (units_parse_number(value, &fd) < 0 || fd > INT_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json-fd %s: expected the number of a descriptor", value);
+	return output_to_json((int)fd, error);
+}
+
+static int set_quiet(void *into, const char *value, struct yett_error *error)
+{
+	(void)into, (void)value, (void)error;
+	output_be_quiet();
+	return 0;
+}
+
+/* Which every subcommand has, unless it has another of that name. */
+static const struct option common_options[] = {
+	{0, "json", NULL, "tell results and errors as one JSON document on stdout", set_json},
+	{0, "json-fd", "N", "write that document to descriptor N", set_json_fd},
+	{'q', "quiet", NULL, "no notes on stderr; with JSON, no errors there either", set_quiet},
+	{'h', "help", NULL, "show this help", set_help},
+	{0},
+};
+
+static const struct option *find_in(const struct option *table, char letter, const char *name, size_t length)
+{
+	for (const struct option *option = table; option && option->name; option++)
+		if (name ? strlen(option->name) == length && memcmp(option->name, name, length) == 0
+			 : option->letter && option->letter == letter)
+			return option;
+	return NULL;
+}
 
 static const struct option *find(const struct subcommand *subcommand, char letter, const char *name, size_t length)
 {
+	const struct option *own = find_in(subcommand->options, letter, name, length);
+
+	return own ? own : find_in(common_options, letter, name, length);
+}
+
+/* All options of a subcommand, its own first; NULL: there are no more. */
+static const struct option *option_at(const struct subcommand *subcommand, size_t i)
+{
 	for (const struct option *option = subcommand->options; option && option->name; option++)
-		if (name ? strlen(option->name) == length && memcmp(option->name, name, length) == 0
-			 : option->letter && option->letter == letter)
+		if (i-- == 0)
+			return option;
+	for (const struct option *option = common_options; option->name; option++)
+		if (!find_in(subcommand->options, 0, option->name, strlen(option->name)) && i-- == 0)
 			return option;
 	return NULL;
 }
@@ -91,42 +148,43 @@ void options_print_help(FILE *to, const struct subcommand *subcommand)
 {
 	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
 		      *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
-	for (const struct option *option = subcommand->options; option && option->name; option++)
-		print_option(to, option);
-	print_option(to, &help_option);
+	for (size_t i = 0; option_at(subcommand, i); i++)
+		print_option(to, option_at(subcommand, i));
 }
 
-static void print_member(FILE *to, const char *before, const char *text)
+void options_print_json(struct json *json, const struct subcommand *subcommand)
 {
-	(void)fputs(before, to);
-	if (text)
-		output_json_string(to, text);
-	else
-		(void)fputs("null", to);
+	json_open(json, NULL, '{');
+	json_text(json, "name", subcommand->name);
+	json_text(json, "operands", subcommand->operands);
+	json_text(json, "summary", subcommand->summary);
+	json_open(json, "options", '[');
+	for (size_t i = 0; option_at(subcommand, i); i++) {
+		const struct option *option = option_at(subcommand, i);
+
+		json_open(json, NULL, '{');
+		json_text_or_null(json, "letter", (const char[]){option->letter, '\0'});
+		json_text(json, "name", option->name);
+		json_text(json, "value", option->value);
+		json_text(json, "help", option->help);
+		json_close(json);
+	}
+	json_close(json);
+	json_close(json);
 }
 
-static void print_json_option(FILE *to, const char *before, const struct option *option)
+void options_look_for_json(int argc, char **argv)
 {
-	const char letter[] = {option->letter, '\0'};
+	struct yett_error error;
 
-	(void)fputs(before, to);
-	print_member(to, "\n    {\"letter\": ", *letter ? letter : NULL);
-	print_member(to, ", \"name\": ", option->name);
-	print_member(to, ", \"value\": ", option->value);
-	print_member(to, ", \"help\": ", option->help);
-	(void)fputc('}', to);
-}
-
-void options_print_json(FILE *to, const struct subcommand *subcommand)
-{
-	print_member(to, "  {\"name\": ", subcommand->name);
-	print_member(to, ", \"operands\": ", subcommand->operands);
-	print_member(to, ", \"summary\": ", subcommand->summary);
-	(void)fputs(", \"options\": [", to);
-	for (const struct option *option = subcommand->options; option && option->name; option++)
-		print_json_option(to, option == subcommand->options ? "" : ",", option);
-	print_json_option(to, subcommand->options && subcommand->options->name ? "," : "", &help_option);
-	(void)fputs("]}", to);
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0 && !output_json(); i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			(void)!set_json(NULL, NULL, &error);
+		else if (strncmp(argv[i], "--json-fd=", 10) == 0)
+			(void)!set_json_fd(NULL, argv[i] + 10, &error);
+		else if (strcmp(argv[i], "--json-fd") == 0 && i + 1 < argc)
+			(void)!set_json_fd(NULL, argv[i + 1], &error);
+	}
 }
 
 int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code,
@@ -136,12 +194,19 @@ int options_begin(const struct subcommand *subcommand, int argc, char **argv, vo
 	bool help;
 
 	if (options_parse(subcommand, argc, argv, into, &help, ret_first, &error)) {
+		options_look_for_json(argc, argv);
 		output_error(&error);
 		(void)fprintf(stderr, "  yett %s --help lists what it takes\n", subcommand->name);
 		return usage_code;
 	}
 	if (!help)
 		return -1;
-	options_print_help(stdout, subcommand);
+	if (!output_json()) {
+		options_print_help(stdout, subcommand);
+		return 0;
+	}
+	json_open(output_json(), "subcommands", '[');
+	options_print_json(output_json(), subcommand);
+	json_close(output_json());
 	return 0;
 }

@@ -6,8 +6,7 @@
 #pragma once
 
 #include "base/error.h"
-
-#include <stdio.h>
+#include "base/json.h"
 
 /* Exit codes of subcommands that have none of a command's own. */
 enum { EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -59,8 +58,11 @@ _must_check_ int options_parse(const struct subcommand *subcommand, int argc, ch
 /* Usage, summary and a line for each option. */
 void options_print_help(FILE *to, const struct subcommand *subcommand);
 
-/* The table as JSON: {name, operands, summary, options: [{letter, name, value, help}]}; what is not there is null. */
-void options_print_json(FILE *to, const struct subcommand *subcommand);
+/* The table as an item: {name, operands, summary, options: [{letter, name, value, help}]}; what is not there is null. */
+void options_print_json(struct json *json, const struct subcommand *subcommand);
+
+/* Where options could not be read to their end: whether the error is to be told in JSON. */
+void options_look_for_json(int argc, char **argv);
 
 /*
  * options_parse() with what every subcommand does around it: -1 to go on, else the exit code (help was printed, or the

@@ -1,46 +1,22 @@
 /* See output.h. */
 #include "cli/output.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio_ext.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/run.h"
-
-/* Reads one character of UTF-8: its length and code point; length 0 where the bytes are none (RFC 3629). */
-static size_t utf8_next(const char *text, uint32_t *ret_point)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	const unsigned char *at = (const unsigned char *)text;
-	size_t length = *at < 0x80 ? 1 : *at >> 5 == 6 ? 2 : *at >> 4 == 14 ? 3 : *at >> 3 == 30 ? 4 : 0;
-	uint32_t point = length == 1 ? *at : *at & (0x7fU >> length);
-
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (at[i] & 0x3f);
-	}
-	if (length == 0 || point < least[length] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-		return 0;
-	*ret_point = point;
-	return length;
-}
-
-/* What a terminal would act on, or what would make text read as something else. */
-static bool is_harmful(uint32_t point)
-{
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x200e && point <= 0x200f) ||
-	       (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
-}
 
 void output_text(FILE *to, const char *text, bool lines)
 {
 	while (text && *text) {
 		uint32_t point = 0;
-		size_t length = utf8_next(text, &point);
+		size_t length = json_utf8_next(text, strlen(text), &point);
 
-		if (length && (!is_harmful(point) || (lines && point == '\n'))) {
+		if (length && (!json_is_harmful(point) || (lines && point == '\n'))) {
 			(void)fwrite(text, 1, length, to);
 			text += length;
 			continue;
@@ -52,19 +28,140 @@ void output_text(FILE *to, const char *text, bool lines)
 	}
 }
 
+/*
+ * What is printed for programs in the place of text, as stdout is there for text: there is one, for the whole process.
+ * `result` and `notes` collect the members and items that the document will have.
+ */
+static struct {
+	FILE *to; /* NULL: text is asked for */
+	struct json result, notes;
+	char *result_bytes, *notes_bytes;
+	size_t result_length, notes_length;
+	struct yett_error error; /* the first one */
+	bool is_quiet, is_stdout;
+} document;
+
+int output_to_json(int fd, struct yett_error *error)
+{
+	int flags = fcntl(fd, F_GETFL), copy = flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
+
+	if (!to) {
+		fd_close(copy);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "descriptor %d is not open for writing", fd);
+	}
+	if (fd > STDERR_FILENO)
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is for us alone */
+	if (document.to)
+		(void)fclose(document.to); /* the last one counts */
+	document.to = to;
+	document.is_stdout = fd == STDOUT_FILENO;
+	if (document.result.to)
+		return 0;
+	document.result.to = open_memstream(&document.result_bytes, &document.result_length);
+	document.notes.to = open_memstream(&document.notes_bytes, &document.notes_length);
+	return document.result.to && document.notes.to ? 0 : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory");
+}
+
+struct json *output_json(void)
+{
+	return document.to && document.result.to ? &document.result : NULL;
+}
+
+bool output_json_has_stdout(void)
+{
+	return document.to && document.is_stdout;
+}
+
+void output_be_quiet(void)
+{
+	document.is_quiet = true;
+}
+
+/* The members collected so far, in an object; what was left open by an error is closed. */
+static void put_result(struct json *json)
+{
+	while (document.result.depth > 0)
+		json_close(&document.result);
+	(void)fflush(document.result.to);
+	json_open(json, "result", '{');
+	if (document.result_length)
+		json_raw(json, NULL, document.result_bytes, document.result_length);
+	json_close(json);
+	(void)fseeko(document.result.to, 0, SEEK_SET);
+	document.result.has_member = false;
+}
+
+static void begin_document(struct json *json)
+{
+	*json = (struct json){.to = document.to};
+	json_open(json, NULL, '{');
+	json_number(json, "schema", OUTPUT_SCHEMA);
+}
+
+static bool end_document(struct json *json)
+{
+	json_close(json);
+	(void)fputc('\n', document.to);
+	return fflush(document.to) == 0 && !ferror(document.to);
+}
+
+void output_json_line(void)
+{
+	struct json json;
+
+	begin_document(&json);
+	put_result(&json);
+	(void)end_document(&json);
+}
+
+static bool write_document(int code)
+{
+	struct json json;
+
+	begin_document(&json);
+	json_signed(&json, "exit_code", code);
+	put_result(&json);
+	output_json_error(&json, "error", &document.error);
+	(void)fflush(document.notes.to);
+	json_open(&json, "notes", '[');
+	if (document.notes_length)
+		json_raw(&json, NULL, document.notes_bytes, document.notes_length);
+	json_close(&json);
+	return end_document(&json);
+}
+
+int output_end_json(int code)
+{
+	bool is_written;
+
+	if (!document.to || !document.result.to || !document.notes.to)
+		return code;
+	is_written = write_document(code);
+	is_written = fclose(document.to) == 0 && is_written;
+	(void)fclose(document.result.to);
+	(void)fclose(document.notes.to);
+	free(document.result_bytes);
+	free(document.notes_bytes);
+	memset(&document, 0, sizeof document);
+	if (is_written)
+		return code;
+	output_note("the JSON document cannot be written: %m");
+	return code ? code : RUN_FAILED;
+}
+
 void output_error(const struct yett_error *error)
 {
+	if (!document.error.code)
+		document.error = *error;
+	if (document.is_quiet && document.to)
+		return;
 	(void)fputs("yett: ", stderr);
 	output_text(stderr, error->message[0] ? error->message : yett_error_code_text(error->code), false);
 	(void)fputc('\n', stderr);
 	if (error->detail[0]) {
 		(void)fputs("  ", stderr);
 		output_text(stderr, error->detail, false);
-		(void)fputc('\n', stderr);
-	}
-	if (error->mend[0]) {
-		(void)fputs(error->rule[0] ? "  the smallest change of the policy: " : "  the smallest change: ", stderr);
-		output_text(stderr, error->mend, false);
 		(void)fputc('\n', stderr);
 	}
 	if (yett_error_retryable(error))
@@ -79,6 +176,10 @@ void output_note(const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
+	if (document.notes.to)
+		json_text(&document.notes, NULL, text);
+	if (document.is_quiet)
+		return;
 	(void)fputs("yett: ", stderr);
 	output_text(stderr, text, false);
 	(void)fputc('\n', stderr);
@@ -86,7 +187,7 @@ void output_note(const char *format, ...)
 
 int output_flush(const char *what, struct yett_error *error)
 {
-	if (fflush(stdout) == 0)
+	if (fflush(stdout) == 0 && !(document.to && ferror(document.to)))
 		return 0;
 	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m", what);
 	__fpurge(stdout);
@@ -98,6 +199,7 @@ int output_end(int code)
 {
 	bool failed = ferror(stdout);
 
+	code = output_end_json(code);
 	errno = 0;
 	/* some file systems tell only at the end */
 	if (fclose(stdout) != 0 || failed) {
@@ -107,45 +209,30 @@ int output_end(int code)
 	return fflush(stderr) != 0 || ferror(stderr) ? (code ? code : RUN_FAILED) : code;
 }
 
-void output_json_string(FILE *to, const char *text)
-{
-	(void)fputc('"', to);
-	while (*text) {
-		uint32_t point = 0;
-		size_t length = utf8_next(text, &point);
-
-		if (length == 0)
-			(void)fputs("\\ufffd", to);
-		else if (is_harmful(point))
-			(void)fprintf(to, "\\u%04x", point);
-		else if (point == '"' || point == '\\')
-			(void)fprintf(to, "\\%c", (int)point);
-		else
-			(void)fwrite(text, 1, length, to);
-		text += length ? length : 1;
-	}
-	(void)fputc('"', to);
-}
-
-void output_json_error(FILE *to, const struct yett_error *error)
+void output_json_error(struct json *json, const char *name, const struct yett_error *error)
 {
 	if (!error->code) {
-		(void)fputs("null", to);
+		json_null(json, name);
 		return;
 	}
-	(void)fprintf(to, "{\"code\":\"%s\",\"reason\":", yett_error_code_name(error->code));
-	if (error->reason)
-		output_json_string(to, yett_error_reason_name(error->reason));
-	else
-		(void)fputs("null", to);
-	(void)fputs(",\"message\":", to);
-	output_json_string(to, error->message);
-	(void)fputs(",\"detail\":", to);
-	output_json_string(to, error->detail);
-	(void)fprintf(to, ",\"retryable\":%s}", yett_error_retryable(error) ? "true" : "false");
+	json_open(json, name, '{');
+	json_text(json, "code", yett_error_code_name(error->code));
+	json_text(json, "reason", error->reason ? yett_error_reason_name(error->reason) : NULL);
+	json_text(json, "message", error->message[0] ? error->message : yett_error_code_text(error->code));
+	json_text_or_null(json, "detail", error->detail);
+	json_bool(json, "retryable", yett_error_retryable(error));
+	json_number_or_null(json, "errno", (uint64_t)error->error_number);
+	json_text_or_null(json, "step", error->step);
+	json_text_or_null(json, "rule", error->rule);
+	json_text_or_null(json, "file", error->file);
+	json_number_or_null(json, "line", error->line);
+	json_text_or_null(json, "asked", error->asked);
+	json_text_or_null(json, "allowed", error->allowed);
+	json_text_or_null(json, "mend", error->mend);
+	json_close(json);
 }
 
-static void json_limits(FILE *to, uint32_t limits)
+static void json_limits(struct json *json, uint32_t limits)
 {
 	static const struct {
 		enum yett_limit bit;
@@ -154,24 +241,50 @@ static void json_limits(FILE *to, uint32_t limits)
 		     {YETT_LIMIT_PIDS, "pids"},
 		     {YETT_LIMIT_CPU, "cpu"},
 		     {YETT_LIMIT_CPU_TIME, "cpu_time"}};
-	const char *comma = "";
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (!(limits & names[i].bit))
-			continue;
-		(void)fprintf(to, "%s\"%s\"", comma, names[i].name);
-		comma = ",";
-	}
+	json_open(json, "limits_hit", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (limits & names[i].bit)
+			json_text(json, NULL, names[i].name);
+	json_close(json);
 }
 
-void output_json_result(FILE *to, const struct yett_result *r)
+void output_json_result(struct json *json, const char *name, const struct yett_result *r)
 {
-	(void)fprintf(to, "\"signaled\":%s,\"status\":%d,\"timed_out\":%s,\"out_of_memory\":%s,\"limits_hit\":[",
-		      r->signaled ? "true" : "false", r->status, r->timed_out ? "true" : "false", r->out_of_memory ? "true" : "false");
-	json_limits(to, r->limits_hit);
-	(void)fprintf(to, "],\"wall_us\":%llu,\"user_us\":%llu,\"system_us\":%llu,\"memory_peak_bytes\":%llu",
-		      (unsigned long long)r->wall_us, (unsigned long long)r->user_us, (unsigned long long)r->system_us,
-		      (unsigned long long)r->memory_peak_bytes);
+	json_open(json, name, '{');
+	json_bool(json, "signaled", r->signaled);
+	json_signed(json, "status", r->status);
+	json_bool(json, "timed_out", r->timed_out);
+	json_bool(json, "out_of_memory", r->out_of_memory);
+	json_limits(json, r->limits_hit);
+	json_number(json, "wall_us", r->wall_us);
+	json_number(json, "user_us", r->user_us);
+	json_number(json, "system_us", r->system_us);
+	json_number(json, "memory_peak_bytes", r->memory_peak_bytes);
+	json_close(json);
+}
+
+void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info)
+{
+	json_open(json, name, '{');
+	json_text(json, "id", info->id);
+	json_text(json, "profile", info->profile);
+	json_text_or_null(json, "label", info->label);
+	json_text_or_null(json, "weaker", info->weaker);
+	json_number(json, "private_uid", info->private_uid);
+	json_number(json, "landlock_abi", info->landlock_abi);
+	output_json_limits(json, &info->limits);
+	json_close(json);
+}
+
+void output_json_limits(struct json *json, const struct yett_limits *limits)
+{
+	json_open(json, "limits", '{');
+	json_number(json, "memory_bytes", limits->memory_bytes);
+	json_number(json, "cpu_millis", limits->cpu_millis);
+	json_number(json, "pids", limits->pids);
+	json_number(json, "files", limits->files);
+	json_close(json);
 }
 
 void output_size(char *out, size_t size, uint64_t bytes)

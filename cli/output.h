@@ -1,5 +1,5 @@
 /*
- * What the command prints: errors, text of others made harmless, JSON.
+ * What the command prints: errors, text of others made harmless, and one JSON document where that is asked for (--json, --json-fd).
  *
  * Runs as the caller. Text that came from a peer or from the file system is never printed as it is: what could move a
  * terminal's cursor or hide text becomes \xNN.
@@ -8,8 +8,11 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
 #include "base/error.h"
 #include "libclient/yett.h"
+
+#define OUTPUT_SCHEMA 1	  /* of the document: raised when a member goes or changes its meaning, not when one is added */
 
 /* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`.
  */
@@ -25,19 +28,37 @@ void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _must_check_ int output_flush(const char *what, struct yett_error *error);
 
 /*
- * The last thing that a program does: the exit code, `code` unless something that was printed could not be written, which is
+ * The last thing that a program does, which writes the document: the exit code, `code` unless something that was printed could not be written, which is
  * told. What failed before keeps its own.
  */
 int output_end(int code);
 
-/* A JSON string, quotes and all. Broken UTF-8 becomes U+FFFD. RFC 8259 */
-void output_json_string(FILE *to, const char *text);
+/* The part of it that writes the document, if one is asked for. */
+int output_end_json(int code);
 
-/* An object {code, reason, message, detail, retryable}; "null" for an error with code 0. */
-void output_json_error(FILE *to, const struct yett_error *error);
+/*
+ * The document {schema, exit_code, result, error, notes}. From output_to_json() on it is written to a copy of `fd`, when
+ * output_end() is called; errors and notes that are told go into it as well. YETT_E_INVALID_REQUEST: not open for writing.
+ */
+_must_check_ int output_to_json(int fd, struct yett_error *error);
 
-/* The members of an object, without its braces: there may be others beside them. */
-void output_json_result(FILE *to, const struct yett_result *result);
+/* Where the members of `result` go; NULL: what there is to tell is printed as text. */
+struct json *output_json(void);
+
+/* Whether nothing else may be written to stdout. */
+bool output_json_has_stdout(void);
+
+/* No notes on stderr; with a document, no errors either. */
+void output_be_quiet(void);
+
+/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the document. output_flush() says whether it could. */
+void output_json_line(void);
+
+/* Members that several documents have. An error with code 0 is null. */
+void output_json_error(struct json *json, const char *name, const struct yett_error *error);
+void output_json_result(struct json *json, const char *name, const struct yett_result *result);
+void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
+void output_json_limits(struct json *json, const struct yett_limits *limits);
 
 /* "64 MiB" */
 void output_size(char *out, size_t size, uint64_t bytes);

@@ -38,7 +38,11 @@ static void find_home(char *out, size_t size)
 
 static int connect_helper(struct run *run)
 {
-	return connect_with_key(run->options.socket_path, true, &run->connection, &run->error);
+	const struct connect_choice *choice = &run->options.connect;
+
+	if (run->options.dry_run)
+		return connect_without_key(choice, &run->connection, &run->error);
+	return connect_with_key(choice, true, &run->connection, &run->error);
 }
 
 /* What does not go with leaving the command there, nor without; nor with a terminal. */
@@ -56,9 +60,12 @@ static int check_streams(struct run *run)
 	if (o->input_later && !o->background)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "--input is of a command in the background: --background; otherwise it reads the caller's");
-	if (o->capture && !o->background)
+	if (o->capture && !o->background && !output_json_has_stdout())
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "--capture is of a command in the background: --background; other output goes to the caller");
+				 "--capture is of a command in the background, or with --json: other output goes to the caller");
+	if (o->tty && output_json_has_stdout())
+		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
 	if (!o->background || !why)
 		return 0;
 	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);
@@ -83,8 +90,6 @@ static int go(struct run *run)
 
 	if (r == 0)
 		r = open_terminal(run);
-	if (r == 0)
-		r = run_report_open(run);
 	if (r == 0 && !run->attach_to)
 		r = run_ask_choose_share(run);
 	if (r == 0)
@@ -179,7 +184,9 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = run_ask_sandbox(run);
 	if (r == 0)
-		(void)puts(yett_sandbox_get_info(run->sandbox)->id);
+		run->info = *yett_sandbox_get_info(run->sandbox);
+	if (r == 0 && !output_json())
+		(void)puts(run->info.id);
 	if (r == 0 && (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0)
 		r = yett_sandbox_detach(run->sandbox, &run->error);
 	else if (run->sandbox)

@@ -47,7 +47,7 @@ static int ask_once(struct run *run, char **ret_plan)
 	struct yett_sandbox_options options = sandbox_options(&run->options);
 
 	if (ret_plan)
-		return yett_sandbox_plan(run->connection, &options, ret_plan, &run->error);
+		return (output_json() ? yett_sandbox_plan_json : yett_sandbox_plan)(run->connection, &options, ret_plan, &run->error);
 	return yett_sandbox_create(run->connection, &options, &run->sandbox, &run->error);
 }
 
@@ -94,7 +94,9 @@ int run_ask_plan(struct run *run)
 	_cleanup_free_ char *plan = NULL;
 	int r = ask(run, &plan);
 
-	if (r == 0)
+	if (r == 0 && output_json())
+		json_raw(output_json(), "plan", plan, strlen(plan));
+	else if (r == 0)
 		output_text(stdout, plan, true);
 	return r;
 }

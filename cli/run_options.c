@@ -349,8 +349,8 @@ OPTION_FLAG(set_dry_run, struct run_options, dry_run)
 OPTION_TEXT(set_profile, struct run_options, profile)
 OPTION_TEXT(set_name, struct run_options, name)
 OPTION_TEXT(set_hostname, struct run_options, hostname)
-OPTION_TEXT(set_json, struct run_options, json)
-OPTION_TEXT(set_socket, struct run_options, socket_path)
+OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
+OPTION_TEXT(set_key, struct run_options, connect.key_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
 #define TTY \
@@ -400,17 +400,12 @@ OPTION_TEXT(set_socket, struct run_options, socket_path)
 	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time}, \
 	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
 	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup}
-#define JSON \
-	{0, "json", "FILE", "write what happened as JSON to FILE, or - for stdout", set_json}
 #define DRY_RUN \
 	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run}
-#define SOCKET \
-	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket}
-
 #define ALL_BUT_TTY \
-	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, JSON, DRY_RUN, SOCKET
+	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
-const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, SOCKET, {0}};
-const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, RESTRICTIONS, TIMEOUT, JSON, SOCKET, {0}};
+const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
+const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, RESTRICTIONS, TIMEOUT, CONNECT_OPTIONS, {0}};

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "cli/connect.h"
 #include "cli/options.h"
 #include "libclient/yett.h"
 
@@ -20,7 +21,8 @@ struct run_copy {
 };
 
 struct run_options {
-	const char *profile, *hostname, *socket_path, *directory, *json;
+	struct connect_choice connect;
+	const char *profile, *hostname, *directory;
 	char *memory_dir; /* owned */
 	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
 	size_t shares_count;
@@ -42,7 +44,7 @@ struct run_options {
 	size_t only_paths_count;
 	uint32_t user;
 	struct yett_limits own; /* of the command alone: memory and pids */
-	uint64_t capture_bytes; /* of a command in the background; `capture`: it was asked for */
+	uint64_t capture_bytes; /* of a command in the background, or with its outputs in the document; `capture`: it was asked for */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 

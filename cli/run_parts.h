@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdio.h>
-
 #include "cli/pump.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
@@ -29,7 +27,6 @@ struct run {
 	size_t directories_count;
 	bool has_session_directory; /* the sandbox has one for commands that name none */
 	bool has_default_share; /* the last one, which nobody asked for */
-	FILE *json;
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
 	struct yett_command *command;
@@ -40,6 +37,7 @@ struct run {
 	bool is_output_lost; /* some of it, which the error tells */
 	bool is_given_up; /* on the command, which may still run */
 	bool is_ended_by_time; /* of the sandbox, whose commands went with it */
+	bool is_told;	  /* it is in the document, with its outputs */
 	struct yett_error error;
 	struct pump pump;
 };
@@ -57,8 +55,5 @@ _must_check_ int run_ask_plan(struct run *run);
 /* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the sandbox goes or stays as it should. */
 _must_check_ int run_session(struct run *run);
 
-/* Opens what the JSON is written to, before anything is done that could not be told of then. */
-_must_check_ int run_report_open(struct run *run);
-
-/* Tells of the error, of limits that were met, and writes the JSON. The exit code. */
+/* Tells of the error, of limits that were met, and in JSON of all there is to tell. The exit code. */
 int run_report(struct run *run);

@@ -1,7 +1,6 @@
 /* See run_parts.h: what the caller is told of it, as text, as JSON and by the exit code. */
 #include "cli/run_parts.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 
@@ -13,24 +12,6 @@ int run_exit_code_of_error(const struct yett_error *error)
 	if (error->code != YETT_E_COMMAND_FAILED || *error->step || !error->error_number)
 		return RUN_FAILED;
 	return error->error_number == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
-}
-
-int run_report_open(struct run *run)
-{
-	int fd;
-
-	if (!run->options.json)
-		return 0;
-	fd = strcmp(run->options.json, "-") == 0
-		     ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-		     : open(run->options.json, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-	run->json = fd < 0 ? NULL : fdopen(fd, "w");
-	if (run->json)
-		return 0;
-	(void)error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write %s: %m",
-			run->options.json);
-	fd_close(fd);
-	return (int)run->error.code;
 }
 
 static void add_limit(char *line, size_t size, const char *name, const char *value)
@@ -108,51 +89,29 @@ static int exit_code(const struct run *run)
 }
 
 /* null for what there was not. */
-static void write_json(const struct run *run, int code)
+static void tell_json(struct json *json, const struct run *run)
 {
-	const struct yett_limits *l = &run->info.limits;
-	FILE *to = run->json;
-
-	(void)fprintf(to, "{\"exit_code\":%d,\"sandbox\":", code);
-	if (run->info.id[0]) {
-		(void)fputs("{\"id\":", to);
-		output_json_string(to, run->info.id);
-		(void)fputs(",\"profile\":", to);
-		output_json_string(to, run->info.profile);
-		(void)fputs(",\"label\":", to);
-		if (run->info.label[0])
-			output_json_string(to, run->info.label);
-		else
-			(void)fputs("null", to);
-		(void)fputs(",\"weaker\":", to);
-		if (run->info.weaker[0])
-			output_json_string(to, run->info.weaker);
-		else
-			(void)fputs("null", to);
-		(void)fprintf(to,
-			      ",\"private_uid\":%u,\"landlock_abi\":%u,\"limits\":{\"memory_bytes\":%llu,\"cpu_millis\":%llu,"
-			      "\"pids\":%llu,\"files\":%llu}}",
-			      run->info.private_uid, run->info.landlock_abi, (unsigned long long)l->memory_bytes,
-			      (unsigned long long)l->cpu_millis, (unsigned long long)l->pids,
-			      (unsigned long long)l->files);
-	} else {
-		(void)fputs("null", to);
-	}
-	if (run->command_id)
-		(void)fprintf(to, ",\"command\":%llu", (unsigned long long)run->command_id);
+	if (run->info.id[0])
+		output_json_sandbox(json, "sandbox", &run->info);
 	else
-		(void)fputs(",\"command\":null", to);
-	(void)fputs(",\"result\":", to);
-	if (run->has_result) {
-		(void)fputc('{', to);
-		output_json_result(to, &run->result);
-		(void)fputc('}', to);
-	} else {
-		(void)fputs("null", to);
+		json_null(json, "sandbox");
+	if (run->is_told)
+		return; /* of what init knows of the command, too */
+	if (!run->command_id && !run->has_result) {
+		json_null(json, "command");
+		return;
 	}
-	(void)fputs(",\"error\":", to);
-	output_json_error(to, &run->error);
-	(void)fputs("}\n", to);
+	json_open(json, "command", '{');
+	json_number_or_null(json, "id", run->command_id);
+	json_open(json, "argv", '[');
+	for (const char *const *argument = run->argv; argument && *argument; argument++)
+		json_text(json, NULL, *argument);
+	json_close(json);
+	if (run->has_result)
+		output_json_result(json, "result", &run->result);
+	else
+		json_null(json, "result");
+	json_close(json);
 }
 
 int run_report(struct run *run)
@@ -166,12 +125,7 @@ int run_report(struct run *run)
 		limits = limits_of(run);
 		run_report_limits(&run->result, &limits);
 	}
-	if (run->json) {
-		write_json(run, code);
-		if (fclose(run->json) != 0) {
-			output_note("cannot write %s: %m", run->options.json);
-			code = code ? code : RUN_FAILED;
-		}
-	}
+	if (output_json() && !run->options.dry_run)
+		tell_json(output_json(), run);
 	return code;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/commands.h"
 #include "cli/copy.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -70,6 +71,8 @@ static int run_once(struct run *run, uint64_t bound)
 	run->command_id = yett_command_id(run->command);
 	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
 		return r;
+	if (output_json())
+		return 0;
 	(void)printf("%llu\n", (unsigned long long)run->command_id);
 	return output_flush("the id of the command", &run->error);
 }
@@ -83,12 +86,13 @@ static bool is_directory_missing(const struct run *run, int r)
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
-	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
+	bool is_kept = run->options.background || output_json_has_stdout();
+	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : run->pump.stdio[0], YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
 	struct yett_command_options options = {
 		.argv = run->argv,
 		.env = run->options.env,
-		.stdio = run->options.background ? kept : run->pump.stdio,
-		.capture_bytes = run->options.background ? (size_t)run->options.capture_bytes : 0,
+		.stdio = is_kept ? kept : run->pump.stdio,
+		.capture_bytes = is_kept ? (size_t)run->options.capture_bytes : 0,
 		.timeout_ms = run->options.timeout_ms,
 		.terminal = run->options.tty,
 		.deny_write = run->options.deny_write,
@@ -134,6 +138,18 @@ static int run_in_directories(struct run *run)
 		r = 0;
 	}
 	return r;
+}
+
+/* With stdout for the document, what the command wrote is in it: the sandbox has kept it. */
+static int tell_outputs(struct run *run)
+{
+	int r;
+
+	if (!output_json_has_stdout() || !run->has_result || run->is_given_up || run->is_ended_by_time)
+		return 0;
+	r = commands_json(run->sandbox, run->command_id, true, &run->error);
+	run->is_told = r == 0;
+	return r == YETT_E_NOT_RUNNING ? 0 : r; /* it ended with its command, as when memory ran out */
 }
 
 /* A shell that is not there inside is one that is everywhere. */
@@ -232,6 +248,8 @@ int run_session(struct run *run)
 	pump_close_passed(&run->pump);
 	yett_command_free(run->command);
 	pump_release_signals(&run->pump); /* nobody is left to pass them to, and all that follows may take its time */
+	if (r == 0)
+		r = tell_outputs(run);
 	if (r == 0 && run->options.copies_out_count > 0 && !run->is_given_up && !run->is_ended_by_time) {
 		if (run->options.tty)
 			terminal_restore(&run->terminal);

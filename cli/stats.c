@@ -106,15 +106,15 @@ static void print_row(const struct yett_usage *before, const struct yett_usage *
 	(void)printf("%6s %6s %8s%s\n", read_bytes, written, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
 }
 
-static void json_percent(const char *name, double percent)
+static void json_percent(struct json *json, const char *name, double percent)
 {
 	if (percent < 0)
-		manage_json_member(name, "");
+		json_null(json, name);
 	else
-		(void)printf("\"%s\": %.2f, ", name, percent);
+		json_real(json, name, percent);
 }
 
-static void print_json(const struct yett_usage *before, const struct yett_usage *u)
+static void json_usage(struct json *json, const struct yett_usage *before, const struct yett_usage *u)
 {
 	const struct {
 		const char *name;
@@ -137,24 +137,23 @@ static void print_json(const struct yett_usage *before, const struct yett_usage 
 		{"forks_refused", YETT_USAGE_FORKS_REFUSED, u->forks_refused},
 	};
 
-	(void)putchar('{');
-	manage_json_member("id", u->id);
-	manage_json_member("name", u->name);
-	manage_json_member("state", yett_state_name(u->state));
-	manage_json_number("taken_us", u->taken_us);
-	manage_json_number("uptime_ms", u->uptime_ms);
-	manage_json_number("memory_limit_bytes", u->memory_limit_bytes);
-	manage_json_number("pids_limit", u->pids_limit);
-	json_percent("cpu_percent", stats_cpu_percent(before, u));
-	json_percent("memory_percent", stats_memory_percent(u));
+	json_open(json, NULL, '{');
+	json_text(json, "id", u->id);
+	json_text_or_null(json, "name", u->name);
+	json_text(json, "state", yett_state_name(u->state));
+	json_number(json, "taken_us", u->taken_us);
+	json_number(json, "uptime_ms", u->uptime_ms);
+	json_number(json, "memory_limit_bytes", u->memory_limit_bytes);
+	json_number(json, "pids_limit", u->pids_limit);
+	json_percent(json, "cpu_percent", stats_cpu_percent(before, u));
+	json_percent(json, "memory_percent", stats_memory_percent(u));
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		(void)printf("%s\"%s\": ", i ? ", " : "", counts[i].name);
 		if (u->known & counts[i].bit)
-			(void)printf("%llu", (unsigned long long)counts[i].value);
+			json_number(json, counts[i].name, counts[i].value);
 		else
-			(void)fputs("null", stdout);
+			json_null(json, counts[i].name);
 	}
-	(void)putchar('}');
+	json_close(json);
 }
 
 static int older(const void *a, const void *b)
@@ -164,25 +163,25 @@ static int older(const void *a, const void *b)
 	return x->uptime_ms != y->uptime_ms ? (x->uptime_ms > y->uptime_ms ? -1 : 1) : strcmp(x->id, y->id);
 }
 
-static void print_reading(const struct reading *before, const struct reading *now, bool json)
+static void print_reading(const struct reading *before, const struct reading *now)
 {
-	if (!json)
+	struct json *json = output_json();
+
+	if (json)
+		json_open(json, "sandboxes", '[');
+	else
 		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK", "MEM%",
 			     "PROCS", "THRDS", "FILES", "READ", "WRITE", "UP");
-	if (json && now->count == 0)
-		(void)fputs("[", stdout);
 	for (size_t i = 0; i < now->count; i++) {
 		const struct yett_usage *u = &now->list[i], *last = stats_find(before->list, before->count, u->id);
 
 		if (json)
-			(void)fputs(i ? ", " : "[", stdout);
-		if (json)
-			print_json(last, u);
+			json_usage(json, last, u);
 		else
 			print_row(last, u);
 	}
 	if (json)
-		(void)puts("]");
+		json_close(json);
 }
 
 /* Of those named, or of all. What has ended since it was there is left out. */
@@ -211,23 +210,31 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 	return r;
 }
 
-static int print_totals(struct yett_connection *connection, bool json, struct yett_error *error)
+static int print_totals(struct yett_connection *connection, struct yett_error *error)
 {
+	struct json *json = output_json();
 	struct yett_totals t;
 	char duration[STATS_TEXT_SIZE];
-	int r = yett_helper_totals(connection, &t, error);
+	const int r = yett_helper_totals(connection, &t, error);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} counts[] = {{"sandboxes", t.sandboxes}, {"executions", t.executions}, {"successes", t.successes}, {"failures", t.failures},
+		      {"timeouts", t.timeouts}};
 
 	if (r)
 		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (json)
+			json_number(json, counts[i].name, counts[i].value);
+		else
+			(void)printf("%-12s %llu\n", counts[i].name, (unsigned long long)counts[i].value);
+	}
 	stats_time(duration, true, t.duration_us / 1000);
-	(void)printf(json ? "{\"sandboxes\": %llu, \"executions\": %llu, \"successes\": %llu, \"failures\": %llu, \"timeouts\": %llu, "
-			  : "sandboxes    %llu\nexecutions   %llu\nsuccesses    %llu\nfailures     %llu\ntimeouts     %llu\n",
-		     (unsigned long long)t.sandboxes, (unsigned long long)t.executions, (unsigned long long)t.successes,
-		     (unsigned long long)t.failures, (unsigned long long)t.timeouts);
 	if (json)
-		(void)printf("\"duration_us\": %llu}\n", (unsigned long long)t.duration_us);
+		json_number(json, "duration_us", t.duration_us);
 	else
-		(void)printf("duration     %s\n", duration);
+		(void)printf("%-12s %s\n", "duration", duration);
 	return 0;
 }
 
@@ -244,21 +251,24 @@ int stats_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	count = (size_t)(argc - first);
 	if (options.helper) {
-		r = print_totals(connection, options.json, &error);
+		r = print_totals(connection, &error);
 		return manage_finish(connection, r, &error);
 	}
 	for (bool is_first = true, goes_on = true; goes_on && r <= 0; is_first = false) {
 		r = take(connection, options.all, argv + first, count, is_first, &now, &error);
 		if (r)
 			break;
-		if (!options.json && options.watch && isatty(STDOUT_FILENO))
+		if (!output_json() && options.watch && isatty(STDOUT_FILENO))
 			(void)fputs("\033[H\033[J", stdout);
-		print_reading(&before, &now, options.json);
-		r = output_flush("to standard output", &error);
+		print_reading(&before, &now);
 		free(before.list);
 		before = now;
 		now = (struct reading){0};
-		goes_on = r == 0 && options.watch && (count == 0 || before.count > 0);
+		goes_on = options.watch && (count == 0 || before.count > 0);
+		if (goes_on && output_json())
+			output_json_line();
+		r = output_flush("to standard output", &error);
+		goes_on = goes_on && r == 0;
 		if (goes_on)
 			(void)poll(NULL, 0, INTERVAL_MS);
 	}

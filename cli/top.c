@@ -21,7 +21,7 @@
 #define KEY_CONTROL_L 12
 
 struct top {
-	const char *socket_path;
+	struct connect_choice connect;
 	struct yett_connection *connection; /* NULL while the helper is not there */
 	struct top_rows rows;
 	bool all, is_unicode, is_asking;    /* whether to kill what is in `asked` */
@@ -181,7 +181,7 @@ static void read_usage(struct top *top)
 	_cleanup_free_ uint32_t *uids = NULL;
 	struct yett_error error = {0};
 	size_t count = 0;
-	int r = top->connection ? 0 : connect_with_key(top->socket_path, false, &top->connection, &error);
+	int r = top->connection ? 0 : connect_with_key(&top->connect, false, &top->connection, &error);
 
 	if (r == 0)
 		r = yett_sandboxes_usage(top->connection, top->all, &list, &count, &error);
@@ -324,11 +324,13 @@ int top_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	top.socket_path = options.socket_path;
+	top.connect = options.connect;
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)setlocale(LC_CTYPE, "");
 	top.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+	if (output_json())
+		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "top draws on a terminal; yett stats --watch is for programs");
+	else if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		r = run_on_screen(&top, &error);
 	else
 		r = error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "top needs a terminal; yett stats --watch prints lines");

@@ -129,7 +129,7 @@ class Page:
     def __init__(self, source, options, root, version):
         self.root, self.version, self.source = root, version, source
         with open(options, encoding="utf-8") as file:
-            self.subcommands = json.load(file)
+            self.subcommands = json.load(file)["result"]["subcommands"]
         self.groups = groups(self.read("libclient/yett.h"))
 
     def read(self, path):

@@ -263,6 +263,8 @@ int plan_print(const struct plan *plan, char **ret_text, size_t *ret_length)
 	if (!out)
 		return -ENOMEM;
 	print_all(out, plan);
+	(void)fputc('\0', out);
+	plan_print_json(out, plan);
 	if (ferror(out) || fclose(out) != 0) {
 		free(text);
 		return -ENOMEM;

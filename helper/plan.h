@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
@@ -148,7 +149,10 @@ struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
 const char *plan_step_name(enum plan_step_kind kind);
 
 /*
- * The plan as text for a person, a step a line, with the policy line that each value comes from where there is one.
- * Allocates `ret_text`, which the caller frees. -ENOMEM.
+ * The plan as text for a person, a step a line, with the policy line that each value comes from where there is one; and behind a NUL the
+ * same as a JSON object, with the limits and sizes as numbers. Allocates `ret_text`, which the caller frees. -ENOMEM.
  */
 _must_check_ int plan_print(const struct plan *plan, char **ret_text, size_t *ret_length);
+
+/* The second half of it alone. */
+void plan_print_json(FILE *out, const struct plan *plan);

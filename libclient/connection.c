@@ -78,7 +78,11 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);
 	/* While the helper prepares its hello. A key may still be made later: without one, the first request looks again. */
-	if (r == 0 && !connection->signer && yett_signer_load(NULL, &connection->own_signer, NULL) == 0)
+	if (r == 0 && !connection->signer && options->key_path)
+		r = yett_signer_load(options->key_path, &connection->own_signer, error);
+	else if (r == 0 && !connection->signer)
+		(void)!yett_signer_load(NULL, &connection->own_signer, NULL);
+	if (connection->own_signer)
 		connection->signer = connection->own_signer;
 	if (r == 0)
 		r = receive_hello(connection, error);

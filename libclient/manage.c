@@ -258,7 +258,7 @@ int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_n
 	return r;
 }
 
-int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name, char **ret_text, struct yett_error *error)
+static int inspect_plan(struct yett_connection *connection, const char *id_or_name, bool as_json, char **ret_text, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_PLAN};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_PLAN);
@@ -268,5 +268,15 @@ int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id
 	if (r)
 		return r;
 	sandbox_forget(sandbox);
-	return sandbox_read_plan(sandbox->request.fd, ret_text, error);
+	return sandbox_read_plan(sandbox->request.fd, as_json, ret_text, error);
+}
+
+int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name, char **ret_text, struct yett_error *error)
+{
+	return inspect_plan(connection, id_or_name, false, ret_text, error);
+}
+
+int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name, char **ret_json, struct yett_error *error)
+{
+	return inspect_plan(connection, id_or_name, true, ret_json, error);
 }

@@ -165,13 +165,25 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	return r;
 }
 
+/*
+ * Where there is no key yet, a plan is asked for with one that nobody keeps: it makes nothing, and the helper tells it to whoever may
+ * enroll a key.
+ */
 static int need_signer(struct yett_connection *connection, struct yett_error *error)
 {
+	const struct message *message = &connection->channel->message;
+	bool is_plan = message->kind == MESSAGE_CREATE && message->body.create.plan_only;
 	int r;
 
-	if (connection->signer)
+	if (connection->signer && !connection->is_passing_signer)
 		return 0;
+	yett_signer_free(connection->own_signer);
+	connection->own_signer = NULL;
+	connection->signer = NULL;
 	r = yett_signer_load(NULL, &connection->own_signer, error);
+	connection->is_passing_signer = r == YETT_E_NOT_FOUND && is_plan;
+	if (connection->is_passing_signer)
+		r = signer_new_passing(&connection->own_signer, error);
 	if (r == 0)
 		connection->signer = connection->own_signer;
 	else if (r == YETT_E_NOT_FOUND)
@@ -426,21 +438,26 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 	return 0;
 }
 
-int sandbox_read_plan(int fd, char **ret_text, struct yett_error *error)
+int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error)
 {
 	_cleanup_free_ char *text = NULL;
+	char *split;
 	size_t length;
 	int r = sealed_read(fd, PLAN_MAX, &text, &length, "plan", error);
 
-	if (r == 0 && memchr(text, '\0', length))
-		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan cannot be read as text");
-	if (r == 0)
-		*ret_text = steal_ptr(&text);
-	return r;
+	if (r)
+		return r;
+	split = memchr(text, '\0', length);
+	if (!split || split + 1 == text + length || memchr(split + 1, '\0', length - (size_t)(split + 1 - text)))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is not text and JSON");
+	if (as_json)
+		memmove(text, split + 1, strlen(split + 1) + 1);
+	*ret_text = steal_ptr(&text);
+	return 0;
 }
 
-int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
-		      struct yett_error *error)
+static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options, bool as_json, char **ret_text,
+		struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
@@ -449,7 +466,19 @@ int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sand
 	if (r)
 		return r;
 	sandbox_forget(asked);
-	return sandbox_read_plan(asked->request.fd, ret_text, error);
+	return sandbox_read_plan(asked->request.fd, as_json, ret_text, error);
+}
+
+int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
+		      struct yett_error *error)
+{
+	return plan(connection, options, false, ret_text, error);
+}
+
+int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_json,
+			   struct yett_error *error)
+{
+	return plan(connection, options, true, ret_json, error);
 }
 
 const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox)

@@ -171,7 +171,7 @@ _must_check_ int manage_listing(struct yett_connection *connection, const struct
 				const struct manage_items *items, void **ret_list, size_t *ret_count, struct yett_error *error);
 
 /* A copy of the plan that the descriptor holds, to be freed by the caller. */
-_must_check_ int sandbox_read_plan(int fd, char **ret_text, struct yett_error *error);
+_must_check_ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error);
 
 /* The descriptor is memory that nobody can change any more, of at most `max` bytes: allocates a copy with a NUL behind it. */
 _must_check_ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error);

@@ -40,6 +40,19 @@ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret
 	return 0;
 }
 
+int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error)
+{
+	uint8_t seed[KEY_SEED_SIZE];
+	int r;
+
+	if (sodium_init() < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no random numbers");
+	randombytes_buf(seed, sizeof seed);
+	r = signer_from_seed(seed, ret_signer, error);
+	sodium_memzero(seed, sizeof seed);
+	return r;
+}
+
 int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
 		    struct yett_signer **ret_signer, struct yett_error *error)
 {

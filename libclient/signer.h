@@ -28,6 +28,9 @@ _must_check_ int signer_sign(const struct yett_signer *signer, const uint8_t *me
 _must_check_ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer,
 				  struct yett_error *error);
 
+/* The same with a key that nobody has had and nobody will have. */
+_must_check_ int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error);
+
 static inline void signer_freep(struct yett_signer **signer)
 {
 	yett_signer_free(*signer);

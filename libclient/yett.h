@@ -114,6 +114,7 @@ struct yett_connect_options {
 	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when first needed. */
 	const struct yett_signer *signer;
 	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
+	const char *key_path; /* where `signer` is NULL: of the key to load, which must be there */
 };
 
 /*
@@ -243,10 +244,15 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connect
 						 const struct yett_sandbox_options *options,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
-/* The steps that creating it would take, as text, and nothing is done. `*ret_text` is freed with free(3). */
+/* The steps that creating it would take, as text, and nothing is done: not even a key is needed by who could enroll one. `*ret_text` is
+ * freed with free(3). */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
 					       const struct yett_sandbox_options *options, char **ret_text,
 					       struct yett_error *error);
+
+/* The same steps as one JSON object; PROTOCOL.md, "plan", has its members. */
+YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options,
+						    char **ret_json, struct yett_error *error);
 
 /*
  * A handle of a sandbox that is there, by its id or its name: of one that the same user made with the same enrolled key (or
@@ -293,6 +299,8 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connec
 /* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. `*ret_text` is freed with free(3). */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name,
 						       char **ret_text, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name,
+							    char **ret_json, struct yett_error *error);
 
 /*
  * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on; time limits of commands go

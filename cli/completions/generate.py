@@ -157,7 +157,7 @@ def fish(table):
 def main():
     shell, options, template, policy, version = sys.argv[1:]
     with open(options, encoding="utf-8") as file:
-        table = json.load(file)
+        table = json.load(file)["result"]["subcommands"]
     with open(template, encoding="utf-8") as file:
         text = file.read()
     tables = {"bash": bash, "zsh": zsh, "fish": fish}[shell](table)

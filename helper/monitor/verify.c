@@ -71,7 +71,8 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	if (r != 0 || !want_keys)
 		return r;
 	verified->key_source = KEY_OF_USER;
-	return keys_in_text(text, length, key) ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	verified->is_first_key = length == 0;
+	return length == 0 || keys_in_text(text, length, key) ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,
@@ -100,7 +101,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 		r = find_key(context, envelope.key, &verified, error);
 	if (r != 0)
 		return r;
-	/* Only bytes that an enrolled key vouches for reach the decoder at all. */
+	/* Only bytes that an enrolled key vouches for reach the decoder at all, or somebody who may enroll any key. */
 	task.kind = envelope.kind;
 	task.bytes = body;
 	task.length = envelope.body_length;
@@ -110,6 +111,8 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 	r = message_compare(message, body, envelope.body_length);
 	if (r != 0)
 		return r > 0 ? r : error_set(error, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL, "the decoder's reading is not what was signed");
+	if (verified.is_first_key && (message->kind != MESSAGE_CREATE || !message->body.create.plan_only))
+		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	*ret_verified = verified;
 	return 0;
 }

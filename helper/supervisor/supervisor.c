@@ -76,12 +76,11 @@ static int receive_order(int socket, struct order *order)
 	return 1;
 }
 
-/* Closes the descriptors and gives the pages back until the next one. */
+/* Closes the descriptors: the plan in it is still needed. */
 static void close_order(struct order *order)
 {
 	for (size_t i = 0; i < order->fd_count; i++)
 		fd_close(order->fds[i]);
-	(void)madvise(order, sizeof *order, MADV_DONTNEED);
 }
 
 /* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
@@ -213,10 +212,11 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
 		return created.code > 0 && order->fd_count == 0;
 	}
-	life_keep_plan(life, &order->plan);
 	close_order(order);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	life_keep_plan(life, &order->plan); /* not before: nobody waits for it */
+	(void)madvise(order, sizeof *order, MADV_DONTNEED);
 	narrowed = narrow(is_kept);
 	if (r == 0)
 		r = narrowed;

@@ -131,13 +131,13 @@ class Helper(yett.Case):
         self.shell('ls /manuals >/dev/null; echo x >/scratch/x', options=['-p', 'shaped', '--tmpfs', '/more:1M'])
         self.assertEqual(self.shell('id -u', options=['-p', 'fake-root']).strip(), '0')
         for profile in ('build', 'strict'):
-            told = json.loads(self.output('true', options=('-p', profile, '--json', '-')))
+            told = yett.told(self.output('true', options=('-p', profile, '--json')))
             self.assertEqual(told['sandbox']['label'], 'yett-sandbox-%s (enforce)' % profile)
         self.assertEqual(self.sandbox('sh', '-c', 'kill -9 $$').code, 137)
         self.assertEqual(self.sandbox('sleep', '600', options=['--timeout', '100ms']).code, 124)
 
     def test_no_sandbox_goes_without_a_label_under_a_confined_helper(self):
-        told = json.loads(self.output('true', options=('-p', 'no-label', '--json', '-')))
+        told = yett.told(self.output('true', options=('-p', 'no-label', '--json')))
         self.assertEqual(told['sandbox']['label'], 'yett-sandbox (enforce)')
 
     def test_what_the_helper_never_needs_is_refused_to_its_label(self):

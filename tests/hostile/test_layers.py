@@ -61,7 +61,7 @@ class Layers(yett.Case):
         self.assertEqual(self.told('all-on'), yett.landlock_abi())
 
     def told(self, profile):
-        return json.loads(self.output('true', options=('-p', profile, '--json', '-')))['sandbox']['landlock_abi']
+        return yett.told(self.output('true', options=('-p', profile, '--json')))['sandbox']['landlock_abi']
 
     def test_the_filter_is_left_out_only_where_the_profile_says_so(self):
         for profile, filters in (('all-on', '2'), ('no-system-call-filter', '0'), ('no-landlock', '2')):

@@ -162,7 +162,7 @@ class Lives(yett.Case):
         self.addCleanup(self.end, client)
         yett.wait_until(lambda: os.listdir(to), 'what is copied')
         workers = [pid for pid in yett.children_of(client.pid) if yett.argv_of(pid)[:1] == ['yett-files']]
-        inside = json.loads(self.yett('ps', '--json', 'box').out)
+        inside = yett.told(self.yett('ps', '--json', 'box').out)['commands']
         self.assertEqual((len(workers), [command['state'] for command in inside]), (1, ['running']))
         client.kill()
         client.wait()
@@ -261,7 +261,7 @@ class Lives(yett.Case):
         self.assertEqual(self.line(client), 'up')
         self.assertEqual(self.yett('pause', sandbox).code, 0)
         client.kill()
-        yett.wait_until(lambda: '"attached": 0' in self.yett('inspect', '--json', sandbox).out, 'the end of a client')
+        yett.wait_until(lambda: '"attached":0' in self.yett('inspect', '--json', sandbox).out, 'the end of a client')
         self.assertEqual(self.yett('resume', sandbox).code, 0)
         self.assertEqual(self.yett('exec', sandbox, '--', 'echo', 'here').out, 'here\n')
 
@@ -316,18 +316,18 @@ class CapturedInit(yett.Case):
     def test_what_it_tells_is_held_to_its_bounds(self):
         self.create('tells-lies')
         process = self.follow('tells-lies')
-        right, far = json.loads(self.line(process)), json.loads(self.line(process))
+        right, far = yett.told(self.line(process)), yett.told(self.line(process))
         self.assertEqual((right['event'], right['command'], right['pid'], right['lost']), ('started', 7, 8, 4))
         self.assertEqual((far['command'], far['lost']), (2 ** 64 - 1, 2 ** 32 - 1))
         self.assertEqual(self.yett('destroy', 'tells-lies').code, 0)
-        end = json.loads(self.line(process))
+        end = yett.told(self.line(process))
         self.assertEqual((end['event'], end['ended'], end['lost']), ('ended', 'destroyed', 0))
 
     def test_what_it_counts_is_held_to_its_bounds(self):
         def totals():
             done = self.service.run(yett.Root(self.service.folder), self.service.yett, 'stats', '--helper', '--json')
             self.assertEqual(done.code, 0, done)
-            return json.loads(done.out)
+            return yett.told(done.out)
         before = totals()
         self.create('tells-of-too-much')
         yett.wait_until(lambda: totals() != before, 'what can be')
@@ -341,9 +341,9 @@ class CapturedInit(yett.Case):
         self.create('tells-without-end')
         process = self.follow('tells-without-end')
         supervisor = self.supervisor_of('tells-without-end')
-        first, begin, used = json.loads(self.line(process)), time.monotonic(), cpu_of(supervisor)
+        first, begin, used = yett.told(self.line(process)), time.monotonic(), cpu_of(supervisor)
         while True:
-            event, passed = json.loads(self.line(process)), time.monotonic() - begin
+            event, passed = yett.told(self.line(process)), time.monotonic() - begin
             if passed > 3:
                 break
         heard = (event['number'] - first['number']) / passed
@@ -361,7 +361,7 @@ class CapturedInit(yett.Case):
             for _ in range(20):
                 self.assertEqual(self.yett('pause', mode).code, 0)
                 self.assertEqual(self.yett('resume', mode).code, 0)
-            self.assertEqual([json.loads(self.line(process))['event'] for _ in range(40)], ['paused', 'resumed'] * 20)
+            self.assertEqual([yett.told(self.line(process))['event'] for _ in range(40)], ['paused', 'resumed'] * 20)
             used, begin = cpu_of(supervisor), time.monotonic()
             yett.wait_until(lambda: time.monotonic() - begin > 2, 'two seconds')
             self.assertLess((cpu_of(supervisor) - used) / (time.monotonic() - begin), 0.2)

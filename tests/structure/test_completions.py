@@ -146,7 +146,7 @@ class Shell:
 
     def test_directories_alone_are_proposed_for_the_directory(self):
         self.assertEqual(self.complete("yett run -C work/a"), ["work/a folder"])
-        self.assertEqual(sorted(self.complete("yett run --json work/a")), ["work/a file", "work/a folder"])
+        self.assertEqual(sorted(self.complete("yett run --key work/a")), ["work/a file", "work/a folder"])
 
     def test_profiles_are_those_of_the_policy(self):
         self.assertEqual(sorted(self.complete("yett run -p ")), ["default", "strict", "tests"])

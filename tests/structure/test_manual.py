@@ -152,7 +152,7 @@ class Command(unittest.TestCase):
             self.assertEqual(re.findall(r"allowed 32G by max_memory of grant 'everyone' \(built-in:(\d+)\)", text), [str(line)])
 
     def test_json_is_the_same_as_help(self):
-        table = json.loads(output(YETT, "help", "--json"))
+        table = json.loads(output(YETT, "help", "--json"))["result"]["subcommands"]
         self.assertEqual([entry["name"] for entry in table], subcommands())
         for entry in table:
             options = [(option["letter"] or "", option["name"], option["value"] or "") for option in entry["options"]]

@@ -291,8 +291,18 @@ class Help(unittest.TestCase):
     def test_enroll_lists_every_option(self):
         self.check("enroll", self.options(("cli", "keys.c")))
 
-    def test_doctor_lists_every_option(self):
-        self.check("doctor", self.options(("cli", "doctor.c")))
+    def test_whoever_asks_the_helper_lists_how(self):
+        found = re.findall(r"^\t\{0, \"([a-z-]+)\",", read("cli", "connect.h"), re.M)
+        self.assertEqual(found, ["socket", "key"])
+        for subcommand in ("doctor", "run", "create", "exec", "ps", "stats", "events", "wait", "env", "cp", "kill", "destroy"):
+            self.check(subcommand, [("", name) for name in found])
+
+    def test_every_subcommand_lists_what_all_have(self):
+        common = re.search(r"common_options\[\] = \{.*?\n\};", read("cli", "options.c"), re.S).group(0)
+        common = re.findall(r"^\t\{(?:0|'(\w)'), \"([a-z-]+)\",", common, re.M)
+        self.assertEqual([name for _, name in common], ["json", "json-fd", "quiet", "help"])
+        for name in re.findall(r"^\t\{\"([a-z]+)\", \"", read("cli", "main.c"), re.M):
+            self.check(name, [(letter, option) for letter, option in common])
 
     def test_yett_lists_every_subcommand(self):
         names = re.findall(r"^\t\{\"([a-z]+)\", \"", read("cli", "main.c"), re.M)

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import glob
 import itertools
+import json
 import os
 import pwd
 import re
@@ -61,6 +62,18 @@ def write(path, text, mode=0o644):
     with open(path, 'w', encoding='utf-8') as file:
         file.write(text)
     os.chmod(path, mode)
+
+
+def told(text):
+    """What a document of --json tells, in one dictionary: its result, with what became of the command as 'result', and the rest."""
+    document = json.loads(text)
+    if document['schema'] != 1:
+        raise AssertionError('another schema: ' + text)
+    found = dict(document['result'])
+    if isinstance(found.get('command'), dict):
+        found['result'] = found['command']['result']
+    found.update((key, document[key]) for key in ('exit_code', 'error', 'notes') if key in document)
+    return found
 
 
 def status_of(pid):

@@ -182,12 +182,12 @@ class Written(yett.Case):
         for argv in (['--version'], ['--help'], ['help'], ['help', '--json'], ['help', 'run'], ['run', '--help'], ['doctor'], ['ps'],
                      ['ps', '--json'], ['ps', 'full'], ['inspect', 'full'], ['stats'], ['stats', '-w', 'full'], ['events', 'full'],
                      ['attach', 'full'], ['env', 'full'], ['ls', 'full:/'], ['cat', 'full:/etc/passwd'], ['keygen', self.here()],
-                     ['run', '--dry-run', '--', 'true'], ['run', '--json', '-', '--', 'true'], ['exec', '-b', 'full', '--', 'true'],
+                     ['run', '--dry-run', '--', 'true'], ['run', '--json', '--', 'true'], ['exec', '-b', 'full', '--', 'true'],
                      ['exec', 'full', '--', 'echo', 'x']):
             with self.subTest(argv=argv):
                 self.assert_refused(self.on('/dev/full', *argv), 125, 'yett: cannot write ')
         self.assert_refused(self.on('/dev/full', 'wait', '-o', 'full', '1'), 3, 'yett: cannot write ')
-        self.assert_refused(self.on('/dev/full', 'run', '--json', '-', '--', 'false'), 1, 'yett: cannot write ')
+        self.assert_refused(self.on('/dev/full', 'run', '--json', '--', 'false'), 1, 'yett: cannot write ')
 
     def here(self):
         return self.folder('made') + '/key'
@@ -275,9 +275,8 @@ class Signals(yett.Case):
 
 class Json(yett.Case):
     def test_of_a_command_that_ended(self):
-        path = self.alice.home + '/json'
-        done = self.sandbox('sh', '-c', 'exit 3', options=['--json', path])
-        told = json.loads(yett.read(path))
+        done = self.sandbox('sh', '-c', 'exit 3', options=['--json'])
+        told = yett.told(done.out)
         self.assertEqual((done.code, told['exit_code'], told['error']), (3, 3, None))
         self.assertEqual(told['sandbox']['profile'], 'default')
         self.assertTrue(self.service.owns_uid(told['sandbox']['private_uid']))
@@ -286,18 +285,18 @@ class Json(yett.Case):
         self.assertGreater(told['result']['wall_us'], 0)
 
     def test_on_standard_output(self):
-        self.assertEqual(json.loads(self.output('true', options=['--json', '-']))['exit_code'], 0)
+        self.assertEqual(yett.told(self.output('true', options=['--json']))['exit_code'], 0)
 
     def test_of_a_signal(self):
-        told = json.loads(self.sandbox('sh', '-c', 'kill -9 $$', options=['--json', '-']).out)
+        told = yett.told(self.sandbox('sh', '-c', 'kill -9 $$', options=['--json']).out)
         self.assertEqual((told['exit_code'], told['result']['signaled'], told['result']['status']), (137, True, 9))
 
     def test_of_a_command_that_did_not_start(self):
-        told = json.loads(self.sandbox('no-such-command', options=['--json', '-']).out)
-        self.assertEqual((told['exit_code'], told['result'], told['error']['code']), (127, None, 'command-failed'))
+        told = yett.told(self.sandbox('no-such-command', options=['--json']).out)
+        self.assertEqual((told['exit_code'], told.get('result'), told['error']['code'], told['error']['errno']), (127, None, 'command-failed', 2))
 
     def test_of_a_refusal(self):
-        told = json.loads(self.sandbox('true', options=['--json', '-', '-p', 'nothing']).out)
+        told = yett.told(self.sandbox('true', options=['--json', '-p', 'nothing']).out)
         self.assertEqual((told['exit_code'], told['sandbox'], told['error']['code']), (125, None, 'permission-denied'))
         self.assertFalse(told['error']['retryable'])
 
@@ -370,9 +369,9 @@ class Copies(yett.Case):
         done = self.sandbox('echo', 'never', options=['--copy-in', directory + ':/tmp/x'])
         self.assert_refused(done, 125, directory + '/fifo: a FIFO is not copied', '1 entries of')
         self.assertEqual(done.out, '')
-        done = self.sandbox('echo', 'done', options=['--json', '-', '--copy-out', '/tmp/none:' + directory + '/none'])
+        done = self.sandbox('echo', 'done', options=['--json', '--copy-out', '/tmp/none:' + directory + '/none'])
         self.assert_refused(done, 125, "cannot read '/tmp/none': No such file or directory")
-        told = json.loads(done.out.splitlines()[-1])
+        told = yett.told(done.out)
         self.assertEqual((told['exit_code'], told['result']['status'], told['error']['code']), (125, 0, 'file-operation-failed'))
 
     def test_a_library_without_its_program_says_so(self):

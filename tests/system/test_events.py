@@ -28,7 +28,7 @@ class Usage(Case):
     def stats(self, *argv, **more):
         done = self.yett('stats', '--json', *argv, **more)
         self.assertEqual(done.code, 0, done)
-        return json.loads(done.out)
+        return yett.told(done.out)['sandboxes']
 
     def of(self, sandbox):
         found = self.stats(sandbox)
@@ -113,11 +113,11 @@ class Usage(Case):
         self.create('--name', 'box')
         process = self.service.popen(self.alice, self.service.yett, 'stats', '--watch', '--json', 'box', stdout=-1)
         self.addCleanup(self.end, process)
-        readings = [json.loads(self.line(process)) for _ in range(2)]
-        self.assertGreater(readings[1][0]['taken_us'], readings[0][0]['taken_us'])
+        readings = [yett.told(self.line(process)) for _ in range(2)]
+        self.assertGreater(readings[1]['sandboxes'][0]['taken_us'], readings[0]['sandboxes'][0]['taken_us'])
         self.assertEqual(self.yett('destroy', 'box').code, 0)
         rest, _ = process.communicate(timeout=yett.DEADLINE)
-        self.assertEqual(rest.splitlines()[-1], b'[]')
+        self.assertEqual((yett.told(rest.splitlines()[-1])['sandboxes'], yett.told(rest.splitlines()[-1])['exit_code']), ([], 0))
         self.assertEqual(process.returncode, 0)
 
 
@@ -139,7 +139,7 @@ class Totals(Case):
         done = self.service.run(yett.Root(self.folder('roots')), self.service.yett, 'stats', '--helper', '--json')
         self.assertEqual(done.code, 0, done)
         shutil.rmtree(self.alice.home + '/roots')
-        return json.loads(done.out)
+        return yett.told(done.out)
 
     def test_what_commands_came_to_is_counted(self):
         before = self.totals()
@@ -177,7 +177,7 @@ class Following(Case):
     def event(self, process):
         line = self.line(process)
         self.assertNotEqual(line, '', process.poll())
-        return json.loads(line)
+        return yett.told(line)
 
     def events(self, process, *kinds):
         found = [self.event(process) for _ in kinds]
@@ -250,7 +250,7 @@ class Events(Following):
         events = self.events(process, 'started', 'oom', 'exited')
         self.assertEqual(events[1]['count'], 1)
         self.assertEqual(events[2]['result']['limits_hit'], ['memory'])
-        self.assertEqual(json.loads(self.yett('ps', '--json', 'box').out)[-1]['limits_hit'], ['memory'])
+        self.assertEqual(yett.told(self.yett('ps', '--json', 'box').out)['commands'][-1]['result']['limits_hit'], ['memory'])
         self.exec('box', 'sh', '-c', 'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1000 & done')
         self.events(process, 'started', 'forks-refused', 'exited')
 
@@ -350,7 +350,7 @@ class Events(Following):
         done = self.service.run(self.alice, 'python3', '-c', script)
         self.assertEqual(done.code, 0, done)
         yett.wait_until(lambda: yett.read(path).count('\n') == 801, 'the events of 400 commands')
-        told = [json.loads(line) for line in yett.read(path).splitlines()[1:]]
+        told = [yett.told(line) for line in yett.read(path).splitlines()[1:]]
         self.assertEqual([event['lost'] for event in told], [0] * 800)
         self.assertEqual([event['command'] for event in told[1::2]], list(range(1, 401)))
         slow.send_signal(signal.SIGCONT)

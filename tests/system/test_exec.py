@@ -28,7 +28,7 @@ class Commands(yett.Case):
     def commands(self):
         done = self.yett('ps', '--json', 'box')
         self.assertEqual(done.code, 0, done)
-        return json.loads(done.out)
+        return yett.told(done.out)['commands']
 
     def test_what_was_left_in_the_background_is_waited_for_with_its_output(self):
         command = self.background('sh', '-c', 'echo out; echo err >&2; exit 3')
@@ -139,8 +139,8 @@ class Commands(yett.Case):
         for _ in range(2):
             done = self.yett('exec', '-b', '--capture', '16M', 'small', '--', 'sh', '-c', 'yes | head -c 30000000')
             self.assertEqual(self.yett('wait', 'small', done.out.strip()).code, 0)
-        kept = json.loads(self.yett('ps', '--json', 'small').out)
-        self.assertEqual([c['outputs'][0] for c in kept], [{'length': 12 << 20, 'truncated': True}])  # the first one made room
+        kept = yett.told(self.yett('ps', '--json', 'small').out)['commands']
+        self.assertEqual([c['stdout'] for c in kept], [{'length': 12 << 20, 'truncated': True}])  # the first one made room
         done = self.yett('exec', 'small', '--', 'python3', '-c', 'bytearray(1 << 30)')
         self.assertIn('memory limit reached', done.err)
         self.assertEqual(len(self.yett('wait', '-o', 'small', '2').out), 12 << 20)
@@ -150,11 +150,11 @@ class Commands(yett.Case):
         self.yett('exec', 'box', '--', 'sh', '-c', 'exit 5')
         self.background('sleep', '1000')
         first, second = self.commands()
-        self.assertEqual((first['id'], first['state'], first['status'], first['command']), (1, 'completed', 5, 'sh -c exit 5'))
-        self.assertEqual(first['outputs'], [None, None])
-        self.assertGreater(first['wall_us'], 0)
-        self.assertEqual((second['id'], second['state'], second['command']), (2, 'running', 'sleep 1000'))
-        self.assertEqual(second['outputs'], [{'length': 0, 'truncated': False}] * 2)
+        self.assertEqual((first['id'], first['state'], first['result']['status'], first['argv']), (1, 'completed', 5, ['sh', '-c', 'exit 5']))
+        self.assertEqual((first['stdout'], first['stderr'], first['argv_cut']), (None, None, False))
+        self.assertGreater(first['result']['wall_us'], 0)
+        self.assertEqual((second['id'], second['state'], second['argv']), (2, 'running', ['sleep', '1000']))
+        self.assertEqual([second['stdout'], second['stderr']], [{'length': 0, 'truncated': False}] * 2)
         rows = self.yett('ps', 'box').out.splitlines()
         self.assertEqual(rows[0].split(), ['ID', 'STATE', 'STATUS', 'TIME', 'COMMAND'])
         self.assertRegex(rows[1], r'^ +1  completed +5 +\S+  sh -c exit 5$')
@@ -189,7 +189,7 @@ class Commands(yett.Case):
         self.assertEqual(self.yett('exec', '-C', '/', '-e', 'A=2', 'box', '--', 'sh', '-c', 'pwd; echo $A').out, '/\n2\n')
         self.assertEqual(self.yett('env', '-u', 'A', 'box').code, 0)
         self.assertEqual(self.yett('env', 'box').out, '/tmp\nB=two words\n')
-        self.assertEqual(json.loads(self.yett('env', '--json', 'box').out), {'directory': '/tmp', 'env': ['B=two words']})
+        self.assertEqual(json.loads(self.yett('env', '--json', 'box').out)['result'], {'directory': '/tmp', 'env': ['B=two words']})
         self.assertEqual(self.yett('env', '-C', '/nowhere', 'box').code, 0)
         self.assert_refused(self.yett('exec', 'box', '--', 'true'), 125, 'cannot be started in the directory of the session')
         self.assert_refused(self.yett('env', '-C', 'here', 'box'), 2, 'an absolute path')

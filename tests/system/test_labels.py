@@ -51,7 +51,7 @@ class Labels(yett.Case):
     service_options = {'before': PROFILES}
 
     def label(self, profile):
-        return json.loads(self.output('true', options=('-p', profile, '--json', '-')))['sandbox']['label']
+        return yett.told(self.output('true', options=('-p', profile, '--json')))['sandbox']['label']
 
     def refused(self, profile, *texts):
         self.assert_refused(self.sandbox('true', options=('-p', profile)), 125, *texts)

@@ -42,7 +42,7 @@ class Lives(yett.Case):
     def ps(self, *argv, **more):
         done = self.yett('ps', '--json', *argv, **more)
         self.assertEqual(done.code, 0, done)
-        return json.loads(done.out)
+        return yett.told(done.out)['sandboxes']
 
     def create(self, *argv, **more):
         done = self.yett('create', *argv, **more)
@@ -53,7 +53,7 @@ class Lives(yett.Case):
     def inspect(self, sandbox, **more):
         done = self.yett('inspect', '--json', sandbox, **more)
         self.assertEqual(done.code, 0, done)
-        return json.loads(done.out)
+        return yett.told(done.out)['sandbox']
 
     def exec(self, sandbox, *argv, **more):
         done = self.yett('exec', sandbox, '--', *argv, **more)
@@ -78,7 +78,7 @@ class Lives(yett.Case):
         rows = self.yett('ls', 'box:/tmp/into').out.splitlines()
         self.assertEqual([row.split()[-1] for row in rows], ['first', 'sub'])
         self.assertRegex(rows[0], r'^-rw-[r-]{6} %s \S+ +3 \d{4}-\d\d-\d\d \d\d:\d\d first$' % self.alice.name)
-        listed = json.loads(self.yett('ls', '--json', 'box:/tmp/into').out)
+        listed = yett.told(self.yett('ls', '--json', 'box:/tmp/into').out)['entries']
         self.assertEqual([(entry['name'], entry['kind'], entry['size_bytes']) for entry in listed][0], ('first', 'regular', 3))
         self.exec('box', 'sh', '-c', 'echo three >/tmp/into/third; ln -s third /tmp/into/link')
         self.assertIn('link -> third', self.yett('ls', 'box:/tmp/into/link').out + self.yett('ls', 'box:/tmp/into').out)
@@ -143,18 +143,19 @@ class Lives(yett.Case):
         self.assertEqual(self.line(process), 'up')
         shown = self.yett('inspect', 'box').out
         self.assertEqual(shown[shown.index('\nsandbox '):].splitlines()[2:], planned)
-        lines = self.inspect('box')['plan']
-        self.assertRegex(lines[0], '^sandbox [0-9a-f]{16}: profile default ')
-        self.assertEqual(lines[1:], [line.strip() for line in planned])
-        self.assertIn('annotation why=a note', lines)
-        self.assertEqual([line for line in lines if ' /shared,' in line][0].split(None, 1)[1], 'share          /shared, descriptor 0, read-only (%s:%d)' % (
-            self.service.policy, self.service.line('share_ro = {"*"}')))
+        told = yett.told(self.output('true', options=[*options, '--dry-run', '--json']))['plan']
+        plan = self.inspect('box')['plan']
+        self.assertEqual((plan.pop('id') != told.pop('id'), plan), (True, told))
+        self.assertEqual((plan['profile']['name'], plan['annotations']), ('default', ['why=a note']))
+        self.assertEqual([step['step'] for step in plan['steps']], [line.split()[1] for line in planned if line[:3].strip().isdigit()])
+        self.assertEqual([(step['target'], step['writable'], step['place']) for step in plan['steps'] if step['step'] == 'share'],
+                         [('/shared', False, '%s:%d' % (self.service.policy, self.service.line('share_ro = {"*"}')))])
         self.assertEqual(self.yett('inspect', 'box', user=self.bob).code, 1)
         process.stdin.close()
         process.wait()
         self.create('--name', 'gone', '--wall-time', '1ms', '--cleanup-delay', '1h')
         yett.wait_until(lambda: self.inspect('gone')['state'] == 'stopped', 'the end of a sandbox')
-        self.assertIn('name gone', self.inspect('gone')['plan'])
+        self.assertEqual(self.inspect('gone')['plan']['name'], 'gone')
 
     def test_an_annotation_is_bounded(self):
         self.assert_refused(self.yett('create', '--annotation', 'k=' + 'v' * 254), 125, 'an annotation is longer than 255 bytes')

@@ -68,10 +68,10 @@ class Limits(yett.Case):
         self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
 
     def json_of(self, *argv, options=(), **more):
-        """The exit code and what --json says."""
-        path = self.alice.home + '/run.json'
-        done = self.sandbox(*argv, options=['--json', path, *options], **more)
-        return done, json.loads(yett.read(path))
+        """How it ended, with its output as if it had been written to us; and what --json says."""
+        done = self.sandbox(*argv, options=['--json', *options], **more)
+        told = yett.told(done.out)
+        return done._replace(out=told['command']['stdout']['content']['text']), told
 
     def test_a_fork_bomb_is_stopped_at_its_limit(self):
         done, told = self.json_of('python3', '-c', FORK_BOMB, options=['--pids', '40'])

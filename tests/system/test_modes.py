@@ -484,7 +484,7 @@ class Doctor(yett.Case):
         for options, works in (((), True), (('--socket', '/no/such/socket'), False)):
             done = self.yett('doctor', '--json', *options)
             self.assertEqual(done.code, 0 if works else 1, done)
-            report = json.loads(done.out)
+            report = yett.told(done.out)
             self.assertEqual(report['works'], works)
             checks = {check['check']: check for check in report['checks']}
             self.assertEqual(checks['start']['state'], 'ok' if works else 'missing')

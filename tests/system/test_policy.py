@@ -92,7 +92,7 @@ class Profiles(yett.Case):
     def test_the_shipped_profiles_are_what_they_say(self):
         limits = {}
         for profile in ('default', 'build', 'strict'):
-            told = json.loads(self.output('true', options=['-p', profile, '--json', '-']))
+            told = yett.told(self.output('true', options=['-p', profile, '--json']))
             limits[profile] = told['sandbox']['limits']
         self.assertEqual(limits, {
             'default': {'memory_bytes': 2 << 30, 'cpu_millis': 0, 'pids': 512, 'files': 4096},
@@ -149,7 +149,7 @@ class Profiles(yett.Case):
         self.assertNotEqual(self.sandbox('mount', '-t', 'tmpfs', 'x', '/mnt', options=['-p', 'fake-root']).code, 0)
 
     def test_identity_caller_has_no_private_uid_and_no_privilege(self):
-        told = json.loads(self.output('true', options=['-p', 'as-caller', '--json', '-']))
+        told = yett.told(self.output('true', options=['-p', 'as-caller', '--json']))
         self.assertEqual(told['sandbox']['private_uid'], self.alice.uid)
         self.assertIn('CapBnd:\t0000000000000000', self.output('cat', '/proc/self/status', options=['-p', 'as-caller']))
 
@@ -203,7 +203,7 @@ grant "group" {
         cls.service.enter_key(user)
 
     def memory(self, **more):
-        return json.loads(self.output('true', options=['--json', '-'], **more))['sandbox']['limits']['memory_bytes'] >> 20
+        return yett.told(self.output('true', options=['--json'], **more))['sandbox']['limits']['memory_bytes'] >> 20
 
     def test_the_first_that_fits_decides(self):
         self.assertEqual(self.memory(), 50)
@@ -335,9 +335,9 @@ grant "by-name" {
     def test_a_key_that_is_not_enrolled_is_refused(self):
         self.sandbox('true')
         yett.write(self.alice.home + '/.config/yett/authorized_keys', '# none\n')
-        done = self.sandbox('true', options=['--json', '-'])
+        done = self.sandbox('true', options=['--json'])
         self.assertEqual(done.code, 125)
-        told = json.loads(done.out)['error']
+        told = yett.told(done.out)['error']
         self.assertEqual((told['code'], told['reason']), ('bad-signature', 'unknown-key'))
 
     def test_garbage_for_keys_harms_nobody(self):

@@ -150,9 +150,7 @@ class Means(yett.Case):
         self.assertEqual([line for line in done.err.splitlines() if 'weaker' in line],
                          ['yett: weaker without root: commands have your own uid outside, too; '
                           'no limit of memory (2G); no limit of pids of all your sandboxes (65536)'])
-        path = self.alice.home + '/run.json'
-        self.sandbox('true', options=['--json', path])
-        said = json.loads(yett.read(path))['sandbox']
+        said = yett.told(self.output('true', options=['--json']))['sandbox']
         self.assertIn('no limit of memory', said['weaker'])
         self.assertEqual((said['private_uid'], said['limits']['memory_bytes'], said['limits']['pids']), (self.alice.uid, 0, 512))
         self.assertIn('weaker commands have your own uid', self.output('true', options=['--dry-run']))

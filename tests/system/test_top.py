@@ -87,7 +87,7 @@ class Top(test_terminal.Case):
         self.assertEqual(done.code, 0, done)
 
     def state(self, name):
-        return json.loads(self.yett('inspect', '--json', name).out)['state']
+        return yett.told(self.yett('inspect', '--json', name).out)['sandbox']['state']
 
     def top(self, *argv, **env):
         return self.begin('top', *argv, env={'TERM': 'vt100', 'LANG': 'C.UTF-8', **env})

@@ -188,7 +188,7 @@ static void serve_plan(int helper_fd)
 	int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint64_t sequence = envelope.sequence;
 
-	(void)dprintf(fd, "slot\nshares %u\n\033[2J", message.body.create.shares_count);
+	(void)dprintf(fd, "slot\nshares %u\n\033[2J%c{\"shares\":%u}", message.body.create.shares_count, 0, message.body.create.shares_count);
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	prepare(MESSAGE_PLAN);
 	say(helper_fd, sequence, &fd, 1);

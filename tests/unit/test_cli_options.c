@@ -61,7 +61,7 @@ static void every_option_of_run_is_understood(void **state)
 	(void)state;
 	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1",
 			       "--env", "B=2", "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9",
-			       "--files", "20", "--timeout", "2s", "--json", "-", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c",
+			       "--files", "20", "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c",
 			       "--copy-out", "/d:e:f", "--",
 			       "-x", "y"),
 			 0);
@@ -83,9 +83,9 @@ static void every_option_of_run_is_understood(void **state)
 	assert_int_equal(options.limits.pids, 9);
 	assert_int_equal(options.limits.files, 20);
 	assert_int_equal(options.timeout_ms, 2000);
-	assert_string_equal(options.json, "-");
+	assert_string_equal(options.connect.key_path, "/k");
 	assert_true(options.dry_run);
-	assert_string_equal(options.socket_path, "/s");
+	assert_string_equal(options.connect.socket_path, "/s");
 }
 
 static void options_end_at_the_command(void **state)
@@ -102,7 +102,7 @@ static void wrong_options_are_refused_by_name(void **state)
 	assert_int_equal(PARSE("--memry", "1", "ls"), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "--memry"));
 	assert_int_equal(PARSE("--mem", "1", "ls"), YETT_E_INVALID_REQUEST);
-	assert_int_equal(PARSE("-q", "ls"), YETT_E_INVALID_REQUEST);
+	assert_int_equal(PARSE("-x", "ls"), YETT_E_INVALID_REQUEST);
 	assert_int_equal(PARSE("--dry-run=yes", "ls"), YETT_E_INVALID_REQUEST);
 	assert_int_equal(PARSE("--memory"), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "SIZE"));

@@ -1,14 +1,17 @@
 /* What is printed: harmless text, valid JSON, sizes and times for people. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/fd.h"
 #include "cli/output.h"
+#include "cli/run.h"
 
 static char *printed;
 static size_t printed_length;
@@ -45,7 +48,7 @@ static const char *json(const char *input)
 {
 	FILE *file = print_to();
 
-	output_json_string(file, input);
+	json_text(&(struct json){.to = file}, NULL, input);
 	assert_int_equal(fclose(file), 0);
 	return printed;
 }
@@ -93,25 +96,28 @@ static void an_error_becomes_a_json_object(void **state)
 	FILE *file = print_to();
 
 	(void)state;
-	output_json_error(file, &error);
+	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(printed, "{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
-				     "\"detail\":\"\",\"retryable\":false}");
-	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d"};
+				     "\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+				     "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
+	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d", .error_number = 2, .step = "stdio", .rule = "r", .file = "f",
+				    .line = 7, .asked = "a", .allowed = "b", .mend = "c"};
 	file = print_to();
-	output_json_error(file, &error);
+	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(
 		printed,
-		"{\"code\":\"timeout\",\"reason\":null,\"message\":\"m\",\"detail\":\"d\",\"retryable\":true}");
+		"{\"code\":\"timeout\",\"reason\":null,\"message\":\"m\",\"detail\":\"d\",\"retryable\":true,\"errno\":2,\"step\":\"stdio\","
+		"\"rule\":\"r\",\"file\":\"f\",\"line\":7,\"asked\":\"a\",\"allowed\":\"b\",\"mend\":\"c\"}");
 	error.code = YETT_OK;
 	file = print_to();
-	output_json_error(file, &error);
+	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(printed, "null");
 }
 
-static void a_result_becomes_the_members_of_a_json_object(void **state)
+static void a_result_becomes_a_json_object(void **state)
 {
 	struct yett_result result = {.signaled = true,
 				     .status = 9,
@@ -124,11 +130,109 @@ static void a_result_becomes_the_members_of_a_json_object(void **state)
 	FILE *file = print_to();
 
 	(void)state;
-	output_json_result(file, &result);
+	output_json_result(&(struct json){.to = file}, NULL, &result);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed, "\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
+	assert_string_equal(printed, "{\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
 				     "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
-				     "\"memory_peak_bytes\":1099511627776");
+				     "\"memory_peak_bytes\":1099511627776}");
+}
+
+static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
+{
+	static const struct {
+		const char *bytes;
+		size_t length;
+		const char *json;
+	} cases[] = {{"", 0, "{\"length\":0,\"text\":\"\",\"base64\":null}"},
+		     {"\"ä\"\n", 5, "{\"length\":5,\"text\":\"\\\"ä\\\"\\u000a\",\"base64\":null}"},
+		     {"a\0b", 3, "{\"length\":3,\"text\":null,\"base64\":\"YQBi\"}"},
+		     {"\xc3", 1, "{\"length\":1,\"text\":null,\"base64\":\"ww==\"}"},
+		     {"\xff\xfe", 2, "{\"length\":2,\"text\":null,\"base64\":\"//4=\"}"}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		FILE *file = print_to();
+
+		json_bytes(&(struct json){.to = file}, NULL, cases[i].bytes, cases[i].length);
+		assert_int_equal(fclose(file), 0);
+		assert_string_equal(printed, cases[i].json);
+	}
+}
+
+static void members_items_and_nesting_have_their_commas(void **state)
+{
+	FILE *file = print_to();
+	struct json json = {.to = file};
+
+	(void)state;
+	json_open(&json, NULL, '{');
+	json_number(&json, "a", UINT64_MAX);
+	json_open(&json, "b", '[');
+	json_null(&json, NULL);
+	json_open(&json, NULL, '{');
+	json_close(&json);
+	json_bool(&json, NULL, true);
+	json_close(&json);
+	json_signed(&json, "c", -1);
+	json_number_or_null(&json, "d", 0);
+	json_text_or_null(&json, "e", "");
+	json_real(&json, "f", 1.005);
+	json_raw(&json, "g", "[]", 2);
+	json_close(&json);
+	assert_int_equal(fclose(file), 0);
+	assert_string_equal(printed, "{\"a\":18446744073709551615,\"b\":[null,{},true],\"c\":-1,\"d\":null,\"e\":null,\"f\":1.00,\"g\":[]}");
+}
+
+/* The document of the process is written to the pipe that is returned. */
+static int document_pipe(void)
+{
+	struct yett_error error;
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(output_to_json(ends[0], &error), YETT_E_INVALID_REQUEST); /* it is for reading */
+	assert_int_equal(output_to_json(ends[1], &error), 0);
+	close(ends[1]);
+	return ends[0];
+}
+
+static void a_document_has_the_result_the_first_error_and_the_notes(void **state)
+{
+	struct yett_error error = {.code = YETT_E_NOT_FOUND, .message = "first"};
+	char text[4096] = "";
+	int fd = document_pipe();
+
+	(void)state;
+	output_be_quiet();
+	json_number(output_json(), "line", 1);
+	output_json_line();
+	output_note("a %s", "note");
+	output_error(&error);
+	output_error(&(struct yett_error){.code = YETT_E_TIMEOUT, .message = "second"});
+	json_open(output_json(), "left", '[');
+	json_text(output_json(), NULL, "open");
+	assert_int_equal(output_end_json(3), 3);
+	assert_null(output_json());
+	assert_true(read(fd, text, sizeof text - 1) > 0);
+	close(fd);
+	assert_string_equal(text, "{\"schema\":1,\"result\":{\"line\":1}}\n"
+				  "{\"schema\":1,\"exit_code\":3,\"result\":{\"left\":[\"open\"]},\"error\":{\"code\":\"not-found\",\"reason\":null,"
+				  "\"message\":\"first\",\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+				  "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
+}
+
+static void a_document_that_nobody_reads_is_a_failure(void **state)
+{
+	int fd = document_pipe();
+
+	(void)state;
+	close(fd);
+	(void)signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(output_end_json(0), RUN_FAILED);
+	fd = document_pipe();
+	close(fd);
+	assert_int_equal(output_end_json(7), 7);
+	assert_int_equal(output_end_json(7), 7); /* none is asked for */
 }
 
 static void sizes_and_times_are_printed_in_their_largest_whole_unit(void **state)
@@ -170,7 +274,11 @@ int main(void)
 		TEST(what_a_terminal_would_act_on_is_not),
 		TEST(json_strings_are_escaped),
 		TEST(an_error_becomes_a_json_object),
-		TEST(a_result_becomes_the_members_of_a_json_object),
+		TEST(a_result_becomes_a_json_object),
+		TEST(bytes_are_text_where_they_are_and_base64_where_not),
+		TEST(members_items_and_nesting_have_their_commas),
+		TEST(a_document_has_the_result_the_first_error_and_the_notes),
+		TEST(a_document_that_nobody_reads_is_a_failure),
 		TEST(sizes_and_times_are_printed_in_their_largest_whole_unit),
 		TEST(every_code_has_a_short_name_of_its_own),
 	};

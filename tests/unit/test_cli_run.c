@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "cli/output.h"
 #include "cli/run.h"
 #include "tests/unit/fake_helper.h"
 
@@ -57,7 +58,7 @@ static int run_yett(char **argv)
 
 	while (argv[argc])
 		argc++;
-	return run_main(&self, argc, argv);
+	return output_end_json(run_main(&self, argc, argv));
 }
 
 static void start_run(struct run *run, const char *const *argv)
@@ -180,7 +181,6 @@ static void yetts_own_failures_are_125(void **state)
 	assert_non_null(strstr(run.err_text, "--memory much"));
 	assert_int_equal(RUN("-C", "/nonexistent", "true"), 125);
 	assert_int_equal(RUN("--ro", "/nonexistent", "true"), 125);
-	assert_int_equal(RUN("--json", "/nonexistent/json", "true"), 125);
 }
 
 static void a_refusal_is_printed_with_its_detail_made_harmless(void **state)
@@ -274,39 +274,37 @@ static void signals_reach_the_command(void **state)
 	assert_int_equal(run.code, 128 + SIGINT);
 }
 
-static const char *read_json(void)
-{
-	static char text[8192];
-
-	read_all(open(json, O_RDONLY), text, sizeof text);
-	return text;
-}
-
 static void json_tells_results_and_failures(void **state)
 {
+	static const char head[] = "{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
+				   "\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
+				   "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":{\"id\":1,"
+				   "\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
+
 	(void)state;
-	assert_int_equal(RUN("--json", json, "sh", "-c", "exit 3"), 3);
-	assert_int_equal(
-		strncmp(read_json(),
-			"{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
-			"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":"
-			"4711,\"landlock_abi\":6,"
-			"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
-			"\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,",
-			strlen("{\"exit_code\":3,\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\","
-			       "\"label\":\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
-			       "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":1,"
-			       "\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,")),
-		0);
-	assert_non_null(strstr(read_json(), "\"error\":null}\n"));
-	assert_int_equal(RUN("--json", json, "-p", "none", "true"), 125);
-	assert_string_equal(
-		read_json(),
-		"{\"exit_code\":125,\"sandbox\":null,\"command\":null,\"result\":null,\"error\":{\"code\":\"permission-denied\","
-		"\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","
-		"\"retryable\":false}}\n");
-	assert_int_equal(RUN("--json", "-", "echo", "before"), 0);
-	assert_int_equal(strncmp(run.out_text, "before\n{\"exit_code\":0,", 22), 0);
+	assert_int_equal(RUN("--json-fd", "2", "-q", "sh", "-c", "echo out; exit 3"), 3);
+	assert_int_equal(strncmp(run.err_text, head, strlen(head)), 0);
+	assert_non_null(strstr(run.err_text, ",\"error\":null,\"notes\":[\"made the key /"));
+	assert_string_equal(run.out_text, "out\n");
+	assert_int_equal(RUN("--json", "-p", "none", "true"), 125);
+	assert_non_null(strstr(run.out_text, "{\"schema\":1,\"exit_code\":125,\"result\":{\"sandbox\":null,\"command\":null},\"error\":{\"code\":\"permission-denied\","
+					     "\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","));
+	assert_non_null(strstr(run.err_text, "the profile takes no shares"));
+	assert_int_equal(RUN("--json", "-q", "-p", "none", "true"), 125);
+	assert_string_equal(run.err_text, "");
+	assert_int_equal(RUN("--json-fd", "77", "true"), 125);
+	assert_non_null(strstr(run.err_text, "descriptor 77 is not open for writing"));
+	assert_int_equal(RUN("--json", "--memory", "much", "true"), 125);
+	assert_non_null(strstr(run.out_text, "\"code\":\"invalid-request\""));
+	assert_int_equal(RUN("--memory", "much", "--json", "true"), 125);
+	assert_non_null(strstr(run.out_text, "\"code\":\"invalid-request\""));
+}
+
+static void a_dry_run_in_json_has_the_plan_as_an_object(void **state)
+{
+	(void)state;
+	assert_int_equal(RUN("--json", "--dry-run", "--ro", "/usr/share", "true"), 0);
+	assert_string_equal(run.out_text, "{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
 }
 
 static void a_dry_run_prints_the_plan_and_runs_nothing(void **state)
@@ -394,6 +392,7 @@ int main(int argc, char **argv)
 		TEST(limits_that_were_reached_are_told_in_one_line),
 		TEST(signals_reach_the_command),
 		TEST(json_tells_results_and_failures),
+		TEST(a_dry_run_in_json_has_the_plan_as_an_object),
 		TEST(a_dry_run_prints_the_plan_and_runs_nothing),
 		TEST(a_terminal_is_bridged_and_never_passed_on),
 		TEST(the_end_of_input_on_a_terminal_ends_the_commands_input),

@@ -247,7 +247,7 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 	char *text = NULL;
 
 	peer_connect(peer);
-	assert_int_equal(write(fd, "slot\nroot\n", 10), 10);
+	assert_int_equal(write(fd, "slot\nroot\n\0{}", 13), 13);
 	prepare(peer, MESSAGE_PLAN);
 	say(peer, peer->helper, 1, &fd, 1);
 	assert_int_equal(yett_sandbox_plan(peer->connection, NULL, &text, &peer->error), YETT_E_PROTOCOL);

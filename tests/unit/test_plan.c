@@ -71,6 +71,23 @@ static const char expected[] =
 	"unlimited, cpu-time 10, stack 8M\n"
 	" 14 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
+static const char expected_json[] =
+	"{\"id\":\"00112233445566ff\",\"profile\":{\"name\":\"default\",\"place\":\"built-in:1\"},\"grant\":{\"name\":\"users\",\"place\":\"built-in:9\"},\"caller\":{\"uid\":1000,\"gid\":1000,\"groups\":[27]},\"weaker\":null,\"name\":null,\"labels\":[],\"annotations\":[],\"life\":{\"linger\":false,\"linger_ms\":0,\"wall_ms\":0,\"cpu_ms\":0,\"idle_ms\":0,\"idle_action\":\"end\",\"cleanup_ms\":0},\"steps\":["
+	"{\"step\":\"slot\",\"place\":null,\"sandboxes_max\":3},"
+	"{\"step\":\"cgroup\",\"place\":null,\"limits\":{\"memory_bytes\":536870912,\"cpu_millis\":1500,\"pids\":0},\"cpu_weight\":100,\"user_limits\":{\"memory_bytes\":2147483648,\"cpu_millis\":0,\"pids\":9}},"
+	"{\"step\":\"ids\",\"place\":null},"
+	"{\"step\":\"template\",\"place\":null,\"profile\":\"default\"},"
+	"{\"step\":\"root\",\"place\":null,\"size_bytes\":67108864,\"home\":\"/home/alice\"},"
+	"{\"step\":\"etc\",\"place\":null,\"user\":\"alice\",\"group\":\"staff\",\"shell\":\"/bin/sh\"},"
+	"{\"step\":\"tmpfs\",\"place\":null,\"target\":\"/scratch\",\"size_bytes\":1048576,\"mode\":1023},"
+	"{\"step\":\"share\",\"place\":null,\"target\":\"/w\\u000aorké\",\"descriptor\":2,\"writable\":true,\"allowed_below\":[\"/srv\",\"/home\"]},"
+	"{\"step\":\"share\",\"place\":null,\"target\":\"/all\",\"descriptor\":0,\"writable\":false,\"allowed_below\":null},"
+	"{\"step\":\"host\",\"place\":\"built-in:4\",\"target\":\"/data\",\"source\":\"/usr/share\",\"writable\":false},"
+	"{\"step\":\"mask\",\"place\":null,\"target\":\"/proc/keys\",\"optional\":true},"
+	"{\"step\":\"hostname\",\"place\":null,\"hostname\":\"box\"},"
+	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608}},"
+	"{\"step\":\"init\",\"place\":null,\"apparmor_profile\":\"boxed\",\"selinux_type\":null,\"label_required\":true,\"env\":[\"HOME=/home/alice\",\"LANG=C.UTF-8\"]}]}";
+
 static struct plan_text add(struct plan *plan, const char *string)
 {
 	struct plan_text text;
@@ -145,7 +162,8 @@ static void a_plan_prints_a_step_a_line_and_nothing_that_a_terminal_obeys(void *
 	(void)state;
 	assert_int_equal(plan_print(plan, &text, &length), 0);
 	assert_string_equal(text, expected);
-	assert_int_equal(length, sizeof expected - 1);
+	assert_string_equal(text + sizeof expected, expected_json);
+	assert_int_equal(length, sizeof expected + sizeof expected_json - 1);
 	free(text);
 	free(plan);
 }
