@@ -133,7 +133,7 @@ static bool write_document(int code)
 
 int output_end_json(int code)
 {
-	bool is_written;
+	bool is_written, is_stdout = document.is_stdout;
 
 	if (!document.to || !document.result.to || !document.notes.to)
 		return code;
@@ -146,7 +146,7 @@ int output_end_json(int code)
 	memset(&document, 0, sizeof document);
 	if (is_written)
 		return code;
-	output_note("the JSON document cannot be written: %m");
+	output_note(is_stdout ? "cannot write to standard output: %m" : "cannot write the JSON document: %m");
 	return code ? code : RUN_FAILED;
 }
 

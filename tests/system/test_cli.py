@@ -40,7 +40,7 @@ class ExitCodes(yett.Case):
                         ['-e', '=x'], ['--tmpfs', 'relative'], ['--copy-in', 'x'], ['--copy-in', 'x:y'],
                         ['--copy-in', ':/x'], ['--copy-in', '/no/such/path:/tmp/x'], ['--copy-out', 'x:y'], ['--copy-out', '/x:'],
                         ['--copy-out', '/no/such/path:x'], ['--tmpfs', '/x:0'], ['--tmpfs', '/x:big'], ['--ro', ''],
-                        ['--ro', '/no/such/path'], ['--socket', '/no/such/socket'], ['--json', '/no/such/dir/x'], ['--dry-run=1']):
+                        ['--ro', '/no/such/path'], ['--socket', '/no/such/socket'], ['--json-fd', '99'], ['--dry-run=1']):
             with self.subTest(options=options):
                 done = self.sandbox('true', options=options)
                 self.assertEqual((done.code, done.out), (125, ''), done)
