@@ -50,7 +50,7 @@ static const struct subcommand subcommands[] = {
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
 	 enroll_main},
-	{"policy", "check FILE", "Check a policy as the helper does", NULL, 2, 2, policy_main},
+	{"policy", "check [FILE]", "Check a policy as the helper does", NULL, 1, 2, policy_main},
 	{"doctor", "", "List what this machine supports, and the mend for what is missing", doctor_options, 0, 0,
 	 doctor_main},
 	{"help", "[SUBCOMMAND]", "Show this help, or that of a subcommand", NULL, 0, 1, help_main},

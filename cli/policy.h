@@ -1,5 +1,5 @@
 /*
- * `yett policy check FILE`: the helper itself reads the file as it would at its start.
+ * `yett policy check [FILE]`: the helper itself reads the file, or the whole policy, as it would at its start.
  *
  * Runs as the caller; the helper is found and checked by libyett, and takes this process's place.
  */

@@ -31,10 +31,10 @@ struct options {
 	const char *libexec, *check_policy;
 	uint64_t idle_exit_ms;
 	int fd;
-	bool personal, quiet, help, version;
+	bool check, personal, quiet, help, version;
 };
 
-enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_FD, OPT_IDLE_EXIT, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
+enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_CHECK_ALL, OPT_FD, OPT_IDLE_EXIT, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
 
 static const struct {
 	const char *name, *argument, *help;
@@ -42,6 +42,7 @@ static const struct {
 } option_table[] = {
 	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", OPT_POLICY},
 	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", OPT_CHECK},
+	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", OPT_CHECK_ALL},
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", OPT_PERSONAL},
 	{"fd", "N", "the connected socket to serve", OPT_FD},
 	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", OPT_IDLE_EXIT},
@@ -83,6 +84,9 @@ static int parse_options(int argc, char **argv, struct options *options)
 			break;
 		case OPT_CHECK:
 			options->check_policy = optarg;
+			break;
+		case OPT_CHECK_ALL:
+			options->check = true;
 			break;
 		case OPT_FD:
 			options->fd = (int)strtol(optarg, &end, 10);
@@ -133,18 +137,26 @@ static int own_folder(char folder[static PATH_MAX])
 	return 0;
 }
 
+/* Of one file, or of the installed policy as a whole, as the service reads it. A user may read what belongs to root. */
 static int check_policy(const struct options *options, const char *libexec)
 {
 	_cleanup_(policy_freep) struct policy *policy = NULL;
-	const char *path = options->check_policy;
-	const struct policy_source source = {libexec, path, false, geteuid()};
+	const char *path = options->check_policy ? options->check_policy : options->policy ? options->policy : YETT_POLICY_PATH;
+	struct policy_source source = {libexec, path, !options->check_policy, geteuid()};
 	struct yett_error error = {0};
-	int r = policy_load(&source, &policy, &error);
+	struct stat st;
+	int r;
 
+	if (stat(path, &st) == 0 && st.st_uid == 0)
+		source.owner = 0;
+	r = policy_load(&source, &policy, &error);
 	if (r != 0) {
 		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "", error.detail);
 		return 1;
 	}
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (*policy->grants[i].notice)
+			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
 	(void)printf("%s: %zu profiles, %zu grants\n", path, policy->profiles_count, policy->grants_count);
 	return 0;
 }
@@ -333,7 +345,7 @@ int main(int argc, char **argv)
 	r = own_folder(folder);
 	libexec = options.libexec ? options.libexec : folder;
 	(void)signal(SIGCHLD, SIG_DFL); /* whoever started us: children are waited for */
-	if (r == 0 && options.check_policy)
+	if (r == 0 && (options.check || options.check_policy))
 		return check_policy(&options, libexec);
 	if (options.quiet)
 		log_set_level(LOG_LEVEL_ERROR);

@@ -33,21 +33,30 @@ static bool find_id(const char *text, bool is_group, uint32_t *ret_id)
 	return user;
 }
 
-static int resolve(const struct policy_list *list, bool is_group, bool *everyone, uint32_t **ret_ids, size_t *ret_count,
-                   struct yett_error *error)
+/* A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. */
+static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
+	struct yett_error error = {0};
 	size_t count = 0;
 
 	if (!ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++) {
-		if (!is_group && strcmp(list->items[i], "*") == 0)
-			*everyone = true;
-		else if (!find_id(list->items[i], is_group, &ids[count++]))
-			return policy_refuse(list->places[i], list->items[i],
-			                     is_group ? "is not a group of this host" : "is not a user of this host",
-			                     error);
+		if (!is_group && strcmp(list->items[i], "*") == 0) {
+			grant->everyone = true;
+		} else if (find_id(list->items[i], is_group, &ids[count])) {
+			count++;
+		} else if (!grant->is_void) {
+			(void)policy_refuse(list->places[i], list->items[i],
+					    is_group ? "is not a group of this host: the grant is void" : "is not a user of this host: the grant is void",
+					    &error);
+			free(grant->notice);
+			grant->notice = strdup(error.message);
+			grant->is_void = true;
+			if (!grant->notice)
+				return -ENOMEM;
+		}
 	}
 	*ret_ids = steal_ptr(&ids);
 	*ret_count = count;
@@ -114,13 +123,13 @@ static bool has_profile(const struct compiled *compiled, const char *name)
 static int check_grant(const struct compiled *compiled, struct settings_grant *written, struct yett_error *error)
 {
 	struct policy_grant *grant = &written->grant;
-	int r = resolve(&written->users, false, &grant->everyone, &grant->uids, &grant->uids_count, error);
+	int r = resolve(grant, &written->users, false, &grant->uids, &grant->uids_count);
 
 	if (r == 0)
-		r = resolve(&written->groups, true, &grant->everyone, &grant->gids, &grant->gids_count, error);
+		r = resolve(grant, &written->groups, true, &grant->gids, &grant->gids_count);
 	if (r)
 		return r;
-	if (!grant->everyone && grant->uids_count + grant->gids_count == 0)
+	if (written->users.count + written->groups.count == 0)
 		return policy_refuse(grant->place, grant->name, "names neither users nor groups", error);
 	if (grant->profiles.count == 0)
 		return policy_refuse(grant->place, grant->name, "names no profiles", error);

@@ -35,6 +35,7 @@ void compiled_free(struct compiled *compiled)
 	for (size_t i = 0; i < policy->grants_count; i++) {
 		settings_clear(SETTINGS_GRANT, &compiled->grants[i]);
 		free(compiled->grants[i].grant.name);
+		free(compiled->grants[i].grant.notice);
 		free(compiled->grants[i].grant.uids);
 		free(compiled->grants[i].grant.gids);
 	}
@@ -158,6 +159,9 @@ static int add_grants(struct compiling *compiling, cfg_opt_t *sections)
 		cfg_t *section = cfg_opt_getnsec(sections, i);
 
 		compiled->grants[i].grant.place = parse_place(section);
+		compiled->grants[i].grant.notice = strdup("");
+		if (!compiled->grants[i].grant.notice)
+			return -ENOMEM;
 		r = take_name(compiling, section, &compiled->grants[i].grant.name);
 		if (r == 0)
 			r = settings_fill(SETTINGS_GRANT, section, &compiled->grants[i], compiling->error);

@@ -92,6 +92,9 @@ static int load_here(struct listener *l, struct yett_error *error)
 		r = setup_host_profile(host, i, error);
 	if (r != 0)
 		return r;
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (*policy->grants[i].notice)
+			log_line(LOG_LEVEL_WARNING, "%s", policy->grants[i].notice);
 	setup_host_close(l->host);
 	policy_free(l->policy);
 	fd_close(l->place.cgroup);

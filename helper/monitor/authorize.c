@@ -81,7 +81,7 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 			if (2 * names_peer(grant, verified->peer) + names_key(grant, verified) != rank)
 				continue;
 			if (fits && (list_has(&grant->profiles, "*") || list_has(&grant->profiles, profile)))
-				return (struct choice){grant, grant};
+				return (struct choice){grant->is_void ? NULL : grant, grant};
 			if (!choice.nearest || (fits && !fits_key(choice.nearest, verified)))
 				choice.nearest = grant;
 			ends = ends || !grant->fall_through;
@@ -128,6 +128,8 @@ static int refuse_grant(const struct policy_grant *nearest, const struct verifie
 		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} user_keys = true profiles = {\"default\"} }", uid, uid);
 		return YETT_E_PERMISSION_DENIED;
 	}
+	if (nearest->is_void)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' is void: %s", nearest->name, nearest->notice);
 	if (fits_key(nearest, verified)) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid, ESCAPE(profile));
 		return refuse_key(nearest, POLICY_KEY_PROFILES, profile, NULL, error);

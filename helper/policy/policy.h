@@ -116,6 +116,8 @@ struct policy_grant {
 	unsigned sandboxes_max;          /* 0: unlimited */
 	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
+	char *notice;                    /* what the administrator is to be told: "FILE:LINE: what"; may be empty */
+	bool is_void;                    /* for that reason; whom it names gets nothing by it, and by no other that it comes before */
 };
 
 struct policy {

@@ -409,7 +409,6 @@ class Check(yett.Case):
                 (base + 'grant "g" {\n  profiles = {"p"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n', 6, 'q'),
-                (base + 'grant "g" {\n  users = {"no-such-user"}\n  profiles = {"p"}\n}\n', 5, 'no-such-user'),
                 (base + 'helper {\n  ids_first = 1234567\n}\n', 5, 'ids_first'),
                 (base + 'helper {\n  ids_first = 0\n}\n', 5, '0'),
                 (base + 'surprise {\n}\n', 4, 'surprise'),
@@ -418,6 +417,34 @@ class Check(yett.Case):
                 done, path = self.check(text)
                 self.assertEqual((done.code, done.out), (1, ''), done)
                 self.assertRegex(done.err, r'^%s:%d: .*%s' % (path, line, what), done)
+
+    def test_a_name_that_is_not_known_makes_one_grant_void_and_is_told(self):
+        void = 'grant "void" {\n  users = {"%s", "no-such-user"}\n  user_keys = true\n  profiles = {"default"}\n}\n' % self.bob.name
+        text = yett.read(self.service.policy)
+        line = len(text.splitlines()) + 2
+        done, path = self.check(text + void)
+        told = ":%d: 'no-such-user' is not a user of this host: the grant is void" % line
+        self.assertEqual((done.code, done.err), (0, path + told + '\n'), done)
+        group = void.replace('users = {', 'groups = {').replace(self.bob.name, 'root').replace('no-such-user', 'no-such-group')
+        self.assertIn("'no-such-group' is not a group of this host", self.check(text + group)[0].err)
+        yett.write(self.service.policy, text + void)
+        self.addCleanup(self.service.reload)
+        self.addCleanup(self.service.write_policy)
+        self.service.reload()
+        self.assertIn(told, self.service.log_text())
+        self.assertEqual(self.sandbox('true').code, 0)
+        # whom the grant was to bind is not let loose by its mistake
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, "the grant 'void' is void")
+
+    def test_the_whole_policy_is_checked_as_the_service_reads_it(self):
+        folder = self.service.folder + '/whole'
+        os.makedirs(folder + '/conf.d')
+        yett.write(folder + '/yett.conf', 'profile "p" {\n}\n')
+        yett.write(folder + '/conf.d/a.conf', 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n')
+        for user in (yett.Root(self.service.folder), self.alice):
+            done = self.service.run(user, self.service.helper, '--check', '--policy', folder + '/yett.conf')
+            self.assertEqual(done.code, 1, done)
+            self.assertIn("%s/conf.d/a.conf:3: 'q' is not a profile" % folder, done.err)
 
     def test_a_policy_that_others_can_write_is_refused(self):
         for mode in (0o664, 0o646):

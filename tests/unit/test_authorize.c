@@ -102,6 +102,25 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 	}
 }
 
+static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, PROFILES "grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
+				  "grant \"void\" { users = {\"1001\"} groups = {\"no-such-group-here\"}\n profiles = {\"*\"} }\n");
+	assert_true(d->policy->grants[1].is_void);
+	assert_non_null(strstr(d->policy->grants[1].notice, ":4: 'no-such-group-here' is not a group of this host: the grant is void"));
+	assert_false(d->policy->grants[0].is_void);
+	assert_string_equal(d->policy->grants[0].notice, "");
+	assert_int_equal(decide_authorize(d), 0);
+	d->peer.uid = 1001;
+	refused(d, YETT_E_PERMISSION_DENIED, "the grant 'void' is void: ", "");
+	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
+	assert_false(authorize_manage(d->policy, &d->verified, 1001, "laptop", "default"));
+	decide_policy(d, PROFILES "grant \"void\" { users = {\"no-such-user-here\"} profiles = {\"*\"} }\n");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
+}
+
 static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void **state)
 {
 	struct decide *d = *state;
@@ -409,6 +428,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(the_grant_that_names_the_user_most_closely_decides_wherever_it_stands),
 		WITH_DECIDE(a_grant_that_restricts_leaves_no_way_round_it),
+		WITH_DECIDE(a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names),
 		WITH_DECIDE(what_a_user_has_together_is_bounded_by_every_grant_for_the_user),
 		WITH_DECIDE(which_enrolled_keys_a_grant_is_for),
 		WITH_DECIDE(who_has_no_grant_is_refused_with_the_rules),
