@@ -164,6 +164,11 @@ void output_error(const struct yett_error *error)
 		output_text(stderr, error->detail, false);
 		(void)fputc('\n', stderr);
 	}
+	if (error->mend[0]) {
+		(void)fputs(error->rule[0] ? "  the smallest change of the policy: " : "  the smallest change: ", stderr);
+		output_text(stderr, error->mend, false);
+		(void)fputc('\n', stderr);
+	}
 	if (yett_error_retryable(error))
 		(void)fputs("  it can work later without a change; try again\n", stderr);
 }

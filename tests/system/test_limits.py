@@ -71,7 +71,7 @@ class Limits(yett.Case):
         """How it ended, with its output as if it had been written to us; and what --json says."""
         done = self.sandbox(*argv, options=['--json', *options], **more)
         told = yett.told(done.out)
-        return done._replace(out=told['command']['stdout']['content']['text']), told
+        return yett.Result(done.code, told['command']['stdout']['content']['text'], done.err), told
 
     def test_a_fork_bomb_is_stopped_at_its_limit(self):
         done, told = self.json_of('python3', '-c', FORK_BOMB, options=['--pids', '40'])
