@@ -1,6 +1,7 @@
 /* See keys.h. */
 #include "cli/keys.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -102,6 +103,45 @@ static int write_key(const char *path, const char *line, struct yett_error *erro
 	return 0;
 }
 
+/* A file is read as the helper reads it: whole lines. One that cannot be read holds no key for the helper either. */
+static bool is_in_file(int directory, const char *file, const char *line)
+{
+	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	size_t length = strcspn(line, " ") + 1; /* "ed25519 KEY", without the comment */
+	char text[16384 + 1];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	length += strcspn(line + length, " \n");
+	text[n < 0 ? 0 : n] = '\0';
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		if (strncmp(at, line, length) == 0 && strchr(" \n", at[length]))
+			return true;
+	return false;
+}
+
+/* A key proves one name: the helper believes none of two. */
+static int check_other_names(const char *directory, const char *name, const char *line, struct yett_error *error)
+{
+	DIR *entries = opendir(directory);
+	int r = 0;
+
+	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
+		char other[NAME_MAX + 1];
+		size_t length = strlen(entry->d_name);
+
+		if (length <= 4 || strcmp(entry->d_name + length - 4, ".pub") != 0)
+			continue;
+		(void)snprintf(other, sizeof other, "%.*s", (int)(length - 4), entry->d_name);
+		if (keys_name_is_valid(other) && strcmp(other, name) != 0 && is_in_file(dirfd(entries), entry->d_name, line))
+			r = error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
+				      "the key is enrolled as %s already (%s/%s): it cannot have another name besides", other, directory,
+				      entry->d_name);
+	}
+	if (entries)
+		(void)closedir(entries);
+	return r;
+}
+
 int keys_enroll(const char *directory, const char *name, const char *public_path, struct yett_error *error)
 {
 	char path[PATH_MAX], line[512];
@@ -120,7 +160,8 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 	if ((size_t)snprintf(path, sizeof path, "%s/%s.pub", directory, name) >= sizeof path)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
 	make_directories(directory);
-	return write_key(path, line, error);
+	r = check_other_names(directory, name, line, error);
+	return r ? r : write_key(path, line, error);
 }
 
 int enroll_main(const struct subcommand *self, int argc, char **argv)

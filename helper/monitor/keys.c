@@ -62,25 +62,29 @@ static bool is_in_file(int directory, const char *file, const uint8_t key[ENVELO
 	return n > 0 && keys_in_text(text, (size_t)n, key);
 }
 
-int keys_find(const char *directory, const uint8_t key[ENVELOPE_KEY_SIZE], char ret_principal[MESSAGE_NAME_MAX + 1])
+int keys_find(const char *directory, const uint8_t key[ENVELOPE_KEY_SIZE], char ret_principal[MESSAGE_NAME_MAX + 1],
+	      struct yett_error *error)
 {
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), found = 0;
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), r = -ENOENT;
 	char principal[MESSAGE_NAME_MAX + 1];
 	DIR *entries;
 
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return -errno;
 	if (!is_administrators(fd, S_IFDIR)) {
 		log_line(LOG_LEVEL_WARNING, "keys in %s do not count: others can write the directory", directory);
-		return fd_close(fd), 0;
+		return fd_close(fd), -ENOENT;
 	}
 	entries = fdopendir(fd);
 	if (!entries)
 		return fd_close(fd), -ENOMEM;
-	for (struct dirent *entry = readdir(entries); !found && entry; entry = readdir(entries))
-		found = principal_of(entry->d_name, principal) && is_in_file(dirfd(entries), entry->d_name, key);
-	(void)closedir(entries);
-	if (found)
+	for (struct dirent *entry = readdir(entries); r <= 0 && entry; entry = readdir(entries)) {
+		if (!principal_of(entry->d_name, principal) || !is_in_file(dirfd(entries), entry->d_name, key))
+			continue;
+		r = r ? 0 : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",
+				      ret_principal, principal);
 		memcpy(ret_principal, principal, sizeof principal);
-	return found;
+	}
+	(void)closedir(entries);
+	return r;
 }

@@ -17,8 +17,9 @@
 bool keys_in_text(const char *text, size_t length, const uint8_t key[ENVELOPE_KEY_SIZE]);
 
 /*
- * Looks for the key in the files NAME.pub of the directory as they are now. 1: it is enrolled, and `ret_principal` is
- * NAME; 0: it is not, or there is no such directory; -errno. A directory or file that others than root can write does
- * not count, and a line in the log says so.
+ * Looks for the key in the files NAME.pub of the directory as they are now. 0: it is enrolled, and `ret_principal` is
+ * NAME; -ENOENT: it is not, or there is no such directory; -errno; BAD_SIGNATURE: it is there under two names, of which neither is
+ * believed. A directory or file that others than root can write does not count, and a line in the log says so.
  */
-_must_check_ int keys_find(const char *directory, const uint8_t key[ENVELOPE_KEY_SIZE], char ret_principal[MESSAGE_NAME_MAX + 1]);
+_must_check_ int keys_find(const char *directory, const uint8_t key[ENVELOPE_KEY_SIZE], char ret_principal[MESSAGE_NAME_MAX + 1],
+			   struct yett_error *error);

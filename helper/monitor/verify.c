@@ -53,11 +53,11 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	bool want_keys = authorize_user_keys(context->policy, context->peer);
 	_cleanup_free_ char *text = malloc(USER_KEYS_MAX);
 	size_t length = 0;
-	int r = text ? keys_find(context->policy->keys_dir, key, verified->principal) : -ENOMEM;
+	int r = text ? keys_find(context->policy->keys_dir, key, verified->principal, error) : -ENOMEM;
 
-	if (r < 0)
+	if (r != 0 && r != -ENOENT)
 		return r;
-	if (r > 0) {
+	if (r == 0) {
 		verified->key_source = KEY_ENROLLED;
 		want_keys = false;
 		if (context->peer->user_name[0] != '\0')

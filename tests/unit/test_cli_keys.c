@@ -67,6 +67,29 @@ static void a_taken_name_is_refused(void **state)
 	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), YETT_E_ALREADY_EXISTS);
 }
 
+static void a_second_name_for_a_key_is_refused(void **state)
+{
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
+	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error), YETT_E_ALREADY_EXISTS);
+	assert_non_null(strstr(error.message, "enrolled as agent-1 already"));
+	/* where one was entered by hand, too: with another comment, and not as the first line */
+	FILE *file = fopen(enrolled, "r+");
+	char line[256];
+
+	assert_non_null(file);
+	assert_non_null(fgets(line, sizeof line, file));
+	rewind(file);
+	line[strcspn(strchr(line, ' ') + 1, " \n") + 8] = '\0';
+	assert_true(fprintf(file, "# by hand\n%s of somebody\n", line) > 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(keys_enroll(keys_dir, "agent-2", public_path, &error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(unlink(enrolled), 0);
+	assert_int_equal(keys_enroll(keys_dir, "agent-1", public_path, &error), 0);
+}
+
 static void a_secret_key_is_not_enrolled(void **state)
 {
 	struct yett_error error = {0};
@@ -99,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_enrolled_key_is_the_key_and_everybody_can_read_it),
 		TEST(a_taken_name_is_refused),
+		TEST(a_second_name_for_a_key_is_refused),
 		TEST(a_secret_key_is_not_enrolled),
 		cmocka_unit_test(names_that_could_be_paths_are_refused),
 	};

@@ -79,24 +79,32 @@ static void put(const char *directory, const char *name, const char *text, mode_
 static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
 {
 	char directory[] = "/tmp/yett-keys-XXXXXX", command[64], principal[MESSAGE_NAME_MAX + 1] = "";
+	struct yett_error error = {0};
 
 	(void)state;
-	assert_int_equal(keys_find("/no/such/directory", zero, principal), 0);
+	assert_int_equal(keys_find("/no/such/directory", zero, principal, &error), -ENOENT);
 	assert_non_null(mkdtemp(directory));
 	put(directory, "other.pub", OTHER, 0644);
 	put(directory, "notes", "ed25519 " KEY_OF("A") "\n", 0644);
 	put(directory, "UPPER.pub", "ed25519 " KEY_OF("A") "\n", 0644);
 	put(directory, ".pub", "ed25519 " KEY_OF("A") "\n", 0644);
 	put(directory, "open.pub", "ed25519 " KEY_OF("A") "\n", 0664);
-	assert_int_equal(keys_find(directory, zero, principal), 0);
+	assert_int_equal(keys_find(directory, zero, principal, &error), -ENOENT);
 	put(directory, "laptop.pub", "ed25519 " KEY_OF("A") "\n", 0644);
-	assert_int_equal(keys_find(directory, zero, principal), 1);
+	assert_int_equal(keys_find(directory, zero, principal, &error), 0);
+	assert_string_equal(principal, "laptop");
+	put(directory, "desktop.pub", OTHER "ed25519 " KEY_OF("A") " again\n", 0644);
+	assert_int_equal(keys_find(directory, zero, principal, &error), YETT_E_BAD_SIGNATURE);
+	assert_non_null(strstr(error.message, "'laptop'"));
+	assert_non_null(strstr(error.message, "'desktop'"));
+	put(directory, "desktop.pub", OTHER, 0644);
+	assert_int_equal(keys_find(directory, zero, principal, &error), 0);
 	assert_string_equal(principal, "laptop");
 	assert_int_equal(chmod(directory, 0770), 0);
-	assert_int_equal(keys_find(directory, zero, principal), 0);
+	assert_int_equal(keys_find(directory, zero, principal, &error), -ENOENT);
 	assert_int_equal(chmod(directory, 0700), 0);
 	put(directory, "laptop.pub", OTHER, 0644); /* in place: the directory stays as it was */
-	assert_int_equal(keys_find(directory, zero, principal), 0);
+	assert_int_equal(keys_find(directory, zero, principal, &error), -ENOENT);
 	(void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
 	assert_int_equal(system(command), 0);
 }
