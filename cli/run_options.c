@@ -401,7 +401,7 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
 	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup}
 #define DRY_RUN \
-	{0, "dry-run", NULL, "print the steps of making the sandbox, and do nothing", set_dry_run}
+	{0, "dry-run", NULL, "print the steps of making the sandbox, if it can be made, and run nothing", set_dry_run}
 #define ALL_BUT_TTY \
 	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 

@@ -6,11 +6,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #define MINUTE_MS 60000
 
 static enum log_level max_level = LOG_LEVEL_INFO;
-static struct log_count *bound; /* NULL: the lines are ours, and not bounded */
+/* The lines of a user in the minute that each count names, which is its upper half. */
+struct count {
+	_Atomic uint64_t other, done;
+};
+
+static struct count *shared; /* LOG_USERS of them; NULL: there is no other process to count with */
+static struct count *bound;  /* NULL: the lines are ours, and not bounded */
 static uint32_t bound_uid;
 
 void log_set_level(enum log_level level)
@@ -18,11 +25,21 @@ void log_set_level(enum log_level level)
 	max_level = level;
 }
 
-void log_count_for(struct log_count *count, uint32_t uid)
+int log_share_counts(void)
 {
-	static struct log_count own;
+	void *counts = mmap(NULL, LOG_USERS * sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	bound = count ? count : &own;
+	if (counts == MAP_FAILED)
+		return -errno;
+	shared = counts;
+	return 0;
+}
+
+void log_count_for(uint32_t uid)
+{
+	static struct count own;
+
+	bound = shared ? &shared[uid % LOG_USERS] : &own;
 	bound_uid = uid;
 }
 

@@ -16,18 +16,16 @@ enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 
 #define LOG_DONE_MAX  600
 #define LOG_OTHER_MAX 20
 
-/* The lines of a user in the minute that each count names. In memory that is shared by all who log for that user; begins as zeros. */
-struct log_count {
-	_Atomic uint64_t other, done; /* the minute, and in the lower half how many */
-};
+#define LOG_USERS 4096 /* whose lines are counted apart: by their uids, modulo this */
 
 /* Lines above `level` are not written. Set once at the start. */
 void log_set_level(enum log_level level);
 
 /*
  * From now on the lines of this process are caused by `uid` and bounded: what exceeds the bound is left out, and how many lines that
- * were is told. With `count` NULL they are counted here alone.
+ * were is told. All processes count together that were forked after log_share_counts(), which can fail with -errno.
  */
-void log_count_for(struct log_count *count, uint32_t uid);
+void log_count_for(uint32_t uid);
+_must_check_ int log_share_counts(void);
 
 void log_line(enum log_level level, const char *format, ...) _printf_(2, 3);

@@ -20,6 +20,21 @@ const char *plan_step_name(enum plan_step_kind kind)
 	return kind < PLAN_STEP_KINDS ? step_names[kind] : "unknown step";
 }
 
+uint64_t plan_lesser(uint64_t a, uint64_t b)
+{
+	return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+void plan_narrow_limits(struct plan_limits *limits, const struct plan_limits *by)
+{
+	uint64_t *values = (uint64_t *)limits;
+	const uint64_t *bounds = (const uint64_t *)by;
+
+	_Static_assert(sizeof *limits % sizeof *values == 0, "nothing but numbers");
+	for (size_t i = 0; i < sizeof *limits / sizeof *values; i++)
+		values[i] = plan_lesser(values[i], bounds[i]);
+}
+
 const char *plan_text(const struct plan *plan, struct plan_text text)
 {
 	uint32_t end = plan->arena_used < PLAN_ARENA_MAX ? plan->arena_used : PLAN_ARENA_MAX;

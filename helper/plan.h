@@ -126,6 +126,7 @@ struct plan {
 	struct plan_text label; /* the AppArmor profile of init and commands; empty: none */
 	struct plan_text selinux_type; /* the SELinux type of init; empty: none */
 	bool label_required;    /* no sandbox without it */
+	bool is_dry;            /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for plan_print() */
@@ -139,6 +140,10 @@ struct plan {
 
 /* The C string of a text of the plan; "" for the zero text (offset 0 always holds ""). */
 const char *plan_text(const struct plan *plan, struct plan_text text);
+
+/* Of two bounds, of which 0 is none. Then the same of each limit. */
+uint64_t plan_lesser(uint64_t a, uint64_t b);
+void plan_narrow_limits(struct plan_limits *limits, const struct plan_limits *by);
 
 /* Appends a copy of `string`. -ENOSPC when the arena is full. */
 _must_check_ int plan_add_text(struct plan *plan, const char *string, struct plan_text *ret_text);

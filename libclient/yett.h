@@ -244,8 +244,10 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connect
 						 const struct yett_sandbox_options *options,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
-/* The steps that creating it would take, as text, and nothing is done: not even a key is needed by who could enroll one. `*ret_text` is
- * freed with free(3). */
+/*
+ * The steps that creating it takes, as text; or the refusal that yett_sandbox_create() would get: it is made, and taken down before
+ * anything runs in it. Not even a key is needed by who could enroll one. `*ret_text` is freed with free(3).
+ */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
 					       const struct yett_sandbox_options *options, char **ret_text,
 					       struct yett_error *error);

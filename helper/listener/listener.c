@@ -64,8 +64,7 @@ struct listener {
 	struct place place; /* of monitors and supervisors */
 	uint64_t alive_ms; /* when the service manager was last told so */
 	uint64_t busy_ms;  /* when there was last a connection */
-	uint64_t generation;
-	struct monitor_shared *shared;
+	_Atomic uint64_t *generation; /* of `policy`; in memory that all monitors share */
 	bool is_over;
 };
 
@@ -81,7 +80,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 
 	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
 	if (r == 0) {
-		policy->generation = ++l->generation;
+		policy->generation = *l->generation + 1;
 		r = setup_host_open(policy, init, NULL, &host, error);
 	}
 	if (r == 0) {
@@ -101,7 +100,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 	l->place.cgroup = steal_fd(&helpers);
 	l->host = steal_ptr(&host);
 	l->policy = steal_ptr(&policy);
-	l->shared->generation = l->generation; /* what connections that are there decided by is over */
+	*l->generation = l->policy->generation; /* what connections that are there decide by is over */
 	return 0;
 }
 
@@ -127,7 +126,7 @@ static void drop_spares(struct user *user)
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
 	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE,
-				  .lasting = PLACE_HERE, .listener = control, .shared = l->shared};
+				  .lasting = PLACE_HERE, .listener = control, .generation = l->generation};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
 	int r;
@@ -292,14 +291,10 @@ static void handle_worker(struct listener *l, size_t i)
 		remove_worker(l, i);
 		return;
 	}
-	if (wish.generation != l->policy->generation) {
-		(void)!send_fd(l->workers[i].control, WISH_OUTDATED, -1);
-		return;
-	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = clock_now_ms();
 	socket = take_spare(user);
-	(void)!send_fd(l->workers[i].control, WISH_ANSWERED, socket);
+	(void)!send_fd(l->workers[i].control, 0, socket);
 	fd_close(socket);
 }
 
@@ -506,9 +501,9 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
 		return -errno;
 	l->place = PLACE_HERE;
-	l->shared = mmap(NULL, sizeof *l->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (l->shared == MAP_FAILED)
-		return -errno;
+	l->generation = mmap(NULL, sizeof *l->generation, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (l->generation == MAP_FAILED || log_share_counts() < 0)
+		return -ENOMEM;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);

@@ -257,12 +257,6 @@ static int choose_limits(const struct message_create *create, struct decision *d
 	return r;
 }
 
-/* Of two bounds, of which 0 is none. */
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a == 0 || (b != 0 && b < a) ? b : a;
-}
-
 /* What all sandboxes of the user have together: each grant that is for the user bounds it, whichever one gives the next sandbox. */
 static void bound_user(const struct policy *policy, struct decision *decision)
 {
@@ -271,12 +265,8 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 
 		if (!names_peer(grant, decision->verified->peer))
 			continue;
-		for (unsigned limit = 0; limit < POLICY_LIMITS; limit++) {
-			uint64_t *bound = (uint64_t *)((char *)&decision->user_limits + limits[limit].allowed);
-
-			*bound = lesser(*bound, limit_of(&grant->user_limits, limit));
-		}
-		decision->sandboxes_max = (unsigned)lesser(decision->sandboxes_max, grant->sandboxes_max);
+		plan_narrow_limits(&decision->user_limits, &grant->user_limits);
+		decision->sandboxes_max = (unsigned)plan_lesser(decision->sandboxes_max, grant->sandboxes_max);
 		if (grant->sandboxes_max && grant->sandboxes_max == decision->sandboxes_max)
 			decision->sandboxes_grant = grant;
 	}

@@ -30,7 +30,7 @@ struct verified {
 	const struct peer *peer;
 	const struct message *request; /* kind MESSAGE_CREATE or MESSAGE_MANAGE; its texts were checked by re-encoding */
 	enum key_source key_source;
-	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan, which makes nothing, alone */
+	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan alone, of which nothing runs */
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
 	size_t fd_count;
 };

@@ -105,16 +105,11 @@ static int check_unread(struct connection *c, struct yett_error *error)
 	return 0;
 }
 
+/* Where nothing can be built, nothing but the policy is asked. */
 static int send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
 {
-	_cleanup_free_ char *text = NULL;
-	_cleanup_fd_ int memfd = -1;
-	size_t length;
-	int r = check_unread(c, error);
+	_cleanup_fd_ int memfd = supervisor_print(c->plan);
 
-	if (r != 0)
-		return r;
-	memfd = plan_print(c->plan, &text, &length) == 0 ? fd_new_sealed("yett-plan", text, length) : -1;
 	if (memfd < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
 	(void)message_begin(c->message, MESSAGE_PLAN);
@@ -203,7 +198,9 @@ static void handle_request(struct connection *c)
 	}
 	if (r == 0)
 		r = means_fit(&c->monitor->means, &decision, c->plan, &error);
-	if (r == 0 && c->message->body.create.plan_only)
+	if (r == 0 && c->plan->is_dry)
+		r = check_unread(c, &error);
+	if (r == 0 && c->plan->is_dry && !c->monitor->host)
 		r = send_plan(c, sequence, &error);
 	else if (r == 0) {
 		size_t count = frame->fd_count;
@@ -309,7 +306,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 	if (monitor->caller)
 		c.peer = *monitor->caller;
 	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);
-	log_count_for(monitor->shared ? &monitor->shared->log[c.peer.uid % MONITOR_LOG_COUNTS] : NULL, c.peer.uid);
+	log_count_for(c.peer.uid);
 	if (r > 0)
 		connection_refuse(&c, 0, &error);
 	if (r == 0)

@@ -7,19 +7,10 @@
 #pragma once
 
 #include "helper/decoder/decoder.h"
-#include "helper/log.h"
 #include "helper/means.h"
 #include "helper/monitor/peer.h"
 #include "helper/place.h"
 #include "helper/supervisor/supervisor.h"
-
-#define MONITOR_LOG_COUNTS 4096 /* users whose lines in the log are counted apart: by their uids, modulo this */
-
-/* What a listener has in common with all its monitors: shared memory, where only the counts are written by these. */
-struct monitor_shared {
-	_Atomic uint64_t generation; /* of the policy in force */
-	struct log_count log[MONITOR_LOG_COUNTS];
-};
 
 /* What a monitor can have ready before there is a connection. */
 struct monitor {
@@ -32,7 +23,7 @@ struct monitor {
 	const struct peer *caller; /* whom it serves, where the socket cannot tell: set-user-id, or without root. NULL: the socket's peer */
 	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
 	int listener; /* asks for prepared supervisors here; -1: there is no listener, and the policy is that of the connection */
-	struct monitor_shared *shared; /* the listener's; NULL: there is none */
+	const _Atomic uint64_t *generation; /* of the policy in force: memory of the listener's, which each monitor maps */
 };
 
 /* Starts the decoder and the reader of the user's keys. `libexec` is the folder of yett-decoder. 0 or -errno. */
@@ -50,8 +41,4 @@ void monitor_free(struct monitor *monitor);
 struct monitor_wish {
 	uid_t uid;
 	gid_t gid;
-	uint64_t generation; /* of the policy that the monitor decides by */
 };
-
-/* The byte of the answer. */
-enum monitor_wish_answer { WISH_ANSWERED, WISH_OUTDATED /* the policy was loaded anew since: decide nothing any more */ };

@@ -372,6 +372,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->user_limits = decision->user_limits;
 	plan->umask = decision->profile->umask;
 	plan->nice = decision->profile->nice;
+	plan->is_dry = p->request->body.create.plan_only;
 	plan->share_fds = (uint32_t)decision->verified->fd_count;
 }
 

@@ -24,14 +24,14 @@
  */
 static int wish(struct connection *c, struct supervisor *ret_supervisor)
 {
-	struct monitor_wish wish = {c->peer.uid, c->peer.gid, c->monitor->policy->generation};
+	struct monitor_wish wish = {c->peer.uid, c->peer.gid};
 	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
 
 	if (c->monitor->listener < 0)
 		return -ENOENT;
 	c->is_outdated = send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 			 poll(&wait, 1, WISH_DEADLINE_MS) <= 0 || frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT) <= 0 ||
-			 c->frame->bytes[0] == WISH_OUTDATED;
+			 *c->monitor->generation != c->monitor->policy->generation;
 	if (!c->is_outdated && c->frame->fd_count == 1) {
 		*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
 		return 0;
@@ -46,7 +46,7 @@ int sandboxes_check_policy(const struct connection *c, struct yett_error *error)
 
 	if (c->monitor->listener < 0)
 		return 0;
-	if (!c->is_outdated && c->monitor->shared->generation == c->monitor->policy->generation && poll(&listener, 1, 0) == 0)
+	if (!c->is_outdated && *c->monitor->generation == c->monitor->policy->generation && poll(&listener, 1, 0) == 0)
 		return 0;
 	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew, or the service started anew; connect again");
 }
@@ -143,6 +143,7 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	int r = sandboxes_check(c, error);
 
 	sandbox.lasts = is_lasting(c->plan);
+	sandbox.action = c->plan->is_dry ? MANAGE_PLAN : 0;
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", c->plan->weaker);
 	if (r == 0)
 		r = ready_profile(c, error);

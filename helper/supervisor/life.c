@@ -532,11 +532,7 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 
 void life_keep_plan(struct life *life, const struct plan *plan)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t length;
-
-	if (plan_print(plan, &text, &length) == 0)
-		life->plan = fd_new_sealed("yett-plan", text, length);
+	life->plan = supervisor_print(plan);
 }
 
 void life_keep(struct life *life)

@@ -50,6 +50,15 @@ int supervisor_order(int socket, const struct plan *plan, const int *fds)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length ? 0 : (errno ? -errno : -EIO);
 }
 
+int supervisor_print(const struct plan *plan)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = plan_print(plan, &text, &length);
+
+	return r < 0 ? r : fd_new_sealed("yett-plan", text, length);
+}
+
 /* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
 static int receive_order(int socket, struct order *order)
 {
@@ -184,31 +193,44 @@ static void fill_record(struct setup *setup, const struct supervisor_created *cr
 	(void)snprintf(record->label, sizeof record->label, "%s", created->layers.label);
 }
 
+/* Of a dry plan, once all that it could be refused for has been asked. */
+static void send_plan(int socket, const struct plan *plan)
+{
+	const struct supervisor_notice notice = {.kind = NOTICE_DONE};
+	_cleanup_fd_ int memfd = supervisor_print(plan);
+
+	if (memfd >= 0)
+		(void)!frame_send(socket, &notice, sizeof notice, &memfd, 1, 0);
+}
+
 /* One order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
 static bool serve(struct setup *setup, struct order *order, int socket, bool is_kept)
 {
 	struct supervisor_created created = {0};
 	struct life *life = NULL;
 	int channel = -1, listener = -1, r;
-	bool out_of_memory;
+	bool out_of_memory, is_dry = order->plan.is_dry;
 	int narrowed;
 
 	begin_record(setup, &order->plan);
 	created.code = create(setup, order, &channel, &listener, &created);
 	created.private_uid = setup_private_uid(setup);
-	if (created.code == 0) {
+	if (created.code == 0 && !is_dry) {
 		fill_record(setup, &created);
 		life = life_begin(setup, socket, listener);
 	}
 	if (!life) {
-		if (created.code == 0)
+		if (created.code == 0 && !is_dry)
 			created.code = error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 		fd_close(channel);
 		fd_close(listener);
 		end_record(setup);
 		(void)setup_finish(setup);
 		setup_forget(setup);
-		(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
+		if (created.code == 0)
+			send_plan(socket, &order->plan);
+		else
+			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
 		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
 		return created.code > 0 && order->fd_count == 0;
 	}

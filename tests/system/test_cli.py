@@ -485,6 +485,15 @@ grant "narrow" {
 
 
 class DryRun(yett.Case):
+    service_options = {'before': '''
+grant "narrow" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"build"}
+  share_ro = {"/usr/share"}
+}
+'''}
+
     def test_it_prints_the_plan_and_does_nothing(self):
         before = self.service.log_text().count('created')
         directory = self.folder('planned')
@@ -497,6 +506,23 @@ class DryRun(yett.Case):
 
     def test_it_refuses_what_a_run_would_refuse(self):
         self.assert_refused(self.yett('run', '--dry-run', '--memory', '999G', '--', 'true'), 125, 'more than the 32G allowed')
+        own = self.folder('own')
+        for options, what in ((['-p', 'build', '--ro', own + ':/mnt'], 'does not let this user share that directory'),
+                              (['--ro', self.service.runtime + ':/mnt'], 'runtime directory'),
+                              (['--ro', '/sys/kernel:/mnt'], 'sysfs'),
+                              (['--ro', '/dev/null:/mnt'], 'neither a directory nor a regular file'),
+                              (['--ro', own + ':/usr/share/no-such'], 'does not exist in the tree'),
+                              (['--rw', own, '--ro', '/usr/share:' + own + '/no-such'], 'does not exist in the tree')):
+            with self.subTest(options=options):
+                really, planned = (self.yett('run', *options, *dry, '--', 'true') for dry in ([], ['--dry-run']))
+                self.assert_refused(really, 125, what)
+                self.assertEqual((planned.code, planned.out, planned.err), (125, '', really.err))
+
+    def test_it_leaves_nothing_behind_and_keeps_no_name(self):
+        for _ in range(3):
+            self.assertEqual(self.yett('run', '--dry-run', '--linger', '--name', 'planned', '--', 'true').code, 0)
+        self.assertEqual(self.yett('ps', '-q').out, '')
+        self.service.wait_no_leftovers()
 
     @unittest.skipIf(os.path.exists('/sys/fs/selinux/enforce'), 'README, "What is not there yet"')
     def test_without_a_service_it_is_the_users_own_helper_that_plans(self):

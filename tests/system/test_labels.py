@@ -59,10 +59,14 @@ class Labels(yett.Case):
 
 class Plans(Labels):
     def test_the_plan_says_which_label_it_will_be(self):
-        for profile, text in (('default', 'AppArmor profile yett-sandbox (if available)'), ('missing', 'none (required)'),
+        for profile, text in (('default', 'AppArmor profile yett-sandbox (if available)'),
                               ('strict', 'yett-sandbox-strict (if available)')):
             done = self.service.run(self.alice, self.service.yett, 'run', '--dry-run', '-p', profile, 'true')
             self.assertIn(text, done.out)
+
+    def test_there_is_no_plan_with_a_label_that_cannot_be_had(self):
+        self.assert_refused(self.sandbox('true', options=('--dry-run', '-p', 'missing')), 125, 'required')
+        self.refused('missing', 'required')
 
 
 @unittest.skipIf(own_label() is not None or os.path.exists('/sys/fs/selinux/enforce'),

@@ -155,8 +155,10 @@ class Means(yett.Case):
         self.assertEqual((said['private_uid'], said['limits']['memory_bytes'], said['limits']['pids']), (self.alice.uid, 0, 512))
         self.assertIn('weaker commands have your own uid', self.output('true', options=['--dry-run']))
 
-    def test_nothing_is_said_where_nothing_is_missing(self):
-        self.assertNotIn('weaker', self.sandbox('true', options=['-p', 'caller']).err)
+    def test_only_what_is_missing_is_said(self):
+        # The grant for everyone bounds its users in whatever another one gives.
+        self.assertIn('yett: weaker without root: no limit of pids of all your sandboxes (65536)\n',
+                      self.sandbox('true', options=['-p', 'caller']).err)
 
     def test_a_processor_share_that_is_not_held_is_said(self):
         self.assertIn('no limit of cpus (1.5); no limit of cpu_weight (50)', self.sandbox('true', options=['-p', 'processor']).err)

@@ -84,7 +84,7 @@ class Serving(setuid.Case):
             log.bind('/dev/log')
             log.settimeout(yett.DEADLINE)
             self.output('true')
-            pattern = rb'<6>yett-helper\[\d+\]: uid=%d pid=\d+ sandbox=[0-9a-f]{16} profile=default private_uid=\d+ created\n'
+            pattern = rb'<5>yett-helper\[\d+\]: uid=%d pid=\d+ sandbox=[0-9a-f]{16} profile=default private_uid=\d+ created\n'
             self.assertRegex(log.recv(4096), pattern % self.alice.uid)
 
     def test_the_doctor_tells_which_way_it_is(self):
