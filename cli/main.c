@@ -17,17 +17,18 @@
 #include "cli/policy.h"
 #include "cli/run.h"
 #include "cli/stats.h"
+#include "cli/suggest.h"
 #include "cli/top.h"
 #include "libclient/yett.h"
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
 
 static const struct subcommand subcommands[] = {
-	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main},
+	{"run", "[--] COMMAND [ARG…]", "Run a command in a sandbox", run_options, 1, -1, run_main, true},
 	{"shell", "", "Start a shell in a sandbox, with a terminal of its own", shell_options, 0, 0, shell_main},
 	{"create", "", "Make a sandbox that lingers, without a command, and print its id", create_options, 0, 0, create_main},
 	{"exec", "SANDBOX [--] COMMAND [ARG…]", "Run a command in a sandbox that is there, by its id or name", exec_options, 2, -1,
-	 exec_main},
+	 exec_main, true},
 	{"attach", "SANDBOX", "Hold a sandbox and tell of its states until it ends", manage_options, 1, 1, attach_main},
 	{"ps", "[SANDBOX]", "List sandboxes, or the commands of one", ps_options, 0, 1, ps_main},
 	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
@@ -74,9 +75,14 @@ static void print_usage(FILE *to)
 
 static int unknown(const char *name)
 {
+	const char *names[ARRAY_SIZE(subcommands)];
 	struct yett_error error;
+	char hint[160];
 
-	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is no subcommand %s; yett help lists them", name);
+	for (size_t i = 0; i < ARRAY_SIZE(subcommands); i++)
+		names[i] = subcommands[i].name;
+	suggest_subcommand(name, names, ARRAY_SIZE(names), hint, sizeof hint);
+	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is no subcommand %.80s: %s", name, hint);
 	output_error(&error);
 	return EXIT_USAGE;
 }

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "cli/output.h"
+#include "cli/suggest.h"
 
 static int set_help(void *into, const char *value, struct yett_error *error)
 {
@@ -62,8 +63,7 @@ static const struct option *find(const struct subcommand *subcommand, char lette
 	return own ? own : find_in(common_options, letter, name, length);
 }
 
-/* All options of a subcommand, its own first; NULL: there are no more. */
-static const struct option *option_at(const struct subcommand *subcommand, size_t i)
+const struct option *options_at(const struct subcommand *subcommand, size_t i)
 {
 	for (const struct option *option = subcommand->options; option && option->name; option++)
 		if (i-- == 0)
@@ -74,63 +74,122 @@ static const struct option *option_at(const struct subcommand *subcommand, size_
 	return NULL;
 }
 
-/*
- * One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", "-x", "-xVALUE" or "-x VALUE". Moves *at past it.
- */
-static int parse_one(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into,
-		     struct yett_error *error)
+static int no_option(const struct subcommand *subcommand, const char *word, struct yett_error *error)
 {
-	const char *word = argv[(*at)++], *value = NULL;
-	bool is_long = word[1] == '-';
-	size_t length = is_long ? strcspn(word + 2, "=") : 0;
-	const struct option *option = find(subcommand, word[1], is_long ? word + 2 : NULL, length);
+	char hint[128];
 
+	suggest_option(subcommand, word, hint, sizeof hint);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s%s%s", subcommand->name, word, *hint ? ": " : "",
+			 hint);
+}
+
+/* The value of an option that takes one and has none in its own word: the next word. NULL with the error set. */
+static const char *next_value(const struct option *option, int argc, char **argv, int *at, struct yett_error *error)
+{
+	if (*at < argc)
+		return argv[(*at)++];
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name, option->value);
+	return NULL;
+}
+
+/* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a value. */
+static int parse_letters(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into, struct yett_error *error)
+{
+	const char *word = argv[(*at)++], *value;
+	int r = 0;
+
+	for (const char *letter = word + 1; r == 0 && *letter; letter++) {
+		const struct option *option = find(subcommand, *letter, NULL, 0);
+
+		if (!option)
+			return no_option(subcommand, word, error);
+		if (option->value) {
+			value = letter[1] ? letter + 1 + (letter[1] == '=') : next_value(option, argc, argv, at, error);
+			return value ? option->set(into, value, error) : YETT_E_INVALID_REQUEST;
+		}
+		r = option->set(into, NULL, error);
+	}
+	return r;
+}
+
+/* One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at past it. */
+static int parse_one(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into, struct yett_error *error)
+{
+	const char *word = argv[*at], *value = NULL;
+	const struct option *option;
+	size_t length;
+
+	if (word[1] != '-')
+		return parse_letters(subcommand, argc, argv, at, into, error);
+	++*at;
+	length = strcspn(word + 2, "=");
+	option = find(subcommand, '\0', word + 2, length);
 	if (!option)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s", subcommand->name,
-				 word);
-	if (is_long && word[2 + length] == '=')
+		return no_option(subcommand, word, error);
+	if (word[2 + length] == '=')
 		value = word + 2 + length + 1;
-	else if (!is_long && word[2])
-		value = word + 2;
 	if (value && !option->value)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value", option->name);
-	if (!value && option->value) {
-		if (*at >= argc)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s", option->name,
-					 option->value);
-		value = argv[(*at)++];
-	}
+	if (!value && option->value && !(value = next_value(option, argc, argv, at, error)))
+		return YETT_E_INVALID_REQUEST;
 	return option->set(into, value, error);
+}
+
+/* The words argv[from … to) go before the operands, which begin at *operands. */
+static void move_before(char **argv, int *operands, int from, int to)
+{
+	for (int i = from; i < to; i++) {
+		char *word = argv[i];
+
+		memmove(&argv[*operands + 1], &argv[*operands], (size_t)(i - *operands) * sizeof *argv);
+		argv[(*operands)++] = word;
+	}
+}
+
+static int check_operands(const struct subcommand *subcommand, int count, char **operands, struct yett_error *error)
+{
+	if (count < subcommand->operands_min)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s needs %s", subcommand->name, subcommand->operands);
+	if (subcommand->operands_max >= 0 && count > subcommand->operands_max)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s does not know what to do with %s", subcommand->name,
+				 operands[subcommand->operands_max]);
+	return 0;
 }
 
 int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help,
 		  int *ret_first, struct yett_error *error)
 {
-	int at = 0, operands, r;
+	/* where a command may follow, its own options do */
+	int command_at = subcommand->takes_command ? subcommand->operands_min - 1 : INT_MAX;
+	int first = 0, at = 0, r = 0;
 
 	*ret_help = false;
-	while (at < argc && argv[at][0] == '-' && argv[at][1]) {
-		if (strcmp(argv[at], "--") == 0) {
+	while (r == 0 && at < argc) {
+		int from = at;
+		bool ends = strcmp(argv[at], "--") == 0;
+
+		if (argv[at][0] != '-' || !argv[at][1]) {
+			if (at - first >= command_at)
+				break;
 			at++;
-			break;
+			continue;
 		}
 		if (strcmp(argv[at], "--help") == 0 || strcmp(argv[at], "-h") == 0) {
 			*ret_help = true;
 			return 0;
 		}
-		r = parse_one(subcommand, argc, argv, &at, into, error);
-		if (r)
-			return r;
+		if (ends)
+			at++;
+		else
+			r = parse_one(subcommand, argc, argv, &at, into, error);
+		move_before(argv, &first, from, at);
+		if (ends)
+			break;
 	}
-	operands = argc - at;
-	if (operands < subcommand->operands_min)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s needs %s", subcommand->name,
-				 subcommand->operands);
-	if (subcommand->operands_max >= 0 && operands > subcommand->operands_max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s does not know what to do with %s",
-				 subcommand->name, argv[at + subcommand->operands_max]);
-	*ret_first = at;
-	return 0;
+	if (r == 0)
+		r = check_operands(subcommand, argc - first, argv + first, error);
+	*ret_first = first;
+	return r;
 }
 
 static void print_option(FILE *to, const struct option *option)
@@ -148,8 +207,8 @@ void options_print_help(FILE *to, const struct subcommand *subcommand)
 {
 	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
 		      *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
-	for (size_t i = 0; option_at(subcommand, i); i++)
-		print_option(to, option_at(subcommand, i));
+	for (size_t i = 0; options_at(subcommand, i); i++)
+		print_option(to, options_at(subcommand, i));
 }
 
 void options_print_json(struct json *json, const struct subcommand *subcommand)
@@ -159,8 +218,8 @@ void options_print_json(struct json *json, const struct subcommand *subcommand)
 	json_text(json, "operands", subcommand->operands);
 	json_text(json, "summary", subcommand->summary);
 	json_open(json, "options", '[');
-	for (size_t i = 0; option_at(subcommand, i); i++) {
-		const struct option *option = option_at(subcommand, i);
+	for (size_t i = 0; options_at(subcommand, i); i++) {
+		const struct option *option = options_at(subcommand, i);
 
 		json_open(json, NULL, '{');
 		json_text_or_null(json, "letter", (const char[]){option->letter, '\0'});
@@ -196,7 +255,8 @@ int options_begin(const struct subcommand *subcommand, int argc, char **argv, vo
 	if (options_parse(subcommand, argc, argv, into, &help, ret_first, &error)) {
 		options_look_for_json(argc, argv);
 		output_error(&error);
-		(void)fprintf(stderr, "  yett %s --help lists what it takes\n", subcommand->name);
+		if (error.code == YETT_E_INVALID_REQUEST)
+			(void)fprintf(stderr, "  yett %s --help lists what it takes\n", subcommand->name);
 		return usage_code;
 	}
 	if (!help)

@@ -45,15 +45,19 @@ struct subcommand {
 	const struct option *options;	/* ends with a nameless one; NULL: none */
 	int operands_min, operands_max; /* operands_max -1: no bound */
 	int (*run)(const struct subcommand *self, int argc, char **argv);
+	bool takes_command; /* the last operand of operands_min is one, and all that follows is its own */
 };
 
 /*
- * Reads the options in argv[0 … argc) into `into`; they end at "--" or at the first word that is none, whose index is
- * returned. Names may not be shortened. YETT_E_INVALID_REQUEST with the option named; YETT_OK with *ret_help true
+ * Reads the options in argv[0 … argc) into `into`; they end at "--" or at a command. Operands are moved behind them, and the index of
+ * the first is returned. Names may not be shortened. YETT_E_INVALID_REQUEST with the option named; YETT_OK with *ret_help true
  * when --help was among them (then nothing was checked any further).
  */
 _must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help,
 			       int *ret_first, struct yett_error *error);
+
+/* All options of a subcommand, its own first; NULL: there are no more. */
+const struct option *options_at(const struct subcommand *subcommand, size_t i);
 
 /* Usage, summary and a line for each option. */
 void options_print_help(FILE *to, const struct subcommand *subcommand);

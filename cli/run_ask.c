@@ -10,7 +10,7 @@ int run_ask_choose_share(struct run *run)
 {
 	struct run_options *o = &run->options;
 	const char *here = o->current_directory, *home = run->home[0] ? run->home : NULL;
-	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_SYSTEM;
+	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_GONE;
 
 	for (size_t i = 0; here && i < o->tmpfs_count; i++)
 		if (workdir_is_below(here, o->tmpfs[i].target))

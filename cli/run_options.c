@@ -186,7 +186,7 @@ static int set_memory(void *into, const char *value, struct yett_error *error)
 {
 	uint64_t bytes;
 
-	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
+	if (parse_size(value, &bytes) < 0 || bytes == 0)
 		return invalid(error, "memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->limits.memory_bytes = bytes;
 	return 0;
@@ -225,7 +225,7 @@ static int set_files(void *into, const char *value, struct yett_error *error)
 static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
 {
 	if (parse_duration(value, ret_ms) < 0)
-		return invalid(error, name, value, "a time like 300ms, 2s, 5m or 1h, of at most 30 days");
+		return invalid(error, name, value, "a time like 300ms, 2s, 1.5m or 1h30m, of at most 30 days");
 	return 0;
 }
 
@@ -316,7 +316,7 @@ static int set_own_memory(void *into, const char *value, struct yett_error *erro
 {
 	uint64_t bytes;
 
-	if (units_parse_size(value, &bytes) < 0 || bytes == 0)
+	if (parse_size(value, &bytes) < 0 || bytes == 0)
 		return invalid(error, "command-memory", value, "a size like 64M or 2G");
 	((struct run_options *)into)->own.memory_bytes = bytes;
 	return 0;
@@ -331,7 +331,7 @@ static int set_capture(void *into, const char *value, struct yett_error *error)
 {
 	uint64_t bytes;
 
-	if (units_parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
+	if (parse_size(value, &bytes) < 0 || bytes > YETT_CAPTURE_MAX)
 		return invalid(error, "capture", value, "a size like 64K or 2M, of at most 16M");
 	((struct run_options *)into)->capture_bytes = bytes;
 	((struct run_options *)into)->capture = true;

@@ -83,6 +83,17 @@ static bool is_directory_missing(const struct run *run, int r)
 	return r == YETT_E_COMMAND_FAILED && strcmp(run->error.step, "working-directory") == 0;
 }
 
+/* Which it was that could not be executed. */
+static void name_program(struct run *run)
+{
+	char message[sizeof run->error.message];
+
+	(void)memcpy(message, run->error.message, sizeof message);
+	if (run->error.error_number == ENOENT)
+		run->error.detail[0] = '\0'; /* which says it again */
+	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s", run->argv[0], message);
+}
+
 /* Starts it in the first of the directories that is there. */
 static int run_in_directories(struct run *run)
 {
@@ -125,6 +136,8 @@ static int run_in_directories(struct run *run)
 	if (is_directory_missing(run, r))
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
 			       options.cwd ? options.cwd : "the directory of the session");
+	else if (r == YETT_E_COMMAND_FAILED && !*run->error.step && run->error.error_number)
+		name_program(run);
 	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {
 		/* init did not keep the time, or the caller ends the run: the sandbox goes with the command */

@@ -69,6 +69,8 @@ const char *workdir_why(enum workdir decision)
 	switch (decision) {
 	case WORKDIR_HOME:
 		return "nothing is shared: the current directory is, or holds, your home directory (--ro . shares it)";
+	case WORKDIR_GONE:
+		return "nothing is shared: the current directory was deleted, or cannot be reached";
 	case WORKDIR_SYSTEM:
 		return "nothing is shared: the current directory belongs to the system (--ro . shares it)";
 	case WORKDIR_SHARE:

@@ -166,7 +166,7 @@ static void add_request_mounts(struct planning *p)
 		const struct message_share *share = &create->shares[i];
 		struct plan_step *step;
 
-		(void)units_append(field, sizeof field, "shares[%u]", i);
+		(void)units_append(field, sizeof field, "share %u", i + 1);
 		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
 		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
 			refuse(p, field, plan_text(p->plan, step->target),
@@ -180,7 +180,7 @@ static void add_request_mounts(struct planning *p)
 		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
-		(void)units_append(field, sizeof field, "tmpfs[%u]", i);
+		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
 		add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
 	}
 }

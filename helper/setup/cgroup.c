@@ -267,9 +267,6 @@ static int limit_directory(const struct cgroup_tree *tree, int directory, const 
 		if (!(tree->controllers & cgroup_limit_controller(limit)))
 			continue;
 		r = ops_of(tree)->set_limit(directory, limit, value);
-		if (r == -EBUSY)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
-					 "the user's sandboxes already use more memory than the policy allows them");
 		if (r < 0) {
 			error_set(error, YETT_E_INIT_FAILED, 0, "the %s limit cannot be set: %s",
 				  cgroup_limit_name(limit), strerror(-r));
@@ -291,8 +288,13 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const 
 		const struct cgroup_tree *tree = &cgroup->host->trees[i];
 		int r = limit_directory(tree, cgroup->user[i], user_limits, error);
 
+		if (r == -EBUSY)
+			return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the user's sandboxes already use more memory than the policy allows them");
 		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, limits, sizeof *limits) == 0))
 			r = limit_directory(tree, cgroup->sandbox[i], limits, error);
+		if (r == -EBUSY)
+			return error_set(error, YETT_E_INVALID_REQUEST, 0, "a sandbox takes more memory by itself than the %llu KiB asked for",
+					 (unsigned long long)limits->memory_bytes / 1024);
 		if (r != 0)
 			return r;
 	}

@@ -376,10 +376,10 @@ static void targets_that_lead_elsewhere_are_refused(void **state)
 		struct message_create *create = wire_create("default");
 
 		wire_add_share(targets[i], 0, SHARE_RO);
-		wire_expect_share_refused(&wire, &home, 1, YETT_E_INVALID_REQUEST, "shares[0]");
+		wire_expect_share_refused(&wire, &home, 1, YETT_E_INVALID_REQUEST, "share 1");
 		create = wire_create("default");
 		assert_int_equal(message_add_text(&wire_message, targets[i], &create->tmpfs[create->tmpfs_count++].target), 0);
-		wire_expect_share_refused(&wire, NULL, 0, YETT_E_INVALID_REQUEST, "tmpfs[0]");
+		wire_expect_share_refused(&wire, NULL, 0, YETT_E_INVALID_REQUEST, "tmpfs 1");
 	}
 	close(home);
 	wire_expect_serving_here(&wire);
@@ -395,15 +395,15 @@ static void shares_that_contradict_each_other_are_refused(void **state)
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_add_share("/data", 1, SHARE_RW);
-	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "shares[1]");
+	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "share 2");
 	(void)wire_create("default");
 	wire_add_share("/data", 1, SHARE_RO);
 	wire_add_share("/more", 1, SHARE_RO);
-	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "shares[1]");
+	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "share 2");
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_add_share("/more", 2, SHARE_RO);
-	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "shares[1]");
+	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "share 2");
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_expect_share_refused(&wire, fds, 2, YETT_E_INVALID_REQUEST, "shares");

@@ -10,8 +10,20 @@
 #include "cli/options.h"
 #include "cli/run.h"
 #include "cli/run_options.h"
+#include "cli/suggest.h"
 
-static const struct subcommand run = {"run", "[--] COMMAND [ARG…]", "Run", run_options, 1, -1, run_main};
+static struct option_seen {
+	bool a, b;
+	const char *value;
+} seen;
+
+OPTION_FLAG(set_a, struct option_seen, a)
+OPTION_FLAG(set_b, struct option_seen, b)
+OPTION_TEXT(set_value, struct option_seen, value)
+
+static const struct option few[] = {{'a', "all", NULL, "", set_a}, {'b', "both", NULL, "", set_b}, {'v', "value", "V", "", set_value}, {0}};
+
+static const struct subcommand run = {"run", "[--] COMMAND [ARG…]", "Run", run_options, 1, -1, run_main, true};
 static struct run_options options;
 static struct yett_error error;
 static int first;
@@ -96,6 +108,89 @@ static void options_end_at_the_command(void **state)
 	assert_int_equal(options.limits.pids, 1);
 }
 
+/* The operands, one after the other, as `few` reads them; "!" when it refuses. */
+static const char *operands_of(bool takes_command, const char *line)
+{
+	static char text[128], words[128];
+	const struct subcommand subcommand = {"few", "", "", few, 2, -1, NULL, takes_command};
+	char *argv[16];
+	int argc = 0;
+	bool help;
+
+	(void)snprintf(words, sizeof words, "%s", line);
+	for (char *rest = words, *word; (word = strsep(&rest, " "));)
+		argv[argc++] = word;
+	memset(&seen, 0, sizeof seen);
+	text[0] = '\0';
+	if (options_parse(&subcommand, argc, argv, &seen, &help, &first, &error))
+		return "!";
+	for (int i = first; i < argc; i++)
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i > first ? " " : "", argv[i]);
+	return text;
+}
+
+static void options_stand_before_operands_or_behind_them(void **state)
+{
+	(void)state;
+	assert_string_equal(operands_of(false, "x -a y -v 1 z --both"), "x y z");
+	assert_true(seen.a && seen.b);
+	assert_string_equal(seen.value, "1");
+	assert_string_equal(operands_of(false, "x -- -a y"), "x -a y");
+	assert_false(seen.a);
+	assert_string_equal(operands_of(false, "x - y -b"), "x - y");
+	assert_string_equal(operands_of(false, "-a x --value"), "!");
+	assert_string_equal(operands_of(false, "x y -c"), "!");
+}
+
+static void what_follows_a_command_is_its_own(void **state)
+{
+	(void)state;
+	assert_string_equal(operands_of(true, "x -a y -b -v"), "x y -b -v");
+	assert_true(seen.a && !seen.b);
+	assert_string_equal(operands_of(true, "x -v 1 -- -b"), "x -b");
+	assert_string_equal(seen.value, "1");
+	assert_string_equal(operands_of(true, "-- x y -- -a"), "x y -- -a");
+	assert_false(seen.a);
+}
+
+static void letters_share_a_word(void **state)
+{
+	(void)state;
+	assert_string_equal(operands_of(false, "-abv1 x y"), "x y");
+	assert_true(seen.a && seen.b);
+	assert_string_equal(seen.value, "1");
+	assert_string_equal(operands_of(false, "x y -v=1"), "x y");
+	assert_string_equal(seen.value, "1");
+	assert_string_equal(operands_of(false, "x y -av 2"), "x y");
+	assert_string_equal(seen.value, "2");
+	assert_string_equal(operands_of(false, "x y -v="), "!");
+	assert_string_equal(operands_of(false, "x y -axb"), "!");
+}
+
+static void what_was_meant_is_suggested(void **state)
+{
+	static const struct {
+		const char *word, *hint;
+	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--rm", "--linger"},
+			{"-it", "-t gives"}, {"-v", "--ro PATH"}, {"--ro-bind", "--ro PATH"}, {"--unshare-net", "anyway"}},
+	  words[] = {{"rn", "yett run?"}, {"craete", "yett create?"}, {"rm", "yett destroy"}, {"stop", "yett destroy"}, {"-p", "behind"},
+		     {"python3", "yett run -- python3"}};
+	static const char *const names[] = {"run", "create", "exec", "ps"};
+	char hint[256];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(options_); i++) {
+		suggest_option(&run, options_[i].word, hint, sizeof hint);
+		assert_non_null(strstr(hint, options_[i].hint));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		suggest_subcommand(words[i].word, names, ARRAY_SIZE(names), hint, sizeof hint);
+		assert_non_null(strstr(hint, words[i].hint));
+	}
+	suggest_option(&run, "--frobnicate", hint, sizeof hint);
+	assert_string_equal(hint, "");
+}
+
 static void wrong_options_are_refused_by_name(void **state)
 {
 	(void)state;
@@ -114,7 +209,7 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
 {
 	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},	     {"--memory", "-1"},
 					      {"--cpus", "0"},	    {"--cpus", "1.5x"},	     {"--pids", "0"},
-					      {"--pids", "1k"},	    {"--files", ""},	     {"--timeout", "5"},
+					      {"--pids", "1k"},	    {"--files", ""},	     {"--timeout", "5x"},
 					      {"--tmpfs", "x"},	    {"-e", "NOVALUE"},	     {"-e", "=x"},
 					      {"-C", "relative"},   {"--ro", "/nonexistent"}};
 
@@ -156,6 +251,10 @@ int main(void)
 		cmocka_unit_test_teardown(help_lists_every_option, free_options),
 		cmocka_unit_test_teardown(every_option_of_run_is_understood, free_options),
 		cmocka_unit_test_teardown(options_end_at_the_command, free_options),
+		cmocka_unit_test(options_stand_before_operands_or_behind_them),
+		cmocka_unit_test(what_follows_a_command_is_its_own),
+		cmocka_unit_test(letters_share_a_word),
+		cmocka_unit_test(what_was_meant_is_suggested),
 		cmocka_unit_test_teardown(wrong_options_are_refused_by_name, free_options),
 		cmocka_unit_test_teardown(wrong_values_are_refused_with_what_was_expected, free_options),
 		cmocka_unit_test(exit_codes_are_those_of_shells),

@@ -53,7 +53,7 @@ struct run {
 
 static int run_yett(char **argv)
 {
-	static const struct subcommand self = {"run", "COMMAND", "Run", run_options, 1, -1, run_main};
+	static const struct subcommand self = {"run", "COMMAND", "Run", run_options, 1, -1, run_main, true};
 	int argc = 0;
 
 	while (argv[argc])

@@ -181,7 +181,7 @@ static void a_target_that_is_none_is_refused(void **state)
 			else
 				decide_share(d, 0, SHARE_RO, cases[i].target);
 			if (cases[i].message)
-				refused(d, cases[i].message, as_tmpfs ? "tmpfs[0]" : "shares[0]");
+				refused(d, cases[i].message, as_tmpfs ? "tmpfs 1" : "share 1");
 			else
 				assert_int_equal(decide_plan(d), 0);
 		}
@@ -197,14 +197,14 @@ static void a_long_target_is_refused(void **state)
 	target[0] = '/';
 	target[300] = '\0';
 	decide_share(d, 0, SHARE_RO, target);
-	refused(d, "component that is too long", "shares[0]");
+	refused(d, "component that is too long", "share 1");
 	assert_non_null(strstr(d->error.message, "xxx...'"));
 	for (size_t i = 0; i < sizeof target; i += 100)
 		target[i] = '/';
 	target[4500] = '\0';
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, target);
-	refused(d, "is too long", "shares[0]");
+	refused(d, "is too long", "share 1");
 }
 
 static void two_mounts_on_one_target_are_refused(void **state)
@@ -214,10 +214,10 @@ static void two_mounts_on_one_target_are_refused(void **state)
 	decide_policy(d, "profile \"default\" { share_ro = {\"/usr/share:/data\"} }\n" GRANT);
 	decide_share(d, 0, SHARE_RO, "/work");
 	decide_tmpfs(d, "/work", 0);
-	refused(d, "'/work' is the target of two mounts", "tmpfs[0]");
+	refused(d, "'/work' is the target of two mounts", "tmpfs 1");
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/data");
-	refused(d, "'/data' is the target of two mounts", "shares[0]");
+	refused(d, "'/data' is the target of two mounts", "share 1");
 }
 
 static void every_descriptor_is_one_share(void **state)
@@ -227,10 +227,10 @@ static void every_descriptor_is_one_share(void **state)
 	decide_policy(d, PLAIN);
 	decide_share(d, 0, SHARE_RO, "/a");
 	decide_share(d, 0, SHARE_RO, "/b");
-	refused(d, "'/b' names a descriptor", "shares[1]");
+	refused(d, "'/b' names a descriptor", "share 2");
 	decide_reset(d);
 	decide_share(d, 1, SHARE_RO, "/a");
-	refused(d, "'/a' names a descriptor", "shares[0]");
+	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/a");
 	d->verified.fd_count = 2;

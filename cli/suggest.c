@@ -1,0 +1,146 @@
+/* See suggest.h. */
+#include "cli/suggest.h"
+
+#include <string.h>
+
+#define WORD_MAX 24
+#define NAMES_MAX 64
+
+struct habit {
+	const char *words; /* each between spaces */
+	const char *of;	   /* subcommands, likewise; NULL: any */
+	const char *hint;
+};
+
+static const struct habit subcommand_habits[] = {
+	{" rm remove delete del stop terminate ", NULL, "yett destroy ends a sandbox, yett kill the commands in it"},
+	{" start ", NULL, "yett create makes a sandbox, yett resume has a paused one go on"},
+	{" unpause continue ", NULL, "yett resume"},
+	{" list containers ", NULL, "yett ps lists sandboxes, yett ls files of one"},
+	{" info status show ", NULL, "yett inspect shows a sandbox, yett doctor this machine"},
+	{" copy push pull ", NULL, "yett cp copies into a sandbox and out of it"},
+	{" enter ssh login ", NULL, "yett shell starts a shell in a new sandbox, yett exec -t in one that is there"},
+	{" new init ", NULL, "yett create"},
+	{" images image build profile ", NULL, "sandboxes are of profiles, which the policy names: yett run -p PROFILE"},
+	{" version -V -v ", NULL, "yett --version"},
+};
+
+static const struct habit option_habits[] = {
+	{" -V --version ", NULL, "yett --version"},
+	{" --rm ", " run shell ", "a sandbox goes with its command, unless --linger"},
+	{" --rm ", " exec create ", "yett destroy ends a sandbox"},
+	{" -i --interactive ", " run exec ", "the caller's input is passed on anyway"},
+	{" -it -ti ", " run exec ", "-t gives the command a terminal, and input is passed on anyway"},
+	{" -it -ti -i -t --tty ", " shell ", "it has a terminal anyway"},
+	{" -v --volume --mount ", " run shell create ", "--ro PATH[:TARGET] and --rw PATH[:TARGET] share a directory"},
+	{" --bind --dev-bind ", " run shell create ", "--rw PATH[:TARGET]"},
+	{" --ro-bind ", " run shell create ", "--ro PATH[:TARGET]"},
+	{" -d --detach ", " run exec ", "-b leaves the command in the background, of a sandbox that lingers: --linger"},
+	{" -w --workdir --chdir --cwd --pwd ", " run shell exec env ", "-C DIR"},
+	{" --setenv -E ", " run shell exec ", "-e NAME=VALUE"},
+	{" -m ", " run shell create ", "--memory SIZE"},
+	{" --cpu ", " run shell create ", "--cpus N"},
+	{" --pids-limit ", " run shell create ", "--pids N"},
+	{" --net --network --share-net --publish ", " run shell create exec ", "a sandbox has no network but loopback"},
+	{" --unshare-all --unshare-net --unshare-pid --unshare-user --unshare-ipc --unshare-uts --unshare-cgroup --die-with-parent --new-session "
+	 "--proc --dev --clearenv --cap-drop --security-opt ",
+	 " run shell create ", "a sandbox is so anyway"},
+	{" --uid ", " run shell exec ", "-u UID"},
+	{" -l -la -al ", " ls ", "it lists so anyway"},
+	{" -r -R -a -p -rp -pr --recursive ", " cp ", "it copies directories with modes and times anyway"},
+	{" -9 -15 -KILL -TERM -INT -HUP ", " kill ", "-s SIGNAL"},
+	{" -f --force ", " destroy kill ", "it ends what runs anyway"},
+};
+
+static bool has_word(const char *words, const char *word)
+{
+	char spaced[WORD_MAX + 3];
+
+	return (size_t)snprintf(spaced, sizeof spaced, " %s ", word) < sizeof spaced && strstr(words, spaced);
+}
+
+static const char *find_habit(const struct habit *habits, size_t count, const char *word, const char *subcommand)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_word(habits[i].words, word) && (!habits[i].of || has_word(habits[i].of, subcommand)))
+			return habits[i].hint;
+	return NULL;
+}
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters are to be put in, taken out, changed or swapped with the next to make one word of the other. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[WORD_MAX + 1][WORD_MAX + 1], m = strlen(a), n = strlen(b);
+
+	if (m > WORD_MAX || n > WORD_MAX)
+		return WORD_MAX;
+	for (size_t i = 0; i <= m; i++)
+		for (size_t j = 0; j <= n; j++) {
+			if (i == 0 || j == 0) {
+				rows[i][j] = i + j;
+				continue;
+			}
+			rows[i][j] = least(least(rows[i - 1][j], rows[i][j - 1]) + 1, rows[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				rows[i][j] = least(rows[i][j], rows[i - 2][j - 2] + 1);
+		}
+	return rows[m][n];
+}
+
+const char *suggest_near(const char *word, const char *const *names, size_t count)
+{
+	size_t length = strlen(word), best = length < 5 ? 2 : 3; /* nearer than this */
+	const char *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t far = distance(word, names[i]);
+
+		if (far < best && far < length) {
+			best = far;
+			found = names[i];
+		}
+	}
+	if (found || length < 2)
+		return found;
+	for (size_t i = 0; i < count; i++) /* it is cut short: the shortest that it may be */
+		if (strncmp(names[i], word, length) == 0 && (!found || strlen(names[i]) < strlen(found)))
+			found = names[i];
+	return found;
+}
+
+void suggest_subcommand(const char *word, const char *const *names, size_t count, char *out, size_t size)
+{
+	const char *hint = find_habit(subcommand_habits, ARRAY_SIZE(subcommand_habits), word, ""), *near;
+
+	if (hint)
+		(void)snprintf(out, size, "%s", hint);
+	else if (*word == '-')
+		(void)snprintf(out, size, "options stand behind the subcommand, yett help lists those");
+	else if ((near = suggest_near(word, names, count)))
+		(void)snprintf(out, size, "did you mean yett %s?", near);
+	else
+		(void)snprintf(out, size, "yett run -- %.100s runs a program, yett help lists all subcommands", word);
+}
+
+void suggest_option(const struct subcommand *subcommand, const char *word, char *out, size_t size)
+{
+	const char *names[NAMES_MAX], *near, *equals = strchr(word, '=');
+	char name[WORD_MAX + 1];
+	size_t count = 0;
+	const char *hint;
+
+	(void)snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - word : WORD_MAX), word);
+	hint = find_habit(option_habits, ARRAY_SIZE(option_habits), name, subcommand->name);
+	for (const struct option *o; count < NAMES_MAX && (o = options_at(subcommand, count)); count++)
+		names[count] = o->name;
+	near = !hint && strncmp(name, "--", 2) == 0 ? suggest_near(name + 2, names, count) : NULL;
+	if (near)
+		(void)snprintf(out, size, "did you mean --%s?", near);
+	else
+		(void)snprintf(out, size, "%s", hint ? hint : "");
+}
