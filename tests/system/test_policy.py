@@ -301,15 +301,15 @@ grant "by-name" {
     def test_a_key_under_two_names_is_nobodys(self):
         self.service.run(self.alice, self.service.yett, 'keygen')
         public = self.alice.home + '/.config/yett/id_ed25519.pub'
-        self.assertEqual(self.enroll('special', public).code, 0)
+        self.assertEqual(self.enroll('laptop', public).code, 0)
         done = self.enroll('other', public)
         self.assertEqual(done.code, 1, done)
-        self.assertIn('the key is enrolled as special already', done.err)
-        self.assertEqual(os.listdir(self.service.keys), ['special.pub'])
+        self.assertIn('the key is enrolled as laptop already', done.err)
+        self.assertEqual(os.listdir(self.service.keys), ['laptop.pub'])
         self.assertEqual(self.sandbox('true').code, 0)
         shutil.copy(public, self.service.keys + '/other.pub')  # by hand, nobody is there to refuse it
-        self.assert_refused(self.sandbox('true'), 125, 'the key is enrolled under two names', "'special'", "'other'")
-        os.unlink(self.service.keys + '/special.pub')
+        self.assert_refused(self.sandbox('true'), 125, 'the key is enrolled under two names', "'laptop'", "'other'")
+        os.unlink(self.service.keys + '/laptop.pub')
         self.assertEqual(self.sandbox('true').code, 0)
 
     def test_a_key_file_that_others_can_read_or_write_is_not_used(self):
