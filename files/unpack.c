@@ -24,6 +24,7 @@ struct unpacker {
 	char parent_path[PATH_MAX];
 	struct late_directory *late; /* the last one first */
 	unsigned temporaries;
+	uint64_t apparent; /* bytes of all files so far, holes among them */
 	int stream_error;
 };
 
@@ -169,12 +170,17 @@ static void keep_owner(const struct unpacker *u, struct archive_entry *entry, co
 		(void)!fchownat(place->parent, made_as(place), (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW);
 }
 
-static int count_bytes(struct unpacker *u, size_t size)
+/* What a file will seem to hold: holes cost nothing here, but whoever reads or copies them. */
+static int count_size(struct unpacker *u, la_int64_t size)
 {
 	uint64_t max = u->job->request->body.file.bytes_max;
 
-	u->job->bytes += size;
-	return max != 0 && u->job->bytes > max ? -EDQUOT : 0;
+	if (size < 0)
+		return -EBADMSG;
+	if (max != 0 && (uint64_t)size > max - u->apparent)
+		return -EDQUOT;
+	u->apparent += (uint64_t)size;
+	return 0;
 }
 
 static int archive_failure(const struct unpacker *u)
@@ -211,11 +217,10 @@ static int write_content(struct unpacker *u, int fd, la_int64_t size)
 			break;
 		if (r < ARCHIVE_WARN)
 			return archive_failure(u);
-		if (offset < end || length > SSIZE_MAX || offset > INT64_MAX - (la_int64_t)length)
+		if (offset < end || offset > size || length > (size_t)(size - offset))
 			return -EBADMSG;
-		r = count_bytes(u, length);
-		if (r == 0)
-			r = write_all(fd, bytes, length, offset);
+		u->job->bytes += length;
+		r = write_all(fd, bytes, length, offset);
 		if (r < 0)
 			return r;
 		if (length > 0)
@@ -241,7 +246,9 @@ static int make_file(struct unpacker *u, struct archive_entry *entry, struct pla
 	}
 	if (fd < 0)
 		return -errno;
-	r = write_content(u, fd, archive_entry_size(entry));
+	r = count_size(u, archive_entry_size(entry));
+	if (r == 0)
+		r = write_content(u, fd, archive_entry_size(entry));
 	if (r == 0) {
 		keep_owner(u, entry, place);
 		get_times(entry, times);
@@ -438,7 +445,7 @@ static int refuse(struct unpacker *u, const char *path, int r)
 	if (r != -EDQUOT && r != -EBADMSG && r != -ETIMEDOUT)
 		return answer_failure(job, "write", shown, -r);
 	if (r == -EDQUOT)
-		(void)error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the copy is larger than it may be");
+		(void)error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the copy is larger than it may be; holes count");
 	else if (r == -ETIMEDOUT)
 		(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the other side of the copy has stopped");
 	else

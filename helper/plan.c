@@ -152,6 +152,9 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	case PLAN_SLOT:
 		print_limit(out, "sandboxes of this user at most", plan->sandboxes_max, units_format_number);
 		break;
+	case PLAN_DEVPTS:
+		fprintf(out, "terminals %" PRIu32, plan->terminals_max);
+		break;
 	case PLAN_CGROUP:
 		print_cgroup(out, plan);
 		break;
@@ -198,7 +201,6 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	case PLAN_IDS:
 	case PLAN_USER_NAMESPACE:
 	case PLAN_PROC:
-	case PLAN_DEVPTS:
 	case PLAN_LOOPBACK:
 	case PLAN_STEP_KINDS:
 		break;

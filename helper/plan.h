@@ -21,6 +21,7 @@
 #define PLAN_ARENA_MAX 65536
 #define PLAN_GROUPS_MAX 256
 #define PLAN_ENV_MAX 256
+#define PLAN_TERMINALS_MAX 256 /* of 3072 that the kernel has for all but the host's own (kernel.pty.max) */
 #define PLAN_ID_SIZE 17 /* 16 hexadecimal digits and a NUL */
 
 /* X(NAME, "name as printed and as errors say it"). In the order in which a plan has them. */
@@ -113,6 +114,7 @@ struct plan {
 	uint64_t capabilities;         /* mask of 1 << CAP_* that commands keep in their own user namespace */
 	bool overlay_ro;               /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
 	uint32_t sandboxes_max;        /* of this caller at once; 0: unlimited */
+	uint32_t terminals_max;        /* of the sandbox at once */
 	struct plan_life life;
 	struct plan_limits limits;      /* of this sandbox */
 	struct plan_limits user_limits; /* of all the caller's sandboxes together: memory, cpu, pids */

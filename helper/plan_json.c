@@ -90,6 +90,9 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	case PLAN_SLOT:
 		json_number(json, "sandboxes_max", plan->sandboxes_max);
 		break;
+	case PLAN_DEVPTS:
+		json_number(json, "terminals_max", plan->terminals_max);
+		break;
 	case PLAN_CGROUP:
 		add_limits(json, "limits", &plan->limits);
 		json_number(json, "cpu_weight", plan->limits.cpu_weight);
@@ -143,7 +146,6 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	case PLAN_IDS:
 	case PLAN_USER_NAMESPACE:
 	case PLAN_PROC:
-	case PLAN_DEVPTS:
 	case PLAN_LOOPBACK:
 	case PLAN_STEP_KINDS:
 		break;

@@ -814,7 +814,7 @@ YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, cons
 
 struct yett_copy_options {
 	uint64_t entries_max; /* files, directories and links; 0: 1,000,000 */
-	uint64_t bytes_max;   /* of data, holes not counted; 0: 64 GiB */
+	uint64_t bytes_max;   /* of all files, holes included; 0: 64 GiB */
 	int timeout_ms;	      /* for all of it; 0: none, as long as it moves at all */
 	/* Told of each entry that was passed over: a device node, one that may not be read. NULL: that is an error, then. */
 	void (*on_skipped)(void *data, const char *path, const char *why);

@@ -269,6 +269,7 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 		decision->sandboxes_max = (unsigned)plan_lesser(decision->sandboxes_max, grant->sandboxes_max);
 		if (grant->sandboxes_max && grant->sandboxes_max == decision->sandboxes_max)
 			decision->sandboxes_grant = grant;
+		decision->terminals_max = (unsigned)plan_lesser(decision->terminals_max, grant->terminals_max);
 	}
 }
 

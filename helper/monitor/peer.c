@@ -38,18 +38,20 @@ static bool has_no_new_privs(int proc)
 
 bool peer_is_confined(pid_t pid)
 {
-	static const char *const namespaces[] = {"ns/user", "ns/mnt", "ns/pid", "ns/net"};
+	static const char *const places[] = {"ns/user", "ns/mnt", "ns/pid", "ns/net", "root"};
 	char path[32];
 	_cleanup_fd_ int proc = -1, self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat ours, theirs;
+	struct statx ours, theirs;
 
 	(void)snprintf(path, sizeof path, "/proc/%d", pid);
 	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (proc < 0 || self < 0)
 		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(namespaces); i++)
-		if (fstatat(self, namespaces[i], &ours, 0) < 0 || fstatat(proc, namespaces[i], &theirs, 0) < 0 ||
-		    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+	/* A root directory may be the same one by another mount, which may be read-only, or hide others. */
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (statx(self, places[i], 0, STATX_INO | STATX_MNT_ID, &ours) < 0 ||
+		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 ||
+		    ours.stx_ino != theirs.stx_ino || ours.stx_mnt_id != theirs.stx_mnt_id)
 			return true;
 	return has_no_new_privs(proc);
 }

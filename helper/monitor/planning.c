@@ -349,6 +349,8 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	struct plan *plan = p->plan;
 	const struct decision *decision = p->decision;
 	const struct peer *peer = decision->verified->peer;
+	/* The share of a sandbox when there are as many as there may be: so nobody need count those of the others. */
+	uint32_t terminals = (decision->terminals_max ?: UINT32_MAX) / (decision->sandboxes_max ?: POLICY_SANDBOXES_MAX);
 	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
 
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
@@ -368,6 +370,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->capabilities = decision->profile->capabilities_mask;
 	plan->overlay_ro = decision->profile->overlay_ro;
 	plan->sandboxes_max = decision->sandboxes_max;
+	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;
 	plan->limits = decision->limits;
 	plan->user_limits = decision->user_limits;
 	plan->umask = decision->profile->umask;

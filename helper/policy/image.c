@@ -64,7 +64,7 @@ TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, 
      ARRAY(gids, number_type, gids_count, LIST_MAX), BOOL(everyone), TEXTS(keys), TEXTS(profiles), TEXTS(share_ro),
      TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices), BOOL(identity_caller), BOOL(identity_root), BOOL(user_keys),
      BOOL(confined_clients), BOOL(fall_through), NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX),
-     PLACES(places, POLICY_KEYS), TEXT(notice), BOOL(is_void));
+     NUMBER(terminals_max, 0, INT32_MAX), PLACES(places, POLICY_KEYS), TEXT(notice), BOOL(is_void));
 #undef OBJECT
 
 /* Files come first: places point to them. */

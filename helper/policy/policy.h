@@ -113,7 +113,7 @@ struct policy_grant {
 	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
 	struct plan_limits user_limits;  /* memory, cpu, pids */
-	unsigned sandboxes_max;          /* 0: unlimited */
+	unsigned sandboxes_max, terminals_max; /* 0: unlimited */
 	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
 	char *notice;                    /* what the administrator is to be told: "FILE:LINE: what"; may be empty */

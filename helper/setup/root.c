@@ -163,8 +163,8 @@ static int attach_new(const struct setup *setup, const char *type, const char *c
 /* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there is a path to them. */
 int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	char gid[16];
-	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", "256", "gid", gid, NULL, NULL};
+	char gid[16], max[16];
+	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", max, "gid", gid, NULL, NULL};
 	uint32_t tty;
 	int r;
 
@@ -172,6 +172,7 @@ int root_devpts(struct setup *setup, const struct plan_step *step, struct yett_e
 	/* 5 is "tty" on every distribution: its private id, since to the kernel the payload is of a private group. */
 	tty = idmap_host(&setup->map->gids, 5);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, tty == UINT32_MAX ? setup->payload_gid : tty);
+	(void)snprintf(max, sizeof max, "%" PRIu32, setup->plan->terminals_max);
 	r = attach_new(setup, "devpts", options, setup->files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
 	if (r < 0)
 		return r;

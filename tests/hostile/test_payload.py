@@ -551,13 +551,34 @@ grant "confined" {
 
     def check(self, _, *how):
         done = self.confined(*how)
-        self.assert_refused(done, 125, 'the client is confined', 'does not say confined_clients')
+        self.assert_refused(done, 125, 'the client is confined', 'allowed false by confined_clients')
 
     def test_one_that_is_not_is_served(self):
         self.assertEqual(self.confined('env').code, 0)
 
     def test_one_in_a_network_namespace_is_served_where_the_grant_says_so(self):
         self.assertEqual(self.confined('unshare', '--net', options=('-p', 'confined')).code, 0)
+
+    def bind(self, source, target):
+        os.makedirs(target, exist_ok=True)
+        subprocess.run(['mount', '--bind', source, target], check=True)
+        self.addCleanup(subprocess.run, ['umount', target], check=True)
+
+    def test_one_in_a_root_directory_of_its_own_is_refused(self):
+        """Another directory, or the same one by a mount of its own, below which other mounts are missing."""
+        same, other = self.folder('same'), self.folder('other')
+        self.bind('/', same)
+        self.bind('/usr', other + '/usr')
+        self.bind(self.service.run_.folder, other + self.service.run_.folder)
+        for name in ('bin', 'lib', 'lib64'):
+            if os.path.islink('/' + name):
+                os.symlink(os.readlink('/' + name), '%s/%s' % (other, name))
+            elif os.path.isdir('/' + name):
+                self.bind('/' + name, '%s/%s' % (other, name))
+        for root in (same, other):
+            with self.subTest(root):
+                self.check('', '/usr/sbin/chroot', root)
+                self.assertEqual(self.confined('/usr/sbin/chroot', root, options=('-p', 'confined')).code, 0)
 
     def test_what_it_sees_in_its_mounts_is_not_shared_even_so(self):
         work = self.folder('work')

@@ -328,12 +328,13 @@ static void directories_are_made_renamed_and_removed(void **state)
 static void a_tree_is_the_same_in_both_directions(void **state)
 {
 	struct fixture *f = *state;
+	const struct yett_copy_options large = {.bytes_max = UINT64_C(2) << 40};
 	struct yett_copy_result result = {0};
 	char *first, *second;
 
 	(void)outside(f, TREE);
 	first = strdup(outside(f, "cd t && " DESCRIBE));
-	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", NULL, &result, &error));
+	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &large, &result, &error));
 	assert_int_equal(result.entries, 18);
 	assert_int_equal(result.skipped, 0);
 	assert_true(result.bytes < 4000000);
@@ -343,7 +344,7 @@ static void a_tree_is_the_same_in_both_directions(void **state)
 	/* holes are holes */
 	assert_true(strtoul(inside(f, "du -sk /tmp/t | cut -f1"), NULL, 10) < 5000);
 	free(second);
-	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "back"), NULL, &result, &error));
+	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "back"), &large, &result, &error));
 	assert_int_equal(result.entries, 18);
 	second = strdup(outside(f, "cd back && " DESCRIBE));
 	assert_string_equal(first, second);
@@ -430,7 +431,7 @@ static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
 static void a_copy_that_is_too_large_is_ended(void **state)
 {
 	struct fixture *f = *state;
-	const struct yett_copy_options few = {.entries_max = 10}, small = {.bytes_max = 100000}, at_once = {.timeout_ms = 1};
+	const struct yett_copy_options few = {.entries_max = 10}, small = {.bytes_max = 100000}, as_many = {.bytes_max = UINT64_C(1) << 40}, at_once = {.timeout_ms = 1};
 	struct yett_copy_result result;
 
 	(void)inside(f, "mkdir /tmp/t && cd /tmp/t && for i in 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/zero > $i; done; mkdir /tmp/s && truncate -s 1T /tmp/s/h");
@@ -439,7 +440,11 @@ static void a_copy_that_is_too_large_is_ended(void **state)
 	(void)inside(f, "mkdir /tmp/t/more");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "few"), &few, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "small"), &small, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
-	assert_done(yett_copy_out(f->sandbox, "/tmp/s", at(f, "holes"), &small, &result, &error));
+	/* holes cost nothing until somebody reads or copies them */
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "holes"), NULL, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
+	assert_string_equal(outside(f, "ls -A holes"), "");
+	assert_done(yett_copy_out(f->sandbox, "/tmp/s", at(f, "as-many"), &as_many, &result, &error));
+	assert_string_equal(outside(f, "stat -c %s as-many/h"), "1099511627776\n");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "time"), &at_once, &result, &error), YETT_E_TIMEOUT, "too long");
 	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, false, &error));
 }

@@ -126,8 +126,8 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	struct decide *d = *state;
 
 	decide_policy(d, PROFILES "grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
-				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} fall_through = true user_memory = 1G user_cpus = 2 max_sandboxes = 9 }\n"
-				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} fall_through = true user_pids = 7 max_sandboxes = 5 }\n"
+				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} fall_through = true user_memory = 1G user_cpus = 2 max_sandboxes = 9 user_terminals = 90 }\n"
+				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} fall_through = true user_pids = 7 max_sandboxes = 5 user_terminals = 64 }\n"
 				  "grant \"other-user\" { users = {\"1001\"} profiles = {\"*\"} user_memory = 1M user_pids = 2 max_sandboxes = 1 }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(d->decision.grant->name, "chosen");
@@ -135,12 +135,17 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	assert_int_equal(d->plan.user_limits.cpu_millis, 1500);
 	assert_int_equal(d->plan.user_limits.pids, 7);
 	assert_int_equal(d->plan.sandboxes_max, 5);
+	assert_int_equal(d->plan.terminals_max, 12); /* one of five sandboxes */
 	d->peer.groups_count = 0; /* who is not in the group is not bounded by what is said of it */
 	d->peer.uid = 1002;
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.user_limits.memory_bytes, (uint64_t)4 << 30);
 	assert_int_equal(d->plan.user_limits.pids, 0);
 	assert_int_equal(d->plan.sandboxes_max, 0);
+	assert_int_equal(d->plan.terminals_max, PLAN_TERMINALS_MAX);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} user_terminals = 10 }\n");
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.terminals_max, 1);
 }
 
 static void which_enrolled_keys_a_grant_is_for(void **state)

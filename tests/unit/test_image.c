@@ -229,6 +229,7 @@ static void a_wrong_value_is_refused(void **state)
 		{&profile->identity, 4, PLAN_IDENTITY_CALLER + 1},
 		{&profile->umask, 4, 01000},
 		{&grant->sandboxes_max, 4, POLICY_SANDBOXES_MAX + 1},
+		{&grant->terminals_max, 4, UINT32_MAX},
 		{&policy->spares, 4, POLICY_SPARES_MAX + 1},
 		{&policy->ids_first, 4, 0},
 		{&policy->ids_first, 4, POLICY_IDS_FIRST_DEFAULT + 1},

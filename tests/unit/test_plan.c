@@ -60,16 +60,17 @@ static const char expected[] =
 	"  3 ids\n"
 	"  4 template       default\n"
 	"  5 root           size 64M, home /home/alice\n"
-	"  6 etc            user alice, group staff, shell /bin/sh\n"
-	"  7 tmpfs          /scratch, size 1M, mode 1777\n"
-	"  8 share          /w\\x0aork\\xc3\\xa9, descriptor 2, writable, from /srv /home\n"
-	"  9 share          /all, descriptor 0, read-only\n"
-	" 10 host           /data, from /usr/share, read-only (built-in:4)\n"
-	" 11 mask           /proc/keys, where it exists\n"
-	" 12 hostname       box\n"
-	" 13 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
+	"  6 devpts         terminals 16\n"
+	"  7 etc            user alice, group staff, shell /bin/sh\n"
+	"  8 tmpfs          /scratch, size 1M, mode 1777\n"
+	"  9 share          /w\\x0aork\\xc3\\xa9, descriptor 2, writable, from /srv /home\n"
+	" 10 share          /all, descriptor 0, read-only\n"
+	" 11 host           /data, from /usr/share, read-only (built-in:4)\n"
+	" 12 mask           /proc/keys, where it exists\n"
+	" 13 hostname       box\n"
+	" 14 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
 	"unlimited, cpu-time 10, stack 8M\n"
-	" 14 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
+	" 15 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static const char expected_json[] =
 	"{\"id\":\"00112233445566ff\",\"profile\":{\"name\":\"default\",\"place\":\"built-in:1\"},\"grant\":{\"name\":\"users\",\"place\":\"built-in:9\"},\"caller\":{\"uid\":1000,\"gid\":1000,\"groups\":[27]},\"weaker\":null,\"name\":null,\"labels\":[],\"annotations\":[],\"life\":{\"linger\":false,\"linger_ms\":0,\"wall_ms\":0,\"cpu_ms\":0,\"idle_ms\":0,\"idle_action\":\"end\",\"cleanup_ms\":0},\"steps\":["
@@ -78,7 +79,7 @@ static const char expected_json[] =
 	"{\"step\":\"ids\",\"place\":null},"
 	"{\"step\":\"template\",\"place\":null,\"profile\":\"default\"},"
 	"{\"step\":\"root\",\"place\":null,\"size_bytes\":67108864,\"home\":\"/home/alice\"},"
-	"{\"step\":\"etc\",\"place\":null,\"user\":\"alice\",\"group\":\"staff\",\"shell\":\"/bin/sh\"},"
+	"{\"step\":\"devpts\",\"place\":null,\"terminals_max\":16},{\"step\":\"etc\",\"place\":null,\"user\":\"alice\",\"group\":\"staff\",\"shell\":\"/bin/sh\"},"
 	"{\"step\":\"tmpfs\",\"place\":null,\"target\":\"/scratch\",\"size_bytes\":1048576,\"mode\":1023},"
 	"{\"step\":\"share\",\"place\":null,\"target\":\"/w\\u000aorké\",\"descriptor\":2,\"writable\":true,\"allowed_below\":[\"/srv\",\"/home\"]},"
 	"{\"step\":\"share\",\"place\":null,\"target\":\"/all\",\"descriptor\":0,\"writable\":false,\"allowed_below\":null},"
@@ -98,7 +99,7 @@ static struct plan_text add(struct plan *plan, const char *string)
 
 static struct plan *example(void)
 {
-	static const uint32_t plain[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_IDS, PLAN_TEMPLATE, PLAN_ROOT, PLAN_ETC};
+	static const uint32_t plain[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_IDS, PLAN_TEMPLATE, PLAN_ROOT, PLAN_DEVPTS, PLAN_ETC};
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct plan_step *step = NULL;
 
@@ -108,6 +109,7 @@ static struct plan *example(void)
 	plan->groups_count = 1;
 	plan->capabilities = 0x21;
 	plan->sandboxes_max = 3;
+	plan->terminals_max = 16;
 	plan->limits = (struct plan_limits){.memory_bytes = 512 << 20, .cpu_millis = 1500, .cpu_weight = 100, .files = 64,
 					    .cpu_seconds = 10, .stack_bytes = 8 << 20};
 	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
