@@ -1,9 +1,11 @@
 /* See run_parts.h: the sandbox that the command is to run in. */
 #include "cli/run_parts.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/set_id.h"
 #include "cli/workdir.h"
 
 int run_ask_choose_share(struct run *run)
@@ -84,8 +86,19 @@ static int ask(struct run *run, char **ret_plan)
 	return r;
 }
 
+/* A command inside could make it a gift to others outside. */
+static void note_set_id(const struct run_options *o)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < o->shares_count; i++)
+		if (o->shares[i].writable && set_id_find(o->shares[i].path, path, sizeof path))
+			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)", path);
+}
+
 int run_ask_sandbox(struct run *run)
 {
+	note_set_id(&run->options);
 	return ask(run, NULL);
 }
 

@@ -40,7 +40,8 @@ int unpack_run(struct job *job);
 
 /*
  * Keeps this process to what lies at or below `directory`, for good, where the kernel has Landlock: reading only, or all
- * that can be done with files. 0 or -errno. landlock(7)
+ * that can be done with files; and everywhere to the system calls that this takes: no socket is made or connected, no process
+ * started or signalled. 0 or -errno. landlock(7), seccomp(2)
  */
 int confine(int directory, bool writable);
 

@@ -321,6 +321,26 @@ grant "masked" {
                             'rename a directory above it')
         self.assertEqual(self.sandbox('true', options=('-p', 'masked', '--ro', work + ':/data')).code, 0)
 
+    def test_a_set_id_file_that_a_mapping_could_change_is_told_of(self):
+        work = self.folder('tools')
+        os.makedirs(work + '/bin')
+        os.chown(work + '/bin', self.alice.uid, self.alice.gid)
+        tool = self.alice.write('tools/bin/tool', 'honest' * 1000, 0o4755)
+        script = ('import mmap, os, sys\nfd = os.open(sys.argv[1], os.O_RDWR)\nif sys.argv[2] == "map":\n m = mmap.mmap(fd, 6)\n'
+                  ' m[:] = b"stolen"\n m.flush()\nelse:\n os.write(fd, b"stolen")')
+        run = ('python3', '-c', script, '/work/bin/tool')
+        done = self.sandbox(*run, 'map', options=('--rw', work + ':/work'))
+        # nothing stops it: neither the kernel nor a filter, which sees no file
+        self.assertEqual((yett.read(tool)[:6], stat.S_IMODE(os.stat(tool).st_mode)), ('stolen', 0o4755), done)
+        self.assertIn("%s keeps its set-id bit" % tool, done.err)
+        os.chmod(work + '/bin', 0o700)  # to where nobody else gets
+        self.assertNotIn('set-id', self.sandbox('true', options=('--rw', work)).err)
+        os.chmod(work + '/bin', 0o755)
+        self.assertNotIn('set-id', self.sandbox('true', options=('--ro', work)).err)
+        self.assertEqual(self.sandbox(*run, 'write', options=('--rw', work + ':/work')).code, 0)
+        self.assertEqual(stat.S_IMODE(os.stat(tool).st_mode), 0o755)
+        self.assertNotIn('set-id', self.sandbox('true', options=('--rw', work)).err)
+
     def test_descriptors_of_the_client_do_not_come_along(self):
         with open(self.alice.write('open-file', 'text'), 'rb') as file:
             os.dup2(file.fileno(), 9)

@@ -7,11 +7,16 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include "base/spawn.h"
@@ -169,13 +174,64 @@ static int try_confined(bool writable)
 		return 64; /* it would have worked before */
 	if (confine(directory, writable) < 0)
 		return 128;
-	wrong |= (mknodat(directory, "made", S_IFREG | 0600, 0) == 0) != writable ? 1 : 0;
+	wrong |= (openat(directory, "made", O_WRONLY | O_CREAT, 0600) >= 0) != writable ? 1 : 0;
 	wrong |= open(in_folder("victim"), O_WRONLY) >= 0 ? 2 : 0;
 	wrong |= openat(directory, "../victim", O_RDONLY) >= 0 ? 4 : 0;
 	wrong |= mkdir(in_folder("out"), 0700) == 0 ? 8 : 0;
 	wrong |= unlink(in_folder("victim")) == 0 ? 16 : 0;
 	wrong |= openat(directory, ".", O_RDONLY | O_DIRECTORY) < 0 ? 32 : 0;
 	return wrong;
+}
+
+static bool is_refused(long r)
+{
+	return r == -1 && errno == EPERM;
+}
+
+/* The number of the first attempt that was not refused, of what works otherwise. */
+static int try_calls(int socket, pid_t parent)
+{
+	char *argv[] = {(char *)"true", NULL};
+	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "/nowhere"};
+	struct rlimit none = {0, 0};
+	int directory = open(in_folder("in"), O_PATH | O_DIRECTORY), pair[2];
+
+	if (kill(parent, 0) < 0 || fcntl(socket, F_SETOWN, parent) < 0)
+		return 100; /* it would have worked before */
+	if (confine(directory, true) < 0)
+		return 101;
+	const bool refused[] = {
+		is_refused(syscall(SYS_kill, parent, 0)), is_refused(syscall(SYS_tgkill, parent, parent, 0)),
+		is_refused(syscall(SYS_pidfd_open, parent, 0)), is_refused(syscall(SYS_ptrace, 16, parent, 0, 0)),
+		is_refused(syscall(SYS_fcntl, socket, F_SETOWN, parent)), is_refused(syscall(SYS_fcntl, socket, 10 /* F_SETSIG */, 9)),
+		is_refused(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0)), is_refused(syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair)),
+		is_refused(syscall(SYS_connect, socket, &address, sizeof address)), is_refused(syscall(SYS_recvmsg, socket, NULL, 0)),
+		is_refused(syscall(SYS_execve, "/bin/true", argv, NULL)), is_refused(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)),
+		is_refused(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+		is_refused(syscall(SYS_ioctl, socket, 0, 0)), is_refused(syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)),
+		is_refused(syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)), is_refused(syscall(SYS_fchownat, directory, "", 0, 0, 0)),
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (!refused[i])
+			return (int)i + 1;
+	return fcntl(socket, F_GETFL) < 0 ? 102 : 0; /* what it needs is there */
+}
+
+static void outside_it_makes_no_connection_and_signals_nobody(void **state)
+{
+	int pair[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(try_calls(pair[0], getppid()));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(pair[0]);
+	close(pair[1]);
 }
 
 static void outside_it_reaches_one_directory_only(void **state)
@@ -202,6 +258,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_request_is_refused, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_its_parent_had_open_is_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(outside_it_reaches_one_directory_only, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(outside_it_makes_no_connection_and_signals_nobody, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
