@@ -320,7 +320,19 @@ static int check_confinement(struct yett_error *error)
 }
 
 /*
- * All but the socket, and each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged goes
+ * All but the socket. Before anything else: closing a file may take as long as whoever made it chose (socket(7), SO_LINGER; a FUSE),
+ * and until we have root's ids this is one of the caller's processes, which counts for the caller and which the caller can end.
+ */
+static int close_descriptors(struct yett_error *error)
+{
+	(void)error;
+	for (int fd = 0; fd < SETUID_SOCKET; fd++)
+		(void)close(fd);
+	return close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 || fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+/*
+ * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged goes
  * to the system's log, where there is one.
  */
 static int take_descriptors(struct yett_error *error)
@@ -330,10 +342,6 @@ static int take_descriptors(struct yett_error *error)
 	struct stat st;
 
 	(void)error;
-	if (close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 || fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0)
-		return -errno;
-	for (int fd = 0; fd < SETUID_SOCKET; fd++)
-		(void)close(fd);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC); /* becomes 0 */
 	if (null < 0 || fstat(null, &st) < 0)
 		return -errno;
@@ -394,6 +402,7 @@ static const struct {
 	const char *name;
 	int (*take)(struct yett_error *error);
 } steps[] = {
+	{"the caller's descriptors", close_descriptors},
 	{"ids", take_ids},
 	{"session", take_session},
 	{"signals", take_signals},

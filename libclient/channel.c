@@ -1,5 +1,6 @@
 /* See channel.h. */
 #include "libclient/channel.h"
+#include "libclient/discard.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -45,8 +46,8 @@ void channel_free(struct channel *channel)
 {
 	if (!channel)
 		return;
-	frame_close_fds(&channel->frame);
-	fd_close(channel->fd);
+	discard_frame(&channel->frame);
+	discard_socket(channel->fd);
 	free(channel);
 }
 
@@ -78,7 +79,7 @@ int channel_violation(struct channel *channel, enum yett_reason reason, struct y
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	frame_close_fds(&channel->frame);
+	discard_frame(&channel->frame);
 	(void)error_set(&channel->failure, YETT_E_PROTOCOL, reason, "%s", text);
 	if (error)
 		*error = channel->failure;
@@ -204,7 +205,7 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 			*error = channel->failure;
 		return (int)channel->failure.code;
 	}
-	frame_close_fds(&channel->frame);
+	discard_frame(&channel->frame);
 	r = receive_packet(channel, deadline);
 	if (r == -EAGAIN)
 		return r;

@@ -1,4 +1,5 @@
 /* See sandbox.h, and "sandbox" in yett.h: asking for one, and ending it. */
+#include "libclient/discard.h"
 #include "libclient/sandbox.h"
 
 #include <fcntl.h>
@@ -570,7 +571,7 @@ static void let_go(struct yett_sandbox *sandbox, const char *why)
 		c->sandbox = NULL;
 		c->next = NULL;
 	}
-	sandbox->channel->fd = fd_close(sandbox->channel->fd);
+	discard_socket(steal_fd(&sandbox->channel->fd));
 }
 
 /* Waits for the end that was caused. */

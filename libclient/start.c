@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sodium.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
+	/* 0 would be for ever */
+	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000 + 1};
 
 	if (strlen(path) >= sizeof address.sun_path)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
@@ -234,6 +236,15 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
 	return r;
 }
 
+/* A moment that differs from one program to the next, so that those who were refused together do not come together again. */
+static bool await_turn(deadline_ms deadline)
+{
+	unsigned char bytes[1] = {0};
+
+	randombytes_buf(bytes, sizeof bytes);
+	return channel_time_left(deadline) > 0 && poll(NULL, 0, 50 + bytes[0]) == 0;
+}
+
 int yett_connect(const struct yett_connect_options *options, struct yett_connection **ret_connection,
 		 struct yett_error *error)
 {
@@ -241,6 +252,7 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 	const char *socket_path, *helper_path;
 	enum yett_start start;
 	struct yett_error why = {0};
+	deadline_ms deadline;
 	int fd = -1, r;
 
 	if (!options)
@@ -252,10 +264,17 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 		start = YETT_START_SERVICE;
 	if (start == YETT_START_PERSONAL || start == YETT_START_SETUID || (start == YETT_START_ANY && helper_path))
 		return connect_own(options, start, ret_connection, error);
-	r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH,
-			    options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS, &fd, &why);
-	if (r == 0)
-		return connection_take(fd, options, YETT_START_SERVICE, ret_connection, error);
+	deadline = channel_deadline(options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS);
+	do {
+		r = connect_service(socket_path ? socket_path : YETT_SOCKET_PATH, channel_time_left(deadline), &fd, &why);
+		if (r == 0)
+			r = connection_take(fd, options, YETT_START_SERVICE, ret_connection, &why);
+	} while (r != 0 && why.reason == YETT_R_LATER && await_turn(deadline));
+	if (fd >= 0) {
+		if (error && r != 0)
+			*error = why;
+		return r;
+	}
 	if (start == YETT_START_SERVICE) {
 		if (error)
 			*error = why;

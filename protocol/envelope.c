@@ -75,6 +75,11 @@ static void envelope_copy(const uint8_t *packet, struct envelope *ret_envelope)
 	*ret_envelope = e;
 }
 
+size_t envelope_stated_fds(const uint8_t *packet, size_t length)
+{
+	return length > AT_FD_COUNT ? packet[AT_FD_COUNT] : 0;
+}
+
 static int envelope_refuse(struct yett_error *error, enum yett_reason reason)
 {
 	return error_set(error, YETT_E_PROTOCOL, reason, "%s", error_reason_text(reason));

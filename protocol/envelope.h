@@ -37,6 +37,9 @@ size_t envelope_size(uint16_t kind);
 /* Writes the envelope into out[0 … envelope_size(kind)). */
 void envelope_write(const struct envelope *envelope, uint8_t *out);
 
+/* How many descriptors packet[0 … length) says to have; 0 where it ends before. Nothing else of it has been looked at. */
+size_t envelope_stated_fds(const uint8_t *packet, size_t length);
+
 /*
  * Reads the envelope of packet[0 … length) that came with `fd_count` descriptors. The body is the rest.
  * 0, or YETT_E_PROTOCOL with reason TRUNCATED, TRAILING, MAGIC, VERSION, SIZE, FD_COUNT or KIND (0 and unknown kinds).

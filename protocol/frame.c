@@ -117,6 +117,53 @@ int frame_receive(int socket, struct frame *frame, int flags)
 	return 1;
 }
 
+int frame_peek(int socket, struct frame *frame, bool *ret_has_fds)
+{
+	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1}; /* without room for descriptors, which then stay */
+	ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
+
+	frame->length = n > 0 ? (size_t)n : 0;
+	frame->fd_count = 0;
+	*ret_has_fds = header.msg_flags & MSG_CTRUNC;
+	if (n <= 0)
+		return n < 0 ? -errno : 0;
+	return header.msg_flags & MSG_TRUNC ? -EMSGSIZE : 1;
+}
+
+bool frame_peek_fds(int socket)
+{
+	struct msghdr header = {0};
+	ssize_t n;
+
+	do
+		n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
+	while (n < 0 && errno == ECONNRESET); /* told once, before what the peer had sent */
+	return n >= 0 && (header.msg_flags & MSG_CTRUNC);
+}
+
+bool frame_close_socket(int socket)
+{
+	ssize_t n;
+	char byte;
+
+	(void)shutdown(socket, SHUT_RDWR); /* nothing is queued any more */
+	do {
+		if (frame_peek_fds(socket))
+			return false;
+		n = recv(socket, &byte, sizeof byte, MSG_DONTWAIT);
+	} while (n > 0);
+	fd_close(socket);
+	return true;
+}
+
+void frame_drop(int socket)
+{
+	char byte;
+
+	(void)!recv(socket, &byte, sizeof byte, MSG_DONTWAIT);
+}
+
 void frame_close_fds(struct frame *frame)
 {
 	if (!frame)

@@ -1,6 +1,7 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"
+#include "helper/listener/closer.h"
 #include "helper/listener/notify.h"
 #include "helper/log.h"
 #include "helper/monitor/monitor.h"
@@ -9,19 +10,31 @@
 #include "protocol/frame.h"
 
 #include <inttypes.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <poll.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #define CONNECTIONS_MAX 2048
 #define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
+#define UNPROVEN_MAX 128            /* connections to which nothing was granted yet: each costs three processes */
+#define UNPROVEN_PER_USER_MAX 16
+#define UNPROVEN_OLD_MS 1000        /* from this age on they give way to new ones */
+#define UNPROVEN_COST_MS 20         /* one that ends so: as many in a second as fit */
+#define UNPROVEN_DEBT_MAX_MS 2000
+#define DEBTS 1024
+#define BACKLOG 64                  /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS 1000
@@ -34,8 +47,11 @@ enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
 /* A forked monitor: ready, or serving a connection. */
 struct worker {
 	int control; /* a connected socket goes there; wishes come back */
-	uid_t uid;
-	bool is_serving;
+	uid_t uid;   /* or of whoever made the user namespace that it comes from */
+	bool is_serving, is_settled; /* settled: what its beginning cost was given back */
+	bool gives_way;              /* has been told so */
+	bool *is_proven;             /* shared with it: it was granted something */
+	uint64_t since_ms;           /* when it began to serve */
 };
 
 /* A user served lately, and supervisors prepared for it. */
@@ -62,6 +78,9 @@ struct listener {
 	struct pollfd poll[POLL_FIXED + CONNECTIONS_MAX + MONITORS_READY];
 	struct notify notify;
 	struct place place; /* of monitors and supervisors */
+	struct closer closer;
+	struct stat user_ns; /* ours */
+	uint64_t debts_ms[DEBTS], debts_key; /* by user, through a hash that nobody knows: until when what it began is not paid for */
 	uint64_t alive_ms; /* when the service manager was last told so */
 	uint64_t busy_ms;  /* when there was last a connection */
 	_Atomic uint64_t *generation; /* of `policy`; in memory that all monitors share */
@@ -81,6 +100,7 @@ static int load_here(struct listener *l, struct yett_error *error)
 	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
 	if (r == 0) {
 		policy->generation = *l->generation + 1;
+		l->closer.id = policy->ids_first + IDMAP_ROLE_CLOSER;
 		r = setup_host_open(policy, init, NULL, &host, error);
 	}
 	if (r == 0) {
@@ -126,9 +146,11 @@ static void drop_spares(struct user *user)
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
 	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE,
-				  .lasting = PLACE_HERE, .listener = control, .generation = l->generation};
+				  .lasting = PLACE_HERE, .listener = control, .generation = l->generation,
+				  .is_proven = l->workers[l->workers_count].is_proven};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
+	char byte;
 	int r;
 
 	(void)sigemptyset(&none);
@@ -137,8 +159,10 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));
-	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1)
+	if (r == 0 && frame_receive(control, frame, 0) > 0 && frame->fd_count == 1) {
+		(void)!recv(control, &byte, sizeof byte, 0); /* see hand_over() */
 		r = monitor_serve(&monitor, steal_fd(&frame->fds[0]));
+	}
 	monitor_free(&monitor);
 	_exit(r < 0);
 }
@@ -152,42 +176,44 @@ static int start_worker(struct listener *l)
 		return -EMFILE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
+	*l->workers[l->workers_count].is_proven = false;
 	pid = place_fork(&l->place);
 	if (pid == 0)
 		be_monitor(l, pair[1]);
 	(void)close(pair[1]);
 	if (pid < 0)
 		return fd_close(pair[0]), pid;
-	l->workers[l->workers_count++] = (struct worker){.control = pair[0]};
+	l->workers[l->workers_count] = (struct worker){.control = pair[0], .is_proven = l->workers[l->workers_count].is_proven};
+	l->workers_count++;
 	l->ready_count++;
 	return 0;
 }
 
+static uint64_t *debt_of(struct listener *l, uid_t uid)
+{
+	return &l->debts_ms[(uid * l->debts_key) >> 54 & (DEBTS - 1)];
+}
+
+/* What was granted something costs its user nothing. */
+static void settle(struct listener *l, struct worker *worker)
+{
+	if (worker->is_serving && *worker->is_proven && !worker->is_settled)
+		*debt_of(l, worker->uid) -= UNPROVEN_COST_MS;
+	worker->is_settled = true;
+}
+
 static void remove_worker(struct listener *l, size_t i)
 {
+	bool *is_proven = l->workers[i].is_proven;
+
 	if (!l->workers[i].is_serving) {
 		l->ready_count--;
 		l->ready_after_ms = clock_now_ms() + MONITOR_RETRY_MS;
 	}
+	settle(l, &l->workers[i]);
 	fd_close(l->workers[i].control);
 	l->workers[i] = l->workers[--l->workers_count];
-}
-
-static size_t count_connections(const struct listener *l, uid_t uid)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < l->workers_count; i++)
-		count += l->workers[i].is_serving && l->workers[i].uid == uid;
-	return count;
-}
-
-static void turn_away(int socket, const char *why)
-{
-	struct yett_error error = {0};
-
-	error_set(&error, YETT_E_RESOURCE_LIMIT, 0, "%s", why);
-	(void)!frame_send_error(socket, &error, 0, MSG_DONTWAIT);
+	l->workers[l->workers_count].is_proven = is_proven;
 }
 
 /*
@@ -203,46 +229,152 @@ static int send_fd(int to, uint8_t byte, int fd)
 	return privilege_lower() < 0 ? -EPERM : r;
 }
 
-/* Gives the connection to a ready monitor. One that died meanwhile is passed over. */
-static int hand_over(struct listener *l, int socket, uid_t uid)
+/*
+ * Gives the connection (consumed, unless false) to a monitor that is ready. The word that follows lets the monitor end: until
+ * then it keeps the connection, so that we are not the last to close it. See closer.h.
+ */
+static bool hand_over(struct listener *l, int socket, uid_t uid)
 {
-	for (int attempt = 0; attempt < MONITORS_READY + 1; attempt++) {
-		int r = l->ready_count ? 0 : start_worker(l);
+	for (size_t i = l->workers_count; i > 0; i--) {
+		struct worker *worker = &l->workers[i - 1];
 
-		if (r < 0)
-			return r;
-		for (size_t i = 0; i < l->workers_count; i++) {
-			struct worker *worker = &l->workers[i];
-
-			if (worker->is_serving)
-				continue;
-			if (send_fd(worker->control, 0, socket) < 0) {
-				remove_worker(l, i);
-				break;
-			}
-			worker->is_serving = true;
-			worker->uid = uid;
-			l->ready_count--;
-			return 0;
+		if (worker->is_serving)
+			continue;
+		if (frame_send(worker->control, "", 1, &socket, 1, MSG_DONTWAIT) < 0) {
+			remove_worker(l, i - 1); /* it died meanwhile */
+			continue;
 		}
+		(void)close(socket);
+		(void)send(worker->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		worker->is_serving = true;
+		worker->since_ms = clock_now_ms();
+		worker->uid = uid;
+		worker->is_settled = uid == 0;
+		l->ready_count--;
+		return true;
 	}
-	return -EAGAIN;
+	return false;
 }
 
-static void handle_connection(struct listener *l)
+/* Whether it is old enough to make room, and has been told. Its monitor may be serving for a moment longer. */
+static bool give_way(struct worker *worker, uint64_t now)
 {
-	_cleanup_fd_ int socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
+	if (!worker || now - worker->since_ms < UNPROVEN_OLD_MS)
+		return false;
+	worker->gives_way = shutdown(worker->control, SHUT_WR) == 0;
+	return true;
+}
+
+static struct worker *older(struct worker *a, struct worker *b)
+{
+	return a && a->since_ms <= b->since_ms ? a : b;
+}
+
+/* By numbers: whether the user may have one connection more. 0, or why not. */
+static enum closer_reason admit(struct listener *l, uid_t uid)
+{
+	uint64_t now = clock_now_ms(), *debt = debt_of(l, uid);
+	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0;
+	struct worker *oldest = NULL, *oldest_of_user = NULL;
+
+	for (size_t i = 0; i < l->workers_count; i++) {
+		struct worker *worker = &l->workers[i];
+		bool is_unproven = !*worker->is_proven && !worker->gives_way, is_users = worker->uid == uid;
+
+		if (!worker->is_serving)
+			continue;
+		all++;
+		of_user += is_users;
+		unproven += is_unproven;
+		unproven_of_user += is_users && is_unproven;
+		if (is_unproven)
+			oldest = older(oldest, worker);
+		if (is_users && is_unproven)
+			oldest_of_user = older(oldest_of_user, worker);
+		if (is_users)
+			settle(l, worker);
+	}
+	if (all >= CONNECTIONS_MAX)
+		return CLOSER_FULL;
+	if (uid == 0) /* owes nothing */
+		return 0;
+	if (of_user >= CONNECTIONS_PER_UID_MAX)
+		return CLOSER_USER_FULL;
+	if (*debt > now + UNPROVEN_DEBT_MAX_MS || (unproven_of_user >= UNPROVEN_PER_USER_MAX && !give_way(oldest_of_user, now)))
+		return CLOSER_TOO_OFTEN;
+	if (unproven >= UNPROVEN_MAX && !give_way(oldest, now))
+		return CLOSER_FULL;
+	*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;
+	return 0;
+}
+
+static bool allows_confined(const struct policy *policy)
+{
+	bool allows = false;
+
+	for (size_t i = 0; i < policy->grants_count; i++)
+		allows = allows || policy->grants[i].confined_clients;
+	return allows;
+}
+
+/*
+ * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made it, or the one around it that
+ * lies in ours: the ids in it are as many as somebody was given. ioctl_ns(2). With CAP_SYS_PTRACE.
+ */
+static bool is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
+{
+	char path[32];
+	struct stat st;
+	_cleanup_fd_ int fd = -1;
+	bool is_ours;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	is_ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
+	for (bool is_around = is_ours; fd >= 0 && !is_around;) {
+		int around = ioctl(fd, NS_GET_PARENT);
+
+		(void)ioctl(fd, NS_GET_OWNER_UID, uid);
+		is_around = around < 0 || fstat(around, &st) < 0 || (st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino);
+		fd_close(fd);
+		fd = around;
+	}
+	return !is_ours;
+}
+
+static enum closer_reason examine(struct listener *l, int socket, uid_t *ret_uid)
+{
+	struct pollfd wait = {.fd = socket};
 	struct ucred peer;
 	socklen_t size = sizeof peer;
 
-	if (socket < 0 || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return CLOSER_NO_PROCESS;
+	*ret_uid = peer.uid;
+	if (is_elsewhere(l, peer.pid, ret_uid) && !allows_confined(l->policy))
+		return CLOSER_CONFINED;
+	return poll(&wait, 1, 0) > 0 ? CLOSER_HUNG_UP : admit(l, *ret_uid);
+}
+
+/*
+ * With privilege to look at the peer's namespace (CAP_SYS_PTRACE), to send descriptors however many are under way (unix(7),
+ * ETOOMANYREFS: CAP_SYS_ADMIN), and to start a closer. Nothing else is forked while a client's connection is open here.
+ */
+static void handle_connection(struct listener *l)
+{
+	int r = l->ready_count ? 0 : start_worker(l), socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
+	enum closer_reason reason;
+	uid_t uid;
+
+	if (socket < 0)
 		return;
-	if (l->workers_count - l->ready_count >= CONNECTIONS_MAX)
-		turn_away(socket, "the helper serves as many connections as it can");
-	else if (peer.uid != 0 && count_connections(l, peer.uid) >= CONNECTIONS_PER_UID_MAX)
-		turn_away(socket, "this user has as many connections as one may have");
-	else if (hand_over(l, socket, peer.uid) < 0)
-		turn_away(socket, "no process could be started for this connection");
+	if (privilege_raise() == 0) {
+		reason = r < 0 ? CLOSER_NO_PROCESS : examine(l, socket, &uid);
+		if (reason || !hand_over(l, socket, uid))
+			closer_take(&l->closer, socket, reason ? reason : CLOSER_NO_PROCESS);
+	}
+	if (privilege_lower() < 0)
+		l->is_over = true;
 }
 
 static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
@@ -487,6 +619,20 @@ static void raise_descriptor_limit(void)
 	}
 }
 
+/* What admit() goes by, and a short queue: see BACKLOG. */
+static int prepare_admission(struct listener *l)
+{
+	bool *are_proven = mmap(NULL, ARRAY_SIZE(l->workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (are_proven == MAP_FAILED || stat("/proc/self/ns/user", &l->user_ns) < 0 || listen(l->options->socket, BACKLOG) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
+		l->workers[i].is_proven = &are_proven[i];
+	randombytes_buf(&l->debts_key, sizeof l->debts_key);
+	l->debts_key |= 1;
+	return 0;
+}
+
 int listener_run(const struct listener_options *options, struct yett_error *error)
 {
 	_cleanup_free_ struct listener *l = calloc(1, sizeof *l);
@@ -504,6 +650,10 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	l->generation = mmap(NULL, sizeof *l->generation, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->generation == MAP_FAILED || log_share_counts() < 0)
 		return -ENOMEM;
+	l->closer.socket = -1;
+	r = prepare_admission(l);
+	if (r < 0)
+		return r;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);
 	if (r == 0) {
 		place_open(&l->place);
@@ -524,6 +674,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 		drop_spares(&l->users[i]);
 	for (size_t i = 0; i < l->workers_count; i++)
 		fd_close(l->workers[i].control);
+	fd_close(l->closer.socket);
 	setup_host_close(l->host);
 	policy_free(l->policy);
 	return 0;

@@ -8,6 +8,7 @@
 #include "helper/monitor/monitor.h"
 #include "helper/monitor/verify.h"
 #include "helper/plan.h"
+#include "protocol/envelope.h"
 #include "protocol/frame.h"
 
 /* One sandbox of this connection, made or attached to; or one that something else is asked about. */
@@ -30,6 +31,9 @@ struct connection {
 	struct peer peer;
 	struct verify_context verify;
 	struct frame *frame;     /* mapped; pages are given back when idle */
+	bool has_fds;            /* the client's packet, which then still lies in the socket: see handle_client() */
+	int taker;               /* socket of the supervisor that it was given to, until that answers; -1 */
+	uint8_t head[ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE]; /* of that packet: no other one begins like it */
 	struct message *message; /* likewise: requests and answers */
 	struct plan *plan;       /* likewise */
 	struct sandbox *sandboxes;
@@ -53,6 +57,15 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd);
 /* The same with an error, which is logged. */
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
 
+/*
+ * Has a process take away the packet with descriptors that lies in the socket, and what came with it. Closing that may take as long
+ * as the client chose: then the connection is over. See frame_drop().
+ */
+void connection_drop(struct connection *c);
+
+/* The same for what a sandbox was to take: if it has not. */
+void connection_take_back(struct connection *c);
+
 /* --- what it has to do with sandboxes; sandboxes.c --- */
 
 #define SANDBOXES_PENDING_MAX 4 /* in the making: more requests wait in the socket; each costs three processes */
@@ -66,9 +79,11 @@ _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *
  */
 _must_check_ int sandboxes_check_policy(const struct connection *c, struct yett_error *error);
 
-/* Hands the connection's plan to a supervisor; its answer comes through the loop. `fds` are the client's, borrowed. 0 or a code. */
-_must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds,
-				 struct yett_error *error);
+/*
+ * Hands the connection's plan to a supervisor; its answer comes through the loop. Where the plan has shares, the sandbox takes the
+ * client's packet itself. 0 or a code.
+ */
+_must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error);
 
 /* Asks the supervisor of one that is there; its answer comes through the loop. 0 or a code. */
 _must_check_ int sandboxes_ask(struct connection *c, const struct record *record, enum manage_action action, uint64_t sequence,

@@ -8,19 +8,24 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
 #define FORGET_AFTER_MS 20
+#define DROP_MS 1000 /* longer than any close takes that is not held up on purpose */
 #define MEMORY_SENT_MAX 16 /* answers that carry memory, while the client has not read all that it was sent */
 
 int monitor_prepare(struct monitor *monitor, const char *libexec)
@@ -68,6 +73,8 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 {
 	int raised = fd >= 0 ? privilege_raise() : -1;
 
+	if (c->monitor->is_proven)
+		*c->monitor->is_proven = true;
 	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 	if (raised == 0 && privilege_lower() < 0)
@@ -80,6 +87,39 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 		 error->detail[0] ? "; " : "", error->detail);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
+}
+
+void connection_drop(struct connection *c)
+{
+	int end[2] = {-1, -1};
+	struct pollfd wait = {.events = POLLIN};
+	pid_t pid = pipe2(end, O_CLOEXEC) < 0 ? -1 : fork();
+
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		fd_close_except((const int[]){c->socket, end[1]}, 2); /* what ends with us must not live on with it */
+		frame_drop(c->socket);
+		_exit(0);
+	}
+	fd_close(end[1]);
+	wait.fd = end[0];
+	if (pid > 0 && poll(&wait, 1, DROP_MS) > 0) {
+		(void)waitpid(pid, NULL, 0);
+	} else {
+		if (pid > 0)
+			(void)kill(pid, SIGKILL);
+		c->is_over = true;
+	}
+	fd_close(end[0]);
+}
+
+void connection_take_back(struct connection *c)
+{
+	bool has_fds;
+
+	c->taker = -1;
+	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds && memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
+		connection_drop(c);
 }
 
 static int hello(struct connection *c)
@@ -169,16 +209,18 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 /* The whole way of a request. */
 static void handle_request(struct connection *c)
 {
-	_cleanup_(frame_close_fdsp) struct frame *frame = c->frame;
+	const struct frame *frame = c->frame;
+	/* Whoever takes them counts them. */
+	size_t stated = envelope_stated_fds(frame->bytes, frame->length), fd_count = !c->has_fds ? 0 : stated ? stated : 1;
 	struct yett_error error = {0};
 	uint64_t sequence = 0;
 	struct verified verified;
 	struct decision decision;
 	char id[PLAN_ID_SIZE];
-	int fds[MESSAGE_FDS_MAX], r;
+	int r;
 
-	/* wish() receives into the same frame: the request's descriptors are kept aside. */
-	r = verify_request(&c->verify, frame->bytes, frame->length, frame->fd_count, c->message, &sequence, &verified, &error);
+	memcpy(c->head, frame->bytes, sizeof c->head);
+	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
 	if (r == 0) {
 		c->is_known = true;
 		r = sandboxes_check_policy(c, &error);
@@ -202,15 +244,8 @@ static void handle_request(struct connection *c)
 		r = check_unread(c, &error);
 	if (r == 0 && c->plan->is_dry && !c->monitor->host)
 		r = send_plan(c, sequence, &error);
-	else if (r == 0) {
-		size_t count = frame->fd_count;
-
-		memcpy(fds, frame->fds, count * sizeof fds[0]);
-		frame->fd_count = 0;
-		r = sandboxes_begin(c, &decision, sequence, fds, &error);
-		for (size_t i = 0; i < count; i++)
-			fd_close(fds[i]);
-	}
+	else if (r == 0)
+		r = sandboxes_begin(c, &decision, sequence, &error);
 	if (r < 0) {
 		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
 		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
@@ -220,23 +255,42 @@ static void handle_request(struct connection *c)
 		connection_refuse(c, sequence, &error);
 }
 
+/*
+ * A packet that has descriptors is looked at where it lies: what a client made is never ours to close. The sandbox that it is for
+ * takes it, else a process that nobody waits for.
+ */
 static void handle_client(struct connection *c)
 {
-	int r = frame_receive(c->socket, c->frame, MSG_DONTWAIT);
+	int r = frame_peek(c->socket, c->frame, &c->has_fds);
 
-	if (r == -EMSGSIZE) {
+	if (r == -EAGAIN)
+		return;
+	if (r != -EMSGSIZE && r <= 0) {
+		c->is_over = true;
+		return;
+	}
+	if (!c->has_fds)
+		frame_drop(c->socket);
+	if (r > 0 && envelope_stated_fds(c->frame->bytes, c->frame->length) <= MESSAGE_FDS_MAX) {
+		handle_request(c);
+	} else {
 		struct yett_error error = {0};
 
 		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s", error_reason_text(YETT_R_SIZE));
 		connection_refuse(c, 0, &error);
-		return;
 	}
-	if (r == -EAGAIN)
-		return;
-	if (r <= 0)
-		c->is_over = true;
-	else
-		handle_request(c);
+	if (c->has_fds && c->taker < 0)
+		connection_drop(c);
+}
+
+/* Whoever has been granted nothing makes room for others when the listener says so. */
+static void give_way(struct connection *c)
+{
+	struct yett_error error = {0};
+
+	error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "others want to connect, and this connection was granted nothing: connect again");
+	connection_refuse(c, 0, &error);
+	c->is_over = true;
 }
 
 /* Whoever has not proven a key yet has so long for it, whatever else is sent. */
@@ -253,8 +307,10 @@ static void loop(struct connection *c)
 {
 	c->since_ms = clock_now_ms();
 	while (!c->is_over) {
-		struct pollfd wait[] = {{.fd = c->socket, .events = c->pending < SANDBOXES_PENDING_MAX ? POLLIN : 0},
-					{.fd = c->supervisors, .events = POLLIN}};
+		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
+		struct pollfd wait[] = {{.fd = c->socket, .events = is_listening ? POLLIN : 0},
+					{.fd = c->supervisors, .events = POLLIN},
+					{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN}};
 		int timeout_ms = time_left(c), r;
 
 		sandboxes_reap_children(c);
@@ -277,6 +333,8 @@ static void loop(struct connection *c)
 			return; /* nobody is there to take an answer to what may still be queued */
 		if (wait[0].revents)
 			handle_client(c);
+		else if (wait[2].revents)
+			give_way(c);
 	}
 }
 
@@ -289,7 +347,7 @@ void monitor_report(int socket, int r, struct yett_error *error)
 
 int monitor_serve(struct monitor *monitor, int socket)
 {
-	struct connection c = {.monitor = monitor, .socket = socket, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+	struct connection c = {.monitor = monitor, .socket = socket, .taker = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 	struct yett_error error = {0};
 	int r;
 
@@ -317,7 +375,7 @@ int monitor_serve(struct monitor *monitor, int socket)
 		r = peer_examine(socket, &c.peer);
 	if (r == 0)
 		loop(&c);
-	(void)close(socket);
+	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */
 	sandboxes_end(&c);
 	fd_close(c.supervisors);
 	return r < 0 ? r : 0;

@@ -17,6 +17,7 @@
 
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
 #define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
+#define TAKER_DEADLINE_MS 30000 /* longer than a supervisor waits for a sandbox to be ready */
 
 /*
  * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
@@ -75,12 +76,12 @@ static int find_supervisor(struct connection *c, struct supervisor *ret_supervis
 	return r == 0 || r == -ESTALE ? r : start_supervisor(c, ret_supervisor);
 }
 
-static int give_order(const struct connection *c, const int *fds, const struct supervisor *supervisor)
+static int give_order(const struct connection *c, const struct supervisor *supervisor)
 {
 	int r = privilege_raise(); /* see connection_answer() */
 
 	if (r == 0)
-		r = supervisor_order(supervisor->socket, c->plan, fds);
+		r = supervisor_order(supervisor->socket, c->plan, c->plan->share_fds ? c->socket : -1);
 	return privilege_lower() < 0 ? -EPERM : r;
 }
 
@@ -137,7 +138,7 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 	return (int)error->code;
 }
 
-int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, const int *fds, struct yett_error *error)
+int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
 {
 	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &c->plan->limits);
 	int r = sandboxes_check(c, error);
@@ -153,14 +154,14 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		return sandboxes_check_policy(c, error);
 	if (r != 0)
 		return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r)) : r;
-	r = give_order(c, fds, &sandbox.supervisor);
+	r = give_order(c, &sandbox.supervisor);
 	if (r == -EPIPE && sandbox.supervisor.pid == 0) {
 		/* One that was ready, and has died since. */
 		fd_close(sandbox.supervisor.socket);
 		r = start_supervisor(c, &sandbox.supervisor);
 		if (r < 0)
 			return error_set(error, YETT_E_INIT_FAILED, 0, "no supervisor could be started: %s", strerror(-r));
-		r = give_order(c, fds, &sandbox.supervisor);
+		r = give_order(c, &sandbox.supervisor);
 	}
 	if (r == 0)
 		r = add_sandbox(c, &sandbox);
@@ -168,6 +169,8 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		fd_close(sandbox.supervisor.socket);
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the supervisor did not take the plan: %s", strerror(-r));
 	}
+	if (c->plan->share_fds)
+		c->taker = sandbox.supervisor.socket;
 	return 0;
 }
 
@@ -359,7 +362,7 @@ static void handle(struct connection *c, size_t i)
 	struct supervisor_created created;
 	struct supervisor_notice notice;
 	int r = frame_receive(sandbox->supervisor.socket, c->frame, MSG_DONTWAIT);
-	bool goes_on = false;
+	bool goes_on = false, has_taken = sandbox->supervisor.socket == c->taker;
 
 	if (r == -EAGAIN)
 		return;
@@ -375,6 +378,8 @@ static void handle(struct connection *c, size_t i)
 	frame_close_fds(c->frame);
 	if (!goes_on)
 		remove_sandbox(c, i);
+	if (has_taken)
+		connection_take_back(c);
 }
 
 void sandboxes_handle(struct connection *c)
@@ -393,9 +398,15 @@ void sandboxes_handle(struct connection *c)
 
 void sandboxes_end(struct connection *c)
 {
+	struct pollfd taker = {.fd = c->taker, .events = POLLIN};
 	bool killed = false;
 
 	/* Each supervisor takes the end of its socket as the end of its sandbox. */
+	for (size_t i = 0; i < c->sandboxes_count; i++)
+		(void)shutdown(c->sandboxes[i].supervisor.socket, SHUT_WR);
+	/* One that still has the client's connection must not be the last to close it: see handle_client(). */
+	if (c->taker >= 0)
+		(void)poll(&taker, 1, TAKER_DEADLINE_MS);
 	for (size_t i = 0; i < c->sandboxes_count; i++)
 		c->sandboxes[i].supervisor.socket = fd_close(c->sandboxes[i].supervisor.socket);
 	for (size_t i = 0; i < c->sandboxes_count; i++)

@@ -371,12 +371,11 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 }
 
 /* Hands the waiting process inside what it needs; from then on it goes its own way until it is init. */
-static int let_go(struct setup *setup, const int *fds)
+static int let_go(struct setup *setup, int connection)
 {
-	int all[GO_FDS + MESSAGE_SHARES_MAX] = {setup->user_ns, setup->share_ns};
+	const int fds[GO_FDS] = {setup->user_ns, setup->share_ns, connection};
 
-	memcpy(all + GO_FDS, fds, setup->plan->share_fds * sizeof fds[0]);
-	return frame_send(setup->control, "", 1, all, GO_FDS + setup->plan->share_fds, 0);
+	return frame_send(setup->control, "", 1, fds, connection < 0 ? GO_CONNECTION : GO_FDS, 0);
 }
 
 static bool has_ended(const struct setup *setup)
@@ -399,7 +398,7 @@ static int start_over(struct setup *setup)
 	return builder_make_inside(setup);
 }
 
-int setup_build(struct setup *setup, const struct plan *plan, const int *fds, int *ret_channel, struct yett_error *error)
+int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel, struct yett_error *error)
 {
 	struct idmap expected = *setup->map;
 	int r;
@@ -412,7 +411,7 @@ int setup_build(struct setup *setup, const struct plan *plan, const int *fds, in
 	if (r == 0)
 		r = open_share_namespace(setup);
 	if (r == 0)
-		r = let_go(setup, fds);
+		r = let_go(setup, connection);
 	if (r == 0)
 		r = config_send(setup, setup->control);
 	/* The process inside has given up already: whoever waits for init learns why. */
@@ -452,7 +451,9 @@ static bool end_sandbox(struct setup *setup)
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	setup->share_ns = fd_close(setup->share_ns);
-	setup->control = fd_close(setup->control);
+	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
+	setup->is_spoilt = setup->control >= 0 && !frame_close_socket(setup->control);
+	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
 	setup->init_pidfd = fd_close(setup->init_pidfd);
 	return out_of_memory;
@@ -536,7 +537,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	int r;
 
 	free(steal_ptr(&setup->staged));
-	r = setup_step_reached("supervisor", "recycle");
+	r = setup->is_spoilt ? -ECANCELED : setup_step_reached("supervisor", "recycle");
 	if (r == 0)
 		r = cgroup_empty(&setup->cgroup);
 	if (r < 0)

@@ -29,21 +29,38 @@ static bool has_cgroup(const struct setup *setup)
 	return setup->host->cgroups.count > 0;
 }
 
+/*
+ * Takes what the client wants to share, out of its own packet: the monitor has seen that it lies there and what it says. What a
+ * client made is open in this process only, which is the sandbox's and can be killed.
+ */
+static int take_shares(struct setup *setup, int connection, struct frame *frame)
+{
+	int r = frame_receive(connection, frame, MSG_DONTWAIT);
+
+	if (r == -EMSGSIZE || (r > 0 && frame->fd_count != setup->plan->share_fds))
+		return error_set(&setup->shared->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s", error_reason_text(YETT_R_FD_COUNT));
+	for (size_t i = 0; r > 0 && i < frame->fd_count; i++)
+		setup->fds[i] = frame->fds[i];
+	return r > 0 ? 0 : r < 0 ? r : -ECONNRESET;
+}
+
 /* Takes the descriptors that come with the word to go; the rest is in the shared plan and map. */
 static int receive_go(struct setup *setup)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	int r = frame ? frame_receive(setup->control, frame, 0) : -ENOMEM;
+	_cleanup_fd_ int connection = -1;
 
 	if (r <= 0)
 		return r < 0 ? r : -EPIPE;
-	if (frame->fd_count < GO_FDS)
+	if (frame->fd_count < GO_CONNECTION)
 		return -EPROTO;
 	setup->user_ns = frame->fds[GO_USER_NS];
 	setup->share_ns = frame->fds[GO_SHARE_NS];
-	for (size_t i = GO_FDS; i < frame->fd_count; i++)
-		setup->fds[i - GO_FDS] = frame->fds[i];
-	return 0;
+	if (frame->fd_count == GO_CONNECTION)
+		return 0;
+	connection = frame->fds[GO_CONNECTION];
+	return take_shares(setup, connection, frame);
 }
 
 static void resolve_ids(struct setup *setup)

@@ -16,6 +16,7 @@ enum idmap_role {
 	IDMAP_ROLE_FACE = 0,     /* what root's files show as, read-only and the same for every sandbox */
 	IDMAP_ROLE_DECODER = 1,  /* yett-decoder runs as this id */
 	IDMAP_ROLE_COMPILER = 2, /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
+	IDMAP_ROLE_CLOSER = 3,   /* of the listener's, for connections that are not served */
 };
 
 struct idmap_line {

@@ -77,11 +77,12 @@ _must_check_ int setup_prepare(const struct setup_host *host, const struct idmap
 			       struct setup **ret_setup, struct yett_error *error);
 
 /*
- * Carries out the plan. `fds` are the client's descriptors (borrowed). On success init is running but has not yet
+ * Carries out the plan. `connection` is the client's (borrowed, -1 without shares): the process inside takes the packet that lies
+ * there, with what is to be shared, so that nobody else ever has that open. On success init is running but has not yet
  * reported: see setup_control(). `ret_channel` is the client's end of the exec channel. On failure nothing of the
  * sandbox runs any more; call setup_end().
  */
-_must_check_ int setup_build(struct setup *setup, const struct plan *plan, const int *fds, int *ret_channel,
+_must_check_ int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel,
 			     struct yett_error *error);
 
 /* The supervisor's end of init's control socket, and a pidfd of init; borrowed. -1 before setup_build(). */

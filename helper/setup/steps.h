@@ -16,8 +16,8 @@ struct setup_shared {
 	pid_t init_pid;
 };
 
-/* Descriptors that travel with the word to go, in this order, before the client's own. */
-enum setup_go_fd { GO_USER_NS, GO_SHARE_NS, GO_FDS };
+/* Descriptors that travel with the word to go, in this order; the connection only where the plan has shares. */
+enum setup_go_fd { GO_USER_NS, GO_SHARE_NS, GO_CONNECTION, GO_FDS };
 
 struct setup_builder {
 	pid_t pid; /* -1: none */
@@ -42,6 +42,7 @@ struct setup {
 	struct setup_builder builder;
 	int control, channel; /* init's ends; in the supervisor the others, the channel's until the client has it */
 	int init_pidfd;
+	bool is_spoilt; /* something of an init's could not be closed */
 	/* of the process inside */
 	int proc;                  /* made ahead */
 	int fds[MESSAGE_FDS_MAX];  /* the client's */

@@ -23,29 +23,23 @@
 /* An order: what of the plan is used, with the descriptors. */
 struct order {
 	struct plan plan;
-	int fds[MESSAGE_FDS_MAX];
-	size_t fd_count;
+	int connection; /* of the client's; -1: the plan has no shares */
 };
 
-int supervisor_order(int socket, const struct plan *plan, const int *fds)
+int supervisor_order(int socket, const struct plan *plan, int connection)
 {
 	size_t length = offsetof(struct plan, arena) + plan->arena_used;
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
-	} control = {0};
+		char space[CMSG_SPACE(sizeof connection)];
+	} control = {.header = {CMSG_LEN(sizeof connection), SOL_SOCKET, SCM_RIGHTS}};
 	struct iovec part = {.iov_base = (void *)(uintptr_t)plan, .iov_len = length};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (plan->share_fds > MESSAGE_SHARES_MAX)
-		return -EINVAL;
-	if (plan->share_fds) {
+	if (connection >= 0) {
 		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(sizeof(int) * plan->share_fds);
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof(int) * plan->share_fds);
-		memcpy(CMSG_DATA(&control.header), fds, sizeof(int) * plan->share_fds);
+		message.msg_controllen = sizeof control.space;
+		memcpy(CMSG_DATA(&control.header), &connection, sizeof connection);
 	}
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length ? 0 : (errno ? -errno : -EIO);
 }
@@ -64,32 +58,29 @@ static int receive_order(int socket, struct order *order)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int) * MESSAGE_FDS_MAX)];
+		char space[CMSG_SPACE(sizeof order->connection)];
 	} control;
 	struct iovec part = {.iov_base = &order->plan, .iov_len = sizeof order->plan};
 	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
 	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
 
+	order->connection = -1;
 	if (n <= 0)
 		return n < 0 ? -errno : 0;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		order->fd_count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(order->fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
-	}
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&order->connection, CMSG_DATA(c), sizeof order->connection);
 	/* A monitor is trusted; this is against a version of it that is not ours. */
 	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || n < (ssize_t)offsetof(struct plan, arena) ||
-	    (size_t)n != offsetof(struct plan, arena) + order->plan.arena_used || order->plan.share_fds != order->fd_count)
+	    (size_t)n != offsetof(struct plan, arena) + order->plan.arena_used || (order->plan.share_fds > 0) != (order->connection >= 0))
 		return -EPROTO;
 	return 1;
 }
 
-/* Closes the descriptors: the plan in it is still needed. */
+/* Closes the connection, which the monitor holds, too, until we have answered. The plan is still needed. */
 static void close_order(struct order *order)
 {
-	for (size_t i = 0; i < order->fd_count; i++)
-		fd_close(order->fds[i]);
+	order->connection = fd_close(order->connection);
 }
 
 /* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
@@ -145,7 +136,7 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 
 	if (order->plan.policy_generation != setup_generation(setup))
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
-	r = setup_build(setup, &order->plan, order->fds, ret_channel, error);
+	r = setup_build(setup, &order->plan, order->connection, ret_channel, error);
 	if (r == 0) {
 		setup_record(setup)->state = SANDBOX_STARTING;
 		setup_publish(setup);
@@ -227,12 +218,12 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 		end_record(setup);
 		(void)setup_finish(setup);
 		setup_forget(setup);
+		close_order(order);
 		if (created.code == 0)
 			send_plan(socket, &order->plan);
 		else
 			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
-		/* Closing a file of a client's FUSE waits for the client: then let it be all that we still hold. */
-		return created.code > 0 && order->fd_count == 0;
+		return created.code > 0;
 	}
 	close_order(order);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);

@@ -54,8 +54,8 @@ struct supervisor_ready {
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
 				  int pool, struct supervisor *ret_supervisor);
 
-/* Sends a plan and its descriptors (borrowed). 0 or -errno. */
-_must_check_ int supervisor_order(int socket, const struct plan *plan, const int *fds);
+/* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
+_must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);
 
 /* The plan as text, in a new sealed memfd. Its descriptor or -errno. */
 _must_check_ int supervisor_print(const struct plan *plan);

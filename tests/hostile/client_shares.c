@@ -26,7 +26,7 @@
 static void a_wrong_number_of_descriptors_is_refused(void **state)
 {
 	struct wire wire = wire_connect();
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)state;
 	/* the packet says one number, and another comes */
@@ -40,10 +40,29 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 			wire_seal(&wire);
 			wire_set_fds(null, sent);
 			wire_send(&wire);
-			wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+			/* That there are other than stated, where there are some, finds who takes them. */
+			if (stated == 0 || sent == 0)
+				wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+			else
+				wire_expect_error(&wire, 1, YETT_E_INVALID_REQUEST, YETT_R_NONE);
+			wire_close(&wire);
+			wire = wire_connect();
 		}
+	for (size_t sent = 1; sent < 4; sent += 2) {
+		(void)wire_create("default");
+		wire_add_share("/data", 0, SHARE_RO);
+		wire_add_share("/more", 1, SHARE_RO);
+		wire_encode(&wire);
+		wire_set_fds(home, 2);
+		wire_seal(&wire);
+		wire_set_fds(home, sent);
+		wire_send(&wire);
+		wire_expect_error(&wire, wire.sequence, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+		wire_expect_serving_here(&wire);
+	}
 	/* the header was changed to fit: then it is not what was signed */
-	wire.sequence = 0;
+	wire_close(&wire);
+	wire = wire_connect();
 	wire_prepare_good(&wire);
 	wire_set_fds(null, 1);
 	wire_packet.envelope.fd_count = 1;
@@ -58,6 +77,7 @@ static void a_wrong_number_of_descriptors_is_refused(void **state)
 	wire_expect_error(&wire, 2, YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	wire_expect_serving_here(&wire);
 	close(null);
+	close(home);
 	wire_close(&wire);
 }
 

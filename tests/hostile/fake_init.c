@@ -10,6 +10,7 @@
 #include "protocol/frame.h"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -165,6 +166,52 @@ static void descriptors(void)
 	message.kind = MESSAGE_STARTED;
 	message.body.started = (struct message_started){1, 2};
 	(void)!frame_send_message(CHANNEL, &message, sequence, fds, ARRAY_SIZE(fds), 0);
+	stay();
+}
+
+/* A TCP connection in the sandbox's own network, whose close(2) waits for an hour. socket(7), SO_LINGER */
+static int make_lingering(void)
+{
+	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int listening = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(listening, (struct sockaddr *)&address, size) < 0 || listen(listening, 1) < 0 ||
+	    getsockname(listening, (struct sockaddr *)&address, &size) < 0 || connect(fd, (struct sockaddr *)&address, size) < 0 ||
+	    accept(listening, NULL, NULL) < 0)
+		_exit(3);
+	while (send(fd, config.data, sizeof config.data, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+		;
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
+		_exit(3);
+	return fd;
+}
+
+static void lingers_on_control(void)
+{
+	struct init_event event = {.kind = EVENT_STARTED};
+	int fd;
+
+	serve();
+	fd = make_lingering();
+	if (frame_send(CONTROL, &event, sizeof event, &fd, 1, 0) < 0)
+		_exit(3);
+	(void)close(fd);
+	stay();
+}
+
+static void lingers_on_channel(void)
+{
+	int fd;
+
+	serve();
+	fd = make_lingering();
+	message.kind = MESSAGE_STARTED;
+	message.body.started = (struct message_started){1, 2};
+	for (int i = 0; i < 2; i++) /* one that is received, and one that is not */
+		(void)!frame_send_message(CHANNEL, &message, sequence, &fd, 1, 0);
+	(void)close(fd);
 	stay();
 }
 
@@ -461,7 +508,7 @@ static const struct {
 	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
-	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(floods_control),
+	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(lingers_on_control), MODE(lingers_on_channel), MODE(floods_control),
 	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed),
 };
 

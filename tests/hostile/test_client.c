@@ -314,6 +314,10 @@ static void a_vector_is_refused(void **state)
 		wire_set_fds(null, v->fd_count);
 		if (v->fd_count > 253) { /* unix(7): the kernel sends no more */
 			assert_int_equal(wire_try_send(&wire, 0), -EINVAL);
+		} else if (v->reason == YETT_R_FD_COUNT && v->fd_count > 0 && envelope_stated_fds(v->content, v->length) > 0) {
+			/* how many there are, who takes them finds: before that, that nobody signed it */
+			wire_send(&wire);
+			wire_expect_error(&wire, 1, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
 		} else {
 			wire_send(&wire);
 			wire_expect_error(&wire, 0, YETT_E_PROTOCOL, v->reason);

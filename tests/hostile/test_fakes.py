@@ -103,9 +103,12 @@ TERMINALS = [
     ('terminal_slave', 125, "no terminal's master"),
 ]
 
+# These send what takes an hour to close.
+LINGERING = ('lingers_on_control', 'lingers_on_channel')
+
 # These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
 DEAF = ('closes_channel', 'empty_packet', 'stays')
-MODES = [row[0] for row in INITS + TERMINALS] + list(DEAF)
+MODES = [row[0] for row in INITS + TERMINALS] + list(LINGERING + DEAF)
 
 
 def profiles():
@@ -150,6 +153,10 @@ class Inits(yett.Case):
         self.assertIn(text, done.err)
         self.assertEqual(termios.tcgetattr(theirs), before)
         self.service.wait_no_leftovers()
+
+    def test_what_lingers_from_inside_holds_up_nobody(self):
+        for mode in LINGERING:
+            self.misbehave(mode, 125, 'yett: ')
 
     def test_a_terminal_that_was_not_asked_for_is_none(self):
         done = self.sandbox('true', options=('-p', 'terminal-right'))

@@ -5,6 +5,7 @@ control groups and namespaces. Each attack is first seen to work on a program th
 import contextlib
 import ctypes
 import errno
+import fcntl
 import glob
 import os
 import pty
@@ -116,6 +117,31 @@ class Environment(SetuidCase):
         self.assert_served(started)
         links = [os.readlink(path) for path in glob.glob('/proc/%d/fd/*' % started.pid)]
         self.assertNotIn(inside, links)
+
+    def test_what_takes_long_to_close_holds_up_a_process_of_the_callers(self):
+        """A descriptor that lingers for an hour: until it is closed nothing is root's."""
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        listening.bind(('127.0.0.1', 0))
+        listening.listen()
+        lingering = socket.create_connection(listening.getsockname())
+        peer, _ = listening.accept()
+        lingering.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                lingering.send(bytes(65536))
+        lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 3600))
+        high = fcntl.fcntl(lingering, fcntl.F_DUPFD_CLOEXEC, 300)  # beyond those that launch() closes
+        lingering.close()
+        started = self.launch(prepare=lambda: os.set_inheritable(high, True))
+        os.close(high)
+        state = lambda: yett.read('/proc/%d/wchan' % started.pid)  # noqa: E731
+        yett.wait_until(lambda: 'wait_woken' in state() or 'stream_wait_close' in state(), 'a close(2) that waits')
+        self.assertEqual(yett.status_of(started.pid)['Uid'].split()[0], str(self.alice.uid))
+        self.assertEqual(setuid.as_user(self.alice, lambda: os.kill(started.pid, signal.SIGKILL)), 0)
+        self.assertEqual(started.wait(), -signal.SIGKILL)
+        peer.close()
+        listening.close()
 
     def test_no_argument_but_the_one_form_is_taken_as_root(self):
         secret = self.service.folder + '/secret.conf'

@@ -31,6 +31,7 @@ DEADLINE = 60  # seconds until a test gives up on something that never comes; no
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
 IDS_RANGES = 64
 RANGE = 65536
+CLOSER = 3  # enum idmap_role in helper/setup/idmap.h
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
@@ -496,13 +497,14 @@ class Service:
         return found
 
     def waiting_processes(self):
-        """The listener and the monitors that wait for a connection, with their decoders and other servants."""
+        """The listener with its closer, and the monitors that wait for a connection, with their decoders and other servants."""
         if self.process.poll() is not None:
             return set()
         monitors = [pid for pid in children_of(self.pid())
                     if any(argv_of(child)[:1] == ['yett-decoder'] for child in children_of(pid)) and
                     not self.connections() & sockets_of(pid)]
-        return {self.pid(), *monitors, *(child for pid in monitors for child in children_of(pid))}
+        closers = [pid for pid in children_of(self.pid()) if status_of(pid).get('Uid', '').split()[:1] == [str(self.ids_first + CLOSER)]]
+        return {self.pid(), *monitors, *closers, *(child for pid in monitors for child in children_of(pid))}
 
     def connections(self):
         """The inodes of connected sockets that were accepted from the service's."""

@@ -102,6 +102,22 @@ class Roles(yett.Case):
                 self.assertNotEqual(own, os.readlink('/proc/self/ns/' + name))
                 self.assertEqual(own, os.readlink('/proc/%d/ns/%s' % (self.init, name)))
 
+    def test_the_closer_has_nothing_at_all(self):
+        script = 'import os, socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(os.environ["YETT_SOCKET"]); s.recv(9)'
+        done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', script)  # it is turned away
+        self.assertEqual(done.code, 0, done)
+        uid = str(self.service.ids_first + 3)
+        found = []
+
+        def appears():
+            found[:] = [pid for pid in yett.children_of(self.service.pid()) if yett.status_of(pid).get('Uid', '').split() == [uid] * 4]
+            return found and yett.status_of(found[0]).get('NoNewPrivs') == '1'
+        yett.wait_until(appears, 'the closer')
+        status = yett.status_of(found[0])
+        self.assertEqual((status['Gid'].split(), status['Groups']), ([uid] * 4, ''))
+        self.assertEqual(sets_of(found[0]), (NONE,) * 5)
+        self.assert_undumpable(found[0])
+
     def test_the_decoder_has_nothing_at_all(self):
         status = yett.status_of(self.decoder)
         uid = str(self.service.ids_first + 1)
@@ -267,7 +283,7 @@ class Service(yett.Case):
         self.sandbox('true', options=['-p', 'none'])
         log = self.service.log_text()
         self.assertRegex(log, r'uid=%d pid=\d+ sandbox=[0-9a-f]{16} profile=default private_uid=\d+ created' % self.alice.uid)
-        self.assertRegex(log, r"uid=%d pid=\d+ refused: no grant gives the profile 'none'" % self.alice.uid)
+        self.assertRegex(log, r"uid=%d pid=\d+ refused: the policy has no profile 'none'" % self.alice.uid)
 
 
 class ServiceManager(yett.Case):

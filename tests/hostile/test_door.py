@@ -1,0 +1,117 @@
+"""
+Attacks on the way in: connections without number, by one account, by the many ids that it has in a user namespace, and by one that comes
+and goes. None of them costs others more than a moment.
+"""
+import subprocess
+
+import hostile  # pylint: disable=unused-import  # where yett lies
+import yett
+
+# What each script begins with: connect() gives the text of a refusal, or None, and keeps the connection.
+PRELUDE = """
+import ctypes, os, socket, sys
+kept = []
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(os.environ['YETT_SOCKET'])
+    kept.append(s)
+    data = s.recv(65536)
+    return data if data[6] == 5 else None
+"""
+
+CONFINED = """
+grant "confined" {
+  users = {"*"}
+  keys = {"*"}
+  profiles = {"default"}
+  confined_clients = true
+}
+"""
+
+
+class Case(yett.Case):
+
+    def script(self, text):
+        """The lines that a Python script of another user's writes."""
+        done = self.service.run(self.bob, '/usr/bin/python3', '-c', PRELUDE + text)
+        self.assertEqual(done.code, 0, done)
+        return done.out.splitlines()
+
+    def monitors(self):
+        """Those that are ready, when all that may be are."""
+        found = []
+
+        def are_all():
+            found[:] = [pid for pid in yett.children_of(self.service.pid())
+                        if any(yett.argv_of(child)[:1] == ['yett-decoder'] for child in yett.children_of(pid))]
+            return len(found) >= 8
+        yett.wait_until(are_all, 'monitors that are ready')
+        return set(found)
+
+
+class Door(Case):
+
+    def test_ids_of_a_user_namespace_are_refused_before_anything_is_started(self):
+        before = self.monitors()
+        told = self.service.run(self.bob, 'unshare', '--user', '--map-root-user', '/usr/bin/python3', '-c', PRELUDE + 'print(connect())')
+        self.assertIn('its user namespace is not the helper', told.out, told)
+        self.assertEqual(self.monitors(), before)
+
+    def test_one_who_comes_and_goes_is_slowed_down_alone(self):
+        told = self.script("""
+for i in range(20000):
+    told = connect()
+    kept.pop().close()
+    if told:
+        print(told)
+        break
+""")
+        self.assertIn('too many connections', '\n'.join(told))
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_one_who_was_told_to_come_later_does(self):
+        process = self.service.popen(self.bob, '/usr/bin/python3', '-c', PRELUDE + """
+while not connect():
+    pass
+print('full', flush=True)
+sys.stdin.read()
+""", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        self.assertEqual(self.line(process), 'full')
+        self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
+
+
+class Confined(Case):
+    """Where clients in namespaces of their own are let in."""
+
+    service_options = {'before': CONFINED}
+
+    def test_ids_of_a_user_namespace_count_for_who_made_it(self):
+        process = self.service.popen(self.bob, '/usr/bin/python3', '-c', PRELUDE + """
+ctypes.CDLL(None).unshare(0x10000000)
+print('made', flush=True)
+sys.stdin.readline()
+for n in range(1, 5):
+    if os.fork() == 0:
+        os.setgroups([]); os.setresgid(n, n, n); os.setresuid(n, n, n)
+        served = sum(connect() is None for _ in range(10))
+        print('served', served, flush=True)
+        sys.stdin.readline()
+        os._exit(0)
+sys.stdin.read()
+""", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        self.assertEqual(self.line(process), 'made')
+        for name in ('uid_map', 'gid_map'):
+            with open('/proc/%d/%s' % (process.pid, name), 'w', encoding='ascii') as file:
+                file.write('0 2000000 65536\n')
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        served = sum(int(self.line(process).split()[1]) for _ in range(4))
+        self.assertLessEqual(served, 16 + 1)  # one that gives way goes a moment later
+        self.assertGreater(served, 0)
+        self.assertEqual(self.sandbox('true').code, 0)
+
+
+if __name__ == '__main__':
+    yett.main()
