@@ -44,7 +44,7 @@ static const struct layer {
 };
 
 /* Steps that start a program and are no defence. */
-static const char *const neutral[] = {"descriptors", "session", "memory", "request", "stdio", "working-directory", "execute"};
+static const char *const neutral[] = {"descriptors", "session", "memory", "request", "arguments", "stdio", "working-directory", "execute"};
 
 static const struct layer *chosen;
 

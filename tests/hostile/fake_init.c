@@ -441,7 +441,6 @@ static void tells_lies(void)
 	await_follower();
 	(void)send(CONTROL, large, sizeof large, MSG_NOSIGNAL);
 	(void)send(CONTROL, &right, sizeof right - 1, MSG_NOSIGNAL);
-	(void)!frame_send(CONTROL, &right, 1, (const int[]){CHANNEL, CONTROL}, 2, 0);
 	tell((struct init_event){.kind = EVENT_FOLLOWED});
 	tell((struct init_event){.kind = EVENT_PAUSED});
 	tell((struct init_event){.kind = EVENT_ENDED});

@@ -162,12 +162,12 @@ class Lives(yett.Case):
         self.addCleanup(self.end, client)
         yett.wait_until(lambda: os.listdir(to), 'what is copied')
         workers = [pid for pid in yett.children_of(client.pid) if yett.argv_of(pid)[:1] == ['yett-files']]
-        inside = yett.told(self.yett('ps', '--json', 'box').out)['commands']
-        self.assertEqual((len(workers), [command['state'] for command in inside]), (1, ['running']))
+        inside = [pid for pid in self.service.leftover_processes() if 'yett-files' in yett.read('/proc/%d/cmdline' % pid)]
+        self.assertEqual((len(workers), len(inside)), (1, 1), [yett.argv_of(pid) for pid in self.service.leftover_processes()])
         client.kill()
         client.wait()
         yett.wait_until(lambda: not yett.is_alive(workers[0]), 'the end of the worker outside')
-        self.assertEqual(self.yett('wait', 'box', str(inside[0]['id'])).code, 1)
+        yett.wait_until(lambda: not yett.is_alive(inside[0]), 'the end of the one inside')
 
     # --- the way to a supervisor ---
 

@@ -437,7 +437,7 @@ grant "narrow" {
         directory = self.folder('source')
         for target, reason in (('/x/../y', '..'), ('/x//y', 'empty component'), ('/proc/x', '/proc'), ('/usr', 'system directory')):
             with self.subTest(target=target):
-                self.assert_refused(self.sandbox('true', options=['--ro', directory + ':' + target]), 125, reason, 'shares[0]')
+                self.assert_refused(self.sandbox('true', options=['--ro', directory + ':' + target]), 125, reason, 'share 1')
 
     def test_two_mounts_on_one_target(self):
         directory = self.folder('source')

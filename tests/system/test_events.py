@@ -153,7 +153,7 @@ class Totals(Case):
 
         def more():
             now = self.totals()
-            return {name: now[name] - before[name] for name in now if name != 'duration_us'}
+            return {name: now[name] - before[name] for name in ('sandboxes', 'executions', 'successes', 'failures', 'timeouts')}
         # Those of a sandbox that lives on are told once it rests, or every 64.
         yett.wait_until(lambda: more() == {'sandboxes': 4, 'executions': 104, 'successes': 101, 'failures': 3, 'timeouts': 1},
                         'the totals of 104 commands')
@@ -186,7 +186,8 @@ class Following(Case):
 
     def last(self, process, reason):
         event, = self.events(process, 'ended')
-        self.assertEqual((event['ended'], self.line(process)), (reason, ''))
+        document = json.loads(self.line(process))
+        self.assertEqual((event['ended'], document['exit_code'], self.line(process)), (reason, 0, ''))
         self.assertEqual(process.wait(yett.DEADLINE), 0, process.stderr.read())
 
     def exec(self, name, *argv, options=(), **more):

@@ -1,5 +1,4 @@
 """Sandboxes that live: names, labels, listing, attaching, pausing, time limits, and ends, across connections and listeners."""
-import json
 import os
 import shutil
 import signal
@@ -139,11 +138,11 @@ class Lives(yett.Case):
         done = self.sandbox('true', options=('--dry-run', *options))
         self.assertEqual(done.code, 0, done)
         planned = done.out.splitlines()[1:]
+        told = yett.told(self.output('true', options=[*options, '--dry-run', '--json']))['plan']
         process = self.start('sh', '-c', 'echo up; read x', options=options)
         self.assertEqual(self.line(process), 'up')
         shown = self.yett('inspect', 'box').out
         self.assertEqual(shown[shown.index('\nsandbox '):].splitlines()[2:], planned)
-        told = yett.told(self.output('true', options=[*options, '--dry-run', '--json']))['plan']
         plan = self.inspect('box')['plan']
         self.assertEqual((plan.pop('id') != told.pop('id'), plan), (True, told))
         self.assertEqual((plan['profile']['name'], plan['annotations']), ('default', ['why=a note']))
@@ -374,11 +373,9 @@ class Lives(yett.Case):
     def test_a_time_limit_ends_a_run_with_a_result(self):
         for option, value, text, limits in (('--wall-time', '300ms', "the sandbox's time limit reached (300ms)", []),
                                             ('--cpu-time', '200ms', "the sandbox's processor time limit reached (200ms)", ['cpu_time'])):
-            report = self.alice.home + '/report.json'
-            done = self.sandbox('sh', '-c', 'while :; do :; done', options=(option, value, '--json', report))
+            done = self.sandbox('sh', '-c', 'while :; do :; done', options=(option, value, '--json'))
             self.assert_refused(done, 124, text)
-            with open(report, encoding='utf-8') as file:
-                told = json.load(file)
+            told = yett.told(done.out)
             self.assertEqual((told['exit_code'], told['error']), (124, None))
             self.assertEqual([told['result'][key] for key in ('signaled', 'status', 'timed_out', 'limits_hit')], [True, 9, True, limits])
         self.create('--name', 'brief', '--wall-time', '1s')

@@ -180,7 +180,7 @@ static void a_plan_with_numbers_out_of_range_still_prints(void **state)
 	memset(plan, 0xff, sizeof *plan);
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++)
 		plan->steps[i].writable = plan->steps[i].optional = false; /* no other byte is a bool */
-	plan->life.linger = plan->life.idle_pauses = false;
+	plan->life.linger = plan->life.idle_pauses = plan->overlay_ro = plan->label_required = plan->is_dry = false;
 	plan->id[0] = '\0';
 	plan->steps_count = UINT32_MAX;
 	assert_int_equal(plan_print(plan, &text, &length), 0);
