@@ -5,6 +5,7 @@
 #include "tests/support/library.h"
 
 #include <dirent.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
