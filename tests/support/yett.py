@@ -223,6 +223,8 @@ def remove_user(name):
     try:
         uid = pwd.getpwnam(name).pw_uid
     except KeyError:
+        with contextlib.suppress(RuntimeError):
+            run_tool('groupdel', name)  # all that is left of one whose removal was cut short
         return
     kill_all(lambda: [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [str(uid)] and is_alive(pid)])
     run_tool('userdel', '--force', name)  # a zombie of a child not yet waited for would keep it
