@@ -83,7 +83,7 @@ class Domains(installed.Case):
         self.assertEqual(len(found), len(running))
 
     def test_the_description_says_the_label(self):
-        told = yett.told(self.output(self.ann, 'true', options=('--json')))['sandbox']['label']
+        told = yett.told(self.output(self.ann, 'true', options=['--json']))['sandbox']['label']
         self.assertEqual(CONTEXT.fullmatch(told).group(1), 'yett_init_t')
 
 

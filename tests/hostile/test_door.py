@@ -58,15 +58,18 @@ class Door(Case):
         self.assertEqual(self.monitors(), before)
 
     def test_one_who_comes_and_goes_is_slowed_down_alone(self):
+        """Whatever the machine can do: 50 in a second are let in, and a burst of 100 before that (listener.c)."""
         told = self.script("""
-for i in range(20000):
+import time
+start, served = time.monotonic(), 0
+while time.monotonic() - start < 5:
     told = connect()
     kept.pop().close()
-    if told:
-        print(told)
-        break
+    served += told is None
+print(served, time.monotonic() - start)
 """)
-        self.assertIn('too many connections', '\n'.join(told))
+        served, seconds = told[0].split()
+        self.assertLessEqual(int(served), 100 + 50 * float(seconds) + 5, told)
         self.assertEqual(self.sandbox('true').code, 0)
 
     def test_one_who_was_told_to_come_later_does(self):

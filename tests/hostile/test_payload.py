@@ -596,6 +596,7 @@ grant "confined" {
             elif os.path.isdir('/' + name):
                 self.bind('/' + name, '%s/%s' % (other, name))
         for root in (same, other):
+            self.bind('/proc', root + '/proc')  # a sanitizer has its options from there
             with self.subTest(root):
                 self.check('', '/usr/sbin/chroot', root)
                 self.assertEqual(self.confined('/usr/sbin/chroot', root, options=('-p', 'confined')).code, 0)
