@@ -142,17 +142,30 @@ bool frame_peek_fds(int socket)
 	return n >= 0 && (header.msg_flags & MSG_CTRUNC);
 }
 
+/* With SO_PASSCRED each packet has credentials, by which an empty one is told from the end. What does not fit are descriptors. unix(7) */
 bool frame_close_socket(int socket)
 {
-	ssize_t n;
-	char byte;
+	const int on = 1;
 
 	(void)shutdown(socket, SHUT_RDWR); /* nothing is queued any more */
-	do {
-		if (frame_peek_fds(socket))
+	if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
+		return false;
+	for (;;) {
+		union {
+			struct cmsghdr align;
+			uint8_t bytes[CMSG_SPACE(sizeof(struct ucred))];
+		} control;
+		struct msghdr header = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+		ssize_t n = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT);
+
+		if (n < 0 && errno == ECONNRESET) /* told once, before what the peer had sent */
+			continue;
+		if (n >= 0 && (header.msg_flags & MSG_CTRUNC))
 			return false;
-		n = recv(socket, &byte, sizeof byte, MSG_DONTWAIT);
-	} while (n > 0);
+		if (n < 0 || header.msg_controllen == 0)
+			break;
+		frame_drop(socket);
+	}
 	fd_close(socket);
 	return true;
 }

@@ -3,10 +3,12 @@
 #include "helper/lockdown.h"
 #include "protocol/frame.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 #define CLOSE_SECONDS 1
+#define LISTENER_CLOSES_MS 200
 
 static const struct {
 	enum yett_code code;
@@ -22,10 +24,15 @@ static const struct {
 	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "no process could be started for this connection"},
 };
 
+static int from_listener;
+
+/* A process that ends does not linger. What the listener has just sent, and not yet closed, must not go with us at once, or it is the last. */
 static void give_up(int number)
 {
 	(void)number;
-	_exit(0); /* a process that ends does not linger */
+	(void)shutdown(from_listener, SHUT_RDWR);
+	(void)poll(NULL, 0, LISTENER_CLOSES_MS);
+	_exit(0);
 }
 
 static void __attribute__((noreturn)) run(int socket, uint32_t id)
@@ -35,6 +42,7 @@ static void __attribute__((noreturn)) run(int socket, uint32_t id)
 	sigset_t none;
 	char byte;
 
+	from_listener = socket;
 	(void)sigemptyset(&none);
 	if (sigaction(SIGALRM, &action, NULL) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		_exit(1);

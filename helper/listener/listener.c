@@ -197,8 +197,9 @@ static uint64_t *debt_of(struct listener *l, uid_t uid)
 /* What was granted something costs its user nothing. */
 static void settle(struct listener *l, struct worker *worker)
 {
-	if (worker->is_serving && *worker->is_proven && !worker->is_settled)
-		*debt_of(l, worker->uid) -= UNPROVEN_COST_MS;
+	if (!worker->is_serving || !*worker->is_proven || worker->is_settled)
+		return;
+	*debt_of(l, worker->uid) -= UNPROVEN_COST_MS;
 	worker->is_settled = true;
 }
 
@@ -319,26 +320,32 @@ static bool allows_confined(const struct policy *policy)
 
 /*
  * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made it, or the one around it that
- * lies in ours: the ids in it are as many as somebody was given. ioctl_ns(2). With CAP_SYS_PTRACE.
+ * lies in ours: the ids in it are as many as somebody was given. One that root made for others counts by the ids that it has.
+ * -errno when that cannot be told, as of a process that is gone. ioctl_ns(2). With CAP_SYS_PTRACE.
  */
-static bool is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
+static int is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
 {
 	char path[32];
 	struct stat st;
-	_cleanup_fd_ int fd = -1;
-	bool is_ours;
+	uid_t owner = 0;
+	int fd, is_ours;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	is_ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
-	for (bool is_around = is_ours; fd >= 0 && !is_around;) {
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd_close(fd), -ESRCH;
+	is_ours = st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
+	for (bool is_around = is_ours; !is_around;) {
 		int around = ioctl(fd, NS_GET_PARENT);
 
-		(void)ioctl(fd, NS_GET_OWNER_UID, uid);
+		(void)ioctl(fd, NS_GET_OWNER_UID, &owner);
 		is_around = around < 0 || fstat(around, &st) < 0 || (st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino);
 		fd_close(fd);
 		fd = around;
 	}
+	fd_close(fd);
+	if (owner != 0)
+		*uid = owner;
 	return !is_ours;
 }
 
@@ -347,12 +354,14 @@ static enum closer_reason examine(struct listener *l, int socket, uid_t *ret_uid
 	struct pollfd wait = {.fd = socket};
 	struct ucred peer;
 	socklen_t size = sizeof peer;
+	int elsewhere;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return CLOSER_NO_PROCESS;
 	*ret_uid = peer.uid;
-	if (is_elsewhere(l, peer.pid, ret_uid) && !allows_confined(l->policy))
-		return CLOSER_CONFINED;
+	elsewhere = is_elsewhere(l, peer.pid, ret_uid);
+	if (elsewhere < 0 || (elsewhere && !allows_confined(l->policy)))
+		return poll(&wait, 1, 0) > 0 ? CLOSER_HUNG_UP : CLOSER_CONFINED;
 	return poll(&wait, 1, 0) > 0 ? CLOSER_HUNG_UP : admit(l, *ret_uid);
 }
 

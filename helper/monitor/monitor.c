@@ -222,7 +222,7 @@ static void handle_request(struct connection *c)
 	memcpy(c->head, frame->bytes, sizeof c->head);
 	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
 	if (r == 0) {
-		c->is_known = true;
+		c->is_known = !verified.is_first_key;
 		r = sandboxes_check_policy(c, &error);
 	}
 	if (r == 0) {

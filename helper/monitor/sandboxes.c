@@ -97,6 +97,8 @@ static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 		return -errno;
 	c->sandboxes[c->sandboxes_count++] = *sandbox;
 	c->pending++;
+	if (c->monitor->is_proven) /* not when it is made: on a busy machine that takes a while */
+		*c->monitor->is_proven = true;
 	return 0;
 }
 
@@ -167,6 +169,7 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 		r = add_sandbox(c, &sandbox);
 	if (r < 0) {
 		fd_close(sandbox.supervisor.socket);
+		c->is_over = true; /* it may be taking the client's packet */
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the supervisor did not take the plan: %s", strerror(-r));
 	}
 	if (c->plan->share_fds)

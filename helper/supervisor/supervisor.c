@@ -217,8 +217,8 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 		fd_close(listener);
 		end_record(setup);
 		(void)setup_finish(setup);
-		setup_forget(setup);
 		close_order(order);
+		setup_forget(setup);
 		if (created.code == 0)
 			send_plan(socket, &order->plan);
 		else

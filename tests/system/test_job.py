@@ -108,7 +108,7 @@ class Background(Case):
         self.assertEqual(self.yett('create', '--name', 'stays').code, 0)
         self.addCleanup(self.yett, 'destroy', 'stays')
         process = self.service.popen(self.alice, self.service.yett, 'exec', 'stays', '--', 'sh', '-c', 'trap "" TERM; echo up; while :; do sleep 1; done',
-                                     stdout=subprocess.PIPE)
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(self.end, process)
         self.line(process)
         process.terminate()

@@ -274,11 +274,32 @@ static void a_descriptor_that_nobody_sent_is_closed(void **state)
 		assert_int_equal(count_fds(), before);
 	}
 }
+/* What lies behind an empty packet is not closed either. */
+static void a_socket_is_closed_unless_descriptors_are_queued_in_it(void **state)
+{
+	int *sockets = *state;
+
+	assert_int_equal(send(sockets[0], "", 0, 0), 0);
+	assert_int_equal(frame_send(sockets[0], "x", 1, (const int[]){STDIN_FILENO}, 1, 0), 0);
+	assert_false(frame_peek_fds(sockets[1]));
+	assert_false(frame_close_socket(sockets[1]));
+	assert_int_not_equal(fcntl(sockets[1], F_GETFD), -1);
+	close(sockets[0]);
+	close(sockets[1]);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets), 0);
+	assert_int_equal(send(sockets[0], "", 0, 0), 0);
+	assert_int_equal(send(sockets[0], "y", 1, 0), 1);
+	assert_true(frame_close_socket(sockets[1]));
+	assert_int_equal(fcntl(sockets[1], F_GETFD), -1);
+	sockets[1] = -1;
+}
+
 
 int main(void)
 {
 #define ON_A_PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
 	const struct CMUnitTest tests[] = {
+		ON_A_PAIR(a_socket_is_closed_unless_descriptors_are_queued_in_it),
 		ON_A_PAIR(bytes_and_descriptors_arrive_together),
 		ON_A_PAIR(descriptors_that_were_taken_stay_open),
 		ON_A_PAIR(too_many_descriptors_are_refused_and_closed),
