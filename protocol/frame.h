@@ -54,10 +54,6 @@ bool frame_close_socket(int socket);
 
 /* Closes the descriptors that were not taken. Takes NULL. */
 void frame_close_fds(struct frame *frame);
-static inline void frame_close_fdsp(struct frame **frame)
-{
-	frame_close_fds(*frame);
-}
 
 /*
  * Encodes `message` behind an unsigned envelope and sends it. frame_send()'s errors and message_encode()'s.

@@ -20,7 +20,7 @@
 /* Until init serves: a build waits for nobody, but for a file system of the client's that does not answer. */
 #define INIT_DEADLINE_MS 20000
 
-/* An order: what of the plan is used, with the descriptors. */
+/* An order: what of the plan is used, and where the client's packet lies that has what is shared. */
 struct order {
 	struct plan plan;
 	int connection; /* of the client's; -1: the plan has no shares */

@@ -294,7 +294,6 @@ static void a_socket_is_closed_unless_descriptors_are_queued_in_it(void **state)
 	sockets[1] = -1;
 }
 
-
 int main(void)
 {
 #define ON_A_PAIR(test) cmocka_unit_test_setup_teardown(test, open_pair, close_pair)
