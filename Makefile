@@ -1,10 +1,11 @@
-# make demo    set up, build, and run one command in a sandbox
+# make demo    set up, build what runs a command in a sandbox, and run some
 # make check   set up, build, and run all tests
 # make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
 # make fuzz    see tests/fuzz
-# Each does its own set-up on a fresh Debian 12; a second run finds it done.
+# Each does its own set-up on a fresh Debian 12; a second run finds it done. Packages that are missing take root, nothing else of
+# demo and check does.
 
 BUILD ?= build
 SANITIZED ?= build-asan
@@ -12,17 +13,26 @@ MESON_OPTIONS ?=
 
 GUEST_LSMS ?= apparmor selinux
 
-.PHONY: demo check bench deb guest fuzz build setup clean
+# All that a command in a sandbox takes; the rest is tests, documents and what programs link.
+PROGRAMS = cli/yett helper/yett-helper helper/yett-decoder helper/yett-init helper/yett-policy helper/yett-files
+
+.PHONY: demo check bench deb guest fuzz build programs configured setup clean
 
 setup:
 	@tools/install-packages build
 
-build: setup
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --buildtype=debugoptimized $(MESON_OPTIONS) >$(BUILD).setup.log 2>&1 || { cat $(BUILD).setup.log; exit 1; }
+configured: setup
+	@test -f $(BUILD)/build.ninja || { echo "Setting up $(BUILD) (meson) …"; \
+	meson setup $(BUILD) --buildtype=debugoptimized $(MESON_OPTIONS) >$(BUILD).setup.log 2>&1 || { cat $(BUILD).setup.log; exit 1; }; }
 	@rm -f $(BUILD).setup.log
-	@ninja -C $(BUILD) --quiet
 
-demo: build
+build: configured
+	@tools/build $(BUILD)
+
+programs: configured
+	@tools/build $(BUILD) $(PROGRAMS)
+
+demo: programs
 	@tools/demo $(BUILD)
 
 check: build

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <pthread.h>
 
 #include "libclient/channel.h"
@@ -60,6 +61,12 @@ _must_check_ int connection_turn(struct yett_connection *connection, deadline_ms
 
 /* The public name of an enum ended_reason. */
 enum yett_ended connection_ended_of(uint32_t reason);
+
+/*
+ * The helper that would be executed, unchecked: the one named, here or by YETT_HELPER, else that of the build tree in which the
+ * calling program lies, else the installed one. `buffer` may hold it.
+ */
+const char *start_helper_name(const char *helper_path, char buffer[static PATH_MAX]);
 
 static inline void connection_unlock(struct yett_connection **connection)
 {

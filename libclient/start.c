@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -69,19 +70,39 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 	return YETT_E_SECURITY_VIOLATION;
 }
 
-static const char *helper_name(const char *helper_path)
+/*
+ * The helper of the build tree that the calling program lies in, which is named DIR/cli/yett there and DIR/helper/yett-helper here;
+ * an installed program has none beside it. A program that has its privilege from its file could have been linked anywhere.
+ */
+static bool find_in_build_tree(char out[static PATH_MAX])
+{
+	static const char program[] = "/cli/yett";
+	ssize_t n = getauxval(AT_SECURE) ? -1 : readlink("/proc/self/exe", out, PATH_MAX - 1);
+	size_t length = n < 0 ? 0 : (size_t)n, tail = strlen(program);
+
+	if (length <= tail)
+		return false;
+	out[length] = '\0';
+	length -= tail;
+	return strcmp(out + length, program) == 0 &&
+	       (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") < PATH_MAX - length && access(out, F_OK) == 0;
+}
+
+const char *start_helper_name(const char *helper_path, char buffer[static PATH_MAX])
 {
 	if (!helper_path)
 		helper_path = secure_getenv("YETT_HELPER");
-	return helper_path ? helper_path : YETT_LIBEXEC_DIR "/yett-helper";
+	if (helper_path)
+		return helper_path;
+	return find_in_build_tree(buffer) ? buffer : YETT_LIBEXEC_DIR "/yett-helper";
 }
 
 int yett_helper_path(const char *helper_path, char *path, size_t size, struct yett_error *error)
 {
-	char resolved[PATH_MAX];
+	char resolved[PATH_MAX], buffer[PATH_MAX];
 	int r;
 
-	helper_path = helper_name(helper_path);
+	helper_path = start_helper_name(helper_path, buffer);
 	if (helper_path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s",
 				 helper_path);

@@ -14,17 +14,20 @@
 
 #define GONE_TIMEOUT_MS	  5000
 
-/* yett-files as YETT_FILES says, or beside the helper that YETT_HELPER names, or the installed one; checked as a helper is. */
+/* yett-files as YETT_FILES says, or beside the helper; checked as a helper is. */
 static int program_path(char path[PATH_MAX], struct yett_error *error)
 {
-	const char *named = secure_getenv("YETT_FILES"), *helper = secure_getenv("YETT_HELPER");
-	char beside[PATH_MAX];
+	const char *named = secure_getenv("YETT_FILES"), *helper;
+	char buffer[PATH_MAX], beside[PATH_MAX];
 
-	if (!named && helper && strrchr(helper, '/')) {
-		(void)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper);
+	if (!named) {
+		helper = start_helper_name(NULL, buffer);
+		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') ? strrchr(helper, '/') - helper : 0),
+				     helper) >= sizeof beside)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-files, beside the helper, is too long");
 		named = beside;
 	}
-	return yett_helper_path(named ? named : YETT_LIBEXEC_DIR "/yett-files", path, PATH_MAX, error);
+	return yett_helper_path(named, path, PATH_MAX, error);
 }
 
 /*

@@ -110,7 +110,7 @@ enum yett_start {
 struct yett_connect_options {
 	enum yett_start start;
 	const char *socket_path; /* NULL: YETT_SOCKET, else YETT_SOCKET_PATH */
-	const char *helper_path; /* NULL: YETT_HELPER, else the installed one */
+	const char *helper_path; /* NULL: YETT_HELPER, else that of the build tree the program lies in, else the installed one */
 	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when first needed. */
 	const struct yett_signer *signer;
 	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */

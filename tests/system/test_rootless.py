@@ -323,6 +323,58 @@ class Others(yett.Case):
         return True
 
 
+class BuildTree(yett.Case):
+    """A build tree of a user's own, as make leaves it: nothing installed, nothing in the environment."""
+
+    service_class = yett.Rootless
+
+    def setUp(self):
+        if os.path.exists('/run/yett/socket'):
+            self.skipTest('a service is installed on this machine, and answers first')
+        self.tree = self.folder('tree')
+        for name in ('cli/yett', *('helper/yett-' + part for part in ('helper', 'decoder', 'init', 'policy', 'files'))):
+            path = os.path.join(self.tree, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            shutil.copy(self.service.run_.path(name), path)
+        for path, _, names in os.walk(self.tree):
+            for name in [path, *(os.path.join(path, name) for name in names)]:
+                os.chown(name, self.alice.uid, self.alice.gid)
+
+    def own(self, *argv, user=None, program=None):
+        user = user or self.alice
+        with user.popen([program or self.tree + '/cli/yett', *argv], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            out, err = process.communicate(timeout=yett.DEADLINE)
+        return yett.Result(process.returncode, out.decode(), err.decode())
+
+    def test_its_programs_are_found_beside_yett(self):
+        done = self.own('run', '--', 'id', '-un')
+        self.assertEqual((done.code, done.out.strip()), (0, self.alice.name), done)
+        self.assertIn('weaker without root', done.err)
+        self.assertIn(self.tree + '/helper/yett-helper', self.own('doctor').out)
+        self.alice.write('given', 'to it')
+        self.addCleanup(os.unlink, self.alice.home + '/given')
+        done = self.own('run', '--copy-in', 'given:/tmp/given', '--', 'cat', '/tmp/given')  # by yett-files
+        self.assertEqual((done.code, done.out), (0, 'to it'), done)
+
+    def test_of_another_user_they_are_not_executed(self):
+        done = self.own('run', '--', 'id', '-un', user=self.bob)
+        self.assertEqual((done.code, done.out), (125, ''), done)
+        self.assertIn('the helper is not executed, because others could have changed', done.err)
+        done = self.own('doctor', user=yett.Root(self.bob.home))  # which makes no key of root's
+        self.assertEqual(done.code, 1, done)
+        self.assertRegex(done.out, '(?m)^missing  start +the helper is not executed, because others could have changed')
+
+    def test_other_programs_look_for_the_installed_ones(self):
+        os.rename(self.tree + '/cli', self.tree + '/bin')
+        done = self.own('run', '--', 'id', '-un', program=self.tree + '/bin/yett')
+        self.assertNotIn(self.tree, done.err)
+        self.assertNotIn(self.tree, self.own('doctor', program=self.tree + '/bin/yett').out)
+
+    def test_without_its_helper_the_installed_one_is_looked_for(self):
+        os.unlink(self.tree + '/helper/yett-helper')
+        self.assertNotIn(self.tree, self.own('doctor').out)
+
+
 class Doctor(yett.Case):
     service_class = yett.Rootless
 
