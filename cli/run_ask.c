@@ -62,6 +62,18 @@ static void note_weaker(const struct run *run)
 		output_note("weaker without root: %s", weaker);
 }
 
+/* What may have been refused for what is shared: the policy, the file system or the path may be in the way. */
+static bool may_be_for_a_share(int r)
+{
+	static const int codes[] = {YETT_E_PERMISSION_DENIED, YETT_E_UNSUPPORTED, YETT_E_SECURITY_VIOLATION, YETT_E_INVALID_REQUEST,
+				    YETT_E_FILE_OPERATION_FAILED, YETT_E_INIT_FAILED};
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (r == codes[i])
+			return true;
+	return false;
+}
+
 /* Once more without the share that nobody asked for, if that is refused. */
 static int ask(struct run *run, char **ret_plan)
 {
@@ -71,7 +83,7 @@ static int ask(struct run *run, char **ret_plan)
 
 	if (r == 0)
 		note_weaker(run);
-	if (r != YETT_E_PERMISSION_DENIED || !run->has_default_share)
+	if (!run->has_default_share || !may_be_for_a_share(r))
 		return r;
 	o->shares_count--;
 	free((char *)o->shares[o->shares_count].path);

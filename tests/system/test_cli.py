@@ -379,6 +379,28 @@ class DefaultShare(yett.Case):
         self.assertIn('nothing is shared: ', done.err)
         self.assert_refused(self.sandbox('true', options=['-p', 'strict', '--ro', directory]), 125, 'strict', 'shares')
 
+    def test_a_directory_that_cannot_be_shared_is_left_out_and_said(self):
+        layers = [self.folder(name) for name in ('lower', 'upper', 'work', 'merged')]
+        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'lowerdir=%s,upperdir=%s,workdir=%s' % tuple(layers[:3]), layers[3]], check=True)
+        self.addCleanup(subprocess.run, ['umount', layers[3]], check=True)
+        here = layers[3] + '/here'
+        os.mkdir(here)
+        done = self.sandbox('pwd', cwd=here)
+        if done.out.strip() == here:
+            self.skipTest('this kernel can id-map an overlay')
+        self.assertEqual((done.code, done.out), (0, self.alice.home + '\n'), done)
+        self.assertEqual(done.err.count('\n'), 1, done)
+        self.assertRegex(done.err, '^yett: nothing is shared: .* file system that cannot be id-mapped')
+        for option in ('--ro', '--rw'):
+            self.assert_refused(self.sandbox('true', cwd=here, options=[option, '.']), 125, 'cannot be id-mapped')
+
+    def test_a_directory_that_no_path_leads_to_any_more_is_left_out_and_said(self):
+        here = self.folder('closed') + '/here'
+        os.mkdir(here)
+        done = self.service.run(self.alice, 'sh', '-c', 'chmod 0 .. && exec "$0" run -- pwd', self.service.yett, cwd=here)
+        self.assertEqual((done.code, done.out), (0, self.alice.home + '\n'), done)
+        self.assertRegex(done.err, '^yett: nothing is shared: .*Permission denied\n$')
+
 
 class Copies(yett.Case):
     def test_in_before_the_command_and_out_after_it(self):
