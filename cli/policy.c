@@ -2,28 +2,318 @@
 #include "cli/policy.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/output.h"
+#include "cli/run.h"
+#include "cli/run_parts.h"
+#include "cli/suggest.h"
 #include "libclient/yett.h"
+
+#define ARGUMENTS_MAX 8
+
+struct policy_choice {
+	const char *user, *key, *file;
+};
+
+OPTION_TEXT(set_user, struct policy_choice, user)
+OPTION_TEXT(set_key, struct policy_choice, key)
+OPTION_TEXT(set_file, struct policy_choice, file)
+
+#define OF_WHOM \
+	{0, "user", "USER", "for this user, by name or number (you)", set_user}, \
+	{0, "key", "KEY", "with this key: the name of an enrolled one, or the file of a public one", set_key}, \
+	{0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file}
+
+const struct option policy_options[] = {OF_WHOM, {0}};
+const struct option profiles_options[] = {OF_WHOM, {0}};
+
+/* Of yett-explain, which is told of whom and what in its arguments. */
+struct arguments {
+	const char *words[ARGUMENTS_MAX + 1];
+	size_t count;
+	char key[PATH_MAX];
+};
+
+static void add(struct arguments *arguments, const char *word, const char *value)
+{
+	if (!word || (value && !*value))
+		return;
+	arguments->words[arguments->count++] = word;
+	if (value)
+		arguments->words[arguments->count++] = value;
+}
+
+/* A name is that of an enrolled key, unless it can only be a file. */
+static const char *key_word(const char *key, char path[static PATH_MAX])
+{
+	size_t length = strlen(key);
+
+	if (strchr(key, '/') || length <= 4 || strcmp(key + length - 4, ".pub") != 0)
+		return key;
+	(void)snprintf(path, PATH_MAX, "./%s", key);
+	return path;
+}
+
+static void add_choice(struct arguments *arguments, const struct policy_choice *choice)
+{
+	if (choice->user)
+		add(arguments, "--user", choice->user);
+	if (choice->key)
+		add(arguments, "--key", key_word(choice->key, arguments->key));
+	if (choice->file)
+		add(arguments, "--policy", choice->file);
+}
+
+/* Beside the helper, which libyett finds and checks, as it checks this one. */
+static int connect_explain(const struct arguments *arguments, const char *signing_key, struct yett_connection **ret_connection,
+			   struct yett_error *error)
+{
+	char path[PATH_MAX];
+	struct yett_connect_options options = {
+		.start = YETT_START_PERSONAL, .helper_path = path, .key_path = signing_key, .helper_arguments = arguments->words};
+	int r = yett_helper_path(NULL, path, sizeof path, error);
+	char *slash = r ? NULL : strrchr(path, '/');
+
+	if (r)
+		return r;
+	if ((size_t)snprintf(slash, sizeof path - (size_t)(slash - path), "/yett-explain") >= sizeof path - (size_t)(slash - path))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-explain is too long");
+	return yett_connect(&options, ret_connection, error);
+}
+
+/* The members of the answer, which is an object, become those of the result. */
+static void put_members(const char *object)
+{
+	size_t length = strlen(object);
+
+	if (length > 2)
+		json_raw(output_json(), NULL, object + 1, length - 2);
+}
+
+/* Every line but the last is something to note. */
+static void print_check(char *text)
+{
+	char *line = text, *end;
+
+	for (; (end = strchr(line, '\n')) && end[1]; line = end + 1) {
+		*end = '\0';
+		output_note("%s", line);
+	}
+	output_text(stdout, line, true);
+}
+
+/* Asks a question that has no request of its own. */
+static int ask(const struct arguments *arguments, char **ret_text, struct yett_error *error)
+{
+	struct yett_connection *connection = NULL;
+	int r = connect_explain(arguments, NULL, &connection, error);
+
+	if (r == 0)
+		r = (output_json() ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL, ret_text, error);
+	yett_connection_close(connection);
+	return r;
+}
+
+static int check(const struct policy_choice *choice, int argc, char **argv)
+{
+	_cleanup_free_ char *text = NULL;
+	struct arguments arguments = {.words = {"--check"}, .count = 1};
+	struct yett_error error = {0};
+
+	if (argc > 1) {
+		output_note("policy check does not know what to do with %s", argv[1]);
+		return EXIT_USAGE;
+	}
+	if (choice->user || choice->key) {
+		output_note("policy check is for all users and keys: --user and --key are of policy explain");
+		return EXIT_USAGE;
+	}
+	add_choice(&arguments, choice);
+	if (argc == 1) {
+		add(&arguments, "--alone", NULL);
+		add(&arguments, "--policy", argv[0]);
+	}
+	if (ask(&arguments, &text, &error)) {
+		output_error(&error);
+		return EXIT_FAILED;
+	}
+	if (output_json())
+		put_members(text);
+	else
+		print_check(text);
+	return 0;
+}
+
+/* --- explain -------------------------------------------------------------------------------------------------- */
+
+/* `yett run`, of which the options are read, and a command need not be there. */
+static const struct subcommand as_run = {"run", "[--] [COMMAND [ARG…]]", "", run_options, 1, -1, NULL, true};
+
+/* The home of whoever would run it: that is shared as a current directory by nobody. */
+static void find_home(const char *user, char *out, size_t size)
+{
+	const struct passwd *entry = user ? getpwnam(user) : getpwuid(geteuid());
+	_cleanup_free_ char *real = entry ? realpath(entry->pw_dir, NULL) : NULL;
+
+	(void)snprintf(out, size, "%s", real ? real : "");
+}
+
+static int read_request(struct run *run, int argc, char **argv)
+{
+	static char nothing[] = "true";
+	_cleanup_free_ char **words = calloc((size_t)argc + 2, sizeof *words);
+	bool help;
+	int first;
+
+	if (!words)
+		return error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory");
+	if (argc > 0)
+		memcpy(words, argv, (size_t)argc * sizeof *words);
+	words[argc] = nothing; /* where there is no command; else an operand of it */
+	return options_parse(&as_run, argc + 1, words, &run->options, &help, &first, &run->error);
+}
+
+/* Refused or not, and why: the answer. */
+static int tell_refusal(const struct yett_error *error)
+{
+	if (output_json()) {
+		json_bool(output_json(), "allowed", false);
+		output_error(error);
+		return EXIT_FAILED;
+	}
+	(void)fputs("refused: ", stdout);
+	output_text(stdout, error->message, false);
+	if (error->detail[0]) {
+		(void)fputs("\n  ", stdout);
+		output_text(stdout, error->detail, false);
+	}
+	if (error->mend[0]) {
+		(void)fputs(error->rule[0] ? "\n  the smallest change of the policy: " : "\n  the smallest change: ", stdout);
+		output_text(stdout, error->mend, false);
+	}
+	(void)fputc('\n', stdout);
+	return EXIT_FAILED;
+}
+
+/* Whether it is the helper that said no, or nobody could be asked. */
+static bool is_refusal(const struct yett_error *error)
+{
+	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL && error->code != YETT_E_TIMEOUT &&
+	       error->code != YETT_E_FILE_OPERATION_FAILED;
+}
+
+/* Who cannot read the policy can ask who goes by it. */
+static int ask_service(struct run *run)
+{
+	struct yett_error why = run->error;
+	const struct yett_connect_options options = {.key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
+	int r = yett_connect(&options, &run->connection, &run->error);
+
+	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
+		output_error(&why);
+		return EXIT_USAGE;
+	}
+	output_note("%s; this is what the service says to a dry run", why.message);
+	r = run_ask_plan(run);
+	if (r == 0 && output_json())
+		json_bool(output_json(), "allowed", true);
+	return r == 0 ? 0 : tell_refusal(&run->error);
+}
+
+static int explain(const struct policy_choice *choice, struct run *run)
+{
+	_cleanup_free_ char *text = NULL;
+	struct arguments arguments = {.count = 0};
+	int r;
+
+	add_choice(&arguments, choice);
+	find_home(choice->user, run->home, sizeof run->home);
+	r = run_ask_choose_share(run);
+	if (r == 0)
+		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
+	if (r == YETT_E_PERMISSION_DENIED && !choice->user && !choice->key && !choice->file)
+		return ask_service(run);
+	if (r) {
+		output_error(&run->error);
+		return EXIT_USAGE;
+	}
+	r = run_ask_text(run, &text);
+	if (r && is_refusal(&run->error))
+		return tell_refusal(&run->error);
+	if (r) {
+		output_error(&run->error);
+		return EXIT_USAGE;
+	}
+	if (output_json()) {
+		json_bool(output_json(), "allowed", true);
+		put_members(text);
+	} else {
+		output_text(stdout, text, true);
+	}
+	return 0;
+}
+
+static int explain_main(const struct policy_choice *choice, int argc, char **argv)
+{
+	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
+	int code;
+
+	if (!run)
+		return EXIT_USAGE;
+	run_options_init(&run->options);
+	if (read_request(run, argc, argv) != 0) {
+		output_error(&run->error);
+		code = EXIT_USAGE;
+	} else {
+		code = explain(choice, run);
+	}
+	yett_connection_close(run->connection);
+	run_options_free(&run->options);
+	return code;
+}
 
 int policy_main(const struct subcommand *self, int argc, char **argv)
 {
-	char helper[PATH_MAX], word[] = "yett-helper", of_all[] = "--check", of_file[] = "--check-policy";
-	struct yett_error error = {0};
-	int first, r = options_begin(self, argc, argv, NULL, EXIT_USAGE, &first);
+	static const char *const words[] = {"check", "explain"};
+	struct policy_choice choice = {0};
+	const char *near;
+	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
-	if (strcmp(argv[first], "check") != 0) {
-		output_note("policy knows no %s, only: yett policy check [FILE]", argv[first]);
-		return EXIT_USAGE;
-	}
-	if (yett_helper_path(NULL, helper, sizeof helper, &error)) {
+	if (strcmp(argv[first], "check") == 0)
+		return check(&choice, argc - first - 1, argv + first + 1);
+	if (strcmp(argv[first], "explain") == 0)
+		return explain_main(&choice, argc - first - 1, argv + first + 1);
+	near = suggest_near(argv[first], words, ARRAY_SIZE(words));
+	if (near)
+		output_note("policy has no %s: did you mean yett policy %s?", argv[first], near);
+	else
+		output_note("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run", argv[first]);
+	return EXIT_USAGE;
+}
+
+int profiles_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ char *text = NULL;
+	struct arguments arguments = {.words = {"--profiles"}, .count = 1};
+	struct policy_choice choice = {0};
+	struct yett_error error = {0};
+	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	add_choice(&arguments, &choice);
+	if (ask(&arguments, &text, &error)) {
 		output_error(&error);
-		return EXIT_FAILURE;
+		return EXIT_FAILED;
 	}
-	(void)execv(helper, (char *const[]){word, argv[first + 1] ? of_file : of_all, argv[first + 1], NULL});
-	output_note("cannot execute %s: %m", helper);
-	return EXIT_FAILURE;
+	if (output_json())
+		put_members(text);
+	else
+		output_text(stdout, text, true);
+	return 0;
 }

@@ -114,6 +114,11 @@ int run_ask_sandbox(struct run *run)
 	return ask(run, NULL);
 }
 
+int run_ask_text(struct run *run, char **ret_text)
+{
+	return ask(run, ret_text);
+}
+
 int run_ask_plan(struct run *run)
 {
 	_cleanup_free_ char *plan = NULL;

@@ -46,6 +46,8 @@ static const struct habit option_habits[] = {
 	 "--proc --dev --clearenv --cap-drop --security-opt ",
 	 " run shell create ", "a sandbox is so anyway"},
 	{" --uid ", " run shell exec ", "-u UID"},
+	{" -p --profile --ro --rw --tmpfs --memory --cpus --pids --files --linger --memory-dir --socket ", " policy ",
+	 "what yett run is given stands behind --: yett policy explain -- OPTION… COMMAND"},
 	{" -l -la -al ", " ls ", "it lists so anyway"},
 	{" -r -R -a -p -rp -pr --recursive ", " cp ", "it copies directories with modes and times anyway"},
 	{" -9 -15 -KILL -TERM -INT -HUP ", " kill ", "-s SIGNAL"},

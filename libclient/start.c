@@ -24,6 +24,7 @@
 
 #define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000
+#define HELPER_ARGUMENTS_MAX  16
 
 static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct yett_error *error)
 {
@@ -136,17 +137,22 @@ static bool is_set_uid(const char *path)
  * Executes the helper with its end of the socketpair as descriptor 3 and no other but stderr, in a session of its own
  * (a ^C at the terminal is for the command, which the helper must outlive), with nothing of the caller's environment.
  */
-static int spawn_helper(const char *path, enum yett_start start, int fd, pid_t *ret_pid)
+static int spawn_helper(const char *path, const char *const *more, enum yett_start start, int fd, pid_t *ret_pid)
 {
 	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
-	char *const personal[] = {"yett-helper", "--personal", "--quiet", "--fd", number, NULL};
+	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {"yett-helper", "--personal", "--quiet", "--fd", number};
 	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/setuid.h */
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;
 	int r;
 
+	for (size_t i = 0; more && more[i]; i++) {
+		if (i == HELPER_ARGUMENTS_MAX)
+			return -E2BIG;
+		personal[5 + i] = (char *)more[i];
+	}
 	(void)sigemptyset(&none);
 	(void)sigfillset(&all);
 	r = posix_spawn_file_actions_init(&actions);
@@ -210,13 +216,13 @@ static int cannot_execute(int r, const char *path, struct yett_error *error)
 	return r;
 }
 
-static int start_own(const char *helper_path, enum yett_start *start, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
+static int start_own(const struct yett_connect_options *options, enum yett_start *start, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
 	_cleanup_fd_ int ours = -1, theirs = -1;
 
-	r = yett_helper_path(helper_path, path, sizeof path, error);
+	r = yett_helper_path(options->helper_path, path, sizeof path, error);
 	if (r == 0)
 		r = choose_start(path, start, error);
 	if (r)
@@ -227,7 +233,7 @@ static int start_own(const char *helper_path, enum yett_start *start, int *ret_f
 	theirs = pair[1];
 	r = above_stdio(&theirs);
 	if (r == 0)
-		r = spawn_helper(path, *start, theirs, ret_pid);
+		r = spawn_helper(path, options->helper_arguments, *start, theirs, ret_pid);
 	if (r < 0)
 		return cannot_execute(r, path, error);
 	*ret_fd = steal_fd(&ours);
@@ -240,7 +246,7 @@ static int connect_own(const struct yett_connect_options *options, enum yett_sta
 	pid_t pid;
 	int fd = -1, pidfd, r;
 
-	r = start_own(options->helper_path, &start, &fd, &pid, error);
+	r = start_own(options, &start, &fd, &pid, error);
 	if (r)
 		return r;
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);

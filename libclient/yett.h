@@ -115,6 +115,7 @@ struct yett_connect_options {
 	const struct yett_signer *signer;
 	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
 	const char *key_path; /* where `signer` is NULL: of the key to load, which must be there */
+	const char *const *helper_arguments; /* more for a helper that runs with the caller's privilege, as "--policy", FILE; ends with NULL; or NULL */
 };
 
 /*

@@ -16,8 +16,10 @@ KINDS = {
     "DUR": "",
     "FILE": "file",
     "FILE.pub": "file",
+    "FILE|RUN-ARGUMENT": "file",
     "FROM": "file",
     "INSIDE:PATH": "",
+    "KEY": "file",
     "KEY=VALUE": "",
     "N": "",
     "NAME": "",
@@ -34,6 +36,7 @@ KINDS = {
     "TARGET[:SIZE]": "",
     "TO": "file",
     "UID": "",
+    "USER": "",
     "WHAT=VALUE": "",
 }
 

@@ -170,10 +170,10 @@ static const struct settings_key grant_keys[] = {
 	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
 	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
 	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
-	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true},
-	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true},
-	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true},
-	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true},
+	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = AT(KEY_USER_MEMORY)},
+	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
+	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
+	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
 	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
 };
 #undef AT

@@ -99,8 +99,8 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 
 /* The keys of a grant, and where those that are lists are. */
 static const char *const keys[POLICY_KEYS] = {
-	"max_memory", "max_cpus", "max_pids", "max_files", "max_sandboxes", "linger_max", "identity_root", "identity_caller",
-	"user_keys", "confined_clients", "keys", "profiles", "share_ro", "share_rw", "capabilities", "devices"};
+	"max_memory", "max_cpus", "max_pids", "max_files", "max_sandboxes", "linger_max", "user_memory", "user_cpus", "user_pids", "user_terminals",
+	"identity_root", "identity_caller", "user_keys", "confined_clients", "keys", "profiles", "share_ro", "share_rw", "capabilities", "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");

@@ -45,7 +45,7 @@ static bool is_administrators(int fd, mode_t type)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) && (st.st_mode & S_IFMT) == type;
+	return fstat(fd, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & 022) && (st.st_mode & S_IFMT) == type;
 }
 
 static bool is_in_file(int directory, const char *file, const uint8_t key[ENVELOPE_KEY_SIZE])

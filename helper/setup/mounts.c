@@ -16,7 +16,6 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/fsuid.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 
 /* File systems that are interfaces to the kernel rather than places for files. */
@@ -113,7 +112,7 @@ static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 	return false;
 }
 
-static int check_share(const struct setup *setup, int fd, const struct plan_step *step, struct stat *ret_stat, struct yett_error *error)
+int mounts_check_share(const struct setup *setup, int fd, const struct plan_step *step, struct stat *ret_stat, struct yett_error *error)
 {
 	const struct plan *plan = setup->plan;
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
@@ -187,7 +186,7 @@ int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct
 	if (setup->host->is_rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
-	r = check_share(setup, fd, step, &asked, error);
+	r = mounts_check_share(setup, fd, step, &asked, error);
 	if (r != 0)
 		return r;
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);

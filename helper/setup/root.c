@@ -10,7 +10,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 static int make_directory(int root, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
 {

@@ -6,6 +6,8 @@
 #include "helper/setup/setup.h"
 #include "protocol/message.h"
 
+#include <sys/stat.h>
+
 /* Shared between supervisor, builder and inside; anonymous, and gone with them. */
 struct setup_shared {
 	struct plan plan; /* while the process inside waits: that of the user's last sandbox, if is_staged */
@@ -105,6 +107,7 @@ int root_names(struct setup *setup, const struct plan_step *step, struct yett_er
  * would not be shown, and where the kernel refuses.
  */
 _must_check_ int mounts_overlay(struct setup *setup, const char *path, int *tree, struct yett_error *error);
+int mounts_check_share(const struct setup *setup, int fd, const struct plan_step *step, struct stat *ret_stat, struct yett_error *error);
 int mounts_clone_share(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int mounts_clone_host(struct setup *setup, const struct plan_step *step, struct yett_error *error);
 int mounts_attach(struct setup *setup, const struct plan_step *step, struct yett_error *error);

@@ -13,6 +13,8 @@ MAY_INCLUDE = {
     "cli": ["base/", "libclient/yett.h"],
     "helper/decoder": ["base/", "protocol/", "helper/lockdown.h"],
     "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
+    "helper/explain": ["base/", "protocol/", "helper/log.h", "helper/monitor/authorize.h", "helper/monitor/keys.h", "helper/monitor/planning.h",
+                       "helper/setup/steps.h"],
     "helper/init": ["base/", "protocol/"],
     "helper/policy": ["base/", "helper/plan.h"],
     "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/config.h", "helper/privilege.h"],

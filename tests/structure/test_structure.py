@@ -21,6 +21,7 @@ import yett  # pylint: disable=wrong-import-position
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 HELPER, DECODER, POLICY, INIT, FILES = (os.path.join(BUILD, "helper", name)
                                         for name in ("yett-helper", "yett-decoder", "yett-policy", "yett-init", "yett-files"))
+EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
 # Inlined or not, one of these is in whatever decodes msgpack.
@@ -107,7 +108,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, POLICY, INIT, FILES, YETT):
+        for path in (HELPER, DECODER, POLICY, EXPLAIN, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):

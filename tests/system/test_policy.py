@@ -430,7 +430,7 @@ class Check(yett.Case):
             with self.subTest(text=text):
                 done, path = self.check(text)
                 self.assertEqual((done.code, done.out), (1, ''), done)
-                self.assertRegex(done.err, r'^%s:%d: .*%s' % (path, line, what), done)
+                self.assertRegex(done.err, r'^yett: %s:%d: .*%s' % (path, line, what), done)
 
     def test_a_name_that_is_not_known_makes_one_grant_void_and_is_told(self):
         void = 'grant "void" {\n  users = {"%s", "no-such-user"}\n  user_keys = true\n  profiles = {"default"}\n}\n' % self.bob.name
@@ -438,7 +438,7 @@ class Check(yett.Case):
         line = len(text.splitlines()) + 2
         done, path = self.check(text + void)
         told = ":%d: 'no-such-user' is not a user of this host: the grant is void" % line
-        self.assertEqual((done.code, done.err), (0, path + told + '\n'), done)
+        self.assertEqual((done.code, done.err), (0, 'yett: ' + path + told + '\n'), done)
         group = void.replace('users = {', 'groups = {').replace(self.bob.name, 'root').replace('no-such-user', 'no-such-group')
         self.assertIn("'no-such-group' is not a group of this host", self.check(text + group)[0].err)
         yett.write(self.service.policy, text + void)

@@ -120,7 +120,8 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
-	const struct yett_connect_options options = {.start = YETT_START_PERSONAL, .helper_path = helper};
+	const char *const more[] = {"--policy", "/a policy", NULL};
+	const struct yett_connect_options options = {.start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 	char text[4096];
@@ -134,7 +135,7 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 	assert_non_null(file);
 	text[fread(text, 1, sizeof text - 1, file)] = '\0';
 	(void)fclose(file);
-	assert_int_equal(strncmp(text, "--personal --quiet --fd 3\n", 26), 0);
+	assert_int_equal(strncmp(text, "--personal --quiet --fd 3 --policy /a policy\n", 45), 0);
 	assert_null(strstr(text, "YETT_SECRET"));
 	assert_null(strstr(text, "HOME="));
 	/* 3 is the socket, and ls(1) has 4 or the directory it lists on one of its own: nothing else is there */

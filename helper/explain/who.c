@@ -1,0 +1,155 @@
+/* See explain.h. Looks at accounts and keys as whoever executes this can. */
+#include "base/escape.h"
+#include "base/units.h"
+#include "helper/explain/explain.h"
+#include "helper/monitor/keys.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KEYS_TEXT_MAX 16384
+
+static void copy(char *out, size_t size, const char *text)
+{
+	(void)snprintf(out, size, "%s", text ? text : "");
+}
+
+/* As the kernel tells of a client: the groups of the account, not those that this process happens to have. */
+static int find_groups(const struct passwd *account, struct peer *peer, struct yett_error *error)
+{
+	int count = PLAN_GROUPS_MAX;
+
+	if (getgrouplist(account->pw_name, account->pw_gid, peer->groups, &count) < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "%s is in more groups than %d", ESCAPE(account->pw_name), PLAN_GROUPS_MAX);
+	peer->groups_count = (size_t)count;
+	return 0;
+}
+
+static int find_own_groups(struct peer *peer, struct yett_error *error)
+{
+	int count = getgroups(PLAN_GROUPS_MAX, peer->groups);
+
+	if (count < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "your groups cannot be told: %s", strerror(errno));
+	peer->groups_count = (size_t)count;
+	return 0;
+}
+
+int who_find(const char *user, struct peer *ret_peer, struct yett_error *error)
+{
+	struct peer peer = {.pid = getpid(), .uid = getuid(), .gid = getgid()};
+	const struct passwd *account;
+	const struct group *group;
+	uint64_t number;
+	int r = 0;
+
+	if (!user)
+		account = getpwuid(peer.uid);
+	else if (units_parse_number(user, &number) == 0 && number < UINT32_MAX)
+		account = getpwuid(peer.uid = peer.gid = (uid_t)number);
+	else
+		account = getpwnam(user);
+	if (user && account) {
+		peer.uid = account->pw_uid;
+		peer.gid = account->pw_gid;
+		r = find_groups(account, &peer, error);
+	} else if (!user) {
+		r = find_own_groups(&peer, error);
+	} else if (units_parse_number(user, &number) < 0) {
+		r = error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a user of this host", ESCAPE(user));
+	}
+	if (r != 0)
+		return r;
+	copy(peer.user_name, sizeof peer.user_name, account ? account->pw_name : NULL);
+	copy(peer.home, sizeof peer.home, account ? account->pw_dir : "/");
+	copy(peer.shell, sizeof peer.shell, account ? account->pw_shell : NULL);
+	group = getgrgid(peer.gid);
+	copy(peer.group_name, sizeof peer.group_name, group ? group->gr_name : NULL);
+	*ret_peer = peer;
+	return 0;
+}
+
+/* The key of "ed25519 BASE64 …". */
+static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	char line[256] = "";
+	size_t length = 0;
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+
+	if (n < 0)
+		return error_set(error, YETT_E_NOT_FOUND, 0, "the key %s cannot be read: %s", ESCAPE(path), strerror(errno));
+	line[n] = '\0';
+	if (strncmp(line, "ed25519 ", 8) == 0 && sodium_base642bin(ret_key, ENVELOPE_KEY_SIZE, line + 8, strcspn(line + 8, " \n"), NULL, &length, NULL,
+								    sodium_base64_VARIANT_ORIGINAL) == 0 && length == ENVELOPE_KEY_SIZE)
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")", ESCAPE(path));
+}
+
+/* The user's own list; its length, 0 where there is none, -errno where it cannot be told. */
+static ssize_t read_own_keys(const struct peer *peer, char text[static KEYS_TEXT_MAX])
+{
+	char path[MESSAGE_PATH_MAX + 64];
+	_cleanup_fd_ int fd = -1;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof path, "%s/.config/yett/authorized_keys", peer->home);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	n = read(fd, text, KEYS_TEXT_MAX);
+	return n < 0 ? -errno : n;
+}
+
+static int refuse_key(const struct peer *peer, const char *why, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
+	error_detail(error, "%s", why);
+	error_mend(error, "yett enroll %s FILE.pub, as the administrator", *peer->user_name ? peer->user_name : "NAME");
+	return YETT_E_BAD_SIGNATURE;
+}
+
+/* Under which name the helper would know a key: as monitor/verify.c finds it. */
+static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+{
+	struct verified *verified = &explain->verified;
+	const struct peer *peer = verified->peer;
+	char text[KEYS_TEXT_MAX];
+	ssize_t length;
+	int r = keys_find(explain->policy->keys_dir, key, verified->principal, error);
+
+	if (r >= 0)
+		return r;
+	verified->principal[0] = '\0';
+	verified->key_source = KEY_OF_USER;
+	if (!authorize_user_keys(explain->policy, peer))
+		return refuse_key(peer, "no grant for this user accepts keys that users enrolled themselves", error);
+	length = read_own_keys(peer, text);
+	if (length <= 0 || keys_in_text(text, (size_t)length, key))
+		return 0; /* there is none yet, and the first run makes one; or it cannot be told */
+	return refuse_key(peer, "it is neither in the keys folder nor in the user's own authorized_keys", error);
+}
+
+int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static ENVELOPE_KEY_SIZE], struct yett_error *error)
+{
+	uint8_t named[ENVELOPE_KEY_SIZE];
+	int r;
+
+	explain->verified = (struct verified){.peer = explain->peer, .key_source = KEY_ENROLLED};
+	if (key && strchr(key, '/')) {
+		r = read_key(key, named, error);
+		return r ? r : find_key(explain, named, error);
+	}
+	if (key) {
+		copy(explain->verified.principal, sizeof explain->verified.principal, key);
+		return 0;
+	}
+	if (explain->peer->uid == getuid())
+		return find_key(explain, signer, error);
+	explain->verified.key_source = KEY_OF_USER;
+	return 0;
+}

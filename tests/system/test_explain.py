@@ -1,0 +1,205 @@
+"""What the policy says of somebody: yett policy explain, yett profiles, yett policy check; and that what a refusal suggests mends it."""
+import json
+import os
+import re
+
+import yett
+
+GRANTS = '''
+profile "tests" {
+  extends = "default"
+  memory = 1G
+  capabilities = {"chown"}
+}
+grant "alices" {
+  users = {"%(alice)s"}
+  user_keys = true
+  profiles = {"default", "strict"}
+  share_ro = {"/usr/share"}
+  max_memory = 4G
+  max_sandboxes = 3
+  user_memory = 6G
+}
+'''
+
+
+class Asked(yett.Case):
+    """Of each question: what is printed, and the document."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service_options = {'before': GRANTS % {'alice': yett.run_of_process().user(1).name}}
+        super().setUpClass()
+
+    def ask(self, *argv, user=None, **more):
+        return self.service.run(user or self.alice, self.service.yett, *argv, '--policy', self.service.policy, env={'YETT_HELPER': self.service.helper}, **more)
+
+    def explain(self, *argv, of=(), user=None):
+        return self.service.run(user or self.alice, self.service.yett, 'policy', 'explain', '--policy', self.service.policy, *of, '--', *argv,
+                                env={'YETT_HELPER': self.service.helper}, cwd='/')
+
+    def document(self, *argv, of=(), user=None):
+        return json.loads(self.explain(*argv, of=(*of, '--json'), user=user).out)
+
+    def place(self, text, nth=1):
+        return '(%s:%d)' % (self.service.policy, self.service.line(text, nth))
+
+
+class Explain(Asked):
+    def test_what_is_allowed_is_told_with_the_line_that_each_part_rests_on(self):
+        done = self.explain('--memory', '3G', 'make')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('allowed: uid %d (%s), with a key of the user' % (self.alice.uid, self.alice.name), done.out)
+        for words in (("grant 'alices'", self.place('grant "alices"')), ("profile 'default'", self.place('profile "default"')),
+                      ('memory 3G as asked; at most 4G by max_memory of grant \'alices\'', self.place('max_memory = 4G')),
+                      ("pids 512 pids of profile 'default'", self.place('pids = 512')),
+                      ("max_sandboxes 3 max_sandboxes of grant 'alices'", self.place('max_sandboxes = 3')),
+                      ("user_memory 6G user_memory of grant 'alices'", self.place('user_memory = 6G'))):
+            self.assertIn(' '.join(words), re.sub(' +', ' ', done.out), done)
+        told = self.document('--memory', '3G')
+        self.assertEqual((told['exit_code'], told['result']['allowed'], told['error']), (0, True, None))
+        self.assertEqual(told['result']['grant'], {'name': 'alices', 'file': self.service.policy, 'line': self.service.line('grant "alices"')})
+        memory = told['result']['limits'][0]
+        self.assertEqual((memory['limit'], memory['value'], memory['asked'], memory['set_by'], memory['ceiling']),
+                         ('memory_bytes', 3 << 30, True, None, 4 << 30))
+        self.assertEqual(memory['ceiling_by'], {'rule': "max_memory of grant 'alices'", 'file': self.service.policy,
+                                                'line': self.service.line('max_memory = 4G')})
+
+    def test_what_a_run_is_refused_is_refused_here_with_the_same_words(self):
+        for argv in (['--memory', '5G'], ['-p', 'build'], ['-p', 'none'], ['-p', 'strict', '--tmpfs', '/x'], ['--rw', '/usr/share'], ['--ro', '/opt'],
+                     ['--linger'], ['--ro', '/proc:/x'], ['--ro', '/usr/share:/dev']):
+            with self.subTest(argv=argv):
+                run = json.loads(self.sandbox('true', options=[*argv, '--json'], cwd='/').out)['error']
+                told = self.document(*argv)
+                self.assertEqual((told['exit_code'], told['result'], told['error']), (1, {'allowed': False}, run))
+                text = self.explain(*argv)
+                self.assertEqual(text.code, 1, text)
+                self.assertTrue(text.out.startswith('refused: ' + run['message'] + '\n'), text)
+                self.assertIn(run['mend'] or '', text.out)
+
+    def test_what_a_run_is_given_is_given_here(self):
+        for argv in ([], ['-p', 'strict'], ['--ro', '/usr/share'], ['--ro', '/usr/share/doc:/x', '--tmpfs', '/y'], ['--memory', '4G']):
+            with self.subTest(argv=argv):
+                self.assertEqual(self.sandbox('true', options=argv, cwd='/').code, 0)
+                self.assertEqual(self.explain(*argv).code, 0)
+
+    def test_another_user_and_another_key(self):
+        root = yett.Root(self.service.folder)
+        self.assertEqual(self.document('-p', 'build', of=['--user', self.bob.name], user=root)['result']['grant']['name'], 'everyone')
+        self.assertEqual(self.document('-p', 'build', of=['--user', str(self.bob.uid)], user=root)['result']['user']['name'], self.bob.name)
+        told = self.document('-p', 'build', of=['--user', self.alice.name], user=root)
+        self.assertEqual(told['error']['rule'], "profiles of grant 'alices'")
+        told = self.document(of=['--user', self.alice.name, '--key', 'laptop'], user=root)
+        self.assertEqual(told['result']['key'], {'source': 'enrolled', 'name': 'laptop'})
+        done = self.explain(of=['--user', 'no-such-user'], user=root)
+        self.assertEqual((done.code, done.out), (2, ''), done)
+        self.assertIn('no-such-user is not a user of this host', done.err)
+
+    def test_a_key_is_known_by_the_name_under_which_it_is_enrolled(self):
+        public = self.alice.home + '/.config/yett/id_ed25519.pub'
+        yett.write(self.service.keys + '/laptop.pub', yett.read(public))
+        self.addCleanup(os.unlink, self.service.keys + '/laptop.pub')
+        for of in ([], ['--key', public]):
+            self.assertEqual(self.document(of=of)['result']['key'], {'source': 'enrolled', 'name': 'laptop'})
+
+    def test_a_key_that_nobody_enrolled(self):
+        self.assertEqual(self.yett('keygen', self.alice.home + '/stray').code, 0)
+        told = self.document(of=['--key', self.alice.home + '/stray.pub'])
+        self.assertEqual((told['exit_code'], told['error']['code'], told['error']['reason']), (1, 'bad-signature', 'unknown-key'))
+        self.assertIn('yett enroll', told['error']['mend'])
+
+    def test_who_cannot_read_the_policy_is_told_so_and_what_to_do(self):
+        os.chmod(self.service.policy, 0o600)
+        self.addCleanup(os.chmod, self.service.policy, 0o644)
+        for argv in (['policy', 'explain'], ['policy', 'check'], ['profiles']):
+            done = self.ask(*argv)
+            self.assertNotEqual(done.code, 0)
+            self.assertIn('cannot be read: Permission denied', done.err)
+            self.assertIn('have the administrator ask', done.err)
+            self.assertNotIn('it can work later', done.err)
+
+    def test_words_that_are_not_known(self):
+        for argv, hint in ((['policy', 'explian'], 'did you mean yett policy explain?'), (['policy', 'chek'], 'did you mean yett policy check?'),
+                           (['policy', 'explain', '-p', 'strict'], 'stands behind --'), (['policy', 'explain', '--', '--memroy', '1G'], '--memory'),
+                           (['policy', 'check', 'a', 'b'], 'b'), (['profiles', 'x'], 'x')):
+            with self.subTest(argv=argv):
+                done = self.yett(*argv)
+                self.assertEqual((done.code, done.out), (2, ''), done)
+                self.assertIn(hint, done.err)
+
+
+class Profiles(Asked):
+    def test_the_profiles_that_one_may_have_are_told_with_what_bounds_them(self):
+        done = self.ask('profiles')
+        self.assertEqual(done.code, 0, done)
+        rows = {line.split()[0]: line for line in done.out.splitlines()}
+        self.assertRegex(rows['default'], r'^default +2G of 4G +unlimited +512 +4096 +ro +no +alices \(%s:%d\)$' % (
+            self.service.policy, self.service.line('grant "alices"')))
+        self.assertRegex(rows['strict'], r'^strict +512M of 4G +1 +64 +256 +none +no +alices ')
+        self.assertNotIn('build', rows)
+        self.assertNotIn('tests', rows)
+        self.assertIn('max_sandboxes', rows)
+        told = json.loads(self.ask('profiles', '--json').out)
+        self.assertEqual([profile['name'] for profile in told['result']['profiles']], ['default', 'strict'])
+        self.assertEqual(told['result']['together'][0]['value'], 3)
+
+    def test_they_are_those_of_the_user_who_asks(self):
+        told = json.loads(self.ask('profiles', '--json', user=self.bob).out)
+        self.assertEqual([profile['name'] for profile in told['result']['profiles']], ['default', 'build', 'strict'])
+        root = yett.Root(self.service.folder)
+        told = json.loads(self.ask('profiles', '--json', '--user', self.alice.name, user=root).out)
+        self.assertEqual([profile['name'] for profile in told['result']['profiles']], ['default', 'strict'])
+
+
+class Check(Asked):
+    def check(self, text):
+        path = self.service.folder + '/checked.conf'
+        yett.write(path, 'profile "p" {\n}\nprofile "q" {\n}\n' + text)
+        done = self.service.run(self.alice, self.service.yett, 'policy', 'check', path, env={'YETT_HELPER': self.service.helper})
+        document = self.service.run(self.alice, self.service.yett, 'policy', 'check', path, '--json', env={'YETT_HELPER': self.service.helper})
+        return done, json.loads(document.out), path
+
+    def test_a_grant_that_never_decides_is_told_with_the_one_that_always_comes_before(self):
+        first = 'grant "first" { users = {"*"} user_keys = true profiles = {"*"} }\n'
+        for second, is_shadowed in (
+                ('users = {"*"} user_keys = true profiles = {"p"}', True),
+                ('users = {"*"} user_keys = true profiles = {"*"} max_memory = 1G', True),
+                ('users = {"*"} keys = {"laptop"} profiles = {"p"}', False),  # it names a key: it comes before
+                ('users = {"root"} user_keys = true profiles = {"p"}', False),
+                ('groups = {"root"} user_keys = true profiles = {"p"}', False)):
+            with self.subTest(second=second):
+                done, document, path = self.check(first + 'grant "second" { %s }\n' % second)
+                self.assertEqual((done.code, done.out), (0, '%s: 2 profiles, 2 grants\n' % path), done)
+                told = "yett: %s:6: the grant 'second' never decides: 'first' (%s:5) always comes before it" % (path, path)
+                self.assertEqual(done.err.startswith(told), is_shadowed, done)
+                self.assertEqual(document['result']['shadowed'], [
+                    {'name': 'second', 'file': path, 'line': 6, 'by': {'name': 'first', 'file': path, 'line': 5}}] if is_shadowed else [])
+
+    def test_what_shadows_and_what_does_not(self):
+        for grants, shadowed in (
+                # one that does not fall through ends the search, whatever it gives
+                ('grant "a" { users = {"root"} user_keys = true profiles = {"p"} }\ngrant "b" { groups = {"root"} user_keys = true profiles = {"q"} }', []),
+                # two together
+                ('grant "a" { users = {"*"} profiles = {"p"} }\ngrant "b" { users = {"*"} profiles = {"q"} }\n'
+                 'grant "c" { users = {"*"} profiles = {"*"} }', ['c']),
+                ('grant "a" { users = {"*"} profiles = {"p"} }\ngrant "b" { users = {"*"} profiles = {"*"} }', []),
+                # keys
+                ('grant "a" { users = {"*"} keys = {"x"} profiles = {"*"} }\ngrant "b" { users = {"*"} keys = {"x", "y"} profiles = {"*"} }', []),
+                ('grant "a" { users = {"*"} keys = {"x", "y"} profiles = {"*"} }\ngrant "b" { users = {"*"} keys = {"y"} profiles = {"*"} }', ['b']),
+                ('grant "a" { users = {"*"} profiles = {"*"} }\ngrant "b" { users = {"*"} user_keys = true profiles = {"*"} }', []),
+                # a grant that is void still comes before
+                ('grant "a" { users = {"root", "no-such-user"} profiles = {"*"} }\ngrant "b" { users = {"root"} profiles = {"p"} }', ['b'])):
+            with self.subTest(grants=grants):
+                _, document, _ = self.check(grants + '\n')
+                self.assertEqual([grant['name'] for grant in document['result']['shadowed']], shadowed)
+
+    def test_the_document_tells_of_what_is_void_and_of_what_is_wrong(self):
+        _, document, path = self.check('grant "v" { users = {"root", "no-such-user"} profiles = {"*"} }\n')
+        self.assertEqual([(grant['name'], grant['line']) for grant in document['result']['void']], [('v', 5)])
+        _, document, path = self.check('grant "v" { usres = {"root"} }\n')
+        self.assertEqual(document['exit_code'], 1)
+        self.assertIn('%s:5: ' % path, document['error']['message'])
+
+
+if __name__ == '__main__':
+    yett.main()
