@@ -10,53 +10,68 @@
 
 #define MOUNTS_MAX  256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
 
-/* An account's id by number or name; numbers need no account. False when there is none. */
-static bool find_id(const char *text, bool is_group, uint32_t *ret_id)
+/* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service failed. getpwnam(3) */
+static bool is_unknown(int error)
 {
-	const struct passwd *user;
-	const struct group *group;
+	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
+/* An account's id by number or name; numbers need no account. 0, -ENOENT when there is none, or -errno of the name service. */
+static int find_id(const char *text, bool is_group, uint32_t *ret_id)
+{
+	const struct passwd *user = NULL;
+	const struct group *group = NULL;
 	uint64_t number;
 
 	if (units_parse_number(text, &number) == 0) {
 		*ret_id = (uint32_t)number;
-		return number < UINT32_MAX; /* (uid_t)-1 is nobody's id */
+		return number < UINT32_MAX ? 0 : -ENOENT; /* (uid_t)-1 is nobody's id */
 	}
-	if (is_group) {
+	errno = 0;
+	if (is_group)
 		group = getgrnam(text);
-		if (group)
-			*ret_id = group->gr_gid;
-		return group;
-	}
-	user = getpwnam(text);
-	if (user)
-		*ret_id = user->pw_uid;
-	return user;
+	else
+		user = getpwnam(text);
+	if (!user && !group)
+		return is_unknown(errno) ? -ENOENT : -errno;
+	*ret_id = user ? user->pw_uid : group->gr_gid;
+	return 0;
 }
 
-/* A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. */
-static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count)
+/*
+ * A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. Where that
+ * cannot be told the policy is refused, and the one in force stays: a grant that is void for a moment leaves its users to a looser one.
+ */
+static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count,
+		   struct yett_error *error)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
-	struct yett_error error = {0};
+	struct yett_error notice = {0};
 	size_t count = 0;
 
 	if (!ids)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->count; i++) {
-		if (!is_group && strcmp(list->items[i], "*") == 0) {
-			grant->everyone = true;
-		} else if (find_id(list->items[i], is_group, &ids[count])) {
-			count++;
-		} else if (!grant->is_void) {
-			(void)policy_refuse(list->places[i], list->items[i],
-					    is_group ? "is not a group of this host: the grant is void" : "is not a user of this host: the grant is void",
-					    &error);
-			free(grant->notice);
-			grant->notice = strdup(error.message);
-			grant->is_void = true;
-			if (!grant->notice)
-				return -ENOMEM;
+		bool is_everyone = !is_group && strcmp(list->items[i], "*") == 0;
+		int r = is_everyone ? 0 : find_id(list->items[i], is_group, &ids[count]);
+
+		if (r < 0 && r != -ENOENT) {
+			(void)policy_refuse(list->places[i], list->items[i], "cannot be looked up now: a name service of this host fails", error);
+			error_detail(error, "%s", strerror(-r));
+			return (int)error->code;
 		}
+		grant->everyone = grant->everyone || is_everyone;
+		count += r == 0 && !is_everyone;
+		if (r == 0 || grant->is_void)
+			continue;
+		(void)policy_refuse(list->places[i], list->items[i],
+				    is_group ? "is not a group of this host: the grant is void" : "is not a user of this host: the grant is void",
+				    &notice);
+		free(grant->notice);
+		grant->notice = strdup(notice.message);
+		grant->is_void = true;
+		if (!grant->notice)
+			return -ENOMEM;
 	}
 	*ret_ids = steal_ptr(&ids);
 	*ret_count = count;
@@ -123,10 +138,10 @@ static bool has_profile(const struct compiled *compiled, const char *name)
 static int check_grant(const struct compiled *compiled, struct settings_grant *written, struct yett_error *error)
 {
 	struct policy_grant *grant = &written->grant;
-	int r = resolve(grant, &written->users, false, &grant->uids, &grant->uids_count);
+	int r = resolve(grant, &written->users, false, &grant->uids, &grant->uids_count, error);
 
 	if (r == 0)
-		r = resolve(grant, &written->groups, true, &grant->gids, &grant->gids_count);
+		r = resolve(grant, &written->groups, true, &grant->gids, &grant->gids_count, error);
 	if (r)
 		return r;
 	if (written->users.count + written->groups.count == 0)
@@ -199,9 +214,18 @@ static int check_ids(const struct policy *policy, struct yett_error *error)
 	if (end > POLICY_IDS_END_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0,
 		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file, at.line);
+	errno = 0;
 	if (getpwuid((uid_t)first))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
 		                 "%s:%u: ids_first is the id of an account of this host", at.file, at.line);
+	if (!is_unknown(errno)) {
+		r = errno;
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+				"%s:%u: whether ids_first is the id of an account cannot be looked up now: a name service of this host fails",
+				at.file, at.line);
+		error_detail(error, "%s", strerror(r));
+		return (int)error->code;
+	}
 	r = check_subids("/etc/subuid", first, end, error);
 	return r ? r : check_subids("/etc/subgid", first, end, error);
 }

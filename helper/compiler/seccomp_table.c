@@ -139,7 +139,11 @@ const struct seccomp_rule seccomp_rules[] = {
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
-	/* It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. */
+	/*
+	 * It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
+	 * the same call for what it was would read what nobody has written.
+	 */
+	{"prlimit64", EPERM, 3, {LOW(1, RLIMIT_CORE), ABOVE(2, 0), ABOVE(3, 0)}},
 	{"setrlimit", SECCOMP_PRETEND, 1, {LOW(0, RLIMIT_CORE)}},
 	{"prlimit64", SECCOMP_PRETEND, 2, {LOW(1, RLIMIT_CORE), ABOVE(2, 0)}},
 	TERMINAL(TIOCSTI),

@@ -172,13 +172,14 @@ struct user_answer {
 	char text[16384];
 };
 
-enum user_refusal { USER_FILE_OWNER = 1, USER_FILE_MODE, USER_FILE_SIZE, USER_FILE_KIND };
+enum user_refusal { USER_FILE_OWNER = 1, USER_FILE_MODE, USER_FILE_SIZE, USER_FILE_KIND, USER_FILE_CLOSED };
 
 static const char *const refusals[] = {
 	[USER_FILE_OWNER] = "it, or its directory, belongs to somebody else",
 	[USER_FILE_MODE] = "others can write it or its directory",
 	[USER_FILE_SIZE] = "it is larger than 16 KiB",
 	[USER_FILE_KIND] = "it is not a regular file",
+	[USER_FILE_CLOSED] = "it, or its directory, cannot be opened or read",
 };
 
 static int check_owner(int fd, uid_t uid)
@@ -200,8 +201,10 @@ static void read_keys(struct user_answer *answer)
 	(void)snprintf(path, sizeof path, "%s/.config/yett", answer->peer.home);
 	dir = open(path, O_DIRECTORY | O_PATH | O_CLOEXEC);
 	fd = dir < 0 ? -1 : openat(dir, "authorized_keys", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0) {
+		answer->refused = errno == ENOENT ? 0 : USER_FILE_CLOSED; /* none is enrolled only where none can be */
 		return;
+	}
 	answer->refused = check_owner(dir, answer->peer.uid);
 	if (answer->refused == 0)
 		answer->refused = check_owner(fd, answer->peer.uid);
@@ -212,6 +215,7 @@ static void read_keys(struct user_answer *answer)
 	if (answer->refused)
 		return;
 	n = read(fd, answer->text, sizeof answer->text);
+	answer->refused = n < 0 ? USER_FILE_CLOSED : 0;
 	answer->length = n > 0 ? (uint32_t)n : 0;
 }
 
@@ -337,7 +341,7 @@ int peer_read_user(struct peer_reader *reader, struct peer *peer, bool want_keys
 	}
 	if (peer->user_name[0] == '\0')
 		copy_names(peer, &answer->peer);
-	if (answer->refused > 0 && answer->refused <= USER_FILE_KIND)
+	if (answer->refused > 0 && answer->refused <= USER_FILE_CLOSED)
 		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s",
 				 refusals[answer->refused]);
 	if (answer->length > size || answer->length > sizeof answer->text)

@@ -346,6 +346,24 @@ grant "by-name" {
                 os.chmod(path, good)
                 self.assertEqual(self.sandbox('true').code, 0)
 
+    def test_keys_that_cannot_be_read_are_not_taken_for_none(self):
+        """Where none is enrolled any key may plan; where that cannot be told, none."""
+        self.assertEqual(self.sandbox('true', options=['--dry-run']).code, 0)
+        folder = self.alice.home + '/.config/yett'
+        path = folder + '/authorized_keys'
+        os.makedirs(folder, mode=0o700)
+        for name in (self.alice.home + '/.config', folder):
+            os.chown(name, self.alice.uid, self.alice.gid)
+        self.assertEqual(self.sandbox('true', options=['--dry-run']).code, 0)
+        self.alice.write('keys', '# none\n')
+        for make in (lambda: os.symlink(self.alice.home + '/keys', path), lambda: os.symlink('authorized_keys', path), lambda: os.mkfifo(path),
+                     lambda: os.mkdir(path), lambda: yett.write(path, '# none\n', 0o000)):
+            make()
+            os.lchown(path, self.alice.uid, self.alice.gid)
+            self.assert_refused(self.sandbox('true', options=['--dry-run']), 125, 'authorized_keys does not count')
+            (os.rmdir if os.path.isdir(path) and not os.path.islink(path) else os.unlink)(path)
+        self.assertEqual(self.sandbox('true', options=['--dry-run']).code, 0)
+
     def test_a_key_that_is_not_enrolled_is_refused(self):
         self.sandbox('true')
         yett.write(self.alice.home + '/.config/yett/authorized_keys', '# none\n')

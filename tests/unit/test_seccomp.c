@@ -394,7 +394,9 @@ static void the_limit_of_core_files_seems_to_change_and_does_not(void **state)
 		assert_int_equal(answer(&filter, SYS_setrlimit, RLIMIT_STACK, 1, 0, 0), ALLOWED);
 		for (uint64_t pid = 0; pid < 4; pid += 2) {
 			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, 0), pretended);
-			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 1), pretended);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 0), pretended);
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE | HIGH, HIGH, 1), FORBIDDEN); /* asks, too */
+			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 1, HIGH), FORBIDDEN);
 			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_CORE, 0, 1), ALLOWED); /* asks */
 			assert_int_equal(answer(&filter, SYS_prlimit64, pid, RLIMIT_STACK, 1, 0), ALLOWED);
 		}

@@ -1,0 +1,100 @@
+/* Who a grant names, where a name service answers, and where it fails: getpwnam(3) and its like are this test's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "helper/compiler/compile.h"
+
+/* What the name service says of everybody but alice and her group. */
+static int failure;
+
+struct passwd *getpwnam(const char *name)
+{
+	static struct passwd alice = {.pw_uid = 1234};
+
+	errno = failure;
+	return strcmp(name, "alice") == 0 ? &alice : NULL;
+}
+
+struct group *getgrnam(const char *name)
+{
+	static struct group alice = {.gr_gid = 4321};
+
+	errno = failure;
+	return strcmp(name, "alice") == 0 ? &alice : NULL;
+}
+
+struct passwd *getpwuid(uid_t uid)
+{
+	errno = uid == 1310720000 ? failure : 0; /* of the others nothing is asked here */
+	return NULL;
+}
+
+static int compile_text(const char *text, struct compiled **ret_compiled, struct yett_error *error)
+{
+	char copy[512];
+	struct compile_text texts[] = {{.name = (char *)"p.conf", .text = copy}};
+
+	texts[0].length = (size_t)snprintf(copy, sizeof copy, "%s", text);
+	*error = (struct yett_error){0};
+	return compile(texts, 1, ret_compiled, error);
+}
+
+#define POLICY(who) "profile \"p\" { }\ngrant \"g\" {\n  " who "\n  profiles = {\"p\"}\n}\n"
+
+static void a_name_that_nobody_has_makes_the_grant_void(void **state)
+{
+	static const int unknown[] = {0, ENOENT, ESRCH, EBADF, EPERM};
+	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"), POLICY("groups = {\"bob\", \"alice\"}")};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(unknown) * ARRAY_SIZE(texts); i++) {
+		struct compiled *compiled = NULL;
+		struct yett_error error;
+
+		failure = unknown[i / ARRAY_SIZE(texts)];
+		assert_int_equal(compile_text(texts[i % ARRAY_SIZE(texts)], &compiled, &error), 0);
+		assert_true(compiled->policy.grants[0].is_void);
+		assert_non_null(strstr(compiled->policy.grants[0].notice, "p.conf:3: 'bob' is not a "));
+		assert_int_equal(compiled->policy.grants[0].uids_count + compiled->policy.grants[0].gids_count, 1);
+		compiled_free(compiled);
+	}
+}
+
+static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy(void **state)
+{
+	static const int failures[] = {EIO, EMFILE, ENOMEM, ECONNREFUSED, ETIMEDOUT, EACCES, ERANGE, EAGAIN};
+	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"), POLICY("groups = {\"bob\"}"),
+					    "helper {\n  ids_first = 1310720000\n}\n"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(failures) * ARRAY_SIZE(texts); i++) {
+		struct compiled *compiled = NULL;
+		struct yett_error error;
+
+		failure = failures[i / ARRAY_SIZE(texts)];
+		assert_true(compile_text(texts[i % ARRAY_SIZE(texts)], &compiled, &error) > 0);
+		assert_null(compiled);
+		assert_non_null(strstr(error.message, "cannot be looked up now: a name service of this host fails"));
+		assert_string_equal(error.detail, strerror(failure));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_that_nobody_has_makes_the_grant_void),
+		cmocka_unit_test(a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
