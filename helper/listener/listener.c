@@ -301,10 +301,11 @@ static enum closer_reason admit(struct listener *l, uid_t uid)
 		return 0;
 	if (of_user >= CONNECTIONS_PER_UID_MAX)
 		return CLOSER_USER_FULL;
-	if (*debt > now + UNPROVEN_DEBT_MAX_MS || (unproven_of_user >= UNPROVEN_PER_USER_MAX && !give_way(oldest_of_user, now)))
+	if (*debt > now + UNPROVEN_DEBT_MAX_MS)
 		return CLOSER_TOO_OFTEN;
-	if (unproven >= UNPROVEN_MAX && !give_way(oldest, now))
-		return CLOSER_FULL;
+	/* One of the user's own that makes room has made it for everybody. */
+	if (unproven_of_user >= UNPROVEN_PER_USER_MAX ? !give_way(oldest_of_user, now) : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
+		return unproven_of_user >= UNPROVEN_PER_USER_MAX ? CLOSER_TOO_OFTEN : CLOSER_FULL;
 	*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;
 	return 0;
 }
@@ -318,6 +319,13 @@ static bool allows_confined(const struct policy *policy)
 	return allows;
 }
 
+static bool is_own(const struct listener *l, int user_ns)
+{
+	struct stat st;
+
+	return fstat(user_ns, &st) == 0 && st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
+}
+
 /*
  * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made it, or the one around it that
  * lies in ours: the ids in it are as many as somebody was given. One that root made for others counts by the ids that it has.
@@ -326,27 +334,24 @@ static bool allows_confined(const struct policy *policy)
 static int is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
 {
 	char path[32];
-	struct stat st;
 	uid_t owner = 0;
-	int fd, is_ours;
+	int fd, is_elsewhere = 0;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return fd_close(fd), -ESRCH;
-	is_ours = st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
-	for (bool is_around = is_ours; !is_around;) {
+	if (fd < 0)
+		return -ESRCH;
+	for (; fd >= 0 && !is_own(l, fd); is_elsewhere = 1) {
 		int around = ioctl(fd, NS_GET_PARENT);
 
 		(void)ioctl(fd, NS_GET_OWNER_UID, &owner);
-		is_around = around < 0 || fstat(around, &st) < 0 || (st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino);
 		fd_close(fd);
 		fd = around;
 	}
 	fd_close(fd);
 	if (owner != 0)
 		*uid = owner;
-	return !is_ours;
+	return is_elsewhere;
 }
 
 static enum closer_reason examine(struct listener *l, int socket, uid_t *ret_uid)
@@ -360,9 +365,9 @@ static enum closer_reason examine(struct listener *l, int socket, uid_t *ret_uid
 		return CLOSER_NO_PROCESS;
 	*ret_uid = peer.uid;
 	elsewhere = is_elsewhere(l, peer.pid, ret_uid);
-	if (elsewhere < 0 || (elsewhere && !allows_confined(l->policy)))
-		return poll(&wait, 1, 0) > 0 ? CLOSER_HUNG_UP : CLOSER_CONFINED;
-	return poll(&wait, 1, 0) > 0 ? CLOSER_HUNG_UP : admit(l, *ret_uid);
+	if (poll(&wait, 1, 0) > 0)
+		return CLOSER_HUNG_UP;
+	return elsewhere < 0 || (elsewhere && !allows_confined(l->policy)) ? CLOSER_CONFINED : admit(l, *ret_uid);
 }
 
 /*

@@ -82,7 +82,7 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 				continue;
 			if (fits && (list_has(&grant->profiles, "*") || list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};
-			if (!choice.nearest || (fits && !fits_key(choice.nearest, verified)))
+			if (!choice.nearest || choice.nearest->is_void || (fits && !grant->is_void && !fits_key(choice.nearest, verified)))
 				choice.nearest = grant;
 			ends = ends || !grant->fall_through;
 		}

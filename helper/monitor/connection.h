@@ -15,7 +15,7 @@
 struct sandbox {
 	struct supervisor supervisor;
 	uint64_t sequence; /* of the request */
-	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked, or PLAN where nothing more is wanted */
+	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked */
 	bool is_created;
 	bool lasts;  /* its supervisor may outlive us */
 	int channel; /* of an attach: the client's end */

@@ -19,6 +19,7 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -73,8 +74,6 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 {
 	int raised = fd >= 0 ? privilege_raise() : -1;
 
-	if (c->monitor->is_proven)
-		*c->monitor->is_proven = true;
 	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 	if (raised == 0 && privilege_lower() < 0)
@@ -91,26 +90,23 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 
 void connection_drop(struct connection *c)
 {
-	int end[2] = {-1, -1};
+	pid_t pid = fork();
 	struct pollfd wait = {.events = POLLIN};
-	pid_t pid = pipe2(end, O_CLOEXEC) < 0 ? -1 : fork();
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		fd_close_except((const int[]){c->socket, end[1]}, 2); /* what ends with us must not live on with it */
+		fd_close_except(&c->socket, 1); /* what ends with us must not live on with it */
 		frame_drop(c->socket);
 		_exit(0);
 	}
-	fd_close(end[1]);
-	wait.fd = end[0];
-	if (pid > 0 && poll(&wait, 1, DROP_MS) > 0) {
-		(void)waitpid(pid, NULL, 0);
-	} else {
-		if (pid > 0)
-			(void)kill(pid, SIGKILL);
-		c->is_over = true;
+	wait.fd = pid < 0 ? -1 : pidfd_open(pid, 0);
+	c->is_over = c->is_over || wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
+	if (pid > 0 && c->is_over) {
+		(void)kill(pid, SIGKILL);
+		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would pass for a supervisor */
 	}
-	fd_close(end[0]);
+	(void)waitpid(pid, NULL, WNOHANG);
+	fd_close(wait.fd);
 }
 
 void connection_take_back(struct connection *c)
@@ -206,6 +202,26 @@ static int handle_manage(struct connection *c, const struct verified *verified, 
 	return action == MANAGE_DETACH ? sandboxes_detach(c, sequence, record.id, error) : sandboxes_ask(c, &record, action, sequence, error);
 }
 
+/* The whole way of a request for a sandbox. */
+static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+{
+	struct decision decision;
+	char id[PLAN_ID_SIZE];
+	int r = authorize(c->monitor->policy, verified, &decision, error);
+
+	if (r == 0) {
+		make_id(id);
+		r = planning_make(c->monitor->policy, &decision, id, c->plan, error);
+	}
+	if (r == 0)
+		r = means_fit(&c->monitor->means, &decision, c->plan, error);
+	if (r == 0 && c->plan->is_dry)
+		r = check_unread(c, error);
+	if (r != 0)
+		return r;
+	return c->plan->is_dry && !c->monitor->host ? send_plan(c, sequence, error) : sandboxes_begin(c, &decision, sequence, error);
+}
+
 /* The whole way of a request. */
 static void handle_request(struct connection *c)
 {
@@ -215,8 +231,6 @@ static void handle_request(struct connection *c)
 	struct yett_error error = {0};
 	uint64_t sequence = 0;
 	struct verified verified;
-	struct decision decision;
-	char id[PLAN_ID_SIZE];
 	int r;
 
 	memcpy(c->head, frame->bytes, sizeof c->head);
@@ -225,27 +239,12 @@ static void handle_request(struct connection *c)
 		c->is_known = !verified.is_first_key;
 		r = sandboxes_check_policy(c, &error);
 	}
-	if (r == 0) {
-		if (c->message->kind == MESSAGE_MANAGE) {
-			r = handle_manage(c, &verified, sequence, &error);
-			if (r != 0)
-				connection_refuse(c, sequence, &error);
-			return;
-		}
-		r = authorize(c->monitor->policy, &verified, &decision, &error);
-	}
-	if (r == 0) {
-		make_id(id);
-		r = planning_make(c->monitor->policy, &decision, id, c->plan, &error);
-	}
-	if (r == 0)
-		r = means_fit(&c->monitor->means, &decision, c->plan, &error);
-	if (r == 0 && c->plan->is_dry)
-		r = check_unread(c, &error);
-	if (r == 0 && c->plan->is_dry && !c->monitor->host)
-		r = send_plan(c, sequence, &error);
+	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
+		r = handle_manage(c, &verified, sequence, &error);
 	else if (r == 0)
-		r = sandboxes_begin(c, &decision, sequence, &error);
+		r = handle_create(c, &verified, sequence, &error);
+	if (r == 0 && c->monitor->is_proven) /* not when a sandbox is made: on a busy machine that takes a while */
+		*c->monitor->is_proven = true;
 	if (r < 0) {
 		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
 		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));

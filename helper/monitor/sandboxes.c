@@ -47,9 +47,11 @@ int sandboxes_check_policy(const struct connection *c, struct yett_error *error)
 
 	if (c->monitor->listener < 0)
 		return 0;
-	if (!c->is_outdated && *c->monitor->generation == c->monitor->policy->generation && poll(&listener, 1, 0) == 0)
+	if (*c->monitor->generation != c->monitor->policy->generation)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
+	if (!c->is_outdated && poll(&listener, 1, 0) == 0)
 		return 0;
-	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew, or the service started anew; connect again");
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the service started anew, or had to make room for others; connect again");
 }
 
 static bool is_lasting(const struct plan *plan)
@@ -97,8 +99,6 @@ static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 		return -errno;
 	c->sandboxes[c->sandboxes_count++] = *sandbox;
 	c->pending++;
-	if (c->monitor->is_proven) /* not when it is made: on a busy machine that takes a while */
-		*c->monitor->is_proven = true;
 	return 0;
 }
 
@@ -146,7 +146,6 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	int r = sandboxes_check(c, error);
 
 	sandbox.lasts = is_lasting(c->plan);
-	sandbox.action = c->plan->is_dry ? MANAGE_PLAN : 0;
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", c->plan->weaker);
 	if (r == 0)
 		r = ready_profile(c, error);
@@ -327,7 +326,7 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 		connection_answer(c, sandbox->sequence, -1);
 		return true;
 	}
-	if (sandbox->action == MANAGE_PLAN && c->frame->fd_count == 1) {
+	if (c->frame->fd_count == 1) {
 		(void)message_begin(c->message, MESSAGE_PLAN);
 		connection_answer(c, sandbox->sequence, c->frame->fds[0]);
 		return false;

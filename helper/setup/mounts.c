@@ -336,8 +336,8 @@ int mounts_overlay(struct setup *setup, const char *path, int *tree, struct yett
 		r = -errno;
 	*tree = fd_close(*tree);
 	/* EAGAIN: it could be taken off, were it not for this flag; and so has no mounts below. umount2(2) */
-	if (r == 0 && umount2("lower", MNT_EXPIRE) < 0 && errno != EAGAIN)
-		r = -errno;
+	if (r == 0)
+		r = umount2("lower", MNT_EXPIRE) == 0 ? -ESTALE : errno == EAGAIN ? 0 : -errno;
 	if (r == 0)
 		r = *tree = mount_overlay(setup, is_dev ? MOUNT_ATTR_NOEXEC : MOUNT_ATTR_NODEV);
 	if (r >= 0)

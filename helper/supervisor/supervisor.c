@@ -185,13 +185,14 @@ static void fill_record(struct setup *setup, const struct supervisor_created *cr
 }
 
 /* Of a dry plan, once all that it could be refused for has been asked. */
-static void send_plan(int socket, const struct plan *plan)
+static int send_plan(int socket, const struct plan *plan, struct yett_error *error)
 {
 	const struct supervisor_notice notice = {.kind = NOTICE_DONE};
 	_cleanup_fd_ int memfd = supervisor_print(plan);
 
-	if (memfd >= 0)
-		(void)!frame_send(socket, &notice, sizeof notice, &memfd, 1, 0);
+	if (memfd < 0 || frame_send(socket, &notice, sizeof notice, &memfd, 1, 0) < 0)
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
+	return 0;
 }
 
 /* One order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
@@ -220,8 +221,8 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 		close_order(order);
 		setup_forget(setup);
 		if (created.code == 0)
-			send_plan(socket, &order->plan);
-		else
+			created.code = send_plan(socket, &order->plan, &created.error);
+		if (created.code != 0)
 			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
 		return created.code > 0;
 	}

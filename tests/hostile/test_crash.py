@@ -234,6 +234,16 @@ class CrashCase(yett.Case):
 class OneShot(CrashCase):
     """Each sandbox has a supervisor of its own, and after it there must be nothing at all."""
 
+    def test_a_dry_run_whose_supervisor_dies_is_told_what_died(self):
+        self.faults.set('supervisor:cgroup', HOLD, armed=1)
+        client = self.start('true', options=(*self.options(), '--dry-run'))
+        yett.wait_until(lambda: self.faults.get()['reached'], 'the step of a dry run')
+        os.kill(self.faults.get()['pid'], signal.SIGKILL)
+        self.faults.release()
+        self.assertIn('the supervisor of the sandbox died', self.finish(client).err)
+        self.faults.set()
+        self.assert_nothing_left()
+
     def kill_in_order(self, *order):
         client = self.client('sh', '-c', 'echo ready; setsid sleep 1000 & exec sleep 1000')
         self.assertEqual(self.line(client), 'ready')

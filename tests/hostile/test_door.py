@@ -2,10 +2,15 @@
 Attacks on the way in: connections without number, by one account, by the many ids that it has in a user namespace, and by one that comes
 and goes. None of them costs others more than a moment.
 """
+import os
+import platform
+import signal
 import subprocess
 
-import hostile  # pylint: disable=unused-import  # where yett lies
+import hostile
 import yett
+
+READ = {'x86_64': '0', 'aarch64': '63'}[platform.machine()]
 
 # What each script begins with: connect() gives the text of a refusal, or None, and keeps the connection.
 PRELUDE = """
@@ -82,6 +87,60 @@ sys.stdin.read()
         self.addCleanup(self.end, process)
         self.assertEqual(self.line(process), 'full')
         self.assertEqual(self.sandbox('true', user=self.bob).code, 0)
+
+
+    def test_who_makes_room_for_oneself_takes_none_from_others(self):
+        """Eight accounts have as many as one may, and so all together; then the last one wants one more."""
+        root = yett.Root(self.service.folder)
+        done = self.service.run(root, '/usr/bin/python3', '-c', PRELUDE + """
+GARBAGE = b'x' * 100
+for n in range(8):
+    os.seteuid(0)
+    os.seteuid(3000000 + n)
+    served = 0
+    while served < 16:
+        served += connect() is None
+        if len(kept) > 16 * n + served:
+            kept.pop()
+while connect() is not None:  # until one of its own is old enough to give way
+    kept.pop()
+def still_serves(s):
+    try:
+        return all(s.send(GARBAGE) and b'others want to connect' not in s.recv(65536) for _ in range(2))
+    except (BrokenPipeError, ConnectionResetError):
+        return False
+print(*(sum(still_serves(s) for s in kept[16 * n:16 * n + 16]) for n in range(8)))
+""")
+        self.assertEqual((done.code, done.out), (0, '16 16 16 16 16 16 16 15\n'), done)
+        self.assertEqual(self.sandbox('true').code, 0)
+
+    def test_a_request_that_comes_when_its_connection_makes_room_is_told_so(self):
+        self.assertEqual(self.sandbox('true', user=self.bob).code, 0)  # makes the key
+        kept = self.service.popen(self.bob, hostile.program('keep'), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, kept)
+
+        def write(line):
+            kept.stdin.write(line)
+            kept.stdin.flush()
+        write(b'create nothing-such\n')
+        self.assertIn('nothing-such', self.line(kept))
+        serving = [pid for pid in yett.children_of(self.service.pid())
+                   if any(yett.status_of(child).get('Uid', '').split()[:1] == [str(self.bob.uid)] for child in yett.children_of(pid))]
+        self.assertEqual(len(serving), 1, serving)
+        os.kill(serving[0], signal.SIGSTOP)
+        try:
+            self.script("""
+served = 0
+while served < 16:
+    served += connect() is None
+""")
+            write(b'create\n')
+            yett.wait_until(lambda: yett.read('/proc/%d/syscall' % kept.pid).split()[0] not in ('running', READ), 'a request that was sent')
+        finally:
+            os.kill(serving[0], signal.SIGCONT)
+        told = self.line(kept)
+        self.assertIn('had to make room for others', told)
+        self.assertIn('connect again', told)
 
 
 class Confined(Case):

@@ -117,6 +117,10 @@ static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **
 	refused(d, YETT_E_PERMISSION_DENIED, "the grant 'void' is void: ", "");
 	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
 	assert_false(authorize_manage(d->policy, &d->verified, 1001, "laptop", "default"));
+	/* where another one comes as close, that one is to be changed: this one gives nothing, whatever is written in it */
+	decide_policy(d, PROFILES "grant \"void\" { users = {\"1001\", \"no-such-user-here\"} profiles = {\"default\"} user_keys = true keys = {\"*\"} }\n"
+				  "grant \"other\" { users = {\"1001\"} keys = {\"*\"} profiles = {\"default\"} }\n");
+	decides(d, "big", "", "other");
 	decide_policy(d, PROFILES "grant \"void\" { users = {\"no-such-user-here\"} profiles = {\"*\"} }\n");
 	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
 }
