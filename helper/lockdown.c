@@ -4,9 +4,23 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+
+bool lockdown_parse_id(const char *text, uint32_t *ret_id)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0 || value >= UINT32_MAX)
+		return false;
+	*ret_id = (uint32_t)value;
+	return true;
+}
 
 bool lockdown_limits(const struct lockdown_limit *limits, size_t count)
 {

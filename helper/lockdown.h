@@ -1,5 +1,5 @@
 /*
- * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder and yett-policy share.
+ * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder, yett-policy and yett-closer share.
  *
  * Each stage is one call, proven afterwards where the kernel tells; false when it failed. Started as root or as the
  * caller in personal mode; afterwards without privilege. Links no library.
@@ -9,6 +9,7 @@
 #include "base/fd.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -28,6 +29,9 @@ struct lockdown_limit {
 	int resource;
 	rlim_t most;
 };
+
+/* An id but root's, from a program's argument. */
+bool lockdown_parse_id(const char *text, uint32_t *ret_id);
 
 /* Lowers hard and soft limits; never raises one. */
 bool lockdown_limits(const struct lockdown_limit *limits, size_t count);

@@ -46,7 +46,7 @@ static const struct {
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", OPT_PERSONAL},
 	{"fd", "N", "the connected socket to serve", OPT_FD},
 	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", OPT_IDLE_EXIT},
-	{"libexec", "DIR", "folder of yett-decoder, -policy and -init (default: that of this program)", OPT_LIBEXEC},
+	{"libexec", "DIR", "folder of yett-decoder, -policy, -init and -closer (default: that of this program)", OPT_LIBEXEC},
 	{"quiet", NULL, "log errors only", OPT_QUIET},
 	{"help", NULL, "print this and exit", OPT_HELP},
 	{"version", NULL, "print the version and exit", OPT_VERSION},

@@ -49,19 +49,6 @@ static _Noreturn void leave(int status)
 		(void)syscall(SYS_exit, status);
 }
 
-static bool parse_id(const char *text, uint32_t *ret_id)
-{
-	char *end;
-	unsigned long value;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' || value == 0 || value >= UINT32_MAX)
-		return false;
-	*ret_id = (uint32_t)value;
-	return true;
-}
-
 /* Nothing the monitor forgot to mark close-on-exec stays open. */
 static bool stage_descriptors(void)
 {
@@ -71,7 +58,7 @@ static bool stage_descriptors(void)
 static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 {
 	ret->empty_dir = argc == 4 ? argv[3] : NULL;
-	return argc == 4 && parse_id(argv[1], &ret->uid) && parse_id(argv[2], &ret->gid);
+	return argc == 4 && lockdown_parse_id(argv[1], &ret->uid) && lockdown_parse_id(argv[2], &ret->gid);
 }
 
 /* No descriptor can be made any more, no process, no file, no core (1: core(5)). */

@@ -1,29 +1,18 @@
 /*
- * Ends connections that are not served: tells why, and closes.
- *
- * A process of its own, started when it is first needed, with an id of its own and no capability. What a client has queued goes
- * with its connection, and whoever closes that last may be held up for as long as the client chose (a TCP socket with
- * SO_LINGER, socket(7)). Nobody waits for this process, and a connection that takes it more than a second is its last one. It
- * reads no byte of a client's.
+ * The listener's side of yett-closer, which ends connections that are not served: helper/closer/main.c says why. It is started when it is
+ * first needed, with the privilege that giving up all of it takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
  */
 #pragma once
 
 #include "base/fd.h"
+#include "helper/closer/closer.h"
 
 #include <stdint.h>
-
-enum closer_reason {
-	CLOSER_HUNG_UP = 1, /* nobody is there to be told */
-	CLOSER_FULL,
-	CLOSER_USER_FULL,
-	CLOSER_TOO_OFTEN,
-	CLOSER_CONFINED,
-	CLOSER_NO_PROCESS,
-};
 
 struct closer {
 	int socket; /* -1: none is running */
 	uint32_t id;
+	const char *libexec;
 };
 
 /*

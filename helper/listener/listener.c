@@ -664,7 +664,7 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	l->generation = mmap(NULL, sizeof *l->generation, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (l->generation == MAP_FAILED || log_share_counts() < 0)
 		return -ENOMEM;
-	l->closer.socket = -1;
+	l->closer = (struct closer){.socket = -1, .libexec = options->libexec};
 	r = prepare_admission(l);
 	if (r < 0)
 		return r;

@@ -96,7 +96,7 @@ class Helper(yett.Case):
         if not os.path.exists(INSTALLED):
             os.makedirs(INSTALLED)
             cls.addClassCleanup(shutil.rmtree, INSTALLED)
-            for name in ('yett-helper', 'yett-decoder', 'yett-policy', 'yett-init'):
+            for name in ('yett-helper', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-init'):
                 shutil.copy(run.path('helper/' + name), INSTALLED)
         load('yett-sandbox')
         load('yett-helper')

@@ -12,6 +12,7 @@ MAY_INCLUDE = {
     "files": ["base/", "protocol/"],
     "cli": ["base/", "libclient/yett.h"],
     "helper/decoder": ["base/", "protocol/", "helper/lockdown.h"],
+    "helper/closer": ["base/", "protocol/", "helper/lockdown.h"],
     "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
     "helper/explain": ["base/", "protocol/", "helper/log.h", "helper/monitor/authorize.h", "helper/monitor/keys.h", "helper/monitor/planning.h",
                        "helper/setup/steps.h"],
@@ -22,7 +23,7 @@ MAY_INCLUDE = {
                           "helper/privilege.h"],
     "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",
                        "helper/supervisor/supervisor.h", "helper/log.h", "helper/place.h", "helper/privilege.h"],
-    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/lockdown.h", "helper/log.h",
+    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/closer/closer.h", "helper/log.h",
                         "helper/place.h", "helper/privilege.h"],
     "helper": ["base/", "helper/"],
 }

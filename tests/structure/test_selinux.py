@@ -21,10 +21,11 @@ except ImportError:
 
 SOURCE = os.path.abspath(sys.argv[1])
 STORES = ('/etc/selinux', '/var/lib/selinux')
-SANDBOX, INIT, DECODER, COMPILER, HELPER = ('yett_sandbox_t', 'yett_init_t', 'yett_decoder_t', 'yett_policy_t', 'yett_helper_t')
+SANDBOX, INIT, DECODER, CLOSER, COMPILER, HELPER = ('yett_sandbox_t', 'yett_init_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t',
+                                                    'yett_helper_t')
 INSIDE = (SANDBOX, INIT)
-ALL = (SANDBOX, INIT, DECODER, COMPILER, HELPER)
-UNPRIVILEGED = (SANDBOX, INIT, DECODER, COMPILER)
+ALL = (SANDBOX, INIT, DECODER, CLOSER, COMPILER, HELPER)
+UNPRIVILEGED = (SANDBOX, INIT, DECODER, CLOSER, COMPILER)
 # What a process may do to another one to its harm.
 HARM = {'ptrace', 'sigkill', 'sigstop', 'signal', 'setsched', 'setpgid', 'setcap', 'setrlimit', 'share', 'noatsecure', 'siginh',
         'rlimitinh', 'transition', 'dyntransition'}
@@ -75,17 +76,17 @@ class Policy:
 
 def harm_to_others(policy):
     """Processes: a sandbox only its own, init also its commands; decoder and compiler nobody."""
-    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT)} | {(one, one) for one in (DECODER, COMPILER)}
+    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER)}
     return [rule for rule in policy.find(UNPRIVILEGED, {'process'}, HARM) if (rule[0], rule[2]) not in own]
 
 
 def capabilities(policy):
     """None over the host for init and commands, and over the sandbox's user namespace only those of start_capabilities()."""
-    return (policy.find(INSIDE, {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, COMPILER], {'cap_userns', 'cap2_userns'}) +
+    return (policy.find(INSIDE, {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER], {'cap_userns', 'cap2_userns'}) +
             [rule for rule in policy.find([INIT], {'cap_userns', 'cap2_userns'}) if rule[3] not in ('kill', 'setgid', 'setpcap', 'setuid')] +
-            [rule for rule in policy.find([DECODER, COMPILER], {'capability', 'capability2'})
+            [rule for rule in policy.find([DECODER, CLOSER, COMPILER], {'capability', 'capability2'})
              # net_bind_service: auth_use_nsswitch() for those who ask a directory service; yett-policy drops it before
-             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECODER: 'sys_chroot', COMPILER: 'net_bind_service'}[rule[0]])])
+             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECODER: 'sys_chroot', COMPILER: 'net_bind_service'}.get(rule[0]))])
 
 
 def raw_sockets(policy):
@@ -117,26 +118,26 @@ def writing(policy):
 
 
 def secrets(policy):
-    return [rule for rule in policy.find(INSIDE + (DECODER,), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
+    return [rule for rule in policy.find(INSIDE + (DECODER, CLOSER), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
 
 
 def system_interfaces(policy):
     kinds = SYSTEM_CLASSES - {'capability', 'capability2', 'cap2_userns'}
-    return policy.find(INSIDE + (DECODER,), kinds)
+    return policy.find(INSIDE + (DECODER, CLOSER), kinds)
 
 
 def decoder_files(policy):
-    """The decoder opens nothing and makes nothing."""
-    own = {DECODER, 'yett_decoder_exec_t'}  # files of a domain are those of its /proc/PID
-    return ([rule for rule in policy.find([DECODER], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
+    """Decoder and closer open nothing and make nothing."""
+    own = {DECODER, 'yett_decoder_exec_t', CLOSER, 'yett_closer_exec_t'}  # files of a domain are those of its /proc/PID
+    return ([rule for rule in policy.find([DECODER, CLOSER], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
              if rule[2] not in own | EVERYBODYS] +
-            [rule for rule in policy.find([DECODER], None, {'connectto', 'name_connect', 'bind', 'listen'})
+            [rule for rule in policy.find([DECODER, CLOSER], None, {'connectto', 'name_connect', 'bind', 'listen'})
              if rule[2] not in own | EVERYBODYS])
 
 
 def foreign_programs(policy):
     """The helper runs no program as itself, and gets into no domain but those of its parts."""
-    parts = {DECODER, COMPILER, INIT}
+    parts = {DECODER, CLOSER, COMPILER, INIT}
     return ([rule for rule in policy.find([HELPER], {'file'}, {'execute_no_trans'})] +
             [rule for rule in policy.find([HELPER], {'process'}, {'transition', 'dyntransition'}) if rule[2] not in parts] +
             [rule for rule in policy.find([INIT], {'file'}, {'entrypoint'}) if rule[2] != 'yett_memfd_t'] +
@@ -154,7 +155,7 @@ SEARCHES = {
     'writing to the host': (writing, '(allow yett_sandbox_t etc_t (file (write)))'),
     'secrets': (secrets, '(allow yett_init_t shadow_t (file (read)))'),
     'interfaces of the system': (system_interfaces, '(allow yett_sandbox_t self (key (write)))'),
-    'files for the decoder': (decoder_files, '(allow yett_decoder_t tmp_t (dir (add_name)))'),
+    'files for decoder and closer': (decoder_files, '(allow yett_decoder_t tmp_t (dir (add_name)))'),
     'programs for helper and init': (foreign_programs, '(allow yett_helper_t bin_t (file (execute_no_trans)))'),
 }
 

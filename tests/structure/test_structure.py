@@ -19,8 +19,8 @@ import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, DECODER, POLICY, INIT, FILES = (os.path.join(BUILD, "helper", name)
-                                        for name in ("yett-helper", "yett-decoder", "yett-policy", "yett-init", "yett-files"))
+HELPER, DECODER, CLOSER, POLICY, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
+                                                ("yett-helper", "yett-decoder", "yett-closer", "yett-policy", "yett-init", "yett-files"))
 EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
@@ -73,6 +73,11 @@ class Programs(unittest.TestCase):
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
         self.assertEqual(sorted(name for name in programs.defined(DECODER) if OURS.match(name)), [])
 
+    def test_the_closer_has_nothing_of_the_privileged_side_and_decodes_nothing(self):
+        self.assertEqual(sorted(name for name in programs.defined(CLOSER) if OURS.match(name) or DECODES.match(name)), [])
+        made = programs.objects(BUILD, os.path.join(ROOT, "helper/closer/main.c"))
+        self.assertEqual(list(made), ["helper/yett-closer"])
+
     def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
 
@@ -108,7 +113,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, POLICY, EXPLAIN, INIT, FILES, YETT):
+        for path in (HELPER, DECODER, CLOSER, POLICY, EXPLAIN, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):

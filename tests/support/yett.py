@@ -35,7 +35,7 @@ CLOSER = 3  # enum idmap_role in helper/setup/idmap.h
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
           'tests/system/load',
@@ -270,7 +270,7 @@ class Run:
         """A folder of programs for a service: the built ones but for `others`, paths by name without "yett-"."""
         folder = self.path(name)
         os.makedirs(folder)
-        for program in ('init', 'decoder', 'policy'):
+        for program in ('init', 'decoder', 'closer', 'policy'):
             copy = '%s/yett-%s' % (folder, program)
             shutil.copy(others.get(program) or self.path('helper/yett-' + program), copy)
             selinux.label_program(copy)
