@@ -36,9 +36,12 @@ TESTS = (
     Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
     Test('system-inside', 'tests/system/test_inside.py', 400, ['selinux']),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
+    Test('system-job', 'tests/system/test_job.py', 300, ['selinux']),
     Test('system-copies', 'tests/system/test_cli.py', 200, ['apparmor'], arguments=['Copies']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-shared', 'tests/hostile/test_shared.py', 400, ['apparmor']),
+    # Connections that are older than a policy, where labels stand between all processes that ask one another.
+    Test('hostile-revoke', 'tests/hostile/test_revoke.py', 300),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
     Test('hostile-landlock', 'build/tests/hostile/test_landlock', 400, YETT_INIT='@/build/tests/hostile/yett-init-layers'),
     Test('hostile-restrict', 'build/tests/hostile/test_restrict', 400, ['apparmor'], YETT_INIT='@/build/tests/hostile/yett-init-layers'),

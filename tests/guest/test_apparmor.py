@@ -125,6 +125,14 @@ class Helper(yett.Case):
         self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
         self.assertEqual(list(labels), ['yett-sandbox (enforce)'])
 
+    def test_who_is_not_served_is_told_why_by_a_process_with_a_label_of_its_own(self):
+        script = ('import os, socket; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect(os.environ["YETT_SOCKET"]); '
+                  'print("user namespace" in s.recv(65536).decode(errors="replace"))')
+        done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', script)
+        self.assertEqual((done.code, done.out), (0, 'True\n'), done)
+        closers = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-closer'] and yett.is_alive(pid)]
+        self.assertEqual({yett.read('/proc/%d/attr/apparmor/current' % pid).strip() for pid in closers}, {'yett-helper//closer (enforce)'})
+
     def test_every_kind_of_sandbox_is_made(self):
         directory = self.folder('work')
         self.shell('echo text >file; cat file', options=['--rw', directory], cwd=directory)

@@ -153,6 +153,30 @@ class Idle(installed.Case):
         self.assertNotEqual(installed.show('yett.service', 'ExecMainPID'), first)
 
 
+class Reload(installed.Case):
+    def write(self, text):
+        yett.write('/etc/yett/conf.d/test.conf', text)
+
+    def test_one_of_a_policy_with_a_mistake_fails_where_it_was_asked_for_and_changes_nothing(self):
+        self.output(self.ann, 'true')
+        listener = installed.show('yett.service', 'MainPID')
+        self.addCleanup(self.reload)
+        self.addCleanup(os.unlink, '/etc/yett/conf.d/test.conf')
+        self.write('grant "wrong" {\n  usres = {"*"}\n}\n')
+        done = installed.tool('systemctl', 'reload', 'yett.service', check=False)
+        self.assertNotEqual(done.code, 0, done)
+        self.assertIn('yett.service', done.err)
+        yett.wait_until(lambda: '/etc/yett/conf.d/test.conf:2: ' in installed.journal(), 'the mistake, in the journal')
+        self.assertEqual((installed.show('yett.service', 'ActiveState'), installed.show('yett.service', 'MainPID')), ('active', listener))
+        self.assertEqual(self.output(self.ann, 'echo', 'served'), 'served\n')
+        # mended, it counts from then on
+        self.write('profile "mended" {\n  extends = "default"\n}\n'
+                   'grant "mended" {\n  users = {"ann"}\n  user_keys = true\n  profiles = {"*"}\n  share_ro = {"*"}\n  share_rw = {"*"}\n}\n')
+        installed.tool('systemctl', 'reload', 'yett.service')
+        self.assertEqual(self.output(self.ann, 'echo', 'served', options=['-p', 'mended']), 'served\n')
+        self.assertEqual(installed.show('yett.service', 'MainPID'), listener)
+
+
 class Confinement(installed.Case):
     def test_the_exposure_is_at_most_what_was_promised(self):
         rated = installed.tool('systemd-analyze', 'security', '--no-pager', 'yett.service').out.splitlines()[-1]
