@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,8 +13,13 @@
 
 #define KEYS_DIR   "/etc/yett/keys.d"
 
+#define KEY_FILE_MAX 16384 /* as the helper reads of it */
+#define KEY_BEGIN    "ed25519 "
+#define KEY_TEXT_MAX 44 /* the base64 of 32 bytes */
+
 struct enroll_options {
-	const char *directory;
+	const char *directory, *remove;
+	bool list;
 };
 
 static int set_directory(void *into, const char *value, struct yett_error *error)
@@ -25,7 +31,12 @@ static int set_directory(void *into, const char *value, struct yett_error *error
 	return 0;
 }
 
+OPTION_FLAG(set_list, struct enroll_options, list)
+OPTION_TEXT(set_remove, struct enroll_options, remove)
+
 const struct option enroll_options[] = {
+	{'l', "list", NULL, "print the enrolled keys and their names", set_list},
+	{0, "remove", "PRINCIPAL", "take away what is enrolled under a name", set_remove},
 	{0, "keys-dir", "DIR", "the folder of enrolled keys, as the policy names it (" KEYS_DIR ")", set_directory},
 	{0},
 };
@@ -103,20 +114,37 @@ static int write_key(const char *path, const char *line, struct yett_error *erro
 	return 0;
 }
 
-/* A file is read as the helper reads it: whole lines. One that cannot be read holds no key for the helper either. */
-static bool is_in_file(int directory, const char *file, const char *line)
+/* A file as the helper reads it. One that cannot be read holds no key for the helper either. */
+static void read_key_file(int directory, const char *file, char text[static KEY_FILE_MAX + 1])
 {
 	_cleanup_fd_ int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, KEY_FILE_MAX);
+
+	text[n < 0 ? 0 : n] = '\0';
+}
+
+static bool is_in_file(int directory, const char *file, const char *line)
+{
 	size_t length = strcspn(line, " ") + 1; /* "ed25519 KEY", without the comment */
-	char text[16384 + 1];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	char text[KEY_FILE_MAX + 1];
 
 	length += strcspn(line + length, " \n");
-	text[n < 0 ? 0 : n] = '\0';
+	read_key_file(directory, file, text);
 	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
 		if (strncmp(at, line, length) == 0 && strchr(" \n", at[length]))
 			return true;
 	return false;
+}
+
+/* NAME of "NAME.pub", if a principal can have it. */
+static bool name_of_file(const char *file, char name[static NAME_MAX + 1])
+{
+	size_t length = strlen(file);
+
+	if (length <= 4 || strcmp(file + length - 4, ".pub") != 0)
+		return false;
+	(void)snprintf(name, NAME_MAX + 1, "%.*s", (int)(length - 4), file);
+	return keys_name_is_valid(name);
 }
 
 /* A key proves one name: the helper believes none of two. */
@@ -127,12 +155,8 @@ static int check_other_names(const char *directory, const char *name, const char
 
 	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
 		char other[NAME_MAX + 1];
-		size_t length = strlen(entry->d_name);
 
-		if (length <= 4 || strcmp(entry->d_name + length - 4, ".pub") != 0)
-			continue;
-		(void)snprintf(other, sizeof other, "%.*s", (int)(length - 4), entry->d_name);
-		if (keys_name_is_valid(other) && strcmp(other, name) != 0 && is_in_file(dirfd(entries), entry->d_name, line))
+		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 && is_in_file(dirfd(entries), entry->d_name, line))
 			r = error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
 				      "the key is enrolled as %s already (%s/%s): it cannot have another name besides", other, directory,
 				      entry->d_name);
@@ -142,17 +166,22 @@ static int check_other_names(const char *directory, const char *name, const char
 	return r;
 }
 
+static int check_name(const char *name, struct yett_error *error)
+{
+	if (keys_name_is_valid(name))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			 "the name %.80s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64", name);
+}
+
 int keys_enroll(const char *directory, const char *name, const char *public_path, struct yett_error *error)
 {
 	char path[PATH_MAX], line[512];
 	uint8_t key[YETT_KEY_SIZE];
-	int r;
+	int r = check_name(name, error);
 
-	if (!keys_name_is_valid(name))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "the name %s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and "
-				 "have at most 64",
-				 name);
+	if (r)
+		return r;
 	r = yett_key_read_public(public_path, key, line, sizeof line - 1, error);
 	if (r)
 		return r;
@@ -164,6 +193,209 @@ int keys_enroll(const char *directory, const char *name, const char *public_path
 	return r ? r : write_key(path, line, error);
 }
 
+int keys_remove(const char *directory, const char *name, struct yett_error *error)
+{
+	char path[PATH_MAX];
+	int r = check_name(name, error);
+
+	if (r)
+		return r;
+	if ((size_t)snprintf(path, sizeof path, "%s/%s.pub", directory, name) >= sizeof path)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path of the keys folder is too long");
+	if (unlink(path) == 0)
+		return 0;
+	if (errno == ENOENT)
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no key is enrolled as %s in %s: yett enroll --list shows the names", name,
+				 directory);
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot remove %s: %m", path);
+	if (errno == EACCES || errno == EPERM || errno == EROFS)
+		error_detail(error, "removing a key is for the administrator");
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+/* A key under a name; or a file in which there is none, and then `key` is empty. */
+struct enrolled {
+	char name[NAME_MAX + 1], key[KEY_TEXT_MAX + 1], comment[160];
+	char why_void[2 * NAME_MAX]; /* empty: it proves the name */
+};
+
+struct enrolled_list {
+	struct enrolled *items;
+	size_t count;
+};
+
+static void enrolled_list_free(struct enrolled_list *list)
+{
+	free(list->items);
+}
+
+static struct enrolled *add_enrolled(struct enrolled_list *list, const char *name)
+{
+	struct enrolled *items = reallocarray(list->items, list->count + 1, sizeof *items);
+
+	if (!items)
+		return NULL;
+	list->items = items;
+	items[list->count] = (struct enrolled){0};
+	(void)snprintf(items[list->count].name, sizeof items->name, "%s", name);
+	return &items[list->count++];
+}
+
+/* Why the helper passes the file over; an empty text when it does not. `directory_owner` is the administrator to it. */
+static void judge_file(int directory, const char *file, uid_t directory_owner, char *why, size_t size)
+{
+	struct stat st;
+
+	why[0] = '\0';
+	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		(void)snprintf(why, size, "%s is no regular file", file);
+	else if (st.st_uid != directory_owner)
+		(void)snprintf(why, size, "%s belongs to another user than the folder", file);
+	else if (st.st_mode & 022)
+		(void)snprintf(why, size, "others can write %s: chmod go-w", file);
+}
+
+/* The keys of one file. -ENOMEM. */
+static int list_file(int directory, const char *file, uid_t directory_owner, struct enrolled_list *list)
+{
+	char name[NAME_MAX + 1], why[sizeof ((struct enrolled *)0)->why_void], text[KEY_FILE_MAX + 1];
+	size_t before = list->count;
+	struct enrolled *item;
+
+	if (!name_of_file(file, name))
+		return 0;
+	judge_file(directory, file, directory_owner, why, sizeof why);
+	read_key_file(directory, file, text);
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		const char *key = at + strlen(KEY_BEGIN);
+
+		if (strncmp(at, KEY_BEGIN, strlen(KEY_BEGIN)) != 0 || strcspn(key, " \n") != KEY_TEXT_MAX)
+			continue;
+		item = add_enrolled(list, name);
+		if (!item)
+			return -ENOMEM;
+		(void)snprintf(item->key, sizeof item->key, "%.*s", KEY_TEXT_MAX, key);
+		key += KEY_TEXT_MAX + (key[KEY_TEXT_MAX] == ' ');
+		(void)snprintf(item->comment, sizeof item->comment, "%.*s", (int)strcspn(key, "\n"), key);
+		(void)snprintf(item->why_void, sizeof item->why_void, "%s", why);
+	}
+	if (list->count > before)
+		return 0;
+	item = add_enrolled(list, name);
+	if (!item)
+		return -ENOMEM;
+	(void)snprintf(item->why_void, sizeof item->why_void, "%s%s", why, *why ? "" : "there is no key in it that can be read");
+	return 0;
+}
+
+/* A key under two names proves none of them. */
+static void judge_names(struct enrolled_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t j = 0; j < list->count; j++) {
+			struct enrolled *a = &list->items[i], *b = &list->items[j];
+
+			if (*a->key && !*a->why_void && strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
+				(void)snprintf(a->why_void, sizeof a->why_void, "the same key is enrolled as %.64s, too: remove one of them", b->name);
+		}
+}
+
+static int list_keys(const char *directory, struct enrolled_list *list, struct yett_error *error)
+{
+	_cleanup_fd_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent **entries;
+	struct stat st;
+	int count, r = 0;
+
+	if (fd < 0 && errno == ENOENT) {
+		output_note("there is no folder %s: no key is enrolled", directory);
+		return 0;
+	}
+	count = fd < 0 || fstat(fd, &st) < 0 ? -1 : scandirat(fd, ".", &entries, NULL, alphasort);
+	if (count < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot list %s: %m", directory);
+	if (st.st_mode & 022)
+		output_note("none of these keys counts, since others can write %s: chmod go-w", directory);
+	for (int i = 0; i < count; i++) {
+		if (r == 0)
+			r = list_file(fd, entries[i]->d_name, st.st_uid, list);
+		free(entries[i]);
+	}
+	free(entries);
+	judge_names(list);
+	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is not enough memory to list %s", directory);
+}
+
+static void print_keys(const struct enrolled_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct enrolled *item = &list->items[i];
+
+		(void)printf("%s %s", item->name, *item->key ? item->key : "-");
+		if (*item->comment) {
+			(void)fputc(' ', stdout);
+			output_text(stdout, item->comment, false);
+		}
+		if (*item->why_void) {
+			(void)fputs(" (void: ", stdout);
+			output_text(stdout, item->why_void, false);
+			(void)fputc(')', stdout);
+		}
+		(void)fputc('\n', stdout);
+	}
+}
+
+static void json_keys(struct json *json, const struct enrolled_list *list)
+{
+	json_open(json, "keys", '[');
+	for (size_t i = 0; i < list->count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "name", list->items[i].name);
+		json_text_or_null(json, "key", list->items[i].key);
+		json_text_or_null(json, "comment", list->items[i].comment);
+		json_text_or_null(json, "void", list->items[i].why_void);
+		json_close(json);
+	}
+	json_close(json);
+}
+
+static int enroll_list(const char *directory, struct yett_error *error)
+{
+	_cleanup_(enrolled_list_free) struct enrolled_list list = {0};
+	int r = list_keys(directory, &list, error);
+
+	if (r == 0 && output_json())
+		json_keys(output_json(), &list);
+	else if (r == 0)
+		print_keys(&list);
+	return r;
+}
+
+/* What was done to a name. */
+static void tell_name(const char *name, bool was_removed, const char *directory)
+{
+	if (output_json()) {
+		json_text(output_json(), "name", name);
+		json_text(output_json(), "directory", directory);
+	} else {
+		(void)printf(was_removed ? "removed %s from %s\n" : "enrolled %s in %s\n", name, directory);
+	}
+}
+
+/* One of the three forms, each with its operands. */
+static int check_form(const struct enroll_options *options, int operands, struct yett_error *error)
+{
+	bool is_alone = options->list || options->remove;
+
+	if (options->list && options->remove)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--list and --remove cannot be asked for at once");
+	if (is_alone ? operands == 0 : operands == 2)
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			 is_alone ? "enroll takes neither a name nor a file beside --%s" : "enroll needs a name and a file%s: yett enroll NAME FILE.pub",
+			 is_alone ? options->list ? "list" : "remove" : "");
+}
+
 int enroll_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct enroll_options options = {.directory = KEYS_DIR};
@@ -172,10 +404,23 @@ int enroll_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	if (keys_enroll(options.directory, argv[first], argv[first + 1], &error)) {
+	if (check_form(&options, argc - first, &error)) {
+		output_error(&error);
+		return EXIT_USAGE;
+	}
+	if (options.list)
+		r = enroll_list(options.directory, &error);
+	else if (options.remove)
+		r = keys_remove(options.directory, options.remove, &error);
+	else
+		r = keys_enroll(options.directory, argv[first], argv[first + 1], &error);
+	if (r) {
 		output_error(&error);
 		return EXIT_FAILURE;
 	}
-	(void)printf("enrolled %s in %s\n", argv[first], options.directory);
+	if (options.remove)
+		tell_name(options.remove, true, options.directory);
+	else if (!options.list)
+		tell_name(argv[first], false, options.directory);
 	return 0;
 }

@@ -21,3 +21,6 @@ bool keys_name_is_valid(const char *name);
  */
 _must_check_ int keys_enroll(const char *directory, const char *name, const char *public_path,
 			     struct yett_error *error);
+
+/* Takes directory/NAME.pub away. YETT_E_NOT_FOUND: there is none. */
+_must_check_ int keys_remove(const char *directory, const char *name, struct yett_error *error);

@@ -49,7 +49,7 @@ static const struct subcommand subcommands[] = {
 	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", manage_options, 1, 1, ls_main},
 	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", manage_options, 1, -1, cat_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
-	{"enroll", "NAME FILE.pub", "Let the holder of a key ask under a name (administrator)", enroll_options, 2, 2,
+	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)", enroll_options, 0, 2,
 	 enroll_main},
 	{"policy", "check|explain [FILE|RUN-ARGUMENT…]", "Check a policy, or tell what it says of a yett run, and which line of it", policy_options,
 	 1, -1, policy_main},

@@ -92,6 +92,16 @@ static const char *next_value(const struct option *option, int argc, char **argv
 	return NULL;
 }
 
+/* An empty value is one that a variable of a script did not have: where it is refused, that is why. */
+static int store(const struct option *option, void *into, const char *value, struct yett_error *error)
+{
+	int r = option->set(into, value, error);
+
+	if (r == 0 || !value || *value)
+		return r;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s, and what it was given is empty", option->name, option->value);
+}
+
 /* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a value. */
 static int parse_letters(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into, struct yett_error *error)
 {
@@ -105,7 +115,7 @@ static int parse_letters(const struct subcommand *subcommand, int argc, char **a
 			return no_option(subcommand, word, error);
 		if (option->value) {
 			value = letter[1] ? letter + 1 + (letter[1] == '=') : next_value(option, argc, argv, at, error);
-			return value ? option->set(into, value, error) : YETT_E_INVALID_REQUEST;
+			return value ? store(option, into, value, error) : YETT_E_INVALID_REQUEST;
 		}
 		r = option->set(into, NULL, error);
 	}
@@ -132,7 +142,7 @@ static int parse_one(const struct subcommand *subcommand, int argc, char **argv,
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value", option->name);
 	if (!value && option->value && !(value = next_value(option, argc, argv, at, error)))
 		return YETT_E_INVALID_REQUEST;
-	return option->set(into, value, error);
+	return store(option, into, value, error);
 }
 
 /* The words argv[from … to) go before the operands, which begin at *operands. */

@@ -9,15 +9,15 @@ import sys
 
 # What is completed for a value or an operand, by what help calls it. "" is for what nothing can be proposed for.
 KINDS = {
-    "ACTION": "",
+    "ACTION": "word end|pause",
     "COMMAND": "command",
-    "COMMAND-ID": "",
+    "COMMAND-ID": "command-id",
     "DIR": "directory",
     "DUR": "",
     "FILE": "file",
     "FILE.pub": "file",
     "FILE|RUN-ARGUMENT": "file",
-    "FROM": "file",
+    "FROM": "place",
     "INSIDE:PATH": "",
     "KEY": "file",
     "KEY=VALUE": "",
@@ -27,17 +27,18 @@ KINDS = {
     "PATH": "file",
     "PATH:INSIDE": "file",
     "PATH[:TARGET]": "file",
+    "PRINCIPAL": "principal",
     "PROFILE": "profile",
-    "SANDBOX": "",
-    "SANDBOX:/PATH": "",
-    "SIGNAL": "",
+    "SANDBOX": "sandbox",
+    "SANDBOX:/PATH": "inside",
+    "SIGNAL": "word HUP|INT|QUIT|KILL|USR1|USR2|ALRM|TERM|CONT|STOP|TSTP|WINCH",
     "SIZE": "",
     "SUBCOMMAND": "subcommand",
     "TARGET[:SIZE]": "",
-    "TO": "file",
+    "TO": "place",
     "UID": "",
     "USER": "",
-    "WHAT=VALUE": "",
+    "WHAT=VALUE": "filter",
 }
 
 
@@ -86,7 +87,9 @@ def quoted(text):
 
 
 # Nothing is an empty list: behind the blank that _arguments has for it, no options would be proposed either.
-ZSH_ACTIONS = {"directory": "_files -/", "file": "_files", "profile": "_yett_profiles", "subcommand": "_yett_subcommands", "": "()"}
+ZSH_ACTIONS = {"directory": "_files -/", "file": "_files", "profile": "_yett_profiles", "subcommand": "_yett_subcommands", "": "()",
+               "sandbox": "_yett_sandboxes", "command-id": "_yett_command_ids", "inside": "_yett_insides", "place": "_yett_places",
+               "principal": "_yett_principals", "filter": "_yett_filters"}
 
 
 def zsh_text(text):
@@ -128,7 +131,9 @@ def fish_quoted(text):
 
 
 FISH_ACTIONS = {"directory": "-xa '(__fish_complete_directories)'", "file": "-rF",
-                "profile": "-xa '(__yett_profiles)'", "subcommand": "-xa '(__yett_subcommands)'", "": "-x"}
+                "profile": "-xa '(__yett_profiles)'", "subcommand": "-xa '(__yett_subcommands)'", "": "-x",
+                "sandbox": "-xa '(__yett_sandboxes)'", "command-id": "-xa '(__yett_command_ids)'", "inside": "-xa '(__yett_insides)'",
+                "place": "-rFa '(__yett_insides)'", "principal": "-xa '(__yett_principals)'", "filter": "-xa 'state= name= profile= label='"}
 
 
 def fish_action(name):

@@ -8,13 +8,48 @@ _yett_profiles()
 	cat @POLICY@ "$(dirname @POLICY@)"/conf.d/*.conf 2>/dev/null | sed -n 's/^[[:space:]]*profile[[:space:]]*"\([^"]*\)".*/\1/p'
 }
 
-# Completes a word by its kind: _yett_reply KIND WORD
+# The sandboxes of the caller, by id and name. A helper that does not answer is not waited for.
+_yett_sandboxes()
+{
+	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+}
+
+_yett_insides()
+{
+	_yett_sandboxes | sed 's,$,:/,'
+}
+
+# The commands of a sandbox: _yett_command_ids SANDBOX
+_yett_command_ids()
+{
+	timeout 2 yett ps --quiet -- "$1" 2>/dev/null </dev/null
+}
+
+_yett_principals()
+{
+	(cd "$(dirname @POLICY@)"/keys.d 2>/dev/null && printf '%s\n' *.pub | sed -n 's/\.pub$//p' | grep -vFx '*')
+}
+
+# Completes a word by its kind: _yett_reply KIND WORD [SANDBOX]
 _yett_reply()
 {
 	case $1 in
 	file) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
 	directory) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$2") ;;
 	profile) mapfile -t COMPREPLY < <(compgen -W "$(_yett_profiles)" -- "$2") ;;
+	sandbox) mapfile -t COMPREPLY < <(compgen -W "$(_yett_sandboxes)" -- "$2") ;;
+	command-id) mapfile -t COMPREPLY < <(compgen -W "$(_yett_command_ids "$3")" -- "$2") ;;
+	inside) compopt -o nospace; mapfile -t COMPREPLY < <(compgen -W "$(_yett_insides)" -- "$2") ;;
+	place)
+		compopt -o filenames
+		mapfile -t COMPREPLY < <(compgen -f -- "$2")
+		local insides
+		mapfile -t insides < <(compgen -W "$(_yett_insides)" -- "$2")
+		# with a slash at its end it would be quoted and closed as a name of a file
+		((${#insides[@]} == 0)) || { compopt -o nospace +o filenames; COMPREPLY+=("${insides[@]}"); }
+		;;
+	principal) mapfile -t COMPREPLY < <(compgen -W "$(_yett_principals)" -- "$2") ;;
+	filter) compopt -o nospace; mapfile -t COMPREPLY < <(compgen -W "state= name= profile= label=" -- "$2") ;;
 	subcommand) mapfile -t COMPREPLY < <(compgen -W "$(_yett_subcommands)" -- "$2") ;;
 	word\ *) local words=${1#word }; mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$2") ;;
 	esac
@@ -34,7 +69,7 @@ _yett_command()
 
 _yett()
 {
-	local word=${COMP_WORDS[COMP_CWORD]} subcommand=${COMP_WORDS[1]} kind at operand=1 options=yes
+	local word=${COMP_WORDS[COMP_CWORD]} subcommand=${COMP_WORDS[1]} kind at operand=1 options=yes sandbox=
 
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
@@ -61,6 +96,7 @@ _yett()
 			_yett_command "$at" "$word"
 			return
 		else
+			((operand > 1)) || sandbox=${COMP_WORDS[at]}
 			operand=$((operand + 1)) options=
 		fi
 		# PATH:TARGET and NAME=VALUE: what follows the sign is of the inside, or anything.
@@ -77,7 +113,7 @@ _yett()
 	if [[ $kind == command ]]; then
 		_yett_command "$COMP_CWORD" "$word"
 	else
-		_yett_reply "$kind" "$word"
+		_yett_reply "$kind" "$word" "$sandbox"
 	fi
 }
 

@@ -7,6 +7,28 @@ function __yett_profiles
 	cat $files 2>/dev/null | string replace -rf '^\s*profile\s*"([^"]*)".*' '$1'
 end
 
+# The sandboxes of the caller, by id and name. A helper that does not answer is not waited for.
+function __yett_sandboxes
+	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+end
+
+function __yett_insides
+	__yett_sandboxes | string replace -r '$' ':/'
+end
+
+# The commands of the sandbox that stands before them.
+function __yett_command_ids
+	set -l words (__yett_operands)
+	timeout 2 yett ps --quiet -- $words[2] 2>/dev/null </dev/null
+end
+
+function __yett_principals
+	set -l folder (string replace -r '/[^/]*$' '' @POLICY@)
+	for file in $folder/keys.d/*.pub
+		string replace -r '^.*/(.*)\.pub$' '$1' $file
+	end
+end
+
 # The words before the cursor without options, their values and "yett" itself: the subcommand, then operands.
 function __yett_operands
 	set -l words (commandline -opc)

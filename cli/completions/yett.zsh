@@ -11,6 +11,58 @@ _yett_profiles()
 	compadd -a names
 }
 
+# The sandboxes of the caller, by id and name, in `reply`. A helper that does not answer is not waited for.
+_yett_find_sandboxes()
+{
+	reply=(${(f)"$(timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }')"})
+}
+
+_yett_sandboxes()
+{
+	local -a reply
+	_yett_find_sandboxes
+	compadd -a reply
+}
+
+_yett_insides()
+{
+	local -a reply
+	_yett_find_sandboxes
+	compadd -S '' -- $^reply:/
+}
+
+_yett_places()
+{
+	_files
+	_yett_insides
+}
+
+# The commands of the sandbox that stands before them.
+_yett_command_ids()
+{
+	local -a reply ids
+	local word
+	_yett_find_sandboxes
+	for word in $words[2,CURRENT-1]; do
+		((${reply[(Ie)$word]})) || continue
+		ids=(${(f)"$(timeout 2 yett ps --quiet -- $word 2>/dev/null </dev/null)"})
+		compadd -a ids
+		return
+	done
+}
+
+_yett_principals()
+{
+	local policy=@POLICY@
+	local -a names=(${policy:h}/keys.d/*.pub(N:t:r))
+	compadd -a names
+}
+
+_yett_filters()
+{
+	compadd -S '' -- state= name= profile= label=
+}
+
 # The command that a sandbox is to run, by completions of its own.
 _yett_command()
 {

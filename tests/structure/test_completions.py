@@ -26,6 +26,16 @@ LIBRARY = "/usr/share/bash-completion/bash_completion"
 PRINT = "\x18p"  # ^X p, bound to printing the line between marks
 CLEAR = "\x15"
 
+# What the scripts ask for sandboxes and commands.
+ASKED = """#!/bin/sh
+case "$*" in
+ps) printf 'ID                NAME              STATE\\n8f80ea07dc9b3768  web               running\\n0123456789abcdef  -                 running\\n' ;;
+'ps --quiet -- web') printf '1\\n17\\n' ;;
+*) exit 2 ;;
+esac
+"""
+IDS = ["0123456789abcdef", "8f80ea07dc9b3768"]
+
 
 def output(*argv):
     return subprocess.run(argv, check=True, capture_output=True, text=True).stdout
@@ -49,7 +59,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            os.execvpe(argv[0], argv, {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "dumb", "LC_ALL": "C.UTF-8", "INPUTRC": "/dev/null",
+            os.execvpe(argv[0], argv, {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": folder, "TERM": "dumb", "LC_ALL": "C.UTF-8", "INPUTRC": "/dev/null",
                                        "ZDOTDIR": folder})
         self.type(setup + "\r")
         self.type("echo rea''dy\r")
@@ -91,10 +101,14 @@ class Shell:
             raise unittest.SkipTest(f"{cls.program} is needed (Debian package {cls.package or cls.program})")
         cls.temporary = tempfile.TemporaryDirectory()
         cls.folder = cls.temporary.name
+        os.mkdir(os.path.join(cls.folder, "bin"))
+        yett.write(os.path.join(cls.folder, "bin", "yett"), ASKED, 0o755)
         # The policy that the scripts look at is the installed one; these look at one of ours.
         policy = os.path.join(cls.folder, "policy")
         os.makedirs(os.path.join(policy, "conf.d"))
         yett.write(os.path.join(policy, "yett.conf"), 'profile "default" {\n}\n  profile "strict"{\n}\n# profile "no" {\ngrant "no" {\n}\n')
+        os.makedirs(os.path.join(policy, "keys.d"))
+        yett.write(os.path.join(policy, "keys.d", "laptop.pub"), "")
         yett.write(os.path.join(policy, "conf.d", "more.conf"), 'profile "tests" {\n}\n')
         os.makedirs(os.path.join(cls.folder, "work", "a folder", "deep"))
         yett.write(os.path.join(cls.folder, "work", "a file"), "")
@@ -103,7 +117,7 @@ class Shell:
         cls.script = os.path.join(cls.folder, name)
         installed = re.search(r"/[\w/.-]*/yett\.conf", text).group()
         yett.write(cls.script, text.replace(installed, os.path.join(policy, "yett.conf")).replace(
-            os.path.dirname(installed) + "/conf.d", os.path.join(policy, "conf.d")))
+            os.path.dirname(installed) + "/conf.d", os.path.join(policy, "conf.d")).replace(os.path.dirname(installed) + "/keys.d", os.path.join(policy, "keys.d")))
         cls.start()
 
     @classmethod
@@ -155,6 +169,24 @@ class Shell:
     def test_nothing_is_proposed_where_nothing_is_known(self):
         for line in ("yett run --memory 1", "yett run --tmpfs /us", "yett enroll wor"):
             self.assertEqual(self.complete(line), [], line)
+
+    def test_sandboxes_are_proposed_by_id_and_name(self):
+        for line in ("yett exec ", "yett inspect ", "yett destroy web ", "yett wait "):
+            self.assertEqual(sorted(self.complete(line)), IDS + ["web"], line)
+        self.assertEqual(self.complete("yett kill -s KILL we"), ["web"])
+        self.assertEqual(self.complete("yett cat we"), ["web:"])
+        self.assertEqual(sorted(self.complete("yett cp w")), ["web:", "work"])
+
+    def test_commands_are_those_of_the_sandbox(self):
+        self.assertEqual(sorted(self.complete("yett wait web ")), ["1", "17"])
+        self.assertEqual(sorted(self.complete("yett kill -s KILL web 17 ")), ["1", "17"])
+        self.assertEqual(self.complete("yett logs other "), [])
+
+    def test_values_that_are_words_are_proposed(self):
+        self.assertEqual(self.complete("yett kill --signal TE"), ["TERM"])
+        self.assertEqual(sorted(self.complete("yett run --idle-action ")), ["end", "pause"])
+        self.assertEqual(self.complete("yett ps --filter sta"), ["state"])
+        self.assertEqual(self.complete("yett enroll --remove la"), ["laptop"])
 
     def test_options_end_where_the_command_begins(self):
         self.assertEqual(self.complete("yett run -- unam"), ["uname"])
@@ -233,11 +265,11 @@ class Fish(Shell, unittest.TestCase):
 
     def complete(self, line):
         text = subprocess.run(["fish", "--no-config", "-c", f"source {self.script}; complete -C '{line}'"], check=True, capture_output=True,
-                              text=True, cwd=self.folder, env={**os.environ, "HOME": self.folder, "LC_ALL": "C.UTF-8"})
+                              text=True, cwd=self.folder, env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "HOME": self.folder, "LC_ALL": "C.UTF-8"})
         self.assertEqual(text.stderr, "")
         words = [row.split("\t")[0].rstrip("/") for row in text.stdout.splitlines()]
         # --ro=/usr comes as one word
-        return [re.sub(r"\\(.)", r"\1", word.split("=")[-1]) for word in words]
+        return [re.sub(r"\\(.)", r"\1", word.rstrip("=").split("=")[-1]) for word in words]
 
 
 class Generated(unittest.TestCase):

@@ -402,6 +402,78 @@ class DefaultShare(yett.Case):
         self.assertRegex(done.err, '^yett: nothing is shared: .*Permission denied\n$')
 
 
+class Enrolled(yett.Case):
+    """The names of keys, in a folder of alice's own."""
+
+    def setUp(self):
+        self.keys = self.folder('keys')
+        for name in ('one', 'two'):
+            self.assertEqual(self.yett('keygen', self.keys + '/' + name).code, 0)
+        self.names = self.folder('names.d')
+
+    def enroll(self, *argv):
+        return self.yett('enroll', '--keys-dir', self.names, *argv)
+
+    def key(self, name):
+        return yett.read('%s/%s.pub' % (self.keys, name)).split()[1]
+
+    def test_they_are_listed_with_their_keys(self):
+        for name in ('two', 'one'):
+            self.assertEqual(self.enroll('agent-' + name, '%s/%s.pub' % (self.keys, name)).out, 'enrolled agent-%s in %s\n' % (name, self.names))
+        done = self.enroll('--list')
+        self.assertEqual([line.split()[:2] for line in done.out.splitlines()], [['agent-one', self.key('one')], ['agent-two', self.key('two')]], done)
+        self.assertNotIn('void', done.out)
+        told = yett.told(self.enroll('--list', '--json').out)
+        self.assertEqual([(item['name'], item['key'], item['void']) for item in told['keys']],
+                         [('agent-one', self.key('one'), None), ('agent-two', self.key('two'), None)])
+        self.assertTrue(told['keys'][0]['comment'].startswith(self.alice.name + '@'))
+
+    def test_one_that_proves_nothing_says_why(self):
+        line = yett.read(self.keys + '/one.pub')
+        for name, text, mode in (('again', line, 0o644), ('first', line, 0o644), ('open', yett.read(self.keys + '/two.pub'), 0o664), ('what', 'nothing', 0o644)):
+            self.alice.write('names.d/%s.pub' % name, text, mode)
+        yett.write(self.names + '/others.pub', 'ed25519 ' + 'A' * 43 + '=\n')
+        self.alice.write('names.d/No-Name.pub', line)
+        told = {item['name']: item['void'] for item in yett.told(self.enroll('--list', '--json').out)['keys']}
+        self.assertEqual(sorted(told), ['again', 'first', 'open', 'others', 'what'])
+        for name, text in (('again', 'as first, too'), ('first', 'as again, too'), ('open', 'others can write'), ('others', 'another user'),
+                           ('what', 'no key')):
+            self.assertIn(text, told[name])
+        self.assertIn(' (void: the same key is enrolled as first, too', self.enroll('--list').out)
+
+    def test_a_name_that_is_removed_is_free_again(self):
+        self.assertEqual(self.enroll('agent', self.keys + '/one.pub').code, 0)
+        done = self.enroll('--remove', 'agent')
+        self.assertEqual((done.code, done.out), (0, 'removed agent from %s\n' % self.names), done)
+        self.assertEqual(os.listdir(self.names), [])
+        self.assertEqual(self.enroll('agent', self.keys + '/two.pub').code, 0)
+        told = yett.told(self.enroll('--remove', 'agent', '--json').out)
+        self.assertEqual((told['name'], told['directory'], told['error']), ('agent', self.names, None))
+
+    def test_what_is_not_there_is_said(self):
+        self.assert_refused(self.enroll('--remove', 'agent'), 1, 'no key is enrolled as agent', 'yett enroll --list')
+        self.assert_refused(self.enroll('--remove', '../x'), 1, 'the name ../x must be of')
+        told = yett.told(self.enroll('--remove', 'agent', '--json').out)
+        self.assertEqual((told['exit_code'], told['error']['code']), (1, 'not-found'))
+        done = self.yett('enroll', '--list', '--keys-dir', self.names + '/none')
+        self.assertEqual((done.code, done.out), (0, ''), done)
+        self.assertIn('no key is enrolled', done.err)
+
+    def test_one_thing_at_a_time(self):
+        for argv, text in ((['--list', 'agent'], 'neither a name nor a file beside --list'), (['--list', '--remove', 'x'], 'at once'),
+                           (['agent'], 'yett enroll NAME FILE.pub'), ([], 'yett enroll NAME FILE.pub'), (['--remove', ''], '--remove')):
+            with self.subTest(argv):
+                self.assert_refused(self.enroll(*argv), 2, text)
+
+    def test_others_folders_are_for_the_administrator(self):
+        name = self.service.keys + '/agent.pub'
+        yett.write(name, yett.read(self.keys + '/one.pub'))
+        self.addCleanup(os.unlink, name)
+        done = self.yett('enroll', '--keys-dir', self.service.keys, '--remove', 'agent')
+        self.assert_refused(done, 1, 'cannot remove', 'for the administrator')
+        self.assertEqual(self.yett('enroll', '--keys-dir', self.service.keys, '--list').out.split()[:2], ['agent', self.key('one')])
+
+
 class Copies(yett.Case):
     def test_in_before_the_command_and_out_after_it(self):
         directory = self.folder('copies')
