@@ -13,9 +13,6 @@ MESON_OPTIONS ?=
 
 GUEST_LSMS ?= apparmor selinux
 
-# All that a command in a sandbox takes; the rest is tests, documents and what programs link.
-PROGRAMS = cli/yett helper/yett-helper helper/yett-decoder helper/yett-init helper/yett-policy helper/yett-explain helper/yett-files
-
 .PHONY: demo check bench deb guest fuzz build programs configured setup clean
 
 setup:
@@ -30,7 +27,7 @@ build: configured
 	@tools/build $(BUILD)
 
 programs: configured
-	@tools/build $(BUILD) $(PROGRAMS)
+	@tools/build $(BUILD) programs
 
 demo: programs
 	@tools/demo $(BUILD)

@@ -392,6 +392,45 @@ class PerConnection(yett.Case):
         yett.wait_until(lambda: not self.service.leftovers(), 'the end of everything')
 
 
+class Removed(yett.Case):
+    """What the package does when it is removed where no systemd runs: the script, told of another helper than the installed one."""
+
+    service_options = {'spares': 0}
+
+    def prerm(self, why, prefix=()):
+        script = yett.read(os.path.join(yett.SOURCE, 'dist/debian/yett.prerm'))
+        self.assertIn('helper=/usr/libexec/yett/yett-helper\n', script)
+        script = script.replace('helper=/usr/libexec/yett/yett-helper\n', 'helper=%s\n' % self.service.helper)
+        script = script.replace('/run/systemd/system', '/run/systemd/none')
+        done = subprocess.run([*prefix, 'sh', '-c', script, 'prerm', why], capture_output=True, text=True, timeout=yett.DEADLINE)
+        self.assertEqual((done.returncode, done.stderr), (0, ''), done)
+
+    def alive(self):
+        return [pid for pid in self.service.leftover_processes() + [self.service.pid()] if yett.is_alive(pid)]
+
+    def test_all_that_runs_ends_with_it_and_nothing_before(self):
+        done = self.yett('create')
+        self.assertEqual(done.code, 0, done)
+        process = self.start('sh', '-c', 'echo up; read x')
+        self.assertEqual(self.line(process), 'up')
+        self.prerm('upgrade')
+        # in a chroot it ends nothing of the host's
+        self.prerm('remove', prefix=['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && cd "$0" && mkdir bin lib lib64 usr proc dev && '
+                                     'for i in bin lib lib64 usr proc dev; do mount --rbind /$i $i; done && exec chroot . "$@"', self.folder('root')])
+        self.assertEqual(self.yett('ps', '-q').out.split()[:1], done.out.split())
+        self.assertTrue(process.poll() is None)
+        # also one whose file an upgrade has replaced
+        shutil.copy(self.service.helper, self.service.helper + '.new')
+        yett.selinux.label_program(self.service.helper + '.new')
+        os.rename(self.service.helper + '.new', self.service.helper)
+        self.prerm('remove')
+        self.assertNotEqual(process.wait(yett.DEADLINE), 0)
+        yett.wait_until(lambda: not self.alive(), 'the end of the helper and its sandboxes')
+        self.service.process.wait()
+        self.service.start()  # which sweeps up
+        self.service.wake()
+
+
 class Personal(yett.Case):
     """No service: libyett executes the helper, here as root. A script stands for it, to give it a policy of its own."""
 

@@ -332,10 +332,9 @@ class BuildTree(yett.Case):
         if os.path.exists('/run/yett/socket'):
             self.skipTest('a service is installed on this machine, and answers first')
         self.tree = self.folder('tree')
-        for name in ('cli/yett', *('helper/yett-' + part for part in ('helper', 'decoder', 'init', 'policy', 'files'))):
-            path = os.path.join(self.tree, name)
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            shutil.copy(self.service.run_.path(name), path)
+        os.mkdir(self.tree + '/cli')
+        shutil.copy(self.service.yett, self.tree + '/cli')
+        shutil.copytree(self.service.run_.path('helper'), self.tree + '/helper')
         for path, _, names in os.walk(self.tree):
             for name in [path, *(os.path.join(path, name) for name in names)]:
                 os.chown(name, self.alice.uid, self.alice.gid)
