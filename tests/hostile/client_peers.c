@@ -133,30 +133,48 @@ static void a_user_has_no_more_than_256_connections(void **state)
 /* --- what is sent, and whoever closes it --- */
 
 /*
- * A TCP connection whose close(2) waits for an hour, since nobody reads at its other end (`ret_peer`). socket(7), SO_LINGER
+ * Forks; the child has a TCP connection whose close(2) waits for an hour, since nobody reads at its other end, which we have. What
+ * it sends lives on in whoever it was sent to: a process that ends does not wait for what it closes. socket(7), SO_LINGER
  */
-static int make_lingering(int *ret_peer)
+static bool is_child_with_what_lingers(int *ret_fd, int *ret_peer)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
 	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof address;
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), small = 4096;
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd, small = 4096;
 	char bytes[4096] = {0};
+	pid_t pid;
 
 	(void)setsockopt(listening, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
 	assert_return_code(bind(listening, (struct sockaddr *)&address, size), errno);
 	assert_return_code(listen(listening, 1), errno);
 	assert_return_code(getsockname(listening, (struct sockaddr *)&address, &size), errno);
-	assert_return_code(connect(fd, (struct sockaddr *)&address, size), errno);
+	pid = fork();
+	assert_return_code(pid, errno);
+	if (pid == 0) {
+		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+		if (connect(fd, (struct sockaddr *)&address, size) < 0)
+			_exit(1);
+		while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+			;
+		if (errno != EAGAIN || setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
+			_exit(1);
+		*ret_fd = fd;
+		return true;
+	}
 	*ret_peer = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
 	assert_return_code(*ret_peer, errno);
-	while (send(fd, bytes, sizeof bytes, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-		;
-	assert_int_equal(errno, EAGAIN);
-	assert_return_code(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger), errno);
 	close(listening);
-	return fd;
+	return false;
+}
+
+static void expect_child_done(void)
+{
+	int status;
+
+	assert_return_code(wait(&status), errno);
+	assert_int_equal(status, 0);
 }
 
 /* Whether the other end of `fd` is closed before long. */
@@ -170,19 +188,23 @@ static void expect_hang_up(int fd)
 static void what_lingers_does_not_keep_a_sandbox_alive(void **state)
 {
 	struct wire wire = wire_connect();
-	int peer, lingering = make_lingering(&peer), channel;
+	int lingering, peer, channel;
 
 	(void)state;
 	wire_prepare_good(&wire);
 	wire_send(&wire);
 	channel = wire_expect_created(&wire);
-	for (int i = 0; i < 2; i++) { /* one that is looked at, and one that is still queued when we go */
-		wire_prepare_good(&wire);
-		wire_packet.length--;
-		wire_set_fds(lingering, 1);
-		wire_send(&wire);
+	if (is_child_with_what_lingers(&lingering, &peer)) {
+		for (int i = 0; i < 2; i++) { /* one that is looked at, and one that is still queued when we go */
+			wire_prepare_good(&wire);
+			wire_packet.length--;
+			wire_set_fds(lingering, 1);
+			if (wire_try_send(&wire, 0) < 0)
+				_exit(1);
+		}
+		_exit(0);
 	}
-	close(lingering);
+	expect_child_done();
 	wire_close(&wire);
 	expect_hang_up(channel);
 	close(channel);
@@ -192,16 +214,20 @@ static void what_lingers_does_not_keep_a_sandbox_alive(void **state)
 static void what_lingers_does_not_hold_up_the_connection(void **state)
 {
 	struct wire wire = wire_connect();
-	int peer, lingering = make_lingering(&peer);
+	int lingering, peer;
 
 	(void)state;
 	(void)wire_create("default");
 	wire_add_share("/data", 0, SHARE_RO);
 	wire_encode(&wire);
-	wire_set_fds(lingering, 1);
+	if (is_child_with_what_lingers(&lingering, &peer)) {
+		wire_set_fds(lingering, 1);
+		wire_seal(&wire);
+		_exit(wire_try_send(&wire, 0) < 0);
+	}
+	wire_set_fds(-1, 1); /* as the child did, so that what we send next is counted on */
 	wire_seal(&wire);
-	wire_send(&wire);
-	close(lingering);
+	expect_child_done();
 	wire_expect_error(&wire, 1, YETT_E_INVALID_REQUEST, YETT_R_NONE);
 	wire_expect_serving_here(&wire);
 	wire_close(&wire);
@@ -212,21 +238,23 @@ static void what_lingers_does_not_hold_up_the_connection(void **state)
 static void what_lingers_does_not_hold_up_who_turns_away(void **state)
 {
 	static struct wire wires[300];
-	int peers[ARRAY_SIZE(wires)];
+	int lingering, peers[ARRAY_SIZE(wires)];
 	size_t turned_away = 0;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
 		struct sockaddr_un address = {.sun_family = AF_UNIX};
-		int lingering = make_lingering(&peers[i]);
 
 		(void)snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("YETT_SOCKET"));
 		wires[i] = (struct wire){.socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
 		assert_return_code(connect(wires[i].socket, (struct sockaddr *)&address, sizeof address), errno);
-		wire_packet.length = 1;
-		wire_set_fds(lingering, 1);
-		(void)wire_try_send(&wires[i], 0); /* it may have been turned away already */
-		close(lingering);
+		wire_packet.length = i % 2; /* an empty packet brings its descriptors, too */
+		if (is_child_with_what_lingers(&lingering, &peers[i])) {
+			wire_set_fds(lingering, 1);
+			(void)wire_try_send(&wires[i], 0); /* it may have been turned away already */
+			_exit(0);
+		}
+		expect_child_done();
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(wires); i++) {
 		turned_away += wire_receive(&wires[i], &(uint64_t){0}, NULL) != MESSAGE_HELLO; /* the error, or that it was closed unread */
