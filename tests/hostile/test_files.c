@@ -335,11 +335,13 @@ static void files_that_change_while_they_are_copied_harm_nobody(void **state)
 						" rm -rf $i; ln -s /etc/passwd $i; rm $i; mkfifo $i; rm $i; mkdir -p $i/$i; rm -r $i;"
 						" head -c 100000 /dev/zero > $i; : > $i; mv d e; ln -s /usr d; rm d; mv e d; done; done");
 	struct yett_copy_result result;
+	struct stat st;
 	char to[128];
 
 	(void)snprintf(to, sizeof to, "%s/out", f->folder);
-	while (yett_copy_out(f->sandbox, "/tmp/s/d", to, NULL, NULL, &error))
-		continue; /* it has not begun */
+	/* it has not begun, or was a link just then */
+	while (yett_copy_out(f->sandbox, "/tmp/s/d", to, NULL, NULL, &error) || lstat(to, &st) < 0 || !S_ISDIR(st.st_mode))
+		(void)unlink(to);
 	for (int i = 0; i < 30; i++) {
 		int r = yett_copy_out(f->sandbox, "/tmp/s", to, NULL, &result, &error);
 
