@@ -46,13 +46,27 @@ static bool is_directory_outside(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A link that an earlier copy left here is the sandbox's, and would lead this one wherever the sandbox likes. */
+static int check_link(const char *path, struct yett_error *error)
+{
+	size_t length = strlen(path);
+	struct stat st;
+
+	if (length == 0 || path[length - 1] == '/' || lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) || !is_directory_outside(path))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			 "%.180s is a symbolic link to a directory: to copy into that directory, write a slash behind it", path);
+}
+
 int copy_one(struct yett_sandbox *sandbox, bool is_out, const char *from, const char *to, struct yett_error *error)
 {
 	const struct yett_copy_options options = {.on_skipped = print_skipped};
 	struct yett_copy_result result = {0};
 	char target[PATH_MAX];
-	int r = copy_target(from, to, is_out ? is_directory_outside(to) : is_directory_inside(sandbox, to), target, sizeof target, error);
+	int r = is_out ? check_link(to, error) : 0;
 
+	if (r == 0)
+		r = copy_target(from, to, is_out ? is_directory_outside(to) : is_directory_inside(sandbox, to), target, sizeof target, error);
 	if (r == 0)
 		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, from, target, &options, &result, error);
 	if (r == 0 && result.skipped > 0)

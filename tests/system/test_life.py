@@ -89,6 +89,18 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('cp', 'box:/tmp/into/third', home + '/out/other').code, 0)
         self.assertEqual([yett.read(home + '/out/' + name) for name in ('sub/third', 'other')], ['three\n'] * 2)
 
+    def test_a_copy_follows_no_link_that_an_earlier_copy_left(self):
+        self.create('--name', 'box')
+        home, own = self.alice.home, self.folder('own')
+        self.exec('box', 'sh', '-c', 'echo bad >/tmp/bad; mkdir /tmp/files; ln -s %s /tmp/later' % own)
+        self.assertEqual(self.yett('cp', 'box:/tmp/later', home + '/later').code, 0)
+        for source in ('/tmp/bad', '/tmp/files'):
+            done = self.yett('cp', 'box:' + source, home + '/later')
+            self.assertEqual((done.code, os.listdir(own)), (2, []), done)
+            self.assertIn('is a symbolic link to a directory', done.err)
+        self.assertEqual(self.yett('cp', 'box:/tmp/bad', home + '/later/').code, 0)
+        self.assertEqual(os.listdir(own), ['bad'])
+
     def test_files_of_others_and_what_is_no_path_are_refused(self):
         self.create('--name', 'box')
         for argv, code, text in ((('cp', '/a', '/b'), 2, 'must be SANDBOX:/PATH'), (('cp', 'box:/a', 'box:/b'), 2, 'must be SANDBOX:/PATH'),
