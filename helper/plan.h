@@ -62,7 +62,7 @@ struct plan_step {
 	uint32_t kind;           /* enum plan_step_kind */
 	struct plan_text target; /* absolute path inside, normalized */
 	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
-	 * must be or lie below; "*": anything the client could open. SLOT: the grant that bounds their number */
+	 * must be or lie below; "*": anything the client could open. SLOT: the grant that bounds their number; CGROUP: their memory */
 	struct plan_text source;
 	uint32_t fd;             /* SHARE: index among the client's descriptors */
 	uint32_t mode;           /* TMPFS: permissions of its root */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "libclient/keyfile.h"
+#include "libclient/refusal.h"
 #include "libclient/signer.h"
 #include "protocol/codec.h"
 
@@ -270,6 +271,7 @@ int sandbox_request(struct yett_connection *connection, const int *fds, size_t f
 		return r;
 	if (sandbox->request.state == CONNECTION_ENDED)
 		return error_set(error, YETT_E_INIT_FAILED, YETT_R_NONE, "the sandbox ended before it was ready");
+	refusal_mend_key(&sandbox->request.error);
 	if (error)
 		*error = sandbox->request.error;
 	return (int)sandbox->request.error.code;
@@ -293,7 +295,10 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 		return r;
 	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
 	sandbox->outlives = options && options->life.linger;
-	return sandbox_request(connection, fds.fds, fds.count, sandbox, error);
+	r = sandbox_request(connection, fds.fds, fds.count, sandbox, error);
+	if (r && error)
+		refusal_name_share(options ? options : &defaults, fds.fds, fds.count, error);
+	return r;
 }
 
 void sandbox_free(struct yett_sandbox *sandbox)

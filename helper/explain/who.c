@@ -105,14 +105,6 @@ static ssize_t read_own_keys(const struct peer *peer, char text[static KEYS_TEXT
 	return n < 0 ? -errno : n;
 }
 
-static int refuse_key(const struct peer *peer, const char *why, struct yett_error *error)
-{
-	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
-	error_detail(error, "%s", why);
-	error_mend(error, "yett enroll %s FILE.pub, as the administrator", *peer->user_name ? peer->user_name : "NAME");
-	return YETT_E_BAD_SIGNATURE;
-}
-
 /* Under which name the helper would know a key: as monitor/verify.c finds it. */
 static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
 {
@@ -127,11 +119,11 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	verified->principal[0] = '\0';
 	verified->key_source = KEY_OF_USER;
 	if (!authorize_user_keys(explain->policy, peer))
-		return refuse_key(peer, "no grant for this user accepts keys that users enrolled themselves", error);
+		return authorize_manager(explain->policy, verified, error);
 	length = read_own_keys(peer, text);
 	if (length <= 0 || keys_in_text(text, (size_t)length, key))
 		return 0; /* there is none yet, and the first run makes one; or it cannot be told */
-	return refuse_key(peer, "it is neither in the keys folder nor in the user's own authorized_keys", error);
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
 }
 
 int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static ENVELOPE_KEY_SIZE], struct yett_error *error)

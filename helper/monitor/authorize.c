@@ -13,14 +13,11 @@ static const struct {
 	size_t asked, allowed; /* offsets in struct message_limits and struct plan_limits */
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } limits[POLICY_LIMITS] = {
-	[POLICY_LIMIT_MEMORY] = {"memory", offsetof(struct message_limits, memory_bytes), offsetof(struct plan_limits, memory_bytes),
-				 units_format_size},
-	[POLICY_LIMIT_CPUS] = {"cpus", offsetof(struct message_limits, cpu_millis), offsetof(struct plan_limits, cpu_millis),
-			       units_format_cpus},
-	[POLICY_LIMIT_PIDS] = {"pids", offsetof(struct message_limits, pids), offsetof(struct plan_limits, pids),
-			       units_format_number},
-	[POLICY_LIMIT_FILES] = {"files", offsetof(struct message_limits, files), offsetof(struct plan_limits, files),
-				units_format_number},
+#define LIMIT(name, field, unit) {name, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit}
+	[POLICY_LIMIT_MEMORY] = LIMIT("memory", memory_bytes, size),
+	[POLICY_LIMIT_CPUS] = LIMIT("cpus", cpu_millis, cpus),
+	[POLICY_LIMIT_PIDS] = LIMIT("pids", pids, number),
+	[POLICY_LIMIT_FILES] = LIMIT("files", files, number),
 };
 
 static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit)
@@ -122,10 +119,12 @@ static int refuse_grant(const struct policy_grant *nearest, const struct verifie
 			struct yett_error *error)
 {
 	uid_t uid = verified->peer->uid;
+	bool is_own = verified->key_source == KEY_OF_USER;
 
 	if (!nearest) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", uid);
-		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} user_keys = true profiles = {\"default\"} }", uid, uid);
+		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid, uid, is_own ? "user_keys = true" : "keys = {\"",
+			   is_own ? "" : verified->principal, is_own ? "" : "\"}", profile);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (nearest->is_void)
@@ -134,7 +133,7 @@ static int refuse_grant(const struct policy_grant *nearest, const struct verifie
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid, ESCAPE(profile));
 		return refuse_key(nearest, POLICY_KEY_PROFILES, profile, NULL, error);
 	}
-	if (verified->key_source == KEY_ENROLLED) {
+	if (!is_own) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u is for the key '%s'", uid, ESCAPE(verified->principal));
 		return refuse_key(nearest, POLICY_KEY_KEYS, verified->principal, NULL, error);
 	}
@@ -269,6 +268,8 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 		decision->sandboxes_max = (unsigned)plan_lesser(decision->sandboxes_max, grant->sandboxes_max);
 		if (grant->sandboxes_max && grant->sandboxes_max == decision->sandboxes_max)
 			decision->sandboxes_grant = grant;
+		if (grant->user_limits.memory_bytes && grant->user_limits.memory_bytes == decision->user_limits.memory_bytes)
+			decision->memory_grant = grant;
 		decision->terminals_max = (unsigned)plan_lesser(decision->terminals_max, grant->terminals_max);
 	}
 }

@@ -44,7 +44,7 @@ struct decision {
 	/* of all sandboxes of the peer: the least of what the grants that are for it say, whichever of them gives this one */
 	struct plan_limits user_limits;
 	unsigned sandboxes_max, terminals_max;
-	const struct policy_grant *sandboxes_grant; /* which says that; NULL: none does */
+	const struct policy_grant *sandboxes_grant, *memory_grant; /* which say that, and the memory; NULL: none does */
 	struct plan_life life;
 };
 

@@ -436,15 +436,15 @@ static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum 
 		(void)add_step(p, kind, "");
 }
 
-static void add_slot(struct planning *p)
+/* A step that bounds what the user has together, and the grant that says so. */
+static void add_bound(struct planning *p, enum plan_step_kind kind, const struct policy_grant *grant, enum policy_key key)
 {
-	const struct policy_grant *grant = p->decision->sandboxes_grant;
-	struct plan_step *step = add_step(p, PLAN_SLOT, "");
+	struct plan_step *step = add_step(p, kind, "");
 
 	if (!grant)
 		return;
 	add_text(p, grant->name, &step->source);
-	add_place(p, grant->places[POLICY_KEY_SANDBOXES], &step->from);
+	add_place(p, grant->places[key], &step->from);
 }
 
 int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
@@ -461,8 +461,9 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	add_names(&p);
 	add_life(&p);
 	add_environment(&p);
-	add_slot(&p);
-	add_plain_steps(&p, PLAN_SLOT + 1, PLAN_NAMESPACES);
+	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
+	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
+	add_plain_steps(&p, PLAN_CGROUP + 1, PLAN_NAMESPACES);
 	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
 	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
 	add_mounts(&p);

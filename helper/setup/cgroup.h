@@ -65,10 +65,11 @@ _must_check_ int cgroup_enter(const struct cgroup *cgroup);
 
 /*
  * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
- * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more.
+ * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more memory than `rule` allows; what that
+ * is, is filled in there.
  */
-_must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits,
-			      const struct plan_limits *user_limits, struct yett_error *error);
+_must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
+			      struct error_rule *rule, struct yett_error *error);
 
 /* Makes the v2 leaf "init", which init is born in. */
 _must_check_ int cgroup_make_leaf(const struct cgroup *cgroup);

@@ -201,5 +201,166 @@ class Check(Asked):
         self.assertIn('%s:5: ' % path, document['error']['message'])
 
 
+MEND = re.compile(r"(\w+) (\+?=) (.+) in (\w+) '([^']+)' \((.+):(\d+)\)")
+
+
+def apply_mend(text, mend):
+    """The policy with the change that a refusal suggests, made as somebody would who reads it: in the line named, or in that section."""
+    found = MEND.fullmatch(mend)
+    if not found:
+        return text + mend + '\n'  # a section of its own
+    key, how, value, section, name, _, number = found.groups()
+    lines = text.splitlines()
+    at = int(number) - 1
+    if how == '=' and re.search(r'\b%s\s*=' % key, lines[at]):
+        lines[at] = re.sub(r'\b%s\s*=\s*\S+' % key, '%s = %s' % (key, value), lines[at])
+    elif how == '+=' and re.search(r'\b%s\s*\+?=' % key, lines[at]):
+        lines.insert(at + 1, '%s += %s' % (key, value))
+    else:
+        if not re.match(r'\s*%s "%s" \{' % (section, re.escape(name)), lines[at]):
+            raise AssertionError('%s is not in line %s: %s' % (name, number, lines[at]))
+        lines.insert(at + 1, '%s %s %s' % (key, how, value))
+    return '\n'.join(lines) + '\n'
+
+
+class Mends(yett.Case):
+    """Each refusal by the policy, and that the smallest change which it suggests is enough."""
+
+    PROFILES = '''
+profile "default" {
+  system = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
+  memory = 256M
+  pids = 64
+  files = 64
+  cpus = 1
+  environment = {"PATH=/usr/bin:/bin"}
+}
+profile "closed" {
+  extends = "default"
+  shares = false
+}
+profile "capable" {
+  extends = "default"
+  capabilities = {"net_bind_service"}
+}
+profile "device" {
+  extends = "default"
+  devices = {"/dev/loop-control"}
+}
+profile "fake-root" {
+  extends = "default"
+  identity = root
+}
+profile "as-caller" {
+  extends = "default"
+  identity = caller
+}
+'''
+    GRANT = 'grant "g" {\n  users = {"*"}\n  %s\n}\n'
+    ALL = 'user_keys = true\n  profiles = {"*"}\n'
+    # What is refused: the grant, the options, and the key of the policy that says so; "" is a grant that is missing.
+    REFUSED = (
+        (ALL + 'max_memory = 1G', ['--memory', '2G'], 'max_memory'),
+        (ALL, ['--memory', '2G'], 'memory'),
+        (ALL + 'max_cpus = 1', ['--cpus', '1.5'], 'max_cpus'),
+        (ALL, ['--cpus', '1.5'], 'cpus'),
+        (ALL + 'max_pids = 100', ['--pids', '200'], 'max_pids'),
+        (ALL, ['--pids', '200'], 'pids'),
+        (ALL + 'max_files = 100', ['--files', '200'], 'max_files'),
+        (ALL, ['--files', '200'], 'files'),
+        (ALL + 'linger_max = 1h', ['--wall-time', '1s', '--linger', '--idle-timeout', '2h'], 'linger_max'),
+        (ALL, ['--wall-time', '1s', '--linger'], 'linger_max'),
+        (ALL, ['-p', 'capable'], 'capabilities'),
+        (ALL, ['-p', 'device'], 'devices'),
+        (ALL, ['-p', 'fake-root'], 'identity_root'),
+        (ALL, ['-p', 'as-caller'], 'identity_caller'),
+        (ALL, ['-p', 'closed', '--tmpfs', '/x'], 'shares'),
+        (ALL, ['--ro', '/usr/share:/x'], 'share_ro'),
+        (ALL, ['--rw', 'HOME/shared:/x'], 'share_rw'),
+        (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/usr/share:/x'], 'share_ro'),
+        (ALL + 'share_ro = {"/usr/lib"}\nshare_rw = {"/usr/lib"}', ['--rw', 'HOME/shared:/x'], 'share_rw'),
+        (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/etc/passwd:/x'], 'share_ro'),
+        ('user_keys = true\nprofiles = {"closed"}', [], 'profiles'),
+        ('user_keys = true\nprofiles = {"default"}', ['-p', 'closed'], 'profiles'),
+        ('profiles = {"*"}', [], 'user_keys'),
+    )
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service_options = {'shipped': False, 'before': cls.PROFILES + cls.GRANT % cls.ALL}
+        super().setUpClass()
+        cls.alice.mkdir('shared')
+        cls.public = yett.read(cls.alice.home + '/.config/yett/id_ed25519.pub')
+
+    def run_(self, options, by=()):
+        options = [option.replace('HOME', self.alice.home) for option in options]
+        return self.service.run(self.alice, *by, self.service.yett, 'run', '--json', *options, '--', 'true', cwd='/')
+
+    def load(self, text):
+        self.service.write_policy(before=text)
+        self.service.reload()
+        self.assertIn('policy loaded anew', self.service.log_text().splitlines()[-1])
+
+    def assert_mended(self, options, key, by=()):
+        """The refusal, of which the policy has been loaded, suggests what helps."""
+        refused = yett.told(self.run_(options, by).out)
+        error = refused['error']
+        self.assertNotEqual(refused['exit_code'], 0)
+        self.assertTrue(error and error['mend'], error)
+        self.assertEqual((error['rule'] or ' of ').split(' of ')[0], key, error)
+        if key:
+            self.assertEqual((error['file'], bool(error['line'])), (self.service.policy, True), error)
+            self.assertTrue(error['asked'] and error['allowed'], error)
+        text = apply_mend(yett.read(self.service.policy), error['mend'])
+        yett.write(self.service.policy, text)
+        self.service.reload()
+        self.assertIn('policy loaded anew', self.service.log_text(), text)
+        self.assertNotIn('was not loaded', self.service.log_text().splitlines()[-1], text)
+        done = self.run_(options, by)
+        self.assertEqual(done.code, 0, (done, error['mend'], text))
+
+    def test_the_smallest_change_that_a_refusal_suggests_is_enough(self):
+        for grant, options, key in self.REFUSED:
+            with self.subTest(grant=grant, options=options):
+                self.load(self.PROFILES + self.GRANT % grant)
+                self.assert_mended(options, key)
+
+    def test_where_no_grant_is_for_the_user(self):
+        for enrolled in (False, True):
+            with self.subTest(enrolled=enrolled):
+                if enrolled:
+                    yett.write(self.service.keys + '/laptop.pub', self.public)
+                    self.addCleanup(os.unlink, self.service.keys + '/laptop.pub')
+                self.load(self.PROFILES + 'grant "g" { users = {"root"} profiles = {"*"} }\n')
+                self.assertEqual(yett.told(self.run_([]).out)['error']['message'], 'no grant of the policy is for uid %d' % self.alice.uid)
+                # what is asked is looked at of somebody whose key is known
+                self.assert_mended(['-p', 'closed'] if enrolled else [], '')
+
+    def test_where_the_key_is_another_one(self):
+        yett.write(self.service.keys + '/laptop.pub', self.public)
+        self.addCleanup(os.unlink, self.service.keys + '/laptop.pub')
+        self.load(self.PROFILES + self.GRANT % 'keys = {"desktop"}\nprofiles = {"*"}')
+        self.assert_mended([], 'keys')
+
+    def test_where_the_client_is_confined(self):
+        self.load(self.PROFILES + self.GRANT % self.ALL)
+        self.assert_mended([], 'confined_clients', by=['setpriv', '--no-new-privs'])
+
+    def test_where_there_are_as_many_sandboxes_as_may_be(self):
+        self.load(self.PROFILES + self.GRANT % (self.ALL + 'max_sandboxes = 1'))
+        process = self.start('sh', '-c', 'echo up; exec sleep 1000', cwd='/')
+        self.assertEqual(self.line(process), 'up')
+        self.assert_mended([], 'max_sandboxes')
+
+    def test_where_more_memory_is_in_use_than_may_be(self):
+        if not os.path.exists('/sys/fs/cgroup/memory/memory.usage_in_bytes'):
+            self.skipTest('the memory controller is not on cgroup v1: on v2 the kernel refuses no limit for what is in use')
+        self.load(self.PROFILES + self.GRANT % (self.ALL + 'user_memory = 512M'))
+        process = self.start('python3', '-c', 'held = bytearray(64 << 20); print("up", flush=True); input()', cwd='/')
+        self.assertEqual(self.line(process), 'up')
+        self.load(self.PROFILES + self.GRANT % (self.ALL + 'user_memory = 32M'))
+        self.assert_mended([], 'user_memory')
+
+
 if __name__ == '__main__':
     yett.main()

@@ -213,10 +213,9 @@ grant "group" {
         self.assertEqual(self.memory(user=self.bob, groups=[self.bob.gid, 4545]), 30)
 
     def test_who_has_none_is_told_so(self):
-        # first it is the key that is asked for: where no grant is for a user, none lets it bring its own
-        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'the key is not enrolled')
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'no grant of the policy is for uid %d' % self.bob.uid, 'user_keys = true')
         shutil.copy(self.bob.home + '/.config/yett/id_ed25519.pub', self.service.keys + '/bobs.pub')
-        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'no grant of the policy is for uid %d' % self.bob.uid)
+        self.assert_refused(self.sandbox('true', user=self.bob), 125, 'no grant of the policy is for uid %d' % self.bob.uid, 'keys = {"bobs"}')
 
 
 class Keys(yett.Case):

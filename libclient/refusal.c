@@ -1,0 +1,92 @@
+/* See refusal.h. */
+#include "libclient/refusal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/escape.h"
+
+#define MEMORY_TARGET "/mnt/memory" /* of the directory that stands behind the shares */
+
+/* As a refusal has it. */
+static bool is_target(const char *target, const char *asked)
+{
+	char text[sizeof((struct yett_error *)0)->asked];
+
+	(void)snprintf(text, sizeof text, "%s", ESCAPE(target));
+	return strcmp(text, asked) == 0;
+}
+
+static bool find_path(int fd, char path[static PATH_MAX], bool *ret_is_directory)
+{
+	char link[32];
+	struct stat st;
+	ssize_t n;
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, PATH_MAX - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	if (path[0] != '/' || fstat(fd, &st) < 0)
+		return false;
+	*ret_is_directory = S_ISDIR(st.st_mode);
+	return true;
+}
+
+/*
+ * The longest part of the path that a policy may name: all that is above it is root's, and can be written by nobody else. The policy's
+ * loader says so, too.
+ */
+static void cut_to_rule(char *path)
+{
+	for (char *slash = path; slash; slash = strchr(slash + 1, '/')) {
+		char kept = slash[1];
+		struct stat st;
+		bool is_safe;
+
+		if (slash == path)
+			slash[1] = '\0';
+		else
+			*slash = '\0';
+		is_safe = stat(path, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+		if (!is_safe)
+			return;
+		if (slash == path)
+			slash[1] = kept;
+		else
+			*slash = '/';
+	}
+}
+
+void refusal_name_share(const struct yett_sandbox_options *options, const int *fds, size_t count, struct yett_error *error)
+{
+	char path[PATH_MAX], rule[PATH_MAX];
+	bool is_directory;
+
+	if (error->code != YETT_E_PERMISSION_DENIED || strncmp(error->rule, "share_r", 7) != 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		const struct yett_share *share = i < options->shares_count ? &options->shares[i] : NULL;
+		const char *target = !share ? MEMORY_TARGET : share->target ? share->target : share->path;
+
+		if (!target || !is_target(target, error->asked) || !find_path(fds[i], path, &is_directory))
+			continue;
+		(void)snprintf(rule, sizeof rule, "%s", path);
+		cut_to_rule(rule);
+		(void)snprintf(error->asked, sizeof error->asked, "%s", ESCAPE(path));
+		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file, error->line);
+		error_mend(error, "%.8s += {\"%s\"} in %s (%s:%u)", error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file,
+			   error->line);
+		return;
+	}
+}
+
+void refusal_mend_key(struct yett_error *error)
+{
+	if (error->code == YETT_E_BAD_SIGNATURE && error->reason == YETT_R_UNKNOWN_KEY && !error->mend[0])
+		error_mend(error, "append the public half of the key to ~/.config/yett/authorized_keys, or have the administrator enroll it: yett enroll NAME "
+				  "FILE.pub");
+}
