@@ -9,19 +9,23 @@
 
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/policy.h"
 #include "libclient/yett.h"
 
 #define CONNECT_TIMEOUT_MS 10000
 
 struct doctor_run_options {
 	struct connect_choice connect;
+	const char *policy;
 };
 
 OPTION_TEXT(set_socket, struct doctor_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct doctor_run_options, connect.key_path)
+OPTION_TEXT(set_policy, struct doctor_run_options, policy)
 
 const struct option doctor_options[] = {
 	CONNECT_OPTIONS,
+	{0, "policy", "FILE", "the policy of the service (" YETT_POLICY_PATH ")", set_policy},
 	{0},
 };
 
@@ -101,7 +105,8 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 
 	if (yett_connect(&options, ret_connection, &error)) {
 		doctor_found(finding, DOCTOR_MISSING,
-			     geteuid() == 0 ? "start the service as README.md says, or set YETT_HELPER to a yett-helper"
+			     error.mend[0] ? error.mend
+			     : geteuid() == 0 ? "start the service as README.md says, or set YETT_HELPER to a yett-helper"
 					    : "have the administrator start the service, as README.md says",
 			     "%s", error.message);
 		return;
@@ -137,19 +142,59 @@ static bool look_key(const char *chosen, struct doctor_finding *finding)
 	return true;
 }
 
-static void look_policy(struct doctor_finding *finding)
+/* What is to be noted, a line each before the last one: the first of them, and how many more. */
+static void tell_notes(const char *text, struct doctor_finding *finding)
 {
-	struct stat st;
+	size_t count = 0;
 
-	if (stat(YETT_POLICY_PATH, &st) == 0)
-		doctor_found(finding, st.st_uid == 0 && !(st.st_mode & 022) ? DOCTOR_OK : DOCTOR_MISSING,
-			     st.st_uid == 0 && !(st.st_mode & 022) ? NULL
-								   : "chown root: " YETT_POLICY_PATH
-								     " && chmod go-w " YETT_POLICY_PATH,
-			     "%s", YETT_POLICY_PATH);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		count++;
+	if (count < 2)
+		doctor_found(finding, DOCTOR_OK, NULL, "%.*s", (int)strcspn(text, "\n"), text);
+	else if (count == 2)
+		doctor_found(finding, DOCTOR_WEAKER, "change that grant, or take it out, as the administrator; then: systemctl reload yett", "%.*s",
+			     (int)strcspn(text, "\n"), text);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode",
-			     YETT_POLICY_PATH);
+		doctor_found(finding, DOCTOR_WEAKER, "yett policy check tells all of it", "%.*s (and %zu more)", (int)strcspn(text, "\n"), text, count - 2);
+}
+
+/* As the service would read it, where we may. */
+static void look_policy(const char *path, struct doctor_finding *finding)
+{
+	_cleanup_free_ char *text = NULL;
+	struct yett_error error = {0};
+	int r;
+
+	if (!path && access(YETT_POLICY_PATH, F_OK) < 0 && errno == ENOENT) {
+		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
+		return;
+	}
+	r = policy_check(path, &text, &error);
+	if (r == 0)
+		tell_notes(text, finding);
+	else if (r == YETT_E_PERMISSION_DENIED)
+		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check", path ? path : YETT_POLICY_PATH);
+	else
+		doctor_found(finding, DOCTOR_MISSING, "have the administrator mend that, until yett policy check finds nothing; then: systemctl restart yett.socket",
+			     "%s", error.message);
+}
+
+/* What would help: of the policy, or of the machine. */
+static const char *mend_of(const struct yett_error *error)
+{
+	return error->mend[0] ? error->mend : error->detail;
+}
+
+/* Without a key only what the policy says of one, which the first run would make. */
+static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
+{
+	_cleanup_free_ char *plan = NULL;
+	struct yett_error error = {0};
+
+	if (yett_sandbox_plan(connection, NULL, &plan, &error))
+		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
+	else
+		doctor_found(finding, DOCTOR_OK, NULL, "a sandbox can be made, for which there is no key yet");
 }
 
 /* What decides: a sandbox, and true(1) in it. */
@@ -166,7 +211,7 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	if (r == 0)
 		r = yett_run(sandbox, &command, 0, &output, &error);
 	if (r)
-		doctor_found(finding, DOCTOR_MISSING, error.detail, "%s", error.message);
+		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
 	else if (output.result.signaled || output.result.status)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "true(1) in a sandbox did not end well");
 	else if (*yett_sandbox_get_info(sandbox)->weaker)
@@ -210,15 +255,15 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		c->look(&finding);
 		add(&report, c->name, &finding);
 	}
-	look_policy(&finding);
+	look_policy(options.policy, &finding);
 	add(&report, "policy", &finding);
 	has_key = look_key(options.connect.key_path, &finding);
 	add(&report, "key", &finding);
 	look_start(&options.connect, &connection, &finding);
 	add(&report, "start", &finding);
-	if (connection && has_key) {
-		report.works = true; /* a trial counts more than what was found before */
-		look_trial(connection, &finding);
+	if (connection) {
+		report.works = report.works || has_key; /* a trial counts more than what was found before */
+		(has_key ? look_trial : look_plan)(connection, &finding);
 		add(&report, "trial", &finding);
 	}
 	yett_connection_close(connection);

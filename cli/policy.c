@@ -106,15 +106,23 @@ static void print_check(char *text)
 }
 
 /* Asks a question that has no request of its own. */
-static int ask(const struct arguments *arguments, char **ret_text, struct yett_error *error)
+static int ask(const struct arguments *arguments, bool as_json, char **ret_text, struct yett_error *error)
 {
 	struct yett_connection *connection = NULL;
 	int r = connect_explain(arguments, NULL, &connection, error);
 
 	if (r == 0)
-		r = (output_json() ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL, ret_text, error);
+		r = (as_json ? yett_sandbox_plan_json : yett_sandbox_plan)(connection, NULL, ret_text, error);
 	yett_connection_close(connection);
 	return r;
+}
+
+int policy_check(const char *file, char **ret_text, struct yett_error *error)
+{
+	struct arguments arguments = {.words = {"--check"}, .count = 1};
+
+	add_choice(&arguments, &(struct policy_choice){.file = file});
+	return ask(&arguments, false, ret_text, error);
 }
 
 static int check(const struct policy_choice *choice, int argc, char **argv)
@@ -136,7 +144,7 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 		add(&arguments, "--alone", NULL);
 		add(&arguments, "--policy", argv[0]);
 	}
-	if (ask(&arguments, &text, &error)) {
+	if (ask(&arguments, output_json(), &text, &error)) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -307,7 +315,7 @@ int profiles_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	add_choice(&arguments, &choice);
-	if (ask(&arguments, &text, &error)) {
+	if (ask(&arguments, output_json(), &text, &error)) {
 		output_error(&error);
 		return EXIT_FAILED;
 	}

@@ -7,8 +7,12 @@
 #pragma once
 
 #include "cli/options.h"
+#include "libclient/yett.h"
 
 extern const struct option policy_options[], profiles_options[];
 
 int policy_main(const struct subcommand *self, int argc, char **argv);
 int profiles_main(const struct subcommand *self, int argc, char **argv);
+
+/* What `yett policy check` says of the whole policy at `file` (NULL: the installed one), to be freed: each line but the last is to be noted. */
+_must_check_ int policy_check(const char *file, char **ret_text, struct yett_error *error);

@@ -29,9 +29,12 @@ static int no_hello(int r, struct yett_error *error)
 {
 	if (r == -EAGAIN)
 		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
-	if (r == YETT_E_NOT_RUNNING)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
-				 "the helper closed the connection before it said hello");
+	if (r == YETT_E_NOT_RUNNING) {
+		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper closed the connection before it said hello");
+		(void)error_cause(error, NULL, ECONNRESET);
+		error_mend(error, "have the administrator look why it cannot serve: its log says so (journalctl -u yett), and yett policy check what is wrong "
+				  "with the policy");
+	}
 	return r;
 }
 

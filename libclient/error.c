@@ -20,7 +20,8 @@ const char *yett_error_reason_name(enum yett_reason reason)
 
 bool yett_error_retryable(const struct yett_error *error)
 {
-	return error && error_code_retryable(error->code);
+	/* what the system says of a helper that cannot be reached stays so until somebody does something about it */
+	return error && error_code_retryable(error->code) && !(error->code == YETT_E_HELPER_UNAVAILABLE && error->error_number);
 }
 
 const char *yett_error_code_name(enum yett_code code)

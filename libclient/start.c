@@ -26,6 +26,29 @@
 #define HELPER_END_TIMEOUT_MS 1000
 #define HELPER_ARGUMENTS_MAX  16
 
+/* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7) */
+static const struct {
+	int number;
+	const char *mend;
+} unreachable[] = {
+	{ENOENT, "have the administrator start the service: systemctl start yett.socket"},
+	{ENOTDIR, "have the administrator start the service: systemctl start yett.socket"},
+	{ECONNREFUSED, "nobody listens there: have the administrator look why the service ended, and start it: systemctl restart yett.socket"},
+	{EACCES, "have the administrator let you reach the socket: mode 0666, as it is installed, below directories that everybody may enter"},
+};
+
+static int cannot_connect(const char *path, struct yett_error *error)
+{
+	int number = errno, r = error_set(error, number == EACCES ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot connect to %s: %m", path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(unreachable); i++)
+		if (unreachable[i].number == number) {
+			(void)error_cause(error, NULL, number);
+			error_mend(error, "%s", unreachable[i].mend);
+		}
+	return r;
+}
+
 static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -40,7 +63,7 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
 	    connect(fd, (const struct sockaddr *)&address, sizeof address) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot connect to %s: %m", path);
+		return cannot_connect(path, error);
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -198,8 +221,11 @@ static int choose_start(const char *path, enum yett_start *start, struct yett_er
 {
 	bool set_uid = is_set_uid(path);
 
-	if (*start == YETT_START_SETUID && !set_uid)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s is no set-user-id program of root's", path);
+	if (*start == YETT_START_SETUID && !set_uid) {
+		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s is no set-user-id program of root's", path);
+		(void)error_cause(error, NULL, EPERM);
+		return YETT_E_HELPER_UNAVAILABLE;
+	}
 	if (*start == YETT_START_ANY)
 		*start = set_uid ? YETT_START_SETUID : YETT_START_PERSONAL;
 	return 0;
@@ -209,8 +235,10 @@ static int cannot_execute(int r, const char *path, struct yett_error *error)
 {
 	bool is_denied = r == -EACCES && is_set_uid(path);
 
-	errno = -r;
+	int number = errno = -r;
+
 	r = error_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+	(void)error_cause(error, NULL, number);
 	if (is_denied)
 		error_detail(error, "its group, which the administrator chooses, may execute it, and you are not in that group");
 	return r;
@@ -310,11 +338,14 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 	r = connect_own(options, start, ret_connection, error);
 	if (r == YETT_E_NOT_FOUND) {
 		/* neither way exists: say both, the service first */
-		struct yett_error own = error ? *error : (struct yett_error){0};
+		char own[sizeof why.message] = "";
 
-		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s", why.message);
-		error_detail(error, "and %s", own.message);
-		return YETT_E_HELPER_UNAVAILABLE;
+		if (error) {
+			(void)snprintf(own, sizeof own, "%s", error->message);
+			*error = why;
+		}
+		error_detail(error, "and %s", own);
+		return (int)why.code;
 	}
 	return r;
 }

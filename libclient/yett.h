@@ -45,7 +45,10 @@ YETT_API const char *yett_error_code_text(enum yett_code code);
 YETT_API const char *yett_error_code_name(enum yett_code code);
 YETT_API const char *yett_error_reason_name(enum yett_reason reason);
 
-/* Whether the same call can succeed later without a change of it or of the policy. NULL is not retryable. */
+/*
+ * Whether the same call can succeed later without a change of it, of the policy or of how the helper is installed. NULL is not
+ * retryable, nor is a helper that cannot be reached for a reason that the system gives (`error_number`).
+ */
 YETT_API bool yett_error_retryable(const struct yett_error *error);
 
 /* --- keys --------------------------------------------------------------------------------------------------- */

@@ -562,6 +562,80 @@ class Doctor(yett.Case):
         self.assertIn('mend:', done.out)
         self.assertIn('start the service', done.out)
 
+    def finding(self, check, *options):
+        done = self.yett('doctor', '--json', *options)
+        return next(found for found in yett.told(done.out)['checks'] if found['check'] == check)
+
+    def assert_told(self, check, state, found, mend, *options):
+        told = self.finding(check, *options)
+        self.assertEqual(told['state'], state, told)
+        self.assertIn(found, told['found'], told)
+        self.assertIn(mend, told['mend'] or '', told)
+
+    def test_what_keeps_a_user_from_the_service_is_told_apart(self):
+        where = self.service.folder + '/refusing'
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as nobody:
+            nobody.bind(where)  # and does not listen
+        os.chmod(where, 0o666)
+        self.addCleanup(os.unlink, where)
+        os.chmod(self.service.socket, 0o600)
+        self.addCleanup(os.chmod, self.service.socket, 0o666)
+        for path, found, mend in (('/no/such/socket', 'No such file', 'systemctl start yett.socket'), (where, 'Connection refused', 'nobody listens there'),
+                                  (self.service.socket, 'Permission denied', 'mode 0666')):
+            with self.subTest(found=found):
+                self.assert_told('start', 'missing', found, mend, '--socket', path)
+                done = self.yett('run', '--socket', path, '--', 'true')
+                self.assert_refused(done, 125, found, mend)
+                self.assertNotIn('it can work later', done.err)
+
+    def test_a_helper_that_closes_the_door_is_no_reason_to_try_again(self):
+        where = self.service.folder + '/closing'
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(where)
+            listener.listen()
+            self.addCleanup(os.unlink, where)
+            os.chmod(where, 0o666)
+            with self.service.popen(yett.Root(self.service.folder), self.service.yett, 'run', '--socket', where, '--', 'true', stderr=subprocess.PIPE) as process:
+                listener.accept()[0].close()
+                err = process.stderr.read().decode()
+        self.assertEqual(process.returncode, 125, err)
+        self.assertIn('yett policy check', err)
+        self.assertNotIn('it can work later', err)
+
+    def test_a_policy_that_is_broken_or_has_void_grants_is_told(self):
+        path = self.service.folder + '/told.conf'
+        good = 'profile "default" {\n}\ngrant "g" {\n  users = {"*"%s}\n  user_keys = true\n  profiles = {"%s"}\n}\n'
+        for text, state, found, mend in ((good % ('', 'default'), 'ok', '1 profiles, 1 grants', ''),
+                                         (good % ('', 'none'), 'missing', "%s:6: 'none' is not a profile" % path, 'yett policy check'),
+                                         (good % (', "no-such-user"', 'default'), 'weaker', "%s:4: 'no-such-user' is not a user of this host: the grant is void" % path,
+                                          'change that grant')):
+            with self.subTest(state=state):
+                yett.write(path, text)
+                self.assert_told('policy', state, found, mend, '--policy', path)
+
+    def test_a_missing_grant_and_a_key_that_nobody_enrolled_are_told_apart(self):
+        keys = self.alice.home + '/.config/yett/authorized_keys'
+        good = yett.read(keys)
+        self.alice.write('.config/yett/authorized_keys', '# none\n')
+        self.addCleanup(self.alice.write, '.config/yett/authorized_keys', good, 0o600)
+        self.assert_told('trial', 'missing', 'the key is not enrolled for this user', 'authorized_keys')
+        self.alice.write('.config/yett/authorized_keys', good, 0o600)
+        self.addCleanup(self.service.reload)
+        self.addCleanup(self.service.write_policy, after='')
+        self.service.write_policy(after='grant "narrow" { users = {"%s"} profiles = {"default"} }' % self.alice.name)
+        self.service.reload()
+        self.assert_told('trial', 'missing', 'accepts keys that users enrolled themselves', "user_keys = true in grant 'narrow'")
+        self.service.shipped = False
+        self.addCleanup(setattr, self.service, 'shipped', True)
+        self.service.write_policy(after='profile "default" { }\ngrant "other" { users = {"root"} profiles = {"default"} }')
+        self.service.reload()
+        self.assert_told('trial', 'missing', 'no grant of the policy is for uid %d' % self.alice.uid, 'grant "uid-%d"' % self.alice.uid)
+        shutil.rmtree(self.bob.home + '/.config')
+        self.addCleanup(self.service.enter_key, self.bob)
+        done = self.yett('doctor', user=self.bob)
+        self.assertIn('no grant of the policy is for uid %d' % self.bob.uid, done.out)
+        self.assertEqual(done.code, 1)
+
 
 if __name__ == '__main__':
     yett.main()

@@ -105,7 +105,7 @@ class Serving(setuid.Case):
     def test_other_uses_of_the_program_are_the_callers_own(self):
         os.chmod(setuid.POLICY, 0o600)
         self.addCleanup(os.chmod, setuid.POLICY, 0o644)
-        done = self.yett('policy', 'check', setuid.POLICY)
+        done = self.service.run(self.alice, setuid.HELPER, '--check-policy', setuid.POLICY)
         self.assertNotEqual(done.code, 0, done)
         self.assertIn('Permission denied', done.out + done.err)
         self.assertEqual(self.service.run(self.alice, setuid.HELPER, '--version').code, 0)
