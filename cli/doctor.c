@@ -106,6 +106,7 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 	if (yett_connect(&options, ret_connection, &error)) {
 		doctor_found(finding, DOCTOR_MISSING,
 			     error.mend[0] ? error.mend
+			     : error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
 			     : geteuid() == 0 ? "start the service as README.md says, or set YETT_HELPER to a yett-helper"
 					    : "have the administrator start the service, as README.md says",
 			     "%s", error.message);

@@ -72,10 +72,21 @@ static void look_kernel(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_OK, NULL, "Linux %.64s", name.release);
 }
 
+/* Without it nothing can be told that the kernel tells there. */
+static bool lacks_proc(struct doctor_finding *finding)
+{
+	if (access("/proc/self", F_OK) == 0)
+		return false;
+	doctor_found(finding, DOCTOR_MISSING, "mount -t proc proc /proc", "cannot be told: /proc is not mounted");
+	return true;
+}
+
 static void look_user_namespaces(struct doctor_finding *finding)
 {
 	char text[32];
 
+	if (lacks_proc(finding))
+		return;
 	if (!read_text("/proc/sys/user/max_user_namespaces", text, sizeof text))
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
 	else if (strtoul(text, NULL, 10) == 0)
@@ -159,6 +170,8 @@ static void look_seccomp(struct doctor_finding *finding)
 {
 	char text[200];
 
+	if (lacks_proc(finding))
+		return;
 	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
 		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", has_word(text, "log") ? ", with logging" : "",
 			     has_word(text, "user_notif") ? "; forbidden calls are told" : "; forbidden calls are not told: that is from Linux 5.0 on");

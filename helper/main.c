@@ -13,6 +13,7 @@
 #include "helper/rootless.h"
 #include "helper/setuid.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <libgen.h>
@@ -220,6 +221,34 @@ static int prepare_rootless(struct monitor *monitor, struct policy *policy, cons
 	return r;
 }
 
+/* Root of a container, say: what is left of it without what building takes is planning. */
+static int prepare_lesser_root(struct monitor *monitor, const char *missing, int socket, struct peer *ret_caller, struct yett_error *error)
+{
+	char name[32];
+	size_t i = 0;
+	int r = peer_read(socket, ret_caller, error);
+
+	if (r != 0)
+		return r;
+	ret_caller->confined = false; /* it can do through us what it can do anyway */
+	monitor->caller = ret_caller;
+	for (; missing[i] && i < sizeof name - 1; i++)
+		name[i] = (char)toupper((unsigned char)missing[i]);
+	name[i] = '\0';
+	(void)error_set(&monitor->no_host, YETT_E_UNSUPPORTED, 0, "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
+	error_detail(&monitor->no_host, "give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
+	return 0;
+}
+
+/* Root of a container with a user namespace of its own: it has what it takes, but nobody to be. */
+static int refuse_mapped_root(struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+			"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
+	error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
+	return YETT_E_UNSUPPORTED;
+}
+
 /* One connection, without a listener: what systemd accepted, or what libyett made. `caller` as in struct monitor. */
 static int serve_one(const struct options *options, const char *libexec, const struct peer *caller, int socket, struct yett_error *error)
 {
@@ -235,7 +264,9 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	bool root = privilege_can_build(&missing);
 	int r = 0;
 
-	if (caller && !root)
+	if (root && !rootless_has_user(POLICY_COMPILER_ID))
+		r = refuse_mapped_root(error);
+	else if (caller && !root)
 		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks a capability that building takes: %s", missing);
 	if (r == 0)
 		r = policy_load(&source, &policy, error);
@@ -245,7 +276,7 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	else if (r == 0 && geteuid() != 0)
 		r = prepare_rootless(&monitor, policy, libexec, socket, &own, error);
 	else if (r == 0)
-		(void)error_set(&monitor.no_host, YETT_E_UNSUPPORTED, 0, "building sandboxes takes a capability that root lacks here: %s", missing);
+		r = prepare_lesser_root(&monitor, missing, socket, &own.caller, error);
 	host = monitor.host;
 	if (r == 0)
 		r = monitor_prepare(&monitor, libexec);

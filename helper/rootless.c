@@ -14,8 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* `step` failed with errno `number`. */
-static int refuse(const char *step, int number, struct yett_error *error)
+/* As far as it shows: a chroot to the root of a mount looks as any other root directory. */
+static bool is_chroot(void)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* With errno `number`. */
+static int refuse(int number, struct yett_error *error)
 {
 	const struct userns_rule *rule = userns_find_rule();
 
@@ -26,9 +34,12 @@ static int refuse(const char *step, int number, struct yett_error *error)
 			     rule->mend);
 		return YETT_E_UNSUPPORTED;
 	}
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s: %s", step,
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s (%s)",
+			is_chroot() ? "the kernel gives none to who is in a chroot" : "the container or sandbox around this program forbids it",
 			strerror(number));
-	error_detail(error, "a container or sandbox around this program may forbid it; where the administrator starts the service, it is not needed");
+	error_detail(error, is_chroot() ? "run yett outside of it, or have the administrator start the service"
+					: "allow it (docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, podman run "
+					  "--security-opt unmask=ALL), or have the administrator start the service outside");
 	return YETT_E_UNSUPPORTED;
 }
 
@@ -45,15 +56,15 @@ int rootless_enter(struct yett_error *error)
 	(void)snprintf(users, sizeof users, "%u %u 1", uid, uid);
 	(void)snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
-		return refuse("unshare", errno, error);
+		return refuse(errno, error);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		int r = kernel_write_file(AT_FDCWD, files[i].path, files[i].text);
 
 		if (r < 0)
-			return refuse(files[i].path, -r, error);
+			return refuse(-r, error);
 	}
 	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use what the namespace gives, it shows. */
-	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse("mount", errno, error) : 0;
+	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
 }
 
 void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
@@ -65,6 +76,21 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
 		(void)snprintf(path + length, (size_t)(ROOTLESS_PATH_SIZE - length), "/yett");
 	else
 		(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
+}
+
+bool rootless_has_user(uint32_t uid)
+{
+	char text[4096], *at = text;
+
+	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
+		return true; /* what cannot be told is not the reason */
+	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
+		unsigned first, count;
+
+		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && uid >= first && uid - first < count)
+			return true;
+	}
+	return false;
 }
 
 /* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */

@@ -14,6 +14,9 @@
  */
 _must_check_ int rootless_enter(struct yett_error *error);
 
+/* Whether the user namespace has this one: that of a container ends somewhere. */
+bool rootless_has_user(uint32_t uid);
+
 #define ROOTLESS_PATH_SIZE 64
 
 /* Where the caller's own sandboxes are kept: below /run/user/UID, which login makes, else below /tmp. */

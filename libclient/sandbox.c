@@ -1,6 +1,7 @@
 /* See sandbox.h, and "sandbox" in yett.h: asking for one, and ending it. */
 #include "libclient/discard.h"
 #include "libclient/sandbox.h"
+#include "libclient/container.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -298,7 +299,7 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	r = sandbox_request(connection, fds.fds, fds.count, sandbox, error);
 	if (r && error)
 		refusal_name_share(options ? options : &defaults, fds.fds, fds.count, error);
-	return r;
+	return connection->start == YETT_START_PERSONAL && geteuid() != 0 ? container_explain(r, error) : r;
 }
 
 void sandbox_free(struct yett_sandbox *sandbox)

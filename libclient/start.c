@@ -24,6 +24,7 @@
 
 #define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000
+#define OVERFLOW_UID	      65534 /* who has no number here shows so. user_namespaces(7) */
 #define HELPER_ARGUMENTS_MAX  16
 
 /* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7) */
@@ -68,6 +69,18 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	return 0;
 }
 
+/* Whether every user has a number here, as in the first user namespace. user_namespaces(7) */
+static bool knows_everybody(void)
+{
+	FILE *file = fopen("/proc/self/uid_map", "re");
+	unsigned count = 0;
+	bool found = file && fscanf(file, "%*u %*u %u", &count) == 1;
+
+	if (file)
+		(void)fclose(file);
+	return found && count == UINT32_MAX;
+}
+
 /*
  * One component of the helper's resolved path. Safe to execute only if nobody but root and the caller could have put
  * something else there; in a sticky directory an entry is safe from all but its owner.
@@ -85,6 +98,12 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 				 path);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !writable_by_others)
 		return 0;
+	if (st.st_uid == OVERFLOW_UID && !writable_by_others && !knows_everybody()) {
+		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+				"the helper is not executed, because it does not show here whether %s is root's", path);
+		error_detail(error, "the container or sandbox around this program shows the files of users whom it does not know as nobody's: run yett outside of it");
+		return YETT_E_SECURITY_VIOLATION;
+	}
 	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
 			"the helper is not executed, because others could have changed %s", path);
 	error_detail(
@@ -250,6 +269,11 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 	int pair[2], r;
 	_cleanup_fd_ int ours = -1, theirs = -1;
 
+	if (access("/proc/self", F_OK) < 0) {
+		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no helper can be started here, because /proc is not mounted");
+		error_detail(error, "as root: mount -t proc proc /proc");
+		return YETT_E_UNSUPPORTED;
+	}
 	r = yett_helper_path(options->helper_path, path, sizeof path, error);
 	if (r == 0)
 		r = choose_start(path, start, error);

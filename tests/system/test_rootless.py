@@ -273,7 +273,7 @@ class Nowhere(yett.Case):
 
     def test_it_is_refused_with_the_reason_and_can_still_plan(self):
         done = self.yett_without('run', '--', 'true')
-        self.assert_refused(done, 125, 'without root a sandbox takes a user namespace', 'unshare: Operation not permitted', 'service')
+        self.assert_refused(done, 125, 'without root a sandbox takes a user namespace', 'Operation not permitted', 'service')
         done = self.yett_without('run', '--dry-run', '--', 'true')
         self.assertEqual(done.code, 0, done)
         self.assertIn('user-namespace', done.out)
@@ -289,6 +289,99 @@ class Nowhere(yett.Case):
         self.addCleanup(os.rename, config + '.kept', config)
         done = self.service.run(self.bob, self.service.yett, 'doctor', preexec_fn=forbid_user_namespaces)
         self.assertIn('yett run will not work', done.out)  # without a key, and so without a trial, too
+
+
+# A user namespace as a container has one, with a part of the ids and a /proc of its own, as root of it: the program in the arguments.
+REMAPPED = '''
+import ctypes, os, sys
+libc, (ready, tell), (go, let) = ctypes.CDLL(None, use_errno=True), os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert libc.unshare(0x10000000 | 0x20000000) == 0  # CLONE_NEWUSER, CLONE_NEWPID
+    os.write(tell, b"x")
+    os.read(go, 1)
+    os.execvp("unshare", ["unshare", "--mount", "--fork", "--mount-proc", *sys.argv[1:]])
+os.read(ready, 1)
+for name in ("uid_map", "gid_map"):
+    with open("/proc/%d/%s" % (child, name), "w") as file:
+        file.write("0 0 200000")
+os.write(let, b"x")
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+'''
+
+
+class Contained(yett.Case):
+    """What containers take away, one thing at a time: each ends in a sentence and its mend, or does no harm."""
+
+    service_class = yett.Rootless
+
+    def contained(self, setup, *argv, around=(), user=None):
+        """yett in a mount namespace of its own, after a script that root runs in it."""
+        user = user or self.alice
+        prefix = [] if user.uid == 0 else ['setpriv', '--reuid', str(user.uid), '--regid', str(user.gid), '--clear-groups']
+        script = 'set -e; %s; cd "$HOME"; exec "$@"' % setup
+        command = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', script, 'sh', *around, *prefix, self.service.yett, *argv]
+        environment = {'HOME': user.home, 'PATH': os.environ['PATH'], 'LANG': 'C.UTF-8', **self.service.environment_of_client({})}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=yett.DEADLINE)
+        return yett.Result(done.returncode, done.stdout, done.stderr)
+
+    def assert_told(self, texts, setup, **more):
+        done = self.contained(setup, 'run', '--', 'true', **more)
+        self.assert_refused(done, 125, *texts)
+        for word in ('try again', 'errno', 'set-up step'):
+            self.assertNotIn(word, done.err)
+        done = self.contained(setup, 'doctor', **more)
+        self.assertEqual(done.code, 1, done)
+        for text in texts:
+            self.assertIn(text, done.out, done)
+        self.assertIn('yett run will not work', done.out)
+
+    def assert_works(self, setup, user=None, **more):
+        done = self.contained(setup, 'run', '--', 'id', '-un', user=user, **more)
+        self.assertEqual((done.code, done.out.strip()), (0, (user or self.alice).name), done)
+        self.assertIn('yett run will work', self.contained(setup, 'doctor', user=user, **more).out)
+
+    def root(self):
+        """root, with a key where the user database says; what was made of it is taken away."""
+        keys = os.path.join(yett.pwd.getpwuid(0).pw_dir, '.config/yett')
+        if not os.path.exists(keys):
+            self.addCleanup(shutil.rmtree, keys)
+        root = yett.Root(self.folder('root'))
+        self.service.write_policy_of(root)
+        return root
+
+    def test_a_proc_of_which_a_part_is_covered(self):
+        self.assert_told(['a part of /proc is covered, as a container covers /proc/keys', 'systempaths=unconfined'], 'mount --bind /dev/null /proc/keys')
+
+    def test_a_sys_that_is_read_only_or_not_there_and_no_control_groups(self):
+        self.assert_works('mount --rbind /sys /sys; mount -o remount,bind,ro /sys')
+        self.assert_works('umount -R -l /sys')
+
+    def test_no_proc(self):
+        self.assert_told(['/proc is not mounted', 'mount -t proc proc /proc'], 'umount -R -l /proc')
+
+    def test_a_chroot(self):
+        root = self.folder('root')
+        self.assert_told(['the kernel gives none to who is in a chroot', 'run yett outside of it'],
+                         'mount -t tmpfs none %s; mkdir %s/in; cd %s/in; for i in bin lib lib64 usr etc proc dev tmp; do mkdir $i; mount --rbind /$i $i; done'
+                         % (root, root, root), around=['chroot', root + '/in'])
+
+    def test_root_without_what_building_takes(self):
+        root = self.root()
+        for more in ([], ['--no-new-privs']):
+            self.assert_told(['takes CAP_SYS_ADMIN, which root lacks here', 'run yett as an ordinary user in it'], 'true', user=root,
+                             around=['setpriv', '--bounding-set', '-sys_admin', '--inh-caps', '-all', *more])
+
+    def test_a_user_namespace_with_a_part_of_the_ids(self):
+        around = ['python3', '-c', REMAPPED]
+        self.assert_told(['takes private user ids', 'run yett as an ordinary user in it'], 'true', around=around, user=self.root())
+        self.assert_works('true', around=around)
+
+    def test_a_user_namespace_of_one_id(self):
+        ids = ['--map-user', str(self.alice.uid), '--map-group', str(self.alice.gid)]
+        done = self.contained('true', 'run', '--', 'true', around=['setpriv', '--reuid', str(self.alice.uid), '--regid', str(self.alice.gid),
+                                                                   '--clear-groups', 'unshare', '--user', *ids], user=yett.Root(self.alice.home))
+        self.assert_refused(done, 125, 'it does not show here whether / is root\'s', 'run yett outside of it')
 
 
 class Others(yett.Case):
