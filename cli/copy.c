@@ -58,20 +58,23 @@ static int check_link(const char *path, struct yett_error *error)
 			 "%.180s is a symbolic link to a directory: to copy into that directory, write a slash behind it", path);
 }
 
-int copy_one(struct yett_sandbox *sandbox, bool is_out, const char *from, const char *to, struct yett_error *error)
+int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copy, struct copied *ret_copied, struct yett_error *error)
 {
 	const struct yett_copy_options options = {.on_skipped = print_skipped};
-	struct yett_copy_result result = {0};
-	char target[PATH_MAX];
-	int r = is_out ? check_link(to, error) : 0;
+	struct copied copied = {0};
+	int r = is_out ? check_link(copy->to, error) : 0;
 
 	if (r == 0)
-		r = copy_target(from, to, is_out ? is_directory_outside(to) : is_directory_inside(sandbox, to), target, sizeof target, error);
+		r = copy_target(copy->from, copy->to, is_out ? is_directory_outside(copy->to) : is_directory_inside(sandbox, copy->to), copied.target,
+				sizeof copied.target, error);
 	if (r == 0)
-		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, from, target, &options, &result, error);
-	if (r == 0 && result.skipped > 0)
+		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, copy->from, copied.target, &options, &copied.result, error);
+	if (r)
+		copied.target[0] = '\0';
+	if (r == 0 && copied.result.skipped > 0)
 		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%llu entries of %.180s were not copied",
-			      (unsigned long long)result.skipped, from);
+			      (unsigned long long)copied.result.skipped, copy->from);
+	*ret_copied = copied;
 	return r;
 }
 
@@ -79,9 +82,10 @@ static int copy_all(struct yett_sandbox *sandbox, bool is_out, const struct run_
 		    struct yett_error *error)
 {
 	struct yett_error first = {0}, why = {0};
+	struct copied copied;
 
 	for (size_t i = 0; i < count; i++)
-		if (copy_one(sandbox, is_out, copies[i].from, copies[i].to, &why) && !first.code)
+		if (copy_one(sandbox, is_out, &copies[i], &copied, &why) && !first.code)
 			first = why;
 	if (first.code)
 		*error = first;

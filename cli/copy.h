@@ -13,8 +13,14 @@
  */
 int copy_target(const char *from, const char *to, bool is_directory, char *out, size_t size, struct yett_error *error);
 
+/* What became of a copy: also of one that passed over something. */
+struct copied {
+	char target[4096]; /* empty: nothing was copied */
+	struct yett_copy_result result;
+};
+
 /* One copy, out of the sandbox or into it. What was passed over is an error of the whole, once all else is copied. */
-int copy_one(struct yett_sandbox *sandbox, bool is_out, const char *from, const char *to, struct yett_error *error);
+int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copy, struct copied *ret_copied, struct yett_error *error);
 
 /* All of --copy-in, or all of --copy-out, in their order. 0, or the code of the first that failed; the others are tried. */
 int copy_all_in(struct yett_sandbox *sandbox, const struct run_options *options, struct yett_error *error);

@@ -63,11 +63,29 @@ static int not_a_path(struct files_run *run, const char *operand)
 	return YETT_E_INVALID_REQUEST;
 }
 
+/* The paths are those of either side; one of them is inside. */
+static void tell_copied(const struct copied *copied, const struct run_copy *copy, bool is_out)
+{
+	struct json *json = output_json();
+
+	if (!json || !copied->target[0])
+		return;
+	json_open(json, "copied", '{');
+	json_text(json, "from", copy->from);
+	json_text(json, "to", copied->target);
+	json_text(json, "direction", is_out ? "out" : "in");
+	json_number(json, "entries", copied->result.entries);
+	json_number(json, "bytes", copied->result.bytes);
+	json_number(json, "skipped", copied->result.skipped);
+	json_close(json);
+}
+
 int cp_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct manage_run_options options = {0};
 	struct files_run run = {0};
 	char *from, *to, *from_inside, *to_inside;
+	struct copied copied = {0};
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
@@ -80,8 +98,12 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "one of the two must be SANDBOX:/PATH");
 	else
 		r = open_sandbox(&run, &options.connect, from_inside ? from : to);
-	if (r == 0)
-		r = copy_one(run.sandbox, from_inside != NULL, from_inside ? from_inside : from, from_inside ? to : to_inside, &run.error);
+	if (r == 0) {
+		const struct run_copy copy = {from_inside ? from_inside : from, from_inside ? to : to_inside};
+
+		r = copy_one(run.sandbox, from_inside != NULL, &copy, &copied, &run.error);
+		tell_copied(&copied, &copy, from_inside != NULL);
+	}
 	return finish(&run, r);
 }
 

@@ -89,6 +89,19 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('cp', 'box:/tmp/into/third', home + '/out/other').code, 0)
         self.assertEqual([yett.read(home + '/out/' + name) for name in ('sub/third', 'other')], ['three\n'] * 2)
 
+    def test_what_was_copied_is_told_to_programs(self):
+        self.create('--name', 'box')
+        folder, inside = self.folder('told'), 'box:/tmp/told'
+        self.alice.write('told/first', 'one')
+        self.assertEqual(yett.told(self.yett('cp', '--json', folder, 'box:/tmp').out)['copied'],
+                         {'from': folder, 'to': '/tmp/told', 'direction': 'in', 'entries': 2, 'bytes': 3, 'skipped': 0})
+        self.exec('box', 'mkfifo', '/tmp/told/fifo')
+        told = yett.told(self.yett('cp', '--json', inside, folder).out)
+        self.assertEqual((told['exit_code'], told['copied'] and told['copied']['skipped']), (1, 1), told)
+        self.assertEqual((told['copied']['to'], told['copied']['direction']), (folder + '/told', 'out'))
+        told = yett.told(self.yett('cp', '--json', 'box:/none', folder).out)
+        self.assertEqual((told['exit_code'], told.get('copied')), (1, None), told)
+
     def test_a_copy_follows_no_link_that_an_earlier_copy_left(self):
         self.create('--name', 'box')
         home, own = self.alice.home, self.folder('own')
