@@ -82,6 +82,17 @@ static bool own_folder(char folder[static PATH_MAX])
 	return slash;
 }
 
+/* What is wrong with a policy begins with "FILE:LINE: ", which are fields, too. */
+static void name_place(struct yett_error *error)
+{
+	const char *end = strstr(error->message, ": "), *colon = end ? memrchr(error->message, ':', (size_t)(end - error->message)) : NULL;
+
+	if (!colon || colon + 1 + strspn(colon + 1, "0123456789") != end)
+		return;
+	(void)snprintf(error->file, sizeof error->file, "%.*s", (int)(colon - error->message), error->message);
+	error->line = (uint32_t)strtoul(colon + 1, NULL, 10);
+}
+
 static int load(const struct options *options, struct policy **ret_policy, const char **ret_path, struct yett_error *error)
 {
 	char folder[PATH_MAX];
@@ -98,6 +109,8 @@ static int load(const struct options *options, struct policy **ret_policy, const
 		source.path = NULL;
 	r = policy_load(&source, ret_policy, error);
 	*ret_path = source.path ? source.path : "built-in";
+	if (r > 0)
+		name_place(error);
 	if (r == -EACCES) {
 		error->code = YETT_E_PERMISSION_DENIED;
 		error_mend(error, "have the administrator ask, with --user, or let everybody read the policy: chmod a+r");

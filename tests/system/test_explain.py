@@ -199,6 +199,9 @@ class Check(Asked):
         _, document, path = self.check('grant "v" { usres = {"root"} }\n')
         self.assertEqual(document['exit_code'], 1)
         self.assertIn('%s:5: ' % path, document['error']['message'])
+        self.assertEqual((document['error']['file'], document['error']['line']), (path, 5))
+        _, document, path = self.check('grant "v" { users = {"root"} profiles = {"*"} share_ro = {"/no/such/path"} }\n')
+        self.assertEqual((document['error']['file'], document['error']['line']), (path, 5))
 
 
 MEND = re.compile(r"(\w+) (\+?=) (.+) in (\w+) '([^']+)' \((.+):(\d+)\)")
