@@ -1,13 +1,12 @@
 /*
- * yett-closer: ends the connections that the listener does not serve: tells why, and closes. Its argument is the id to run as; descriptor 0
- * is the listener's.
+ * yett-closer: closes the connections that the listener does not serve and that brought something. Its argument is the id to run as;
+ * descriptor 0 is the listener's: a packet is a byte with a connection, and another byte follows when the listener has closed its own.
  *
  * Theory of operation: what a client has queued goes with its connection, and whoever closes that last may be held up for as long as the
  * client chose (a TCP socket with SO_LINGER, socket(7)). Nobody waits for this process, and a connection that takes it more than a
  * second is its last one. It reads no byte of a client's. Starts as root, with the listener's privilege; a stage's number is its exit
  * status when the stage fails, and after the last one it is an id of its own that can do nothing.
  */
-#include "helper/closer/closer.h"
 #include "helper/lockdown.h"
 #include "protocol/frame.h"
 
@@ -17,20 +16,6 @@
 
 #define CLOSE_SECONDS 1
 #define LISTENER_CLOSES_MS 200
-
-static const struct {
-	enum yett_code code;
-	enum yett_reason reason;
-	const char *text;
-} reasons[] = {
-	[CLOSER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the helper serves as many connections as it can"},
-	[CLOSER_USER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "this user has as many connections as one may have"},
-	[CLOSER_TOO_OFTEN] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-			      "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
-	[CLOSER_CONFINED] = {YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			     "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
-	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "no process could be started for this connection"},
-};
 
 enum stage {
 	STAGE_ARGUMENTS = 1,
@@ -84,15 +69,8 @@ int main(int argc, char **argv)
 
 	lock_down(argc, argv);
 	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
-		unsigned reason = frame.bytes[0];
-		struct yett_error error = {0};
-
 		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0); /* the listener has closed its own: it cannot be the last holder */
 		(void)alarm(CLOSE_SECONDS);
-		if (frame.fd_count == 1 && reason < ARRAY_SIZE(reasons) && reasons[reason].text) {
-			(void)error_set(&error, reasons[reason].code, reasons[reason].reason, "%s", reasons[reason].text);
-			(void)!frame_send_error(frame.fds[0], &error, 0, MSG_DONTWAIT);
-		}
 		frame_close_fds(&frame);
 	}
 	_exit(0);

@@ -1,13 +1,22 @@
 /*
- * The listener's side of yett-closer, which ends connections that are not served: helper/closer/main.c says why. It is started when it is
- * first needed, with the privilege that giving up all of it takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
+ * Ends connections that are not served: tells why, and closes. One that brought something is closed by yett-closer, for it may take as long
+ * as the client chose: helper/closer/main.c. That is started when it is first needed, with the privilege that giving up all of it
+ * takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
  */
 #pragma once
 
 #include "base/fd.h"
-#include "helper/closer/closer.h"
 
 #include <stdint.h>
+
+enum closer_reason {
+	CLOSER_HUNG_UP = 1, /* nobody is there to be told */
+	CLOSER_FULL,
+	CLOSER_USER_FULL,
+	CLOSER_TOO_OFTEN,
+	CLOSER_CONFINED,
+	CLOSER_NO_PROCESS,
+};
 
 struct closer {
 	int socket; /* -1: none is running */
@@ -16,7 +25,7 @@ struct closer {
 };
 
 /*
- * Hands `connection` over (consumed). With the right to send descriptors: unix(7), ETOOMANYREFS. One that cannot be handed over
- * stays open: rather a descriptor lost than a caller that is held up.
+ * Tells and closes `connection` (consumed). One that can be closed neither here nor there stays open: rather a descriptor lost than a
+ * caller that is held up. -errno when privilege cannot be given up again.
  */
-void closer_take(struct closer *closer, int connection, enum closer_reason reason);
+_must_check_ int closer_take(struct closer *closer, int connection, enum closer_reason reason);

@@ -35,6 +35,7 @@
 #define UNPROVEN_DEBT_MAX_MS 2000
 #define DEBTS 1024
 #define BACKLOG 64                  /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
+#define CONNECTIONS_AT_ONCE 16      /* taken before anything else is looked at again */
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS 1000
@@ -194,6 +195,11 @@ static uint64_t *debt_of(struct listener *l, uid_t uid)
 	return &l->debts_ms[(uid * l->debts_key) >> 54 & (DEBTS - 1)];
 }
 
+static bool owes_too_much(struct listener *l, uid_t uid)
+{
+	return uid != 0 && *debt_of(l, uid) > clock_now_ms() + UNPROVEN_DEBT_MAX_MS;
+}
+
 /* What was granted something costs its user nothing. */
 static void settle(struct listener *l, struct worker *worker)
 {
@@ -301,7 +307,7 @@ static enum closer_reason admit(struct listener *l, uid_t uid)
 		return 0;
 	if (of_user >= CONNECTIONS_PER_UID_MAX)
 		return CLOSER_USER_FULL;
-	if (*debt > now + UNPROVEN_DEBT_MAX_MS)
+	if (owes_too_much(l, uid))
 		return CLOSER_TOO_OFTEN;
 	/* One of the user's own that makes room has made it for everybody. */
 	if (unproven_of_user >= UNPROVEN_PER_USER_MAX ? !give_way(oldest_of_user, now) : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
@@ -354,41 +360,52 @@ static int is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
 	return is_elsewhere;
 }
 
-static enum closer_reason examine(struct listener *l, int socket, uid_t *ret_uid)
+/* Whoever is gone, or comes too often, costs no more than this. */
+static enum closer_reason glance(struct listener *l, int socket, struct ucred *ret_peer)
 {
 	struct pollfd wait = {.fd = socket};
-	struct ucred peer;
-	socklen_t size = sizeof peer;
-	int elsewhere;
+	socklen_t size = sizeof *ret_peer;
 
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0)
 		return CLOSER_NO_PROCESS;
-	*ret_uid = peer.uid;
-	elsewhere = is_elsewhere(l, peer.pid, ret_uid);
 	if (poll(&wait, 1, 0) > 0)
 		return CLOSER_HUNG_UP;
+	return owes_too_much(l, ret_peer->uid) ? CLOSER_TOO_OFTEN : 0;
+}
+
+static enum closer_reason examine(struct listener *l, const struct ucred *peer, uid_t *ret_uid)
+{
+	int elsewhere;
+
+	*ret_uid = peer->uid;
+	elsewhere = is_elsewhere(l, peer->pid, ret_uid);
 	return elsewhere < 0 || (elsewhere && !allows_confined(l->policy)) ? CLOSER_CONFINED : admit(l, *ret_uid);
 }
 
 /*
- * With privilege to look at the peer's namespace (CAP_SYS_PTRACE), to send descriptors however many are under way (unix(7),
- * ETOOMANYREFS: CAP_SYS_ADMIN), and to start a closer. Nothing else is forked while a client's connection is open here.
+ * Whether there was one. With privilege to look at the peer's namespace (CAP_SYS_PTRACE) and to send descriptors however many are under
+ * way (unix(7), ETOOMANYREFS: CAP_SYS_ADMIN). Nothing but a closer is forked while a client's connection is open here.
  */
-static void handle_connection(struct listener *l)
+static bool handle_connection(struct listener *l)
 {
 	int r = l->ready_count ? 0 : start_worker(l), socket = accept4(l->options->socket, NULL, NULL, SOCK_CLOEXEC);
 	enum closer_reason reason;
+	struct ucred peer;
 	uid_t uid;
 
 	if (socket < 0)
-		return;
-	if (privilege_raise() == 0) {
-		reason = r < 0 ? CLOSER_NO_PROCESS : examine(l, socket, &uid);
-		if (reason || !hand_over(l, socket, uid))
-			closer_take(&l->closer, socket, reason ? reason : CLOSER_NO_PROCESS);
+		return false;
+	reason = r < 0 ? CLOSER_NO_PROCESS : glance(l, socket, &peer);
+	if (!reason) {
+		reason = privilege_raise() < 0 ? CLOSER_NO_PROCESS : examine(l, &peer, &uid);
+		if (!reason && !hand_over(l, socket, uid))
+			reason = CLOSER_NO_PROCESS;
+		if (privilege_lower() < 0)
+			l->is_over = true;
 	}
-	if (privilege_lower() < 0)
+	if (reason && closer_take(&l->closer, socket, reason) < 0)
 		l->is_over = true;
+	return true;
 }
 
 static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
@@ -602,8 +619,8 @@ static void loop(struct listener *l)
 			handle_ready(l);
 		if (l->poll[POLL_SIGNALS].revents)
 			handle_signal(l);
-		if (l->poll[POLL_SOCKET].revents)
-			handle_connection(l);
+		for (int i = 0; l->poll[POLL_SOCKET].revents && i < CONNECTIONS_AT_ONCE && handle_connection(l); i++)
+			;
 	}
 }
 
@@ -636,9 +653,11 @@ static void raise_descriptor_limit(void)
 /* What admit() goes by, and a short queue: see BACKLOG. */
 static int prepare_admission(struct listener *l)
 {
+	int flags = fcntl(l->options->socket, F_GETFL);
 	bool *are_proven = mmap(NULL, ARRAY_SIZE(l->workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (are_proven == MAP_FAILED || stat("/proc/self/ns/user", &l->user_ns) < 0 || listen(l->options->socket, BACKLOG) < 0)
+	if (are_proven == MAP_FAILED || stat("/proc/self/ns/user", &l->user_ns) < 0 || listen(l->options->socket, BACKLOG) < 0 ||
+	    flags < 0 || fcntl(l->options->socket, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
 		l->workers[i].is_proven = &are_proven[i];

@@ -41,7 +41,7 @@ struct connection {
 	size_t children_count;
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
 	int supervisors; /* epoll(7), has their sockets: a turn costs the same however many there are */
-	unsigned memory_sent;
+	unsigned memory_sent, refusals;
 	uint64_t since_ms;
 	bool is_known; /* a request of this client was signed by an enrolled key */
 	bool is_outdated; /* whether the policy that it decides by is in force could not be learned: it decides nothing any more */

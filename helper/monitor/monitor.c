@@ -27,6 +27,8 @@
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
 #define FORGET_AFTER_MS 20
 #define DROP_MS 1000 /* longer than any close takes that is not held up on purpose */
+#define REFUSALS_AT_ONCE 4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
+#define REFUSAL_PAUSE_MS 20
 #define MEMORY_SENT_MAX 16 /* answers that carry memory, while the client has not read all that it was sent */
 
 int monitor_prepare(struct monitor *monitor, const char *libexec)
@@ -86,6 +88,8 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 		 error->detail[0] ? "; " : "", error->detail);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
+	if (++c->refusals > REFUSALS_AT_ONCE)
+		(void)poll(NULL, 0, REFUSAL_PAUSE_MS);
 }
 
 void connection_drop(struct connection *c)

@@ -23,7 +23,7 @@ MAY_INCLUDE = {
                           "helper/privilege.h"],
     "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",
                        "helper/supervisor/supervisor.h", "helper/log.h", "helper/place.h", "helper/privilege.h"],
-    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/closer/closer.h", "helper/log.h",
+    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/log.h",
                         "helper/place.h", "helper/privilege.h"],
     "helper": ["base/", "helper/"],
 }
