@@ -150,6 +150,11 @@ int output_end_json(int code)
 	return code ? code : RUN_FAILED;
 }
 
+const char *output_mend_is(const struct yett_error *error)
+{
+	return error->rule[0] || strncmp(error->mend, "grant ", 6) == 0 ? "the smallest change of the policy" : "what helps";
+}
+
 void output_error(const struct yett_error *error)
 {
 	if (!document.error.code)
@@ -165,7 +170,7 @@ void output_error(const struct yett_error *error)
 		(void)fputc('\n', stderr);
 	}
 	if (error->mend[0]) {
-		(void)fputs(error->rule[0] ? "  the smallest change of the policy: " : "  the smallest change: ", stderr);
+		(void)fprintf(stderr, "  %s: ", output_mend_is(error));
 		output_text(stderr, error->mend, false);
 		(void)fputc('\n', stderr);
 	}

@@ -21,6 +21,9 @@ void output_text(FILE *to, const char *text, bool lines);
 /* "yett: MESSAGE", "  DETAIL" and, where trying again makes sense, a line that says so, on stderr. */
 void output_error(const struct yett_error *error);
 
+/* What the mend of an error is: a change of the policy, or something else to do. */
+const char *output_mend_is(const struct yett_error *error);
+
 /* One line on stderr: "yett: …". */
 void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

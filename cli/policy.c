@@ -199,7 +199,7 @@ static int tell_refusal(const struct yett_error *error)
 		output_text(stdout, error->detail, false);
 	}
 	if (error->mend[0]) {
-		(void)fputs(error->rule[0] ? "\n  the smallest change of the policy: " : "\n  the smallest change: ", stdout);
+		(void)printf("\n  %s: ", output_mend_is(error));
 		output_text(stdout, error->mend, false);
 	}
 	(void)fputc('\n', stdout);

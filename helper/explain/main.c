@@ -113,7 +113,7 @@ static int load(const struct options *options, struct policy **ret_policy, const
 		name_place(error);
 	if (r == -EACCES) {
 		error->code = YETT_E_PERMISSION_DENIED;
-		error_mend(error, "have the administrator ask, with --user, or let everybody read the policy: chmod a+r");
+		error_mend(error, "ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (r < 0 && !error->message[0])

@@ -115,7 +115,7 @@ class Explain(Asked):
             done = self.ask(*argv)
             self.assertNotEqual(done.code, 0)
             self.assertIn('cannot be read: Permission denied', done.err)
-            self.assertIn('have the administrator ask', done.err)
+            self.assertIn('what helps: ask as the administrator', done.err)
             self.assertNotIn('it can work later', done.err)
 
     def test_words_that_are_not_known(self):
@@ -335,7 +335,8 @@ profile "as-caller" {
                     yett.write(self.service.keys + '/laptop.pub', self.public)
                     self.addCleanup(os.unlink, self.service.keys + '/laptop.pub')
                 self.load(self.PROFILES + 'grant "g" { users = {"root"} profiles = {"*"} }\n')
-                self.assertEqual(yett.told(self.run_([]).out)['error']['message'], 'no grant of the policy is for uid %d' % self.alice.uid)
+                self.assert_refused(self.sandbox('true'), 125, 'no grant of the policy is for uid %d' % self.alice.uid,
+                                    'the smallest change of the policy: grant "uid-%d"' % self.alice.uid)
                 # what is asked is looked at of somebody whose key is known
                 self.assert_mended(['-p', 'closed'] if enrolled else [], '')
 
