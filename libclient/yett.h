@@ -128,7 +128,8 @@ struct yett_connect_options {
  * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
  * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
  *
- * When the service was restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with
+ * It is the calling process's: the helper ends it when that process has ended, whoever else has its descriptor by then. When the service was
+ * restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with
  * YETT_E_HELPER_UNAVAILABLE: another one is to be made. Sandboxes, and commands in them, go on.
  */
 YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,

@@ -28,6 +28,7 @@ struct sandbox {
 struct connection {
 	struct monitor *monitor;
 	int socket;
+	int process; /* pidfd of who connected: what outlives it of the connection does not count */
 	struct peer peer;
 	struct verify_context verify;
 	struct frame *frame;     /* mapped; pages are given back when idle */

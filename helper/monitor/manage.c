@@ -83,8 +83,13 @@ int manage_find(const struct setup_host *host, const struct verified *verified, 
 static int fill(const struct record *record, struct message *message)
 {
 	struct message_sandbox *body = &message_begin(message, MESSAGE_SANDBOX)->sandbox;
+	const struct {
+		const char *from;
+		struct text *to;
+	} texts[] = {{record->id, &body->id}, {record->name, &body->name}, {record->profile, &body->profile},
+		     {record->principal, &body->principal}, {record->label, &body->label}};
 	const char *label = record->labels;
-	int r;
+	int r = 0;
 
 	*body = (struct message_sandbox){
 		.state = record->state,
@@ -106,15 +111,8 @@ static int fill(const struct record *record, struct message *message)
 		.attached = record->attached,
 		.labels_count = record->labels_count,
 	};
-	r = message_add_text(message, record->id, &body->id);
-	if (r == 0)
-		r = message_add_text(message, record->name, &body->name);
-	if (r == 0)
-		r = message_add_text(message, record->profile, &body->profile);
-	if (r == 0)
-		r = message_add_text(message, record->principal, &body->principal);
-	if (r == 0)
-		r = message_add_text(message, record->label, &body->label);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
+		r = message_add_text(message, texts[i].from, texts[i].to);
 	for (uint32_t i = 0; r == 0 && i < record->labels_count; i++, label += strlen(label) + 1)
 		r = message_add_text(message, label, &body->labels[i]);
 	return r;

@@ -96,6 +96,7 @@ void connection_drop(struct connection *c)
 {
 	pid_t pid = fork();
 	struct pollfd wait = {.events = POLLIN};
+	bool is_done;
 
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
@@ -104,12 +105,14 @@ void connection_drop(struct connection *c)
 		_exit(0);
 	}
 	wait.fd = pid < 0 ? -1 : pidfd_open(pid, 0);
-	c->is_over = c->is_over || wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
-	if (pid > 0 && c->is_over) {
+	is_done = wait.fd >= 0 && poll(&wait, 1, DROP_MS) > 0;
+	c->is_over = c->is_over || !is_done;
+	if (pid > 0 && !is_done) {
 		(void)kill(pid, SIGKILL);
 		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would pass for a supervisor */
 	}
-	(void)waitpid(pid, NULL, WNOHANG);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, WNOHANG);
 	fd_close(wait.fd);
 }
 
@@ -313,7 +316,8 @@ static void loop(struct connection *c)
 		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
 		struct pollfd wait[] = {{.fd = c->socket, .events = is_listening ? POLLIN : 0},
 					{.fd = c->supervisors, .events = POLLIN},
-					{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN}};
+					{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN},
+					{.fd = c->process, .events = POLLIN}};
 		int timeout_ms = time_left(c), r;
 
 		sandboxes_reap_children(c);
@@ -332,8 +336,9 @@ static void loop(struct connection *c)
 			return;
 		if (wait[1].revents)
 			sandboxes_handle(c);
-		if (wait[0].revents & POLLHUP)
-			return; /* nobody is there to take an answer to what may still be queued */
+		/* Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command, say. */
+		if ((wait[0].revents & POLLHUP) || wait[3].revents)
+			return;
 		if (wait[0].revents)
 			handle_client(c);
 		else if (wait[2].revents)
@@ -350,7 +355,7 @@ void monitor_report(int socket, int r, struct yett_error *error)
 
 int monitor_serve(struct monitor *monitor, int socket)
 {
-	struct connection c = {.monitor = monitor, .socket = socket, .taker = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+	struct connection c = {.monitor = monitor, .socket = socket, .process = -1, .taker = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 	struct yett_error error = {0};
 	int r;
 
@@ -371,15 +376,18 @@ int monitor_serve(struct monitor *monitor, int socket)
 	if (r > 0)
 		connection_refuse(&c, 0, &error);
 	if (r == 0)
-		r = hello(&c);
+		c.process = peer_open_process(socket, c.peer.pid);
+	if (r == 0)
+		r = c.process < 0 ? c.process : hello(&c);
 	if (r == 0 && monitor->caller)
 		peer_read_names(&c.peer);
 	else if (r == 0)
-		r = peer_examine(socket, &c.peer);
+		r = peer_examine(c.process, &c.peer);
 	if (r == 0)
 		loop(&c);
 	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */
 	sandboxes_end(&c);
+	fd_close(c.process);
 	fd_close(c.supervisors);
 	return r < 0 ? r : 0;
 }

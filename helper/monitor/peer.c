@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -56,26 +57,26 @@ bool peer_is_confined(pid_t pid)
 	return has_no_new_privs(proc);
 }
 
-/*
- * The pid is only good while its process lives; with a pidfd (Linux 6.5) we know that it still did after we looked.
- * Without, a pid that was used anew in between would be looked at instead: SECURITY.md says so.
- */
-static int check_confined(int socket, struct peer *peer)
+/* A pid that was used anew before we got hold of it, which the socket does before Linux 6.5 not tell, is another's: SECURITY.md says so. */
+int peer_open_process(int socket, pid_t pid)
 {
-	_cleanup_fd_ int pidfd = -1;
+	int pidfd = -1;
 	socklen_t size = sizeof pidfd;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0 && errno == ENOPROTOOPT)
+		pidfd = pidfd_open(pid, 0);
+	return pidfd < 0 ? -errno : pidfd;
+}
+
+/* The pid is only good while its process lives, as it still did after we looked. */
+static int check_confined(int pidfd, struct peer *peer)
+{
+	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
 	int r = privilege_raise(); /* reading another user's /proc/PID/ns takes CAP_SYS_PTRACE */
 
 	if (r < 0)
 		return r;
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
-		pidfd = -1;
-	peer->confined = peer_is_confined(peer->pid);
-	if (pidfd >= 0) {
-		struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-
-		peer->confined = peer->confined || poll(&wait, 1, 0) != 0;
-	}
+	peer->confined = peer_is_confined(peer->pid) || poll(&wait, 1, 0) != 0;
 	return privilege_lower();
 }
 
@@ -152,13 +153,13 @@ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
 	return 0;
 }
 
-int peer_examine(int socket, struct peer *peer)
+int peer_examine(int pidfd, struct peer *peer)
 {
 	int r = 0;
 
 	peer->confined = false; /* of a helper that is not root, the peer is its own parent */
 	if (geteuid() == 0)
-		r = check_confined(socket, peer);
+		r = check_confined(pidfd, peer);
 	if (r == 0)
 		peer_read_names(peer);
 	return r;

@@ -10,11 +10,14 @@
 /* Reads the credentials and groups of the connected socket. 0, -errno, or UNSUPPORTED. */
 _must_check_ int peer_read(int socket, struct peer *ret_peer, struct yett_error *error);
 
+/* A pidfd of the process that made the connection, or -errno when it is gone. */
+_must_check_ int peer_open_process(int socket, pid_t pid);
+
 /*
  * Adds what takes longer, while the client prepares its request: whether the peer is confined, and its names from the
  * host's passwd and group files (those of users that are not in them stay empty). 0 or -errno.
  */
-_must_check_ int peer_examine(int socket, struct peer *peer);
+_must_check_ int peer_examine(int pidfd, struct peer *peer);
 
 /* The second half of that, for a peer that is known otherwise. */
 void peer_read_names(struct peer *peer);

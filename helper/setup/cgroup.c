@@ -241,21 +241,14 @@ int cgroup_enter(const struct cgroup *cgroup)
 	return 0;
 }
 
-static uint64_t limit_value(const struct plan_limits *limits, enum cgroup_limit limit)
+static uint64_t limit_value(const struct plan_limits *limits, int limit)
 {
-	switch (limit) {
-	case CGROUP_LIMIT_MEMORY:
-		return limits->memory_bytes;
-	case CGROUP_LIMIT_CPU:
-		return limits->cpu_millis;
-	case CGROUP_LIMIT_WEIGHT:
-		return limits->cpu_weight;
-	case CGROUP_LIMIT_PIDS:
-		return limits->pids;
-	case CGROUP_LIMITS:
-		break;
-	}
-	return 0;
+	const uint64_t values[CGROUP_LIMITS] = {[CGROUP_LIMIT_MEMORY] = limits->memory_bytes,
+						[CGROUP_LIMIT_CPU] = limits->cpu_millis,
+						[CGROUP_LIMIT_WEIGHT] = limits->cpu_weight,
+						[CGROUP_LIMIT_PIDS] = limits->pids};
+
+	return values[limit];
 }
 
 static int limit_directory(const struct cgroup_tree *tree, int directory, const struct plan_limits *limits,

@@ -74,23 +74,19 @@ void setup_host_close(struct setup_host *host)
 
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
-	size_t profiles = host->policy->profiles_count, n = 0;
-	_cleanup_free_ int *fds = calloc(count + profiles + CGROUP_TREES_MAX + 6, sizeof *fds);
+	const int own[] = {host->init_program, host->reserve.runtime, host->reserve.ranges, host->reserve.slots, host->reserve.names, host->reserve.control};
+	size_t profiles = host->policy->profiles_count, n = ARRAY_SIZE(own);
+	_cleanup_free_ int *fds = calloc(count + profiles + CGROUP_TREES_MAX + ARRAY_SIZE(own), sizeof *fds);
 
 	if (!fds)
 		_exit(1); /* rather no process than one that keeps others alive */
+	memcpy(fds, own, sizeof own);
 	for (size_t i = 0; i < count; i++)
 		fds[n++] = keep[i];
 	for (size_t i = 0; i < profiles; i++)
 		fds[n++] = host->templates[i].mount_ns;
 	for (size_t i = 0; i < host->cgroups.count; i++)
 		fds[n++] = host->cgroups.trees[i].parent;
-	fds[n++] = host->init_program;
-	fds[n++] = host->reserve.runtime;
-	fds[n++] = host->reserve.ranges;
-	fds[n++] = host->reserve.slots;
-	fds[n++] = host->reserve.names;
-	fds[n++] = host->reserve.control;
 	fd_close_except(fds, n);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <yett.h>
 
 static struct yett_connection *connection;
@@ -101,12 +102,36 @@ static int exec(const char *unused)
 	return r;
 }
 
+/* The client's end of the sandbox's channel, which the library does not give away. */
+static int channel(void)
+{
+	int type = 0, fd = 3;
+	socklen_t size = sizeof type;
+
+	while (fd < 64 && (fd == yett_connection_fd(connection) || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET))
+		fd++;
+	return fd;
+}
+
+/* A command that holds the client's ends of the connection and of the channel. */
+static int hold(const char *unused)
+{
+	static const char *const argv[] = {"sleep", "1000", NULL};
+	const int stdio[] = {yett_connection_fd(connection), channel(), YETT_STDIO_NULL};
+	const struct yett_command_options command = {.argv = argv, .stdio = stdio};
+	struct yett_command *started;
+	int r = yett_sandbox_exec(sandbox, &command, &started, &error);
+
+	(void)unused;
+	return r ? r : yett_command_id(started) == 0;
+}
+
 static const struct {
 	const char *name;
 	int (*ask)(const char *operand);
 } asks[] = {
 	{"create", create}, {"plan", plan},	 {"attach", attach}, {"list", list}, {"inspect", inspect}, {"usage", usage},
-	{"follow", follow}, {"pause", pause_it}, {"resume", resume}, {"end", end},   {"exec", exec},
+	{"follow", follow}, {"pause", pause_it}, {"resume", resume}, {"end", end},   {"exec", exec}, {"hold", hold},
 };
 
 int main(void)

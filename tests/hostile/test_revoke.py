@@ -133,6 +133,24 @@ class Kept(yett.Case):
         self.assertEqual(self.ask('exec', other), 'ok')
         self.end(other)
 
+
+class Left(yett.Case):
+    """What a client leaves its connection to: the sandbox may not linger, whoever has a descriptor."""
+
+    def test_a_command_that_has_its_clients_descriptors_does_not_keep_its_own_sandbox(self):
+        client = self.service.popen(self.alice, hostile.program('keep'), stdin=-1, stdout=-1, stderr=-1)
+        self.addCleanup(self.end, client)
+        for line in ('create', 'hold'):
+            client.stdin.write(line.encode() + b'\n')
+            client.stdin.flush()
+            self.assertEqual(self.line(client), 'ok')
+        held = [pid for pid in self.service.leftover_processes() if yett.argv_of(pid) == ['sleep', '1000']]
+        self.assertEqual(len(held), 1, held)
+        client.kill()
+        client.wait()
+        self.service.wait_no_leftovers()
+
+
 class Log(yett.Case):
     """What one user writes into the log of all."""
 
