@@ -2,8 +2,11 @@
 import json
 import os
 import re
+import subprocess
 
 import yett
+
+INSTALLED = '/etc/yett/yett.conf'
 
 GRANTS = '''
 profile "tests" {
@@ -16,6 +19,7 @@ grant "alices" {
   user_keys = true
   profiles = {"default", "strict"}
   share_ro = {"/usr/share"}
+  confined_clients = true
   max_memory = 4G
   max_sandboxes = 3
   user_memory = 6G
@@ -117,6 +121,20 @@ class Explain(Asked):
             self.assertIn('cannot be read: Permission denied', done.err)
             self.assertIn('what helps: ask as the administrator', done.err)
             self.assertNotIn('it can work later', done.err)
+
+    def test_who_cannot_read_the_policy_is_told_what_the_service_says_to_a_dry_run(self):
+        folder = self.service.folder + '/installed'
+        os.mkdir(folder)
+        script = ('mount -t tmpfs x $0 && mkdir $0/upper $0/work && mount -t overlay x -o lowerdir=/etc,upperdir=$0/upper,workdir=$0/work /etc && '
+                  'mkdir -p %s && echo >%s && chmod 600 %s && exec setpriv --reuid %d --regid %d --clear-groups "$@"' % (
+                      (os.path.dirname(INSTALLED), INSTALLED, INSTALLED, self.alice.uid, self.alice.gid)))
+        environment = {'YETT_HELPER': self.service.helper, 'YETT_SOCKET': self.service.socket, 'HOME': self.alice.home, 'PATH': os.environ['PATH']}
+        for memory, code, out in (('3G', 0, 'grant alices'), ('5G', 1, 'refused: memory of 5G is more than the 4G allowed\n')):
+            done = subprocess.run(['unshare', '-m', 'sh', '-c', script, folder, self.service.yett, 'policy', 'explain', '--', '--memory', memory],
+                                  env=environment, cwd='/', capture_output=True, text=True, check=False, timeout=yett.DEADLINE)
+            self.assertEqual(done.returncode, code, done)
+            self.assertIn(out, done.stdout)
+            self.assertIn('%s cannot be read: Permission denied; this is what the service says to a dry run' % INSTALLED, done.stderr)
 
     def test_words_that_are_not_known(self):
         for argv, hint in ((['policy', 'explian'], 'did you mean yett policy explain?'), (['policy', 'chek'], 'did you mean yett policy check?'),
