@@ -45,6 +45,17 @@ STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-
 PASSED_ENVIRONMENT = ('ASAN_OPTIONS', 'UBSAN_OPTIONS', 'LSAN_OPTIONS')
 
 
+# Connections that bring something, if the helper does not turn them away before; what it says. For python3 -c.
+BRING = '''
+import contextlib, os, socket
+for _ in range(20):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as caller, contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        caller.connect(os.environ.get('YETT_SOCKET', '/run/yett/socket'))
+        caller.send(b'x')
+        print(caller.recv(65536).decode(errors='replace'))
+'''
+
+
 def wait_until(condition, what):
     """Looks until it holds. What is waited for has no descriptor to wait on."""
     end = time.monotonic() + DEADLINE

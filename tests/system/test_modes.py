@@ -34,17 +34,6 @@ def sets_of(pid):
     return tuple(yett.capability_names(status[name]) for name in ('CapEff', 'CapPrm', 'CapBnd', 'CapInh', 'CapAmb'))
 
 
-# Connections that bring something, if the helper does not turn them away before.
-BRING = '''
-import contextlib, os, socket
-for _ in range(20):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as caller, contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        caller.connect(os.environ['YETT_SOCKET'])
-        caller.send(b'x')
-        caller.recv(9)
-'''
-
-
 class Roles(yett.Case):
     """Each process has what helper/privilege.c says, and no more."""
 
@@ -118,7 +107,7 @@ class Roles(yett.Case):
         found = []
 
         def appears():
-            done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', BRING)  # all are turned away
+            done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', yett.BRING)  # all are turned away
             self.assertEqual(done.code, 0, done)
             found[:] = [pid for pid in yett.children_of(self.service.pid()) if yett.status_of(pid).get('Uid', '').split() == [uid] * 4]
             return found and yett.status_of(found[0]).get('NoNewPrivs') == '1'
