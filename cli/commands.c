@@ -86,7 +86,7 @@ static int set_unset(void *into, const char *value, struct yett_error *error)
 	struct commands_run_options *options = into;
 
 	if (options->unset_count == ENV_UNSET_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d variables", ENV_UNSET_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--unset: more than %d of them", ENV_UNSET_MAX);
 	options->unset[options->unset_count++] = value;
 	return 0;
 }
@@ -295,7 +295,7 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 	int r = yett_command_inspect(sandbox, id, &status, error);
 
 	if (r == 0 && !status.outputs[0].captured && !status.outputs[1].captured)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept", (unsigned long long)id);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept: that is done of commands that --background starts", (unsigned long long)id);
 	if (r == 0 && status.outputs[0].captured)
 		r = write_output(sandbox, id, YETT_STREAM_OUT, stdout, error);
 	if (r == 0 && status.outputs[1].captured)
@@ -430,13 +430,13 @@ static int give_input(int to, struct yett_error *error)
 
 	while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0) {
 		if (n < 0 && errno != EINTR)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read the input: %m");
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read standard input, which the command was to be given: %m");
 		for (ssize_t used = 0, written; used < n; used += written > 0 ? written : 0) {
 			written = write(to, bytes + used, (size_t)(n - used));
 			if (written < 0 && errno == EPIPE)
 				return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command reads no more input");
 			if (written < 0 && errno != EINTR)
-				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write the input: %m");
+				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot pass standard input on to the command: %m");
 		}
 	}
 	return 0;

@@ -138,7 +138,7 @@ static int follow(struct yett_connection *connection, const char *sandbox, const
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory to follow sandboxes");
+	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory to follow sandboxes");
 }
 
 /* All that are there now; one that ends meanwhile is none. */
@@ -183,7 +183,7 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 		if (poll(wait, count + 1, -1) < 0) {
 			if (errno == EINTR)
 				continue;
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot wait for events: %m");
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot wait for what happens in sandboxes: %m");
 		}
 		if (wait[count].revents & (POLLERR | POLLHUP))
 			break;

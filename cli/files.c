@@ -59,7 +59,7 @@ static int finish(struct files_run *run, int r)
 
 static int not_a_path(struct files_run *run, const char *operand)
 {
-	(void)error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s: expected SANDBOX:/PATH", operand);
+	(void)error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.200s: expected SANDBOX:/PATH, like web:/tmp", operand);
 	return YETT_E_INVALID_REQUEST;
 }
 
@@ -95,7 +95,8 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	from_inside = files_split(from);
 	to_inside = files_split(to);
 	if (!from_inside == !to_inside)
-		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "one of the two must be SANDBOX:/PATH");
+		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cp copies into a sandbox or out of one: either %.100s or %.100s must be SANDBOX:/PATH",
+			      from, to);
 	else
 		r = open_sandbox(&run, &options.connect, from_inside ? from : to);
 	if (r == 0) {
@@ -236,7 +237,7 @@ static int read_list(struct files_run *run, const char *path, struct list *list)
 			(void)keep_entry(list, &info);
 	}
 	if (r == 0 && list->is_cut)
-		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for the list");
+		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the list");
 	return r;
 }
 

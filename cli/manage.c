@@ -18,7 +18,7 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE", value);
 	if (options->filters_count == MANAGE_FILTERS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d filters", MANAGE_FILTERS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--filter: more than %d of them", MANAGE_FILTERS_MAX);
 	options->filters[options->filters_count++] = value;
 	return 0;
 }
@@ -327,7 +327,7 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (first < argc && (options.all || options.filters_count > 0))
-		return manage_finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "filters and --all are of sandboxes"),
+		return manage_finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--filter and --all are for the list of sandboxes: leave them out, or the sandbox"),
 			      &error);
 	if (first < argc)
 		return manage_finish(connection, commands_print(connection, argv[first], options.quiet, &error), &error);

@@ -48,7 +48,7 @@ int output_to_json(int fd, struct yett_error *error)
 
 	if (!to) {
 		fd_close(copy);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "descriptor %d is not open for writing", fd);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json%s: descriptor %d is not open for writing", fd == STDOUT_FILENO ? "" : "-fd", fd);
 	}
 	if (fd > STDERR_FILENO)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is for us alone */
@@ -60,7 +60,7 @@ int output_to_json(int fd, struct yett_error *error)
 		return 0;
 	document.result.to = open_memstream(&document.result_bytes, &document.result_length);
 	document.notes.to = open_memstream(&document.notes_bytes, &document.notes_length);
-	return document.result.to && document.notes.to ? 0 : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory");
+	return document.result.to && document.notes.to ? 0 : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the JSON document");
 }
 
 struct json *output_json(void)

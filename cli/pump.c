@@ -54,7 +54,7 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the pipes for the outputs of the command: %m");
 	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
 	bridge->to = i == 0 ? ends[1] : open_end(bridge, i, O_WRONLY);
 	/* a command that does not read must not keep us from its output; the pipe's other end is not affected */
@@ -132,7 +132,7 @@ static int open_terminal_ends(struct pump *pump, int master, struct yett_error *
 	pump->out.from = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	pump->in.to = fcntl(master, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (pump->out.from < 0 || pump->in.to < 0 || fcntl(master, F_SETFL, O_RDWR | O_NONBLOCK) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot use the terminal: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot pass the terminal on to the command: %m");
 	pump->out.to = open_end(&pump->out, STDOUT_FILENO, O_WRONLY);
 	pump->in.from = open_end(&pump->in, pump->terminal->fd, O_RDONLY);
 	pump->attached = true;
@@ -180,7 +180,7 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error)
 	(void)sigprocmask(SIG_BLOCK, &set, &pump->mask);
 	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (pump->signals < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive signals: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive the signals that are for the command: %m");
 	job_catch(&pump->job);
 	return 0;
 }

@@ -11,6 +11,10 @@
 
 #define OUTPUTS "/mnt/session/outputs"
 
+/* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md */
+#define PIDS_MOST  4194304
+#define FILES_MOST 1048576
+
 void run_options_init(struct run_options *options)
 {
 	*options = (struct run_options){.current_directory = getcwd(NULL, 0), .capture_bytes = RUN_CAPTURE_BYTES};
@@ -62,7 +66,8 @@ static int add_share(struct run_options *options, const char *value, bool writab
 	/* without symbolic links, so that it can be compared with the current directory */
 	real = realpath(path, NULL);
 	if (!real)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", path);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
+				 strchr(path, ':') ? "; TARGET is an absolute path" : "");
 	return run_options_add_share(options, real, steal_ptr(&target), writable, error);
 }
 
@@ -202,24 +207,28 @@ static int set_cpus(void *into, const char *value, struct yett_error *error)
 	return 0;
 }
 
-static int set_count(const char *name, const char *value, uint64_t *ret_count, struct yett_error *error)
+/* At most `max`, which is the most that a request can ask for. */
+static int set_count(const char *name, const char *value, uint64_t max, uint64_t *ret_count, struct yett_error *error)
 {
 	uint64_t count;
+	char expected[48];
 
-	if (units_parse_number(value, &count) < 0 || count == 0)
-		return invalid(error, name, value, "a number from 1 on");
+	if (units_parse_number(value, &count) < 0 || count == 0 || count > max) {
+		(void)snprintf(expected, sizeof expected, "a number from 1 to %llu", (unsigned long long)max);
+		return invalid(error, name, value, expected);
+	}
 	*ret_count = count;
 	return 0;
 }
 
 static int set_pids(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("pids", value, &((struct run_options *)into)->limits.pids, error);
+	return set_count("pids", value, PIDS_MOST, &((struct run_options *)into)->limits.pids, error);
 }
 
 static int set_files(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("files", value, &((struct run_options *)into)->limits.files, error);
+	return set_count("files", value, FILES_MOST, &((struct run_options *)into)->limits.files, error);
 }
 
 static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
@@ -324,7 +333,7 @@ static int set_own_memory(void *into, const char *value, struct yett_error *erro
 
 static int set_own_pids(void *into, const char *value, struct yett_error *error)
 {
-	return set_count("command-pids", value, &((struct run_options *)into)->own.pids, error);
+	return set_count("command-pids", value, PIDS_MOST, &((struct run_options *)into)->own.pids, error);
 }
 
 static int set_capture(void *into, const char *value, struct yett_error *error)

@@ -89,7 +89,7 @@ static void name_program(struct run *run)
 	char message[sizeof run->error.message];
 
 	(void)memcpy(message, run->error.message, sizeof message);
-	if (run->error.error_number == ENOENT)
+	if (run->error.error_number == ENOENT || run->error.error_number == EISDIR)
 		run->error.detail[0] = '\0'; /* which says it again */
 	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s", run->argv[0], message);
 }

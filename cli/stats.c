@@ -199,7 +199,7 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 	}
 	ret_now->list = calloc(count, sizeof *ret_now->list);
 	if (!ret_now->list)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory for a reading");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for what sandboxes use");
 	for (size_t i = 0; i < count && r == 0; i++) {
 		r = yett_sandbox_usage(connection, names[i], &ret_now->list[ret_now->count], error);
 		if (r == 0)

@@ -15,7 +15,7 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 	*terminal = (struct terminal){.fd = fd, .guard = -1};
 	if (tcgetattr(fd, &terminal->saved) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "standard input is no terminal, and a command with a terminal needs one");
+				 "standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
 	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so, and give_back() compares */
@@ -82,7 +82,7 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 	char byte;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a socket: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start what restores the terminal: %m");
 	terminal->watcher = fork();
 	if (terminal->watcher == 0) {
 		(void)close(ends[1]);
@@ -92,7 +92,7 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 	if (terminal->watcher < 0) {
 		terminal->watcher = 0;
 		fd_close(ends[1]);
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start a process: %m");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start what restores the terminal: %m");
 	}
 	terminal->guard = ends[1];
 	do

@@ -309,7 +309,7 @@ static int run_on_screen(struct top *top, struct yett_error *error)
 		(void)endwin();
 		delscreen(screen);
 	} else {
-		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "ncurses knows no terminal of the kind that TERM names");
+		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "top knows no terminal of the kind that TERM names: set TERM, or use yett stats --watch");
 	}
 	terminal_close(&terminal);
 	return r;

@@ -29,7 +29,7 @@ int channel_time_left(deadline_ms deadline)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
-struct channel *channel_take(int fd)
+struct channel *channel_take(int fd, const char *peer)
 {
 	/* calloc maps it: pages that no message reaches are never there */
 	struct channel *channel = calloc(1, sizeof *channel);
@@ -39,6 +39,7 @@ struct channel *channel_take(int fd)
 		return NULL;
 	}
 	channel->fd = fd;
+	channel->peer = peer;
 	return channel;
 }
 
@@ -88,7 +89,7 @@ int channel_violation(struct channel *channel, enum yett_reason reason, struct y
 
 static int gone(struct channel *channel, struct yett_error *error)
 {
-	(void)error_set(&channel->failure, YETT_E_NOT_RUNNING, YETT_R_NONE, "the peer closed the connection");
+	(void)error_set(&channel->failure, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection", channel->peer);
 	if (error)
 		*error = channel->failure;
 	return YETT_E_NOT_RUNNING;
@@ -112,24 +113,33 @@ static int wait_for(int fd, short events, deadline_ms deadline)
 	}
 }
 
+int channel_explain(const struct channel *channel, struct yett_error *error)
+{
+	struct yett_error why = {0};
+	const char *field;
+
+	if (message_check(&channel->message, &why) == 0 || why.reason == YETT_R_SIZE)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
+	field = strrchr(why.detail, '.') ? strrchr(why.detail, '.') + 1 : why.detail;
+	return error_set(error, YETT_E_INVALID_REQUEST, why.reason, "%s: %.180s", field, why.message);
+}
+
 /* What a failed send means to the caller. */
-static int send_failed(int r, struct yett_error *error)
+static int send_failed(const struct channel *channel, int r, struct yett_error *error)
 {
 	switch (-r) {
 	case EAGAIN:
-		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the peer does not read");
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "%s does not read what is sent to it", channel->peer);
 	case EPIPE:
 	case ECONNRESET:
 	case ENOTCONN:
 		/* not yet final: what it said before it went can still be received */
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the peer closed the connection");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s closed the connection", channel->peer);
 	case EMSGSIZE:
-		return error_set(
-			error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
-			"the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+		return channel_explain(channel, error);
 	default:
 		errno = -r;
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "cannot send: %m");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "cannot send to %s: %m", channel->peer);
 	}
 }
 
@@ -148,7 +158,7 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 				       MSG_DONTWAIT);
 	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
-		return send_failed(r, error);
+		return send_failed(channel, r, error);
 	channel->sequence++;
 	return 0;
 }
@@ -162,7 +172,7 @@ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t l
 		r = frame_send(channel->fd, packet, length, fds, fd_count, MSG_DONTWAIT);
 	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
-		return send_failed(r, error);
+		return send_failed(channel, r, error);
 	channel->sequence++;
 	return 0;
 }

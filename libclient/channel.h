@@ -16,6 +16,7 @@
 typedef int64_t deadline_ms;
 
 struct channel {
+	const char *peer;	   /* who is at the other end, for messages */
 	int fd;			   /* owned; -1 when closed */
 	uint64_t sequence;	   /* of the last packet sent */
 	struct yett_error failure; /* code not 0: nothing more comes; why */
@@ -29,8 +30,8 @@ deadline_ms channel_deadline(int timeout_ms);
 /* What poll(2) takes: milliseconds until then, 0 when it has passed, -1 for never. */
 int channel_time_left(deadline_ms deadline);
 
-/* An empty channel on `fd`, which it takes. NULL when memory is short (then the descriptor is closed). */
-struct channel *channel_take(int fd);
+/* An empty channel on `fd`, which it takes; `peer` is kept, and names who is at the other end. NULL when memory is short (then the descriptor is closed). */
+struct channel *channel_take(int fd, const char *peer);
 
 /* Makes channel->message an empty one of this kind, its body zeroed, and returns it. */
 struct message *channel_prepare(struct channel *channel, enum message_kind kind);
@@ -38,6 +39,9 @@ struct message *channel_prepare(struct channel *channel, enum message_kind kind)
 /* Copies `string` (NULL: nothing) into the message being put together; `what` names it when it is too long. */
 _must_check_ int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what,
 				  struct text *ret_text, struct yett_error *error);
+
+/* What of channel->message is outside the bounds of the protocol, for people. YETT_E_INVALID_REQUEST. */
+_must_check_ int channel_explain(const struct channel *channel, struct yett_error *error);
 
 /*
  * Sends channel->message unsigned with the next sequence number. 0; YETT_E_INVALID_REQUEST when the message is outside

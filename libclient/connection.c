@@ -76,7 +76,7 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	connection->start = start;
 	connection->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
 	connection->signer = options->signer;
-	connection->channel = channel_take(steal_fd(&owned));
+	connection->channel = channel_take(steal_fd(&owned), "the helper");
 	if (!connection->channel)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);

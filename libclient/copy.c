@@ -104,7 +104,7 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 	if (r)
 		return r;
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe for the copy: %m");
 	out = ends[0];
 	in = ends[1];
 	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES); /* as it is, it is only slower */

@@ -41,7 +41,7 @@ int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_na
 	if (!events)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
 	r = manage_stream(connection, id_or_name ? id_or_name : "", &fd, events->id, error);
-	events->channel = r == 0 ? channel_take(fd) : NULL;
+	events->channel = r == 0 ? channel_take(fd, "the supervisor of the sandbox") : NULL;
 	if (r == 0 && !events->channel)
 		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
 	if (r) {

@@ -71,7 +71,7 @@ static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 				 "the sandbox answered with something else than a regular file");
 	if (yett_stdio_check(fd, NULL))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "the file cannot be handed out: it is a path only, or on a pseudo file system");
+				 "it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
 	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) ||
 	    flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,

@@ -47,11 +47,11 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 	if (fstat(fd, &st) < 0)
 		return failed(error, "look at", path);
 	if (!S_ISREG(st.st_mode) || st.st_size > KEYFILE_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file of Yett: yett keygen makes one", path);
 	if (private && st.st_uid != geteuid())
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s belongs to another user", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s belongs to another user, so it is not used", path);
 	if (private && (st.st_mode & 077)) {
-		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s can be read or written by others",
+		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s can be read or written by others, so it is not used",
 				path);
 		error_detail(error, "its mode is %03o; chmod 600 %s", (unsigned)st.st_mode & 0777, path);
 		return YETT_E_SECURITY_VIOLATION;
@@ -61,7 +61,7 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 		return failed(error, "read", path);
 	out[n] = '\0';
 	if (strlen(out) != (size_t)n)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file of Yett: yett keygen makes one", path);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct 
 		line = strcspn(text, "\n");
 		if (strncmp(text, KEY_PRIVATE_PREFIX, prefix) != 0 || (text[line] && text[line + 1]) ||
 		    !decode_key(text + prefix, line - prefix, ret_seed))
-			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no private key of Yett", path);
+			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no private key of Yett: yett keygen makes one", path);
 	}
 	sodium_memzero(text, sizeof text);
 	return r;
@@ -103,11 +103,11 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 		return r;
 	end = strcspn(text, "\n");
 	if (text[end] && text[end + 1])
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s holds more than one line", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no public key of Yett, which is one line", path);
 	text[end] = '\0';
 	key = strncmp(text, KEY_PUBLIC_PREFIX, prefix) == 0 ? strcspn(text + prefix, " ") : 0;
 	if (!key || !decode_key(text + prefix, key, bytes))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no public key of Yett", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no public key of Yett: it lies beside the private one, and ends in .pub", path);
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e)
 			*at = '?';
@@ -257,9 +257,9 @@ static int generate(const char *path, const char *authorized_keys, struct yett_e
 	if (r)
 		return r;
 	if (lstat(path, &st) == 0)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already", path);
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already, and is left as it is", path);
 	if (sodium_init() < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no source of random numbers");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
 	(void)crypto_sign_keypair(public_key, secret);
 	(void)crypto_sign_ed25519_sk_to_seed(seed, secret);
 	make_comment(comment, sizeof comment);

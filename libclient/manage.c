@@ -37,7 +37,7 @@ static int manage(struct yett_connection *connection, const struct message_manag
 		return (int)channel->failure.code;
 	}
 	if (id_or_name && !sandbox_is_name(id_or_name))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the id or name of a sandbox", id_or_name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
 	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
 	*body = *asked;
 	r = channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);

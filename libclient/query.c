@@ -161,7 +161,7 @@ static int check_captured(int fd, uint64_t length, struct yett_error *error)
 	struct stat st;
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < length)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "init sent what is no output that was kept");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than an output that was kept");
 	return 0;
 }
 
@@ -459,7 +459,7 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int
 	if (r)
 		return r;
 	if (!is_input(ask.fds[0]))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "init sent what is no pipe to write to");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than a pipe to write to");
 	*ret_fd = steal_fd(&ask.fds[0]);
 	return 0;
 }

@@ -61,6 +61,8 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
 }
 
+#define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
+
 bool sandbox_is_name(const char *text)
 {
 	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] && !strchr("._-", *text);
@@ -73,12 +75,12 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
 
 	if (profile && !sandbox_is_name(profile))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a profile",
-				 profile);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a profile: " NAME_RULE, profile);
 	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be a host name", hostname);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+				 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
 	if (name && !sandbox_is_name(name))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be the name of a sandbox", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
 	return 0;
 }
 
@@ -190,7 +192,7 @@ static int need_signer(struct yett_connection *connection, struct yett_error *er
 	if (r == 0)
 		connection->signer = connection->own_signer;
 	else if (r == YETT_E_NOT_FOUND)
-		error_detail(error, "yett_key_ensure() or `yett keygen` makes a key");
+		error_detail(error, "`yett keygen` makes a key, and so does the first `yett run`");
 	return r;
 }
 
@@ -212,9 +214,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 	if (!to_sign)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for the request");
 	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
-		return error_set(
-			error, YETT_E_INVALID_REQUEST, YETT_R_SIZE,
-			"the request is larger than 64 KiB, or a text in it is not UTF-8, or a number too large");
+		return channel_explain(channel, error);
 	envelope.body_length = (uint32_t)length;
 	memcpy(envelope.tag, connection->challenge, sizeof envelope.tag);
 	memcpy(envelope.key, connection->signer->public_key, sizeof envelope.key);
@@ -332,7 +332,7 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's descriptor is no exec channel");
 	}
 	sandbox->info = sandbox->request.info;
-	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd));
+	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd), "the sandbox");
 	if (!sandbox->channel) {
 		sandbox_forget(sandbox);
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
@@ -520,7 +520,7 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				 "the sandbox ended because its memory ran out");
 	case YETT_ENDED_INIT_DIED:
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its init died");
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its first process, init, died");
 	case YETT_ENDED_DESTROYED:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox was destroyed");
 	case YETT_ENDED_WALL_TIME:

@@ -46,7 +46,7 @@ int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error
 	int r;
 
 	if (sodium_init() < 0)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no random numbers");
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
 	randombytes_buf(seed, sizeof seed);
 	r = signer_from_seed(seed, ret_signer, error);
 	sodium_memzero(seed, sizeof seed);

@@ -280,7 +280,7 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot make a socket: %m");
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot make a socket to the helper: %m");
 	ours = pair[0];
 	theirs = pair[1];
 	r = above_stdio(&theirs);
@@ -324,6 +324,17 @@ static bool await_turn(deadline_ms deadline)
 	return channel_time_left(deadline) > 0 && poll(NULL, 0, 50 + bytes[0]) == 0;
 }
 
+/* Before anybody is asked, so that it is the key that is missed, and not who would have been asked with it. */
+static int check_key(const struct yett_connect_options *options, struct yett_error *error)
+{
+	struct yett_signer *signer;
+	int r = options->key_path && !options->signer ? yett_signer_load(options->key_path, &signer, error) : 0;
+
+	if (r == 0 && options->key_path && !options->signer)
+		yett_signer_free(signer);
+	return r;
+}
+
 int yett_connect(const struct yett_connect_options *options, struct yett_connection **ret_connection,
 		 struct yett_error *error)
 {
@@ -339,6 +350,9 @@ int yett_connect(const struct yett_connect_options *options, struct yett_connect
 	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
 	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
 	start = options->start;
+	r = check_key(options, error);
+	if (r)
+		return r;
 	if (start == YETT_START_ANY && socket_path)
 		start = YETT_START_SERVICE;
 	if (start == YETT_START_PERSONAL || start == YETT_START_SETUID || (start == YETT_START_ANY && helper_path))

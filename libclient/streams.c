@@ -17,11 +17,11 @@ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot make a pipe: %m");
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot make the pipes of the command: %m");
 	reader = ends[0];
 	writer = ends[1];
 	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot wait for a pipe: %m");
+		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot wait for the outputs of the command: %m");
 	command->streams[i] = steal_fd(&reader);
 	*ret_write_end = steal_fd(&writer);
 	return 0;

@@ -37,7 +37,7 @@ int command_take_terminal(struct yett_command *command, int fd, struct yett_erro
 
 	if (!is_master(owned) || fcntl(owned, F_SETFD, FD_CLOEXEC) < 0)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "init sent a descriptor that is no terminal's master");
+				 "the sandbox answered with something else than a terminal");
 	if (command->rows || command->columns)
 		(void)set_size(owned, command->rows, command->columns);
 	command->terminal = steal_fd(&owned);

@@ -65,11 +65,11 @@ static int make_channel(struct worker *worker, int *ret_theirs, struct yett_erro
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a socket: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a socket for the file operation: %m");
 	*ret_theirs = pair[1];
-	worker->channel = channel_take(pair[0]);
+	worker->channel = channel_take(pair[0], "yett-files");
 	if (!worker->channel)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for an operation");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is not enough memory for the file operation");
 	return 0;
 }
 
@@ -151,17 +151,17 @@ static int explain_gone(struct worker *worker, struct yett_error *error)
 	int r;
 
 	if (!worker->command)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files ended without an answer");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files outside, ended without an answer");
 	r = yett_command_wait(worker->command, GONE_TIMEOUT_MS, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
 		return r; /* it could not be started, or the sandbox has ended */
 	if (result.out_of_memory)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				 "yett-files was ended inside because the sandbox's memory ran out");
+				 "the file operation was ended because the sandbox's memory ran out");
 	if (result.signaled)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				 "yett-files was ended inside by signal %d", result.status);
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files ended inside without an answer");
+				 "the file operation was ended inside by signal %d", result.status);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files inside, ended without an answer");
 }
 
 int worker_send(struct worker *worker, const int *fds, size_t count, struct yett_error *error)
@@ -191,7 +191,7 @@ int worker_wait(struct worker *const *workers, size_t count, deadline_ms deadlin
 			entries[n++] = (struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
 		r = poll(entries, n, left);
 		if (r < 0 && errno != EINTR)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait: %m");
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait for the file operation: %m");
 		if (r == 0 && left >= 0)
 			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
 		if (r > 0 && !sandbox->channel->failure.code && entries[n - 1].revents)

@@ -98,9 +98,9 @@ INITS = [
 # What init hands over as a terminal's master; the same, for a command that was to have one.
 TERMINALS = [
     ('terminal_right', 0, ''), ('terminal_none', 125, '0 terminals where 1 was due'), ('terminal_twice', 125, '2 descriptors'),
-    ('terminal_null', 125, "no terminal's master"), ('terminal_group', 125, "no terminal's master"),
-    ('terminal_handle', 125, "no terminal's master"), ('terminal_channel', 125, "no terminal's master"),
-    ('terminal_slave', 125, "no terminal's master"),
+    ('terminal_null', 125, "something else than a terminal"), ('terminal_group', 125, "something else than a terminal"),
+    ('terminal_handle', 125, "something else than a terminal"), ('terminal_channel', 125, "something else than a terminal"),
+    ('terminal_slave', 125, "something else than a terminal"),
 ]
 
 # These send what takes an hour to close.

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -472,6 +473,88 @@ class Enrolled(yett.Case):
         done = self.yett('enroll', '--keys-dir', self.service.keys, '--remove', 'agent')
         self.assert_refused(done, 1, 'cannot remove', 'for the administrator')
         self.assertEqual(self.yett('enroll', '--keys-dir', self.service.keys, '--list').out.split()[:2], ['agent', self.key('one')])
+
+
+class Reasons(yett.Case):
+    """Each says which option or operand it is about, and what would do; none speaks of what only programmers know."""
+
+    ASKED = (
+        (('run', '--pids', '20000000', '--', 'true'), 125, '--pids 20000000: expected a number from 1 to 4194304'),
+        (('run', '--files', '99999999', '--', 'true'), 125, '--files 99999999: expected a number from 1 to 1048576'),
+        (('run', '--command-pids', '0', '--', 'true'), 125, '--command-pids 0: expected a number from 1 to 4194304'),
+        (('run', '--ro', '.:rel', '--', 'true'), 125, '--ro .:rel: cannot share .:rel: No such file or directory; TARGET is an absolute path'),
+        (('run', '--rw', '/none', '--', 'true'), 125, '--rw /none: cannot share /none: No such file or directory'),
+        (('run', '--hostname', 'a b', '--', 'true'), 125, 'a b cannot be a host name: letters, digits'),
+        (('run', '--name', 'A', '--', 'true'), 125, 'A cannot be the name of a sandbox: a-z'),
+        (('run', '--json-fd', '9', '--', 'true'), 125, '--json-fd: descriptor 9 is not open for writing'),
+        (('run', '--profile', '', '--', 'true'), 125, '--profile needs PROFILE, and what it was given is empty'),
+        (('run', '-t', '--', 'true'), 125, 'leave --tty (-t) out'),
+        (('cp', 'a', 'b'), 2, 'either a or b must be SANDBOX:/PATH'),
+        (('ls', 'x'), 2, 'x: expected SANDBOX:/PATH, like web:/tmp'),
+        (('inspect', 'a b'), 1, 'a b cannot be the id or name of a sandbox: yett ps lists both'),
+        (('keygen',), 1, 'id_ed25519 is there already, and is left as it is'),
+        (('keygen', '/none/x'), 1, 'cannot make /none/x.pub: No such file or directory'),
+        (('enroll', 'a', '/etc/hostname'), 1, '/etc/hostname is no public key of Yett: it lies beside the private one'),
+    )
+
+    def test_each_names_what_it_is_about(self):
+        for argv, code, text in self.ASKED:
+            with self.subTest(' '.join(argv)):
+                done = self.yett(*argv)
+                self.assert_refused(done, code, text)
+                for word in ('errno', 'peer', 'YETT_', 'yett_', '64 KiB', '()'):
+                    self.assertNotIn(word, done.err)
+
+    def test_what_a_sandbox_has_not_is_said_of_it(self):
+        self.assertEqual(self.yett('create', '--name', 'box').code, 0)
+        self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
+        self.assert_refused(self.yett('logs', 'box', '1'), 1, 'that is done of commands that --background starts')
+        self.assert_refused(self.yett('cat', 'box:/proc/version'), 1, 'it is no ordinary file', 'yett exec')
+        done = self.yett('exec', 'box', '--', '/tmp')
+        self.assert_refused(done, 126, '/tmp: the command is a directory')
+        self.assertEqual(len(done.err.splitlines()), 1, done)  # once
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+
+
+class OtherKey(yett.Case):
+    """A key that is not where keys are kept, enrolled by the administrator."""
+
+    def setUp(self):
+        self.key = self.folder('elsewhere') + '/key'
+        self.assertEqual(self.yett('keygen', self.key).code, 0)
+        name = self.service.keys + '/agent.pub'
+        shutil.copy(self.key + '.pub', name)
+        self.addCleanup(lambda: os.path.exists(name) and os.unlink(name))
+
+    def test_every_subcommand_that_signs_can_sign_with_it(self):
+        created = self.yett('create', '--key', self.key, '--name', 'held')
+        self.assertEqual(created.code, 0, created)
+        done = self.yett('exec', '--key', self.key, '--background', 'held', '--', 'true')
+        self.assertEqual((done.code, done.out), (0, '1\n'), done)
+        asked = (('run', '--', 'true'), ('exec', 'held', '--', 'true'), ('ps',), ('ps', 'held'), ('inspect', 'held'), ('stats', 'held'), ('wait', 'held', '1'),
+                 ('logs', 'held', '1'), ('env', 'held'), ('kill', 'held'), ('pause', 'held'), ('resume', 'held'), ('ls', 'held:/tmp'),
+                 ('cat', 'held:/etc/passwd'), ('cp', 'held:/etc/passwd', self.alice.home + '/elsewhere/copy'), ('doctor',), ('destroy', 'held'))
+        for name, *rest in asked:
+            with self.subTest(name):
+                if any(word.startswith('held') for word in rest):  # which the key that alice has otherwise knows nothing of
+                    self.assert_refused(self.yett(name, *rest), 125 if name in ('exec', 'wait') else 1, "there is no sandbox 'held'")
+                done = self.yett(name, '--key', self.key, *rest)
+                self.assertEqual(done.code, 0, done)
+        os.unlink(self.service.keys + '/agent.pub')
+        for name, *rest in (('run', '--', 'true'), ('create',), ('ps',), ('doctor',)):
+            with self.subTest(name, without='the key in the folder'):
+                done = self.yett(name, '--key', self.key, *rest)
+                self.assertIn('the key is not enrolled', done.out + done.err)
+                self.assertNotEqual(done.code, 0)
+
+    def test_one_that_cannot_be_read_is_the_reason(self):
+        self.alice.write('elsewhere/none', 'nothing', 0o600)
+        for path, text in ((self.key + '.none', 'cannot open %s.none: No such file' % self.key), (self.key + '.pub', 'can be read or written by others'),
+                           (self.alice.home + '/elsewhere/none', 'none is no private key of Yett')):
+            done = self.yett('run', '--key', path, '--', 'true')
+            self.assert_refused(done, 125, text)
+            self.assertNotIn('try again', done.err)
+            self.assertNotIn('start the service', done.err)
 
 
 class Copies(yett.Case):

@@ -160,7 +160,7 @@ class Commands(yett.Case):
         self.assertRegex(rows[1], r'^ +1  completed +5 +\S+  sh -c exit 5$')
         self.assertRegex(rows[2], r'^ +2  running +- +\S+  sleep 1000$')
         self.assertEqual(self.yett('ps', '-q', 'box').out, '1\n2\n')
-        self.assert_refused(self.yett('ps', '--all', 'box'), 1, 'are of sandboxes')
+        self.assert_refused(self.yett('ps', '--all', 'box'), 1, '--filter and --all are for the list of sandboxes')
         self.assert_refused(self.yett('ps', 'nobox'), 1, 'there is no sandbox')
 
     def test_one_command_is_killed_and_others_go_on(self):
