@@ -108,9 +108,9 @@ class Background(Case):
         self.assertEqual(self.yett('create', '--name', 'stays').code, 0)
         self.addCleanup(self.yett, 'destroy', 'stays')
         process = self.service.popen(self.alice, self.service.yett, 'exec', 'stays', '--', 'sh', '-c', 'trap "" TERM; echo up; while :; do sleep 1; done',
-                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(self.end, process)
-        self.line(process)
+        self.assertEqual(self.line(process), 'up')
         process.terminate()
         self.assertEqual(process.wait(yett.DEADLINE), 143)
         yett.wait_until(lambda: 'killed' in self.yett('ps', 'stays').out, 'the end of the command')
