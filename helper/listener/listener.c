@@ -34,8 +34,9 @@
 #define UNPROVEN_COST_MS 20         /* one that ends so: as many in a second as fit */
 #define UNPROVEN_DEBT_MAX_MS 2000
 #define DEBTS 1024
-#define BACKLOG 64                  /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
-#define CONNECTIONS_AT_ONCE 16      /* taken before anything else is looked at again */
+#define BACKLOG 8                   /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
+#define CONNECTIONS_AT_ONCE 8       /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
+#define CONNECTIONS_PAUSE_MS 1
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS 1000
@@ -595,6 +596,7 @@ static int watch(struct listener *l)
 static void loop(struct listener *l)
 {
 	bool has_work = true;
+	int taken;
 
 	l->busy_ms = l->alive_ms = clock_now_ms();
 	while (!l->is_over) {
@@ -619,8 +621,11 @@ static void loop(struct listener *l)
 			handle_ready(l);
 		if (l->poll[POLL_SIGNALS].revents)
 			handle_signal(l);
-		for (int i = 0; l->poll[POLL_SOCKET].revents && i < CONNECTIONS_AT_ONCE && handle_connection(l); i++)
-			;
+		taken = 0;
+		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
+			taken++;
+		if (taken == CONNECTIONS_AT_ONCE)
+			(void)poll(NULL, 0, CONNECTIONS_PAUSE_MS);
 	}
 }
 

@@ -6,6 +6,7 @@
  *   loop       COUNT processes that connect and close
  *   linger     COUNT connections, each of which brings a TCP socket that takes an hour to close; whoever is turned away comes again
  *   subuids    as `linger`, without the sockets, from eight ids of a user namespace that crowd.py maps, COUNT connections each
+ *   elsewhere  the same at a socket of our own, where a process accepts and closes: what that costs without the helper
  *   refused    COUNT connections that ask for a profile that they may not have
  */
 #include "libclient/yett.h"
@@ -47,14 +48,16 @@ static bool in_child(void)
 	return pid == 0;
 }
 
-/* -1 with EAGAIN when the queue of the helper's socket is full. */
+/* Whose socket is connected to: the helper's, unless it is our own. */
+static struct sockaddr_un whose = {.sun_family = AF_UNIX};
+static socklen_t whose_size = sizeof whose;
+
+/* -1 with EAGAIN when the queue of the socket is full. */
 static int to_helper(int flags)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 
-	(void)snprintf(address.sun_path, sizeof address.sun_path, "%s", getenv("YETT_SOCKET"));
-	if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+	if (connect(fd, (struct sockaddr *)&whose, whose_size) == 0)
 		return fd;
 	close(fd);
 	return -1;
@@ -180,6 +183,20 @@ static void hold_from_subuids(size_t count)
 		}
 }
 
+static void hold_elsewhere(size_t count)
+{
+	int listening = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	must(bind(listening, (struct sockaddr *)&whose, sizeof whose.sun_family), "bind"); /* to a name that the kernel makes up: unix(7) */
+	whose_size = sizeof whose;
+	must(getsockname(listening, (struct sockaddr *)&whose, &whose_size), "getsockname");
+	must(listen(listening, 8), "listen");
+	if (in_child())
+		for (;;)
+			close(accept4(listening, NULL, NULL, SOCK_CLOEXEC));
+	hold_from_subuids(count);
+}
+
 static void ask_without_end(void)
 {
 	static const struct yett_sandbox_options options = {.profile = "no-such-profile"};
@@ -203,7 +220,7 @@ static const struct {
 	void (*in_one)(size_t count);
 } kinds[] = {
 	{"busy", be_busy, NULL},  {"loop", connect_and_close, NULL},	 {"refused", ask_without_end, NULL},
-	{"linger", NULL, linger}, {"subuids", NULL, hold_from_subuids},
+	{"linger", NULL, linger}, {"subuids", NULL, hold_from_subuids}, {"elsewhere", NULL, hold_elsewhere},
 };
 
 int main(int argc, char **argv)
@@ -214,9 +231,10 @@ int main(int argc, char **argv)
 	while (kind < sizeof kinds / sizeof *kinds && (argc != 3 || strcmp(argv[1], kinds[kind].name) != 0))
 		kind++;
 	if (count == 0 || kind == sizeof kinds / sizeof *kinds) {
-		(void)fprintf(stderr, "usage: attack busy|loop|linger|subuids|refused COUNT\n");
+		(void)fprintf(stderr, "usage: attack busy|loop|linger|subuids|elsewhere|refused COUNT\n");
 		return 2;
 	}
+	(void)snprintf(whose.sun_path, sizeof whose.sun_path, "%s", getenv("YETT_SOCKET") ? getenv("YETT_SOCKET") : "/run/yett/socket");
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
