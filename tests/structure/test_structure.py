@@ -328,6 +328,34 @@ class Help(unittest.TestCase):
             self.assertIn("--" + name, text)
 
 
+class Tools(unittest.TestCase):
+    """What make calls, on a build tree of one target."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = folder.name
+
+    def build(self, text=None):
+        if text is not None:
+            with open(os.path.join(self.tree, "build.ninja"), "w", encoding="utf-8") as file:
+                file.write(text)
+        return subprocess.run([os.path.join(ROOT, "tools", "build"), self.tree], check=False, capture_output=True, text=True)
+
+    def test_a_build_says_how_much_it_is_and_one_with_nothing_to_do_is_silent(self):
+        done = self.build("rule touch\n  command = touch $out\nbuild made: touch\n")
+        self.assertEqual((done.returncode, "(1 steps)" in done.stdout), (0, True), done)
+        done = self.build()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), done)
+
+    def test_a_build_that_ninja_cannot_even_plan_fails(self):
+        for text in (None, "rule copy\n  command = cp $in $out\nbuild made: copy missing\n"):
+            with self.subTest(text):
+                done = self.build(text)
+                self.assertNotEqual(done.returncode, 0, done)
+                self.assertIn("ninja: error", done.stdout + done.stderr)
+
+
 def main():
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     result = yett.TapResult(sys.stdout)
