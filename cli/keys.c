@@ -216,6 +216,7 @@ int keys_remove(const char *directory, const char *name, struct yett_error *erro
 /* A key under a name; or a file in which there is none, and then `key` is empty. */
 struct enrolled {
 	char name[NAME_MAX + 1], key[KEY_TEXT_MAX + 1], comment[160];
+	bool counts;                 /* the helper reads it: its file is not passed over */
 	char why_void[2 * NAME_MAX]; /* empty: it proves the name */
 };
 
@@ -241,7 +242,10 @@ static struct enrolled *add_enrolled(struct enrolled_list *list, const char *nam
 	return &items[list->count++];
 }
 
-/* Why the helper passes the file over; an empty text when it does not. `directory_owner` is the administrator to it. */
+/*
+ * Why the helper passes the file over; an empty text when it does not. To the service root alone is the administrator, to a helper of
+ * one's own also the user who runs it, whose the folder then is.
+ */
 static void judge_file(int directory, const char *file, uid_t directory_owner, char *why, size_t size)
 {
 	struct stat st;
@@ -249,8 +253,8 @@ static void judge_file(int directory, const char *file, uid_t directory_owner, c
 	why[0] = '\0';
 	if (fstatat(directory, file, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
 		(void)snprintf(why, size, "%s is no regular file", file);
-	else if (st.st_uid != directory_owner)
-		(void)snprintf(why, size, "%s belongs to another user than the folder", file);
+	else if (st.st_uid != 0 && st.st_uid != directory_owner)
+		(void)snprintf(why, size, "%s belongs neither to root nor to the folder's owner", file);
 	else if (st.st_mode & 022)
 		(void)snprintf(why, size, "others can write %s: chmod go-w", file);
 }
@@ -277,6 +281,7 @@ static int list_file(int directory, const char *file, uid_t directory_owner, str
 		(void)snprintf(item->key, sizeof item->key, "%.*s", KEY_TEXT_MAX, key);
 		key += KEY_TEXT_MAX + (key[KEY_TEXT_MAX] == ' ');
 		(void)snprintf(item->comment, sizeof item->comment, "%.*s", (int)strcspn(key, "\n"), key);
+		item->counts = !*why;
 		(void)snprintf(item->why_void, sizeof item->why_void, "%s", why);
 	}
 	if (list->count > before)
@@ -288,16 +293,30 @@ static int list_file(int directory, const char *file, uid_t directory_owner, str
 	return 0;
 }
 
-/* A key under two names proves none of them. */
+/* A key under two names proves none of them; a copy in a file that is passed over takes nothing from it. */
 static void judge_names(struct enrolled_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		for (size_t j = 0; j < list->count; j++) {
 			struct enrolled *a = &list->items[i], *b = &list->items[j];
 
-			if (*a->key && !*a->why_void && strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
+			if (a->counts && b->counts && !*a->why_void && strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
 				(void)snprintf(a->why_void, sizeof a->why_void, "the same key is enrolled as %.64s, too: remove one of them", b->name);
 		}
+}
+
+/* Why the helper passes all of the folder over, or the service does; see keys_find() of the helper. */
+static void note_folder(const char *directory, const struct stat *st)
+{
+	struct stat link;
+
+	if (lstat(directory, &link) == 0 && S_ISLNK(link.st_mode))
+		output_note("none of these keys counts, since the helper follows no symbolic link, as which %s is given", directory);
+	if (st->st_mode & 022)
+		output_note("none of these keys counts, since others can write %s: chmod go-w", directory);
+	if (st->st_uid != 0)
+		output_note("these keys do not count for the service, since %s belongs to uid %u and not to root, but for a helper that uid %u starts",
+			    directory, st->st_uid, st->st_uid);
 }
 
 static int list_keys(const char *directory, struct enrolled_list *list, struct yett_error *error)
@@ -314,8 +333,7 @@ static int list_keys(const char *directory, struct enrolled_list *list, struct y
 	count = fd < 0 || fstat(fd, &st) < 0 ? -1 : scandirat(fd, ".", &entries, NULL, alphasort);
 	if (count < 0)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot list %s: %m", directory);
-	if (st.st_mode & 022)
-		output_note("none of these keys counts, since others can write %s: chmod go-w", directory);
+	note_folder(directory, &st);
 	for (int i = 0; i < count; i++) {
 		if (r == 0)
 			r = list_file(fd, entries[i]->d_name, st.st_uid, list);

@@ -418,6 +418,11 @@ class Enrolled(yett.Case):
     def key(self, name):
         return yett.read('%s/%s.pub' % (self.keys, name)).split()[1]
 
+    def bob_s_key(self, name):
+        path = '%s/%s.pub' % (self.names, name)
+        yett.write(path, 'ed25519 ' + 'A' * 43 + '=\n')
+        os.chown(path, self.bob.uid, -1)
+
     def test_they_are_listed_with_their_keys(self):
         for name in ('two', 'one'):
             self.assertEqual(self.enroll('agent-' + name, '%s/%s.pub' % (self.keys, name)).out, 'enrolled agent-%s in %s\n' % (name, self.names))
@@ -433,14 +438,38 @@ class Enrolled(yett.Case):
         line = yett.read(self.keys + '/one.pub')
         for name, text, mode in (('again', line, 0o644), ('first', line, 0o644), ('open', yett.read(self.keys + '/two.pub'), 0o664), ('what', 'nothing', 0o644)):
             self.alice.write('names.d/%s.pub' % name, text, mode)
-        yett.write(self.names + '/others.pub', 'ed25519 ' + 'A' * 43 + '=\n')
+        self.bob_s_key('others')
         self.alice.write('names.d/No-Name.pub', line)
         told = {item['name']: item['void'] for item in yett.told(self.enroll('--list', '--json').out)['keys']}
         self.assertEqual(sorted(told), ['again', 'first', 'open', 'others', 'what'])
-        for name, text in (('again', 'as first, too'), ('first', 'as again, too'), ('open', 'others can write'), ('others', 'another user'),
+        for name, text in (('again', 'as first, too'), ('first', 'as again, too'), ('open', 'others can write'), ('others', 'neither to root'),
                            ('what', 'no key')):
             self.assertIn(text, told[name])
         self.assertIn(' (void: the same key is enrolled as first, too', self.enroll('--list').out)
+
+    def test_a_copy_in_a_file_that_is_passed_over_takes_nothing_from_a_key(self):
+        line = yett.read(self.keys + '/one.pub')
+        self.alice.write('names.d/good.pub', line)
+        self.alice.write('names.d/copy.pub', line, 0o666)
+        os.symlink('good.pub', self.names + '/link.pub')
+        told = {item['name']: item['void'] for item in yett.told(self.enroll('--list', '--json').out)['keys']}
+        self.assertIn('others can write', told['copy'])
+        self.assertIn('no regular file', told['link'])
+        self.assertIsNone(told['good'])
+
+    def test_root_s_files_count_in_every_folder(self):
+        yett.write(self.names + '/root.pub', yett.read(self.keys + '/one.pub'))
+        self.assertEqual([item['void'] for item in yett.told(self.enroll('--list', '--json').out)['keys']], [None])
+
+    def test_a_folder_that_the_service_passes_over_is_said(self):
+        self.assertEqual(self.enroll('agent', self.keys + '/one.pub').code, 0)
+        self.assertIn('not count for the service, since %s belongs to uid %d' % (self.names, self.alice.uid), self.enroll('--list').err)
+        os.symlink(self.service.keys, self.alice.home + '/link.d')
+        self.addCleanup(os.unlink, self.alice.home + '/link.d')
+        done = self.yett('enroll', '--list', '--keys-dir', self.alice.home + '/link.d')
+        self.assertEqual(done.code, 0, done)
+        self.assertIn('no symbolic link', done.err)
+        self.assertEqual(self.yett('enroll', '--list', '--keys-dir', self.service.keys).err, '')
 
     def test_a_name_that_is_removed_is_free_again(self):
         self.assertEqual(self.enroll('agent', self.keys + '/one.pub').code, 0)
