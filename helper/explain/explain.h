@@ -25,9 +25,11 @@ struct explain_answer {
 
 /* --- of whom -------------------------------------------------------------------------------------------------- */
 
+#define WHO_NO_GROUP ((gid_t)-3) /* -1 is no valid one for a plan, and -2 some hosts give to nobody */
+
 /*
  * Who would ask: the account `user`, by name or number (NULL: who executes this), with its groups. The number of no account is in no
- * group. NOT_FOUND, UNSUPPORTED.
+ * group, WHO_NO_GROUP its own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
  */
 _must_check_ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error);
 

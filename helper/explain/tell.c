@@ -73,7 +73,10 @@ static void tell_who(const struct explain *explain, struct json *json, FILE *tex
 	json_open(json, "user", '{');
 	json_number(json, "uid", peer->uid);
 	json_text_or_null(json, "name", peer->user_name);
-	json_number(json, "gid", peer->gid);
+	if (peer->gid == WHO_NO_GROUP)
+		json_null(json, "gid");
+	else
+		json_number(json, "gid", peer->gid);
 	json_open(json, "groups", '[');
 	for (size_t i = 0; i < peer->groups_count; i++)
 		json_number(json, NULL, peer->groups[i]);
@@ -350,6 +353,8 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 	}
 	json_close(&json);
 	if (found == 0) {
+		if (first.code == YETT_OK)
+			return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile");
 		*error = first;
 		return (int)first.code;
 	}

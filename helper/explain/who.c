@@ -45,21 +45,20 @@ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error)
 	const struct passwd *account;
 	const struct group *group;
 	uint64_t number;
+	bool is_number = user && units_parse_number(user, &number) == 0 && number < UINT32_MAX; /* that of no account is (uid_t)-1 */
 	int r = 0;
 
-	if (!user)
-		account = getpwuid(peer.uid);
-	else if (units_parse_number(user, &number) == 0 && number < UINT32_MAX)
-		account = getpwuid(peer.uid = peer.gid = (uid_t)number);
-	else
-		account = getpwnam(user);
-	if (user && account) {
+	account = !user ? getpwuid(peer.uid) : is_number ? getpwuid((uid_t)number) : getpwnam(user);
+	if (!user) {
+		r = find_own_groups(&peer, error);
+	} else if (account) {
 		peer.uid = account->pw_uid;
 		peer.gid = account->pw_gid;
 		r = find_groups(account, &peer, error);
-	} else if (!user) {
-		r = find_own_groups(&peer, error);
-	} else if (units_parse_number(user, &number) < 0) {
+	} else if (is_number) {
+		peer.uid = (uid_t)number;
+		peer.gid = WHO_NO_GROUP;
+	} else {
 		r = error_set(error, YETT_E_NOT_FOUND, 0, "%s is not a user of this host", ESCAPE(user));
 	}
 	if (r != 0)

@@ -1,6 +1,8 @@
 """What the policy says of somebody: yett policy explain, yett profiles, yett policy check; and that what a refusal suggests mends it."""
+import grp
 import json
 import os
+import pwd
 import re
 import subprocess
 
@@ -95,9 +97,23 @@ class Explain(Asked):
         self.assertEqual(told['error']['rule'], "profiles of grant 'alices'")
         told = self.document(of=['--user', self.alice.name, '--key', 'laptop'], user=root)
         self.assertEqual(told['result']['key'], {'source': 'enrolled', 'name': 'laptop'})
-        done = self.explain(of=['--user', 'no-such-user'], user=root)
-        self.assertEqual((done.code, done.out), (2, ''), done)
-        self.assertIn('no-such-user is not a user of this host', done.err)
+        for nobody in ('no-such-user', '4294967295', '4294967296', '-1', str(1 << 64)):
+            done = self.explain(of=['--user=' + nobody], user=root)
+            self.assertEqual((done.code, done.out), (2, ''), done)
+            self.assertIn('%s is not a user of this host' % nobody, done.err)
+
+    def test_the_number_of_no_account_is_in_no_group(self):
+        users = {account.pw_uid for account in pwd.getpwall()}
+        group = next(group for group in grp.getgrall() if group.gr_gid not in users)
+        path = self.service.folder + '/groups.conf'
+        yett.write(path, 'profile "p" {\n}\ngrant "g" { groups = {"%s"} user_keys = true profiles = {"*"} }\n' % group.gr_name)
+        root = yett.Root(self.service.folder)
+        for question in (['policy', 'explain'], ['profiles']):
+            told = json.loads(self.service.run(root, self.service.yett, *question, '--json', '--policy', path, '--user', str(group.gr_gid),
+                                               env={'YETT_HELPER': self.service.helper}, cwd='/').out)
+            self.assertEqual(told['error']['message'], 'no grant of the policy is for uid %d' % group.gr_gid)
+        told = self.document(of=['--user', str(group.gr_gid)], user=root)
+        self.assertEqual((told['result']['grant']['name'], told['result']['user']['gid'], told['result']['user']['groups']), ('everyone', None, []))
 
     def test_a_key_is_known_by_the_name_under_which_it_is_enrolled(self):
         public = self.alice.home + '/.config/yett/id_ed25519.pub'
@@ -167,6 +183,15 @@ class Profiles(Asked):
         root = yett.Root(self.service.folder)
         told = json.loads(self.ask('profiles', '--json', '--user', self.alice.name, user=root).out)
         self.assertEqual([profile['name'] for profile in told['result']['profiles']], ['default', 'strict'])
+
+    def test_a_policy_that_has_none(self):
+        path = self.service.folder + '/no-profiles.conf'
+        for grant in ('', 'grant "g" { users = {"*"} user_keys = true profiles = {"*"} }\n'):
+            yett.write(path, grant)
+            done = self.service.run(yett.Root(self.service.folder), self.service.yett, 'profiles', '--json', '--policy', path, '--user', self.alice.name,
+                                    env={'YETT_HELPER': self.service.helper})
+            told = json.loads(done.out)
+            self.assertEqual((told['exit_code'], told['error']['code'], told['error']['message']), (1, 'permission-denied', 'the policy has no profile'))
 
 
 class Check(Asked):
