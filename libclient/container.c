@@ -37,7 +37,8 @@ int container_explain(int code, struct yett_error *error)
 {
 	char path[256];
 
-	if (code != YETT_E_INIT_FAILED || !find_cover(path))
+	/* The step of mounting /proc, as the helper names it. Whatever else fails there has a reason of its own. */
+	if (code != YETT_E_INIT_FAILED || !error || strcmp(error->step, "proc") != 0 || !find_cover(path))
 		return code;
 	(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 			"a sandbox needs a /proc of its own, and who is not root gets none where a part of /proc is covered, as a container covers %.100s", path);
