@@ -78,8 +78,9 @@ void refusal_name_share(const struct yett_sandbox_options *options, const int *f
 		cut_to_rule(rule);
 		(void)snprintf(error->asked, sizeof error->asked, "%s", ESCAPE(path));
 		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file, error->line);
-		error_mend(error, "%.8s += {\"%s\"} in %s (%s:%u)", error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file,
-			   error->line);
+		/* Below a path a policy allows directories alone. */
+		error_mend(error, is_directory ? "%.8s += {\"%s\"} in %s (%s:%u)" : "%.8s += {\"%s\"} in %s (%s:%u), which allows all of the host; or share its directory",
+			   error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file, error->line);
 		return;
 	}
 }

@@ -114,8 +114,8 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 }
 
 /*
- * The helper of the build tree that the calling program lies in, which is named DIR/cli/yett there and DIR/helper/yett-helper here;
- * an installed program has none beside it. A program that has its privilege from its file could have been linked anywhere.
+ * Where the calling program is DIR/cli/yett of a build tree, the helper that was built with it, DIR/helper/yett-helper. An installed
+ * program has none beside it. One that has its privilege from its file could have been linked anywhere, so it gets none.
  */
 static bool find_in_build_tree(char out[static PATH_MAX])
 {

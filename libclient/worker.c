@@ -22,8 +22,9 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 
 	if (!named) {
 		helper = start_helper_name(NULL, buffer);
-		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') ? strrchr(helper, '/') - helper : 0),
-				     helper) >= sizeof beside)
+		if (helper[0] != '/') /* as of a helper to be started */
+			return yett_helper_path(helper, path, PATH_MAX, error);
+		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper) >= sizeof beside)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-files, beside the helper, is too long");
 		named = beside;
 	}

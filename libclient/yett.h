@@ -125,8 +125,10 @@ struct yett_connect_options {
  * Connects, checks that the peer is root (or, on a socketpair, the caller itself) and agrees on the version. `options` may be
  * NULL. A helper to be executed, and each directory above it, must belong to root or the caller and be writable by
  * nobody else. Executing one makes a child process, which yett_connection_close() waits for.
- * YETT_E_HELPER_UNAVAILABLE, YETT_E_PERMISSION_DENIED (a set-user-id helper, and its group is another), YETT_E_SECURITY_VIOLATION,
- * YETT_E_PROTOCOL, YETT_E_TIMEOUT, or the helper's refusal.
+ * YETT_E_HELPER_UNAVAILABLE, YETT_E_NOT_FOUND (the helper that was named), YETT_E_PERMISSION_DENIED (a socket that the caller may not
+ * reach, or a set-user-id helper whose group is another), YETT_E_SECURITY_VIOLATION, YETT_E_UNSUPPORTED (no /proc, which executing a
+ * helper takes), YETT_E_INVALID_REQUEST (a path that is too long or not absolute), YETT_E_PROTOCOL, YETT_E_TIMEOUT, what
+ * yett_signer_load() says of `key_path`, or the helper's refusal.
  *
  * It is the calling process's: the helper ends it when that process has ended, whoever else has its descriptor by then. When the service was
  * restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with

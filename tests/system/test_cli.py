@@ -617,6 +617,12 @@ class Copies(yett.Case):
         done = self.sandbox('true', options=['--copy-in', '/etc/hosts:/tmp/x'], env={'YETT_FILES': '/no/such/yett-files'})
         self.assert_refused(done, 125, '/no/such/yett-files')
 
+    def test_a_helper_that_is_not_named_by_its_whole_path_leads_nowhere(self):
+        """Where the service is asked for the sandbox, what stands beside the helper is still looked for."""
+        done = self.service.run(self.alice, 'env', '-u', 'YETT_FILES', 'YETT_HELPER=yett-helper', self.service.yett, 'run', '--copy-in',
+                                '/etc/hosts:/tmp/x', '--', 'true')
+        self.assert_refused(done, 125, "the helper's path is not absolute: yett-helper")
+
 
 class Refusals(yett.Case):
     service_options = {'before': '''
@@ -717,6 +723,14 @@ grant "narrow" {
                             "asked %s, allowed /usr/share by share_ro of grant 'narrow'" % directory)
         self.assert_refused(self.sandbox('true', options=build + ['--rw', '/usr/share/doc:/doc']), 125, 'the writable share /doc',
                             "share_rw of grant 'narrow' (%s:" % self.service.policy)
+
+    def test_a_file_for_which_all_of_the_host_would_have_to_be_allowed(self):
+        """A path of the policy's lets directories be shared, and what is below them with them."""
+        for path, is_file in (('/etc/hostname', True), ('/etc', False)):
+            with self.subTest(path):
+                done = self.sandbox('true', options=['-p', 'build', '--ro', path + ':/x'])
+                self.assert_refused(done, 125, 'the smallest change of the policy: share_ro += {"%s"} in grant' % ('*' if is_file else path))
+                self.assertEqual('which allows all of the host; or share its directory' in done.err, is_file, done)
 
     def test_nothing_is_weakened_silently(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'build', '--memory', '65M']), 125, 'more than the 64M allowed',

@@ -247,7 +247,8 @@ class Check(Asked):
         self.assertEqual((document['error']['file'], document['error']['line']), (path, 5))
 
 
-MEND = re.compile(r"(\w+) (\+?=) (.+) in (\w+) '([^']+)' \((.+):(\d+)\)")
+# What follows a comma is said of the change.
+MEND = re.compile(r"(\w+) (\+?=) (.+) in (\w+) '([^']+)' \((.+):(\d+)\)(?:, .+)?")
 
 
 def apply_mend(text, mend):
