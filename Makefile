@@ -29,7 +29,10 @@ build: configured
 programs: configured
 	@tools/build $(BUILD) programs
 
-demo: programs
+# Before anything is built: root would leave files of root's in somebody else's checkout.
+demo:
+	@tools/check-owner $(BUILD)
+	@$(MAKE) --no-print-directory programs
 	@tools/demo $(BUILD)
 
 check: build

@@ -463,6 +463,21 @@ class BuildTree(yett.Case):
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.out, '(?m)^missing  start +the helper is not executed, because others could have changed')
 
+    def test_a_demo_is_not_built_by_root_in_another_user_s_checkout(self):
+        checkout = self.folder('checkout')
+        shutil.copy(os.path.join(yett.SOURCE, 'Makefile'), checkout)
+        shutil.copytree(os.path.join(yett.SOURCE, 'tools'), checkout + '/tools')
+        for folder, owner in ((checkout, self.alice), (checkout + '/build', self.bob)):
+            with self.subTest(folder):
+                os.makedirs(folder, exist_ok=True)
+                os.chown(folder, owner.uid, owner.gid)
+                before = sorted(os.listdir(checkout))
+                done = subprocess.run(['make', '-C', checkout, 'demo'], capture_output=True, text=True, timeout=yett.DEADLINE, check=False)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn('belongs to %s: run make demo as that user' % owner.name, done.stderr)
+                self.assertEqual(sorted(os.listdir(checkout)), before)
+            os.chown(checkout, 0, 0)
+
     def test_other_programs_look_for_the_installed_ones(self):
         os.rename(self.tree + '/cli', self.tree + '/bin')
         done = self.own('run', '--', 'id', '-un', program=self.tree + '/bin/yett')
