@@ -24,6 +24,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #define CONNECTIONS_MAX 2048
@@ -40,6 +41,7 @@
 #define MONITORS_READY 8
 #define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS 1000
+#define CLOSING_MS 20
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
 
@@ -593,6 +595,22 @@ static int watch(struct listener *l)
 	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
 }
 
+static void interrupt(int number)
+{
+	(void)number;
+}
+
+/*
+ * Until Linux 6.9 whoever closes a Unix socket also closes what others have lost in flight between sockets (unix_gc()), were it a
+ * descriptor that takes an hour; any signal ends that. socket(7), SO_LINGER
+ */
+static void bound_closing(bool is_on)
+{
+	const struct timeval every = {.tv_usec = is_on ? CLOSING_MS * 1000 : 0};
+
+	(void)setitimer(ITIMER_REAL, &(struct itimerval){every, every}, NULL);
+}
+
 static void loop(struct listener *l)
 {
 	bool has_work = true;
@@ -614,23 +632,26 @@ static void loop(struct listener *l)
 			continue;
 		}
 		has_work = true;
+		bound_closing(true);
 		for (size_t i = count; i > 0; i--)
 			if (l->poll[i - 1 + POLL_FIXED].revents)
 				handle_worker(l, i - 1);
 		if (l->poll[POLL_POOL].revents)
 			handle_ready(l);
-		if (l->poll[POLL_SIGNALS].revents)
-			handle_signal(l);
 		taken = 0;
 		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
 			taken++;
-		if (taken == CONNECTIONS_AT_ONCE)
+		bound_closing(false);
+		if (l->poll[POLL_SIGNALS].revents)
+			handle_signal(l);
+		if (taken == CONNECTIONS_AT_ONCE && !refill(l))
 			(void)poll(NULL, 0, CONNECTIONS_PAUSE_MS);
 	}
 }
 
 static int take_signals(struct listener *l)
 {
+	const struct sigaction action = {.sa_handler = interrupt};
 	sigset_t set;
 
 	(void)sigemptyset(&set);
@@ -638,7 +659,7 @@ static int take_signals(struct listener *l)
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
-	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+	if (sigaction(SIGALRM, &action, NULL) < 0 || sigprocmask(SIG_SETMASK, &set, NULL) < 0)
 		return -errno;
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return l->signals < 0 ? -errno : 0;

@@ -339,10 +339,10 @@ static void loop(struct connection *c)
 		/* Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command, say. */
 		if ((wait[0].revents & POLLHUP) || wait[3].revents)
 			return;
-		if (wait[0].revents)
-			handle_client(c);
-		else if (wait[2].revents)
+		if (wait[2].revents) /* however much there is to read */
 			give_way(c);
+		else if (wait[0].revents)
+			handle_client(c);
 	}
 }
 

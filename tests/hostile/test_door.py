@@ -115,6 +115,37 @@ print(*(sum(still_serves(s) for s in kept[16 * n:16 * n + 16]) for n in range(8)
         self.assertEqual((done.code, done.out), (0, '16 16 16 16 16 16 16 15\n'), done)
         self.assertEqual(self.sandbox('true').code, 0)
 
+    def test_one_that_never_stops_asking_makes_room_all_the_same(self):
+        told = self.script("""
+import threading
+while len(kept) < 16:
+    if connect() is not None:
+        kept.pop()
+asking = kept[0]
+def ask():
+    try:
+        while True:
+            asking.send(b'x' * 100)
+    except OSError:
+        pass
+def listen():
+    try:
+        while asking.recv(65536):
+            pass
+    except OSError:
+        pass
+threads = [threading.Thread(target=what, daemon=True) for what in (ask, listen)]
+for thread in threads:
+    thread.start()
+while connect() is not None:  # until the oldest is to give way
+    kept.pop()
+threads[1].join(30)  # half of what any connection has before it is known
+print(threads[1].is_alive())
+sys.stdout.flush()
+os._exit(0)
+""")
+        self.assertEqual(told, ['False'])
+
     def test_a_request_that_comes_when_its_connection_makes_room_is_told_so(self):
         self.assertEqual(self.sandbox('true', user=self.bob).code, 0)  # makes the key
         kept = self.service.popen(self.bob, hostile.program('keep'), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -140,7 +171,7 @@ while served < 16:
         finally:
             os.kill(serving[0], signal.SIGCONT)
         told = self.line(kept)
-        self.assertIn('had to make room for others', told)
+        self.assertIn('others want to connect', told)
         self.assertIn('connect again', told)
 
 
