@@ -60,7 +60,14 @@ void error_rest(struct yett_error *error, const struct error_rule *rule)
 
 void error_mend(struct yett_error *error, const char *format, ...)
 {
-	FORMAT_INTO(error->mend);
+	va_list args;
+
+	if (!error)
+		return;
+	va_start(args, format);
+	if (vsnprintf(error->mend, sizeof error->mend, format, args) >= (int)sizeof error->mend)
+		error->mend[0] = '\0'; /* who does as half of it says mends nothing */
+	va_end(args);
 }
 
 int error_cause(struct yett_error *error, const char *step, int error_number)

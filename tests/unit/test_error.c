@@ -82,6 +82,17 @@ static void what_a_refusal_rests_on_goes_with_the_error_it_was_said_of(void **st
 	error_mend(NULL, "nobody reads it");
 }
 
+static void a_mend_that_does_not_fit_is_none(void **state)
+{
+	struct yett_error e = {0};
+
+	(void)state;
+	error_mend(&e, "%*s", (int)sizeof e.mend - 1, "fits");
+	assert_int_equal(strlen(e.mend), sizeof e.mend - 1);
+	error_mend(&e, "%*s", (int)sizeof e.mend, "does not");
+	assert_string_equal(e.mend, "");
+}
+
 static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
 {
 	struct yett_error e = {0};
@@ -112,6 +123,7 @@ int main(void)
 		cmocka_unit_test(a_cause_is_kept_until_the_next_error_and_is_always_one),
 		cmocka_unit_test(a_long_message_is_cut_and_the_old_detail_is_gone),
 		cmocka_unit_test(what_a_refusal_rests_on_goes_with_the_error_it_was_said_of),
+		cmocka_unit_test(a_mend_that_does_not_fit_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
