@@ -118,7 +118,7 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 		look_own(yett_connection_start(*ret_connection), finding);
 }
 
-/* Whether there is a key; that there is none yet is no fault, the first run makes it. */
+/* Whether there is a key to try; that there is none yet is no fault, the first run makes it. */
 static bool look_key(const char *chosen, struct doctor_finding *finding)
 {
 	struct yett_signer *signer;
@@ -164,19 +164,25 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 {
 	_cleanup_free_ char *text = NULL;
 	struct yett_error error = {0};
+	bool is_read;
 	int r;
 
 	if (!path && access(YETT_POLICY_PATH, F_OK) < 0 && errno == ENOENT) {
 		doctor_found(finding, DOCTOR_OK, NULL, "no %s: the built-in policy, in personal mode", YETT_POLICY_PATH);
 		return;
 	}
-	r = policy_check(path, &text, &error);
+	r = policy_check(path, &text, &is_read, &error);
 	if (r == 0)
 		tell_notes(text, finding);
 	else if (r == YETT_E_PERMISSION_DENIED)
 		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check", path ? path : YETT_POLICY_PATH);
+	else if (!is_read)
+		doctor_found(finding, DOCTOR_WEAKER, "yett-explain and yett-policy have to lie beside the helper, and no other may have written them: install yett anew",
+			     "the policy cannot be checked: %s", error.message);
 	else
-		doctor_found(finding, DOCTOR_MISSING, "have the administrator mend that, until yett policy check finds nothing; then: systemctl restart yett.socket",
+		doctor_found(finding, DOCTOR_MISSING,
+			     "have the administrator mend that, until yett policy check finds nothing; then: systemctl reload yett, or where it does "
+			     "not run: systemctl restart yett.socket",
 			     "%s", error.message);
 }
 
@@ -186,7 +192,7 @@ static const char *mend_of(const struct yett_error *error)
 	return error->mend[0] ? error->mend : error->detail;
 }
 
-/* Without a key only what the policy says of one, which the first run would make. */
+/* Without a key only what the policy says of one, which the first run would make; one that cannot be used is told again. */
 static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
 {
 	_cleanup_free_ char *plan = NULL;
@@ -195,7 +201,7 @@ static void look_plan(struct yett_connection *connection, struct doctor_finding 
 	if (yett_sandbox_plan(connection, NULL, &plan, &error))
 		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "a sandbox can be made, for which there is no key yet");
+		doctor_found(finding, DOCTOR_OK, NULL, "not tried, but the policy gives a sandbox: there is no key yet");
 }
 
 /* What decides: a sandbox, and true(1) in it. */
@@ -272,7 +278,9 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		json_close(output_json());
 		json_bool(output_json(), "works", report.works);
 	} else {
-		(void)puts(report.works ? "yett run will work." : "yett run will not work.");
+		(void)puts(!report.works ? "yett run will not work."
+			   : has_key	 ? "yett run will work."
+					 : "yett run will work, as far as can be told without a key: it was not tried.");
 	}
 	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

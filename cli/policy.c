@@ -2,7 +2,7 @@
 #include "cli/policy.h"
 
 #include <limits.h>
-#include <pwd.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,20 +68,26 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 }
 
 /* Beside the helper, which libyett finds and checks, as it checks this one. */
+static int find_explain(char path[static PATH_MAX], struct yett_error *error)
+{
+	char helper[PATH_MAX], explain[PATH_MAX + 16];
+	int r = yett_helper_path(NULL, helper, sizeof helper, error);
+
+	if (r)
+		return r;
+	(void)snprintf(explain, sizeof explain, "%.*s/yett-explain", (int)(strrchr(helper, '/') - helper), helper);
+	return yett_helper_path(explain, path, PATH_MAX, error);
+}
+
 static int connect_explain(const struct arguments *arguments, const char *signing_key, struct yett_connection **ret_connection,
 			   struct yett_error *error)
 {
 	char path[PATH_MAX];
 	struct yett_connect_options options = {
 		.start = YETT_START_PERSONAL, .helper_path = path, .key_path = signing_key, .helper_arguments = arguments->words};
-	int r = yett_helper_path(NULL, path, sizeof path, error);
-	char *slash = r ? NULL : strrchr(path, '/');
+	int r = find_explain(path, error);
 
-	if (r)
-		return r;
-	if ((size_t)snprintf(slash, sizeof path - (size_t)(slash - path), "/yett-explain") >= sizeof path - (size_t)(slash - path))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-explain is too long");
-	return yett_connect(&options, ret_connection, error);
+	return r ? r : yett_connect(&options, ret_connection, error);
 }
 
 /* The members of the answer, which is an object, become those of the result. */
@@ -105,6 +111,13 @@ static void print_check(char *text)
 	output_text(stdout, line, true);
 }
 
+/* Whether it is the helper that said no, or nobody could be asked. */
+static bool is_refusal(const struct yett_error *error)
+{
+	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL && error->code != YETT_E_TIMEOUT &&
+	       error->code != YETT_E_FILE_OPERATION_FAILED;
+}
+
 /* Asks a question that has no request of its own. */
 static int ask(const struct arguments *arguments, bool as_json, char **ret_text, struct yett_error *error)
 {
@@ -117,12 +130,34 @@ static int ask(const struct arguments *arguments, bool as_json, char **ret_text,
 	return r;
 }
 
-int policy_check(const char *file, char **ret_text, struct yett_error *error)
+int policy_check(const char *file, char **ret_text, bool *ret_is_read, struct yett_error *error)
 {
 	struct arguments arguments = {.words = {"--check"}, .count = 1};
+	char path[PATH_MAX];
+	int r = find_explain(path, error);
 
+	*ret_is_read = false;
+	if (r)
+		return r;
 	add_choice(&arguments, &(struct policy_choice){.file = file});
-	return ask(&arguments, false, ret_text, error);
+	r = ask(&arguments, false, ret_text, error);
+	*ret_is_read = r == 0 || (r != YETT_E_PERMISSION_DENIED && is_refusal(error));
+	return r;
+}
+
+/* It was asked wrongly. */
+_printf_(1, 2) static int misused(const char *format, ...)
+{
+	struct yett_error error;
+	char text[sizeof error.message];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s", text);
+	output_error(&error);
+	return EXIT_USAGE;
 }
 
 static int check(const struct policy_choice *choice, int argc, char **argv)
@@ -131,14 +166,10 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 	struct arguments arguments = {.words = {"--check"}, .count = 1};
 	struct yett_error error = {0};
 
-	if (argc > 1) {
-		output_note("policy check does not know what to do with %s", argv[1]);
-		return EXIT_USAGE;
-	}
-	if (choice->user || choice->key) {
-		output_note("policy check is for all users and keys: --user and --key are of policy explain");
-		return EXIT_USAGE;
-	}
+	if (argc > 1)
+		return misused("policy check does not know what to do with %s", argv[1]);
+	if (choice->user || choice->key)
+		return misused("policy check is for all users and keys: --user and --key are of policy explain");
 	add_choice(&arguments, choice);
 	if (argc == 1) {
 		add(&arguments, "--alone", NULL);
@@ -158,31 +189,8 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 /* --- explain -------------------------------------------------------------------------------------------------- */
 
 /* `yett run`, of which the options are read, and a command need not be there. */
-static const struct subcommand as_run = {"run", "[--] [COMMAND [ARG…]]", "", run_options, 1, -1, NULL, true};
-
-/* The home of whoever would run it: that is shared as a current directory by nobody. */
-static void find_home(const char *user, char *out, size_t size)
-{
-	const struct passwd *entry = user ? getpwnam(user) : getpwuid(geteuid());
-	_cleanup_free_ char *real = entry ? realpath(entry->pw_dir, NULL) : NULL;
-
-	(void)snprintf(out, size, "%s", real ? real : "");
-}
-
-static int read_request(struct run *run, int argc, char **argv)
-{
-	static char nothing[] = "true";
-	_cleanup_free_ char **words = calloc((size_t)argc + 2, sizeof *words);
-	bool help;
-	int first;
-
-	if (!words)
-		return error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "no memory");
-	if (argc > 0)
-		memcpy(words, argv, (size_t)argc * sizeof *words);
-	words[argc] = nothing; /* where there is no command; else an operand of it */
-	return options_parse(&as_run, argc + 1, words, &run->options, &help, &first, &run->error);
-}
+static const struct subcommand as_run = {
+	"run", "[--] [COMMAND [ARG…]]", "What yett run is given, and yett policy explain tells what would come of it", run_options, 0, -1, NULL, true};
 
 /* Refused or not, and why: the answer. */
 static int tell_refusal(const struct yett_error *error)
@@ -206,11 +214,12 @@ static int tell_refusal(const struct yett_error *error)
 	return EXIT_FAILED;
 }
 
-/* Whether it is the helper that said no, or nobody could be asked. */
-static bool is_refusal(const struct yett_error *error)
+static int tell_failure(const struct yett_error *error)
 {
-	return error->code != YETT_E_HELPER_UNAVAILABLE && error->code != YETT_E_PROTOCOL && error->code != YETT_E_TIMEOUT &&
-	       error->code != YETT_E_FILE_OPERATION_FAILED;
+	if (is_refusal(error))
+		return tell_refusal(error);
+	output_error(error);
+	return EXIT_USAGE;
 }
 
 /* Who cannot read the policy can ask who goes by it. */
@@ -222,13 +231,17 @@ static int ask_service(struct run *run)
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
 		output_error(&why);
+		if (r)
+			output_note("nor can the service be asked: %s", run->error.message);
 		return EXIT_USAGE;
 	}
 	output_note("%s; this is what the service says to a dry run", why.message);
 	r = run_ask_plan(run);
-	if (r == 0 && output_json())
+	if (r)
+		return tell_failure(&run->error);
+	if (output_json())
 		json_bool(output_json(), "allowed", true);
-	return r == 0 ? 0 : tell_refusal(&run->error);
+	return 0;
 }
 
 static int explain(const struct policy_choice *choice, struct run *run)
@@ -238,7 +251,7 @@ static int explain(const struct policy_choice *choice, struct run *run)
 	int r;
 
 	add_choice(&arguments, choice);
-	find_home(choice->user, run->home, sizeof run->home);
+	run_ask_find_home(run, choice->user);
 	r = run_ask_choose_share(run);
 	if (r == 0)
 		r = connect_explain(&arguments, run->options.connect.key_path, &run->connection, &run->error);
@@ -249,12 +262,8 @@ static int explain(const struct policy_choice *choice, struct run *run)
 		return EXIT_USAGE;
 	}
 	r = run_ask_text(run, &text);
-	if (r && is_refusal(&run->error))
-		return tell_refusal(&run->error);
-	if (r) {
-		output_error(&run->error);
-		return EXIT_USAGE;
-	}
+	if (r)
+		return tell_failure(&run->error);
 	if (output_json()) {
 		json_bool(output_json(), "allowed", true);
 		put_members(text);
@@ -267,17 +276,14 @@ static int explain(const struct policy_choice *choice, struct run *run)
 static int explain_main(const struct policy_choice *choice, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = calloc(1, sizeof *run);
-	int code;
+	int code, first;
 
 	if (!run)
 		return EXIT_USAGE;
 	run_options_init(&run->options);
-	if (read_request(run, argc, argv) != 0) {
-		output_error(&run->error);
-		code = EXIT_USAGE;
-	} else {
+	code = options_begin(&as_run, argc, argv, &run->options, EXIT_USAGE, &first);
+	if (code < 0)
 		code = explain(choice, run);
-	}
 	yett_connection_close(run->connection);
 	run_options_free(&run->options);
 	return code;
@@ -298,10 +304,8 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 		return explain_main(&choice, argc - first - 1, argv + first + 1);
 	near = suggest_near(argv[first], words, ARRAY_SIZE(words));
 	if (near)
-		output_note("policy has no %s: did you mean yett policy %s?", argv[first], near);
-	else
-		output_note("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run", argv[first]);
-	return EXIT_USAGE;
+		return misused("policy has no %s: did you mean yett policy %s?", argv[first], near);
+	return misused("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run", argv[first]);
 }
 
 int profiles_main(const struct subcommand *self, int argc, char **argv)

@@ -27,15 +27,6 @@ static int open_terminal(struct run *run)
 	return r;
 }
 
-static void find_home(char *out, size_t size)
-{
-	const struct passwd *entry = getpwuid(geteuid());
-	const char *home = entry ? entry->pw_dir : getenv("HOME");
-	_cleanup_free_ char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
-
-	(void)snprintf(out, size, "%s", real ? real : "");
-}
-
 static int connect_helper(struct run *run)
 {
 	const struct connect_choice *choice = &run->options.connect;
@@ -127,7 +118,7 @@ static int begin(const struct subcommand *self, int argc, char **argv, struct ru
 		run_options_free(&run->options);
 		return r;
 	}
-	find_home(run->home, sizeof run->home);
+	run_ask_find_home(run, NULL);
 	*ret_run = steal_ptr(&run);
 	return r;
 }

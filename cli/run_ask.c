@@ -2,11 +2,25 @@
 #include "cli/run_parts.h"
 
 #include <limits.h>
+#include <pwd.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/units.h"
 #include "cli/output.h"
 #include "cli/set_id.h"
 #include "cli/workdir.h"
+
+void run_ask_find_home(struct run *run, const char *user)
+{
+	uint64_t number = geteuid();
+	bool is_number = !user || (units_parse_number(user, &number) == 0 && number < UINT32_MAX);
+	const struct passwd *entry = is_number ? getpwuid((uid_t)number) : getpwnam(user);
+	const char *home = entry ? entry->pw_dir : user ? NULL : getenv("HOME");
+	_cleanup_free_ char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
+
+	(void)snprintf(run->home, sizeof run->home, "%s", real ? real : "");
+}
 
 int run_ask_choose_share(struct run *run)
 {

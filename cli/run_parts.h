@@ -42,6 +42,9 @@ struct run {
 	struct pump pump;
 };
 
+/* The home of `user`, by name or number (NULL: of the caller), which is shared as a current directory by nobody. */
+void run_ask_find_home(struct run *run, const char *user);
+
 /* Shares the current directory where that is the default; else says why nothing is shared. */
 _must_check_ int run_ask_choose_share(struct run *run);
 

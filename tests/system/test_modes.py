@@ -604,13 +604,41 @@ class Doctor(yett.Case):
     def test_a_policy_that_is_broken_or_has_void_grants_is_told(self):
         path = self.service.folder + '/told.conf'
         good = 'profile "default" {\n}\ngrant "g" {\n  users = {"*"%s}\n  user_keys = true\n  profiles = {"%s"}\n}\n'
-        for text, state, found, mend in ((good % ('', 'default'), 'ok', '1 profiles, 1 grants', ''),
+        for text, state, found, mend in ((good % ('', 'default'), 'ok', '1 profile, 1 grant', ''),
                                          (good % ('', 'none'), 'missing', "%s:6: 'none' is not a profile" % path, 'yett policy check'),
                                          (good % (', "no-such-user"', 'default'), 'weaker', "%s:4: 'no-such-user' is not a user of this host: the grant is void" % path,
                                           'change that grant')):
             with self.subTest(state=state):
                 yett.write(path, text)
                 self.assert_told('policy', state, found, mend, '--policy', path)
+
+    def test_a_policy_that_cannot_be_checked_is_not_called_broken(self):
+        alone = self.service.folder + '/alone'
+        os.mkdir(alone)
+        shutil.copy(self.service.helper, alone)
+        done = self.service.run(self.alice, self.service.yett, 'doctor', '--policy', self.service.policy, env={'YETT_HELPER': alone + '/yett-helper'})
+        self.assertRegex(done.out, '(?m)^weaker +policy +the policy cannot be checked: .*/alone/yett-explain: No such file')
+        self.assertIn('have to lie beside the helper', done.out)
+
+    def test_a_mended_policy_is_to_be_loaded_anew(self):
+        path = self.service.folder + '/broken.conf'
+        yett.write(path, 'profile "default" {\n  memmory = 1G\n}\n')
+        self.assert_told('policy', 'missing', "%s:2: " % path, 'systemctl reload yett', '--policy', path)
+
+    def test_what_was_not_tried_is_not_said_to_be(self):
+        shutil.rmtree(self.bob.home + '/.config')
+        self.addCleanup(self.service.enter_key, self.bob)
+        done = self.yett('doctor', user=self.bob)
+        self.assertRegex(done.out, '(?m)^ok +trial +not tried, but the policy gives a sandbox: there is no key yet$')
+        self.assertTrue(done.out.endswith('yett run will work, as far as can be told without a key: it was not tried.\n'), done)
+        self.bob.mkdir('.config')
+        self.bob.mkdir('.config/yett')
+        self.bob.write('.config/yett/id_ed25519', 'no key\n', 0o600)
+        done = self.yett('doctor', user=self.bob)
+        self.assertRegex(done.out, '(?m)^missing +key ')
+        self.assertNotIn('no key yet', done.out)
+        self.assertRegex(done.out, '(?m)^missing +trial +.* is no private key of Yett')
+        self.assertTrue(done.out.endswith('yett run will not work.\n'), done)
 
     def test_a_missing_grant_and_a_key_that_nobody_enrolled_are_told_apart(self):
         keys = self.alice.home + '/.config/yett/authorized_keys'
