@@ -7,7 +7,7 @@
 #define NAMES_MAX 64
 
 struct habit {
-	const char *words; /* each between spaces */
+	const char *words; /* each between spaces; NULL: any that is like no other */
 	const char *of;	   /* subcommands, likewise; NULL: any */
 	const char *hint;
 };
@@ -46,18 +46,19 @@ static const struct habit option_habits[] = {
 	 "--proc --dev --clearenv --cap-drop --security-opt ",
 	 " run shell create ", "a sandbox is so anyway"},
 	{" --uid ", " run shell exec ", "-u UID"},
-	{" -p --profile --ro --rw --tmpfs --memory --cpus --pids --files --linger --memory-dir --socket ", " policy ",
-	 "what yett run is given stands behind --: yett policy explain -- OPTION… COMMAND"},
 	{" -l -la -al ", " ls ", "it lists so anyway"},
 	{" -r -R -a -p -rp -pr --recursive ", " cp ", "it copies directories with modes and times anyway"},
 	{" -9 -15 -KILL -TERM -INT -HUP ", " kill ", "-s SIGNAL"},
 	{" -f --force ", " destroy kill ", "it ends what runs anyway"},
+	{NULL, " policy ", "what yett run is given stands behind --: yett policy explain -- OPTION… COMMAND"},
 };
 
 static bool has_word(const char *words, const char *word)
 {
 	char spaced[WORD_MAX + 3];
 
+	if (!words || !word)
+		return words == word;
 	return (size_t)snprintf(spaced, sizeof spaced, " %s ", word) < sizeof spaced && strstr(words, spaced);
 }
 
@@ -141,6 +142,8 @@ void suggest_option(const struct subcommand *subcommand, const char *word, char 
 	for (const struct option *o; count < NAMES_MAX && (o = options_at(subcommand, count)); count++)
 		names[count] = o->name;
 	near = !hint && strncmp(name, "--", 2) == 0 ? suggest_near(name + 2, names, count) : NULL;
+	if (!hint && !near)
+		hint = find_habit(option_habits, ARRAY_SIZE(option_habits), NULL, subcommand->name);
 	if (near)
 		(void)snprintf(out, size, "did you mean --%s?", near);
 	else

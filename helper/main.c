@@ -158,7 +158,8 @@ static int check_policy(const struct options *options, const char *libexec)
 	for (size_t i = 0; i < policy->grants_count; i++)
 		if (*policy->grants[i].notice)
 			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
-	(void)printf("%s: %zu profiles, %zu grants\n", path, policy->profiles_count, policy->grants_count);
+	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s", policy->grants_count,
+		     policy->grants_count == 1 ? "" : "s");
 	return 0;
 }
 

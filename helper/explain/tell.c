@@ -14,9 +14,10 @@
 
 /* A key of the policy and where it stands, or its section where it does not. */
 struct rule {
-	char text[128];
+	char text[128]; /* empty: none is */
 	const char *file;
 	unsigned line;
+	bool is_asked; /* since the request says so */
 };
 
 static struct rule rule_of(const char *key, const char *section, const char *name, struct policy_place place, struct policy_place otherwise)
@@ -96,16 +97,18 @@ static void tell_who(const struct explain *explain, struct json *json, FILE *tex
 
 /* --- a request ------------------------------------------------------------------------------------------------ */
 
-/* Who set the value that is in force: whoever asked, the profile, or what bounds it. */
+/* Who set the value that is in force: whoever asked, the profile, what bounds it, or nobody. */
 static struct rule value_rule(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct message_limits *asked = &decision->verified->request->body.create.limits;
 
 	if (*(const uint64_t *)((const char *)asked + limits_rows[limit].asked))
-		return (struct rule){.text = ""};
+		return (struct rule){.text = "", .is_asked = true};
 	if (limits_value(&decision->limits, limit) != limits_value(&profile->limits, limit) && ceiling->rule[0])
 		return rule_of_refusal(ceiling);
+	if (!profile->limits_places[limit].file)
+		return (struct rule){.text = ""};
 	return rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
 }
 
@@ -121,7 +124,7 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	json_open(json, NULL, '{');
 	json_text(json, "limit", row->json);
 	json_number_or_null(json, "value", value);
-	json_bool(json, "asked", !by.text[0]);
+	json_bool(json, "asked", by.is_asked);
 	json_rule(json, "set_by", &by);
 	json_number_or_null(json, "ceiling", most);
 	json_rule(json, "ceiling_by", most ? &bound : NULL);
@@ -130,7 +133,7 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	if (by.text[0])
 		(void)fprintf(text, "%s (%s:%u)", by.text, by.file, by.line);
 	else
-		(void)fprintf(text, "as asked");
+		(void)fputs(by.is_asked ? "as asked" : "no profile sets it", text);
 	if (most && strcmp(by.text, bound.text) != 0)
 		(void)fprintf(text, "; at most %s by %s (%s:%u)", ceiling->allowed, bound.text, bound.file, bound.line);
 	(void)fputc('\n', text);
@@ -186,17 +189,47 @@ static void tell_linger(const struct policy_grant *grant, struct json *json, FIL
 	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(grant, time), rule.text, rule.file, rule.line);
 }
 
-static void tell_shares(const struct plan *plan, const struct policy_grant *grant, struct json *json, FILE *text)
+static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
 {
+	const struct setup_host host = {.policy = explain->policy};
+	const struct setup setup = {.host = &host, .plan = plan};
+	struct stat st;
+
+	return mounts_check_share(&setup, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+}
+
+/* The plan of the same request, whose steps are the same, by a grant without share_rw: what that allows, share_ro allows. */
+static bool plan_read_only(const struct explain *explain, const struct decision *decision, struct plan *ret_plan)
+{
+	struct policy_grant grant = *decision->grant;
+	struct decision narrow = *decision;
+	struct yett_error unused;
+
+	grant.share_rw = (struct policy_list){0};
+	narrow.grant = &grant;
+	return planning_make(explain->policy, &narrow, NO_ID, ret_plan, &unused) == 0;
+}
+
+static void tell_shares(const struct explain *explain, const struct plan *plan, const struct decision *decision, const int *fds, struct json *json,
+			FILE *text)
+{
+	static struct plan narrow;
+	const struct policy_grant *grant = decision->grant;
+	bool has_narrow = plan_read_only(explain, decision, &narrow);
+	struct yett_error unused;
+
 	json_open(json, "shares", '[');
 	for (uint32_t i = 0; i < plan->steps_count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 		const char *target = plan_text(plan, step->target);
-		enum policy_key key = step->writable ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO;
-		struct rule rule = rule_of(step->writable ? "share_rw" : "share_ro", "grant", grant->name, grant->places[key], grant->place);
+		bool by_rw;
+		struct rule rule;
 
 		if (step->kind != PLAN_SHARE)
 			continue;
+		by_rw = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0;
+		rule = rule_of(by_rw ? "share_rw" : "share_ro", "grant", grant->name, grant->places[by_rw ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO],
+			       grant->place);
 		json_open(json, NULL, '{');
 		json_text(json, "target", target);
 		json_bool(json, "writable", step->writable);
@@ -211,14 +244,11 @@ static void tell_shares(const struct plan *plan, const struct policy_grant *gran
 /* Each share as the helper looks at it before it clones it. */
 static int check_shares(const struct explain *explain, const struct plan *plan, const int *fds, struct yett_error *error)
 {
-	const struct setup_host host = {.policy = explain->policy};
-	const struct setup setup = {.host = &host, .plan = plan};
-	struct stat st;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++)
 		if (plan->steps[i].kind == PLAN_SHARE)
-			r = mounts_check_share(&setup, fds[plan->steps[i].fd], &plan->steps[i], &st, error);
+			r = check_share(explain, plan, i, fds, error);
 	if (r > 0)
 		(void)error_cause(error, plan_step_name(PLAN_SHARE), 0);
 	return r;
@@ -252,7 +282,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 		tell_limit(&decision, limit, &ceilings.of[limit], &json, text);
 	json_close(&json);
 	tell_linger(decision.grant, &json, text);
-	tell_shares(&plan, decision.grant, &json, text);
+	tell_shares(explain, &plan, &decision, fds, &json, text);
 	(void)fputs("of all sandboxes of the user together\n", text);
 	tell_together(explain, &decision, &json, text);
 	json_close(&json);
@@ -283,11 +313,20 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	(void)fprintf(text, " %-16s", both);
 }
 
-static void json_list(struct json *json, const char *name, const struct policy_list *list)
+/* What is in any of the lists (NULL: none), once. */
+static void json_lists(struct json *json, const char *name, const struct policy_list *first, const struct policy_list *second)
 {
 	json_open(json, name, '[');
-	for (size_t i = 0; i < list->count; i++)
-		json_text(json, NULL, list->items[i]);
+	for (size_t i = 0; first && i < first->count; i++)
+		json_text(json, NULL, first->items[i]);
+	for (size_t i = 0; second && i < second->count; i++) {
+		bool is_new = true;
+
+		for (size_t k = 0; first && k < first->count; k++)
+			is_new = is_new && strcmp(first->items[k], second->items[i]) != 0;
+		if (is_new)
+			json_text(json, NULL, second->items[i]);
+	}
 	json_close(json);
 }
 
@@ -295,7 +334,6 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
-	const struct policy_list none = {0};
 	struct limits_ceilings ceilings;
 	bool reads, writes;
 	char time[UNITS_TEXT_SIZE];
@@ -314,8 +352,8 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 		tell_profile_limit(decision, limit, &ceilings.of[limit], json, text);
 	json_close(json);
 	json_open(json, "shares", '{');
-	json_list(json, "read_only", reads ? &grant->share_ro : &none);
-	json_list(json, "writable", writes ? &grant->share_rw : &none);
+	json_lists(json, "read_only", reads ? &grant->share_ro : NULL, reads ? &grant->share_rw : NULL); /* what may be written may be read */
+	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
 	json_close(json);
 	json_linger(json, grant);
 	json_text(json, "network", "loopback");
@@ -414,5 +452,6 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	}
 	json_close(&json);
 	json_close(&json);
-	(void)fprintf(answer->text, "%s: %zu profiles, %zu grants\n", explain->path, policy->profiles_count, policy->grants_count);
+	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
+		      policy->grants_count, policy->grants_count == 1 ? "" : "s");
 }

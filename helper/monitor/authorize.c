@@ -301,7 +301,7 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 				asked->linger ? "lingering" : "a cleanup delay");
 	else
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what, text[0], text[1]);
-	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], text[1], error);
+	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], allowed ? text[1] : "no", error);
 }
 
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */

@@ -1,10 +1,13 @@
 """What the policy says of somebody: yett policy explain, yett profiles, yett policy check; and that what a refusal suggests mends it."""
+import concurrent.futures
 import grp
 import json
 import os
 import pwd
 import re
+import socket
 import subprocess
+import tempfile
 
 import yett
 
@@ -138,23 +141,135 @@ class Explain(Asked):
             self.assertIn('what helps: ask as the administrator', done.err)
             self.assertNotIn('it can work later', done.err)
 
-    def test_who_cannot_read_the_policy_is_told_what_the_service_says_to_a_dry_run(self):
-        folder = self.service.folder + '/installed'
-        os.mkdir(folder)
+    def with_a_policy_for_root_alone(self, socket_path, *argv):
+        """What alice is told where the installed policy is root's to read."""
+        folder = tempfile.mkdtemp(dir=self.service.folder)
         script = ('mount -t tmpfs x $0 && mkdir $0/upper $0/work && mount -t overlay x -o lowerdir=/etc,upperdir=$0/upper,workdir=$0/work /etc && '
                   'mkdir -p %s && echo >%s && chmod 600 %s && exec setpriv --reuid %d --regid %d --clear-groups "$@"' % (
                       (os.path.dirname(INSTALLED), INSTALLED, INSTALLED, self.alice.uid, self.alice.gid)))
-        environment = {'YETT_HELPER': self.service.helper, 'YETT_SOCKET': self.service.socket, 'HOME': self.alice.home, 'PATH': os.environ['PATH']}
+        environment = {'YETT_HELPER': self.service.helper, 'YETT_SOCKET': socket_path, 'HOME': self.alice.home, 'PATH': os.environ['PATH']}
+        return subprocess.run(['unshare', '-m', 'sh', '-c', script, folder, self.service.yett, 'policy', 'explain', *argv],
+                              env=environment, cwd='/', capture_output=True, text=True, check=False, timeout=yett.DEADLINE)
+
+    def test_who_cannot_read_the_policy_is_told_what_the_service_says_to_a_dry_run(self):
         for memory, code, out in (('3G', 0, 'grant alices'), ('5G', 1, 'refused: memory of 5G is more than the 4G allowed\n')):
-            done = subprocess.run(['unshare', '-m', 'sh', '-c', script, folder, self.service.yett, 'policy', 'explain', '--', '--memory', memory],
-                                  env=environment, cwd='/', capture_output=True, text=True, check=False, timeout=yett.DEADLINE)
+            done = self.with_a_policy_for_root_alone(self.service.socket, '--', '--memory', memory)
             self.assertEqual(done.returncode, code, done)
             self.assertIn(out, done.stdout)
             self.assertIn('%s cannot be read: Permission denied; this is what the service says to a dry run' % INSTALLED, done.stderr)
 
+    def test_where_neither_the_policy_can_be_read_nor_the_service_be_asked_both_are_told(self):
+        done = self.with_a_policy_for_root_alone(self.service.folder + '/no-socket')
+        self.assertEqual((done.returncode, done.stdout), (2, ''), done)
+        self.assertIn('%s cannot be read: Permission denied' % INSTALLED, done.stderr)
+        self.assertIn('nor can the service be asked: ', done.stderr)
+        self.assertIn('no-socket', done.stderr)
+
+    def test_a_service_that_is_lost_refuses_nothing(self):
+        where = self.service.folder + '/losing'
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener, concurrent.futures.ThreadPoolExecutor() as pool:
+            listener.bind(where)
+            listener.listen()
+            listener.settimeout(yett.DEADLINE)
+            self.addCleanup(os.unlink, where)
+            os.chmod(where, 0o666)
+            told = pool.submit(self.with_a_policy_for_root_alone, where)
+            with listener.accept()[0] as client, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as service:
+                service.connect(self.service.socket)
+                client.send(service.recv(65536))  # its hello, and no answer
+                client.settimeout(yett.DEADLINE)
+                self.assertTrue(client.recv(65536))
+            done = told.result()
+        self.assertIn('this is what the service says to a dry run', done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (2, ''), done)
+
+    def test_a_share_rests_on_the_list_that_it_is_in(self):
+        path = self.service.folder + '/shares.conf'
+        yett.write(path, 'profile "default" {\n}\ngrant "g" {\n  users = {"*"}\n  user_keys = true\n  profiles = {"*"}\n'
+                         '  share_ro = {"/usr/lib"}\n  share_rw = {"/usr/share"}\n}\n')
+        told = json.loads(self.service.run(self.alice, self.service.yett, 'policy', 'explain', '--json', '--policy', path, '--', '--ro', '/usr/share:/a',
+                                           '--ro', '/usr/lib:/b', '--rw', '/usr/share:/c', env={'YETT_HELPER': self.service.helper}, cwd='/').out)
+        self.assertEqual([(share['target'], share['writable'], share['allowed_by']['rule'], share['allowed_by']['line']) for share in told['result']['shares']],
+                         [('/a', False, "share_rw of grant 'g'", 8), ('/b', False, "share_ro of grant 'g'", 7), ('/c', True, "share_rw of grant 'g'", 8)])
+        told = json.loads(self.service.run(self.alice, self.service.yett, 'profiles', '--json', '--policy', path, env={'YETT_HELPER': self.service.helper}).out)
+        self.assertEqual(told['result']['profiles'][0]['shares'], {'read_only': ['/usr/lib', '/usr/share'], 'writable': ['/usr/share']})
+
+    def test_what_no_profile_sets_rests_on_none(self):
+        path = self.service.folder + '/no-cpus.conf'
+        yett.write(path, 'profile "default" {\n}\ngrant "g" { users = {"*"} user_keys = true profiles = {"*"} }\n')
+        question = [self.service.yett, 'policy', 'explain', '--policy', path]
+        environment = {'YETT_HELPER': self.service.helper}
+        self.assertIn('cpus unlimited no profile sets it\n', re.sub(' +', ' ', self.service.run(self.alice, *question, env=environment, cwd='/').out))
+        cpus = json.loads(self.service.run(self.alice, *question, '--json', env=environment, cwd='/').out)['result']['limits'][1]
+        self.assertEqual((cpus['limit'], cpus['value'], cpus['asked'], cpus['set_by']), ('cpu_millis', None, False, None))
+
+    def test_lingering_where_there_is_none_is_allowed_no_time(self):
+        told = self.document('--wall-time', '1s', '--linger')['error']
+        self.assertEqual((told['allowed'], told['rule']), ('no', "linger_max of grant 'alices'"))
+
+    def test_a_list_of_keys_that_the_helper_passes_over_allows_nothing(self):
+        keys = self.alice.home + '/.config/yett/authorized_keys'
+        good = yett.read(keys)
+
+        def restore():
+            if os.path.isdir(keys):
+                os.rmdir(keys)
+            else:
+                os.unlink(keys)
+            self.alice.write('.config/yett/authorized_keys', good, 0o600)
+
+        def link():
+            os.rename(keys, keys + '.there')
+            os.symlink(keys + '.there', keys)
+
+        def folder():
+            os.unlink(keys)
+            os.mkdir(keys)
+            os.chown(keys, self.alice.uid, self.alice.gid)
+
+        def fifo():
+            os.unlink(keys)
+            os.mkfifo(keys, 0o600)
+            os.chown(keys, self.alice.uid, self.alice.gid)
+
+        for spoil in (link, folder, fifo, lambda: os.chmod(keys, 0), lambda: os.chmod(keys, 0o622), lambda: os.chown(keys, self.bob.uid, self.alice.gid),
+                      lambda: yett.write(keys, good + '#' * 16384)):
+            spoil()
+            try:
+                run = json.loads(self.sandbox('true', options=['--json'], cwd='/').out)['error']
+                told = self.document()
+                self.assertIn('does not count', run['message'])
+                self.assertEqual((told['exit_code'], told['error']), (1, run))
+            finally:
+                restore()
+        self.assertEqual(self.document()['exit_code'], 0)
+
+    def test_the_home_of_a_user_who_is_named_by_number_is_not_shared_either(self):
+        for user in (self.alice.name, str(self.alice.uid)):
+            done = self.service.run(yett.Root(self.service.folder), self.service.yett, 'policy', 'explain', '--policy', self.service.policy, '--user', user,
+                                    env={'YETT_HELPER': self.service.helper}, cwd=self.alice.home)
+            self.assertEqual(done.code, 0, done)
+            self.assertIn('is, or holds, your home directory', done.err)
+
+    def test_an_option_of_the_run_needs_its_value_and_help_is_help(self):
+        for argv, words in ((['--memory'], '--memory needs SIZE'), (['--name'], '--name needs NAME')):
+            done = self.explain(*argv)
+            self.assertEqual((done.code, done.out), (2, ''), done)
+            self.assertIn(words, done.err)
+        done = self.explain('--help')
+        self.assertEqual((done.code, done.err), (0, ''), done)
+        self.assertIn('--memory SIZE', done.out)
+
+    def test_what_is_asked_wrongly_is_an_error_in_the_document(self):
+        for argv in (['policy', 'explian'], ['policy', 'check', '--user', 'x'], ['policy', 'check', 'a', 'b']):
+            told = json.loads(self.yett(*argv, '--json').out)
+            self.assertEqual((told['exit_code'], told['error']['code']), (2, 'invalid-request'), told)
+
     def test_words_that_are_not_known(self):
         for argv, hint in ((['policy', 'explian'], 'did you mean yett policy explain?'), (['policy', 'chek'], 'did you mean yett policy check?'),
-                           (['policy', 'explain', '-p', 'strict'], 'stands behind --'), (['policy', 'explain', '--', '--memroy', '1G'], '--memory'),
+                           (['policy', 'explain', '-p', 'strict'], 'stands behind --'),
+                           (['policy', 'explain', '-t'], 'stands behind --'), (['policy', 'explain', '-j4', 'make'], 'stands behind --'),
+                           (['policy', 'explain', '--usr', 'x'], 'did you mean --user?'), (['policy', 'explain', '--', '--memroy', '1G'], '--memory'),
                            (['policy', 'check', 'a', 'b'], 'b'), (['profiles', 'x'], 'x')):
             with self.subTest(argv=argv):
                 done = self.yett(*argv)
