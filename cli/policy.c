@@ -24,7 +24,7 @@ OPTION_TEXT(set_file, struct policy_choice, file)
 
 #define OF_WHOM \
 	{0, "user", "USER", "for this user, by name or number (you)", set_user}, \
-	{0, "key", "KEY", "with this key: the name of an enrolled one, or the file of a public one", set_key}, \
+	{0, "key", "KEY", "with this key: the name of one, enrolled or not yet, or the file of a public one", set_key}, \
 	{0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file}
 
 const struct option policy_options[] = {OF_WHOM, {0}};

@@ -19,7 +19,7 @@ KINDS = {
     "FILE|RUN-ARGUMENT": "file",
     "FROM": "place",
     "INSIDE:PATH": "",
-    "KEY": "file",
+    "KEY": "key",
     "KEY=VALUE": "",
     "N": "",
     "NAME": "",
@@ -37,7 +37,7 @@ KINDS = {
     "TARGET[:SIZE]": "",
     "TO": "place",
     "UID": "",
-    "USER": "",
+    "USER": "user",
     "WHAT=VALUE": "filter",
 }
 
@@ -89,7 +89,7 @@ def quoted(text):
 # Nothing is an empty list: behind the blank that _arguments has for it, no options would be proposed either.
 ZSH_ACTIONS = {"directory": "_files -/", "file": "_files", "profile": "_yett_profiles", "subcommand": "_yett_subcommands", "": "()",
                "sandbox": "_yett_sandboxes", "command-id": "_yett_command_ids", "inside": "_yett_insides", "place": "_yett_places",
-               "principal": "_yett_principals", "filter": "_yett_filters"}
+               "principal": "_yett_principals", "key": "_yett_keys", "user": "_users", "filter": "_yett_filters"}
 
 
 def zsh_text(text):
@@ -133,7 +133,8 @@ def fish_quoted(text):
 FISH_ACTIONS = {"directory": "-xa '(__fish_complete_directories)'", "file": "-rF",
                 "profile": "-xa '(__yett_profiles)'", "subcommand": "-xa '(__yett_subcommands)'", "": "-x",
                 "sandbox": "-xa '(__yett_sandboxes)'", "command-id": "-xa '(__yett_command_ids)'", "inside": "-xa '(__yett_insides)'",
-                "place": "-rFa '(__yett_insides)'", "principal": "-xa '(__yett_principals)'", "filter": "-xa 'state= name= profile= label='"}
+                "place": "-rFa '(__yett_insides)'", "principal": "-xa '(__yett_principals)'",
+                "key": "-rFa '(__yett_principals)'", "user": "-xa '(__fish_complete_users)'", "filter": "-xa 'state= name= profile= label='"}
 
 
 def fish_action(name):

@@ -49,6 +49,8 @@ _yett_reply()
 		((${#insides[@]} == 0)) || { compopt -o nospace +o filenames; COMPREPLY+=("${insides[@]}"); }
 		;;
 	principal) mapfile -t COMPREPLY < <(compgen -W "$(_yett_principals)" -- "$2") ;;
+	key) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -W "$(_yett_principals)" -- "$2"; compgen -f -- "$2") ;;
+	user) mapfile -t COMPREPLY < <(compgen -u -- "$2") ;;
 	filter) compopt -o nospace; mapfile -t COMPREPLY < <(compgen -W "state= name= profile= label=" -- "$2") ;;
 	subcommand) mapfile -t COMPREPLY < <(compgen -W "$(_yett_subcommands)" -- "$2") ;;
 	word\ *) local words=${1#word }; mapfile -t COMPREPLY < <(compgen -W "${words//|/ }" -- "$2") ;;

@@ -58,6 +58,13 @@ _yett_principals()
 	compadd -a names
 }
 
+# An enrolled one by its name, or the file of one.
+_yett_keys()
+{
+	_yett_principals
+	_files
+}
+
 _yett_filters()
 {
 	compadd -S '' -- state= name= profile= label=

@@ -187,6 +187,9 @@ class Shell:
         self.assertEqual(sorted(self.complete("yett run --idle-action ")), ["end", "pause"])
         self.assertEqual(self.complete("yett ps --filter sta"), ["state"])
         self.assertEqual(self.complete("yett enroll --remove la"), ["laptop"])
+        self.assertEqual(self.complete("yett policy --key la"), ["laptop"])
+        self.assertEqual(sorted(self.complete("yett profiles --key work/a")), ["work/a file", "work/a folder"])
+        self.assertEqual(self.complete("yett profiles --user roo"), ["root"])
 
     def test_options_end_where_the_command_begins(self):
         self.assertEqual(self.complete("yett run -- unam"), ["uname"])
