@@ -298,7 +298,7 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	const struct limits_row *row = &limits_rows[limit];
 	uint64_t value = limits_value(&decision->limits, limit), most = 0;
 	struct rule bound = rule_of_refusal(ceiling);
-	char number[UNITS_TEXT_SIZE], both[3 * UNITS_TEXT_SIZE];
+	char number[UNITS_TEXT_SIZE], both[2 * UNITS_TEXT_SIZE + sizeof ceiling->allowed];
 
 	if (ceiling->code && row->parse(ceiling->allowed, &most) < 0)
 		most = 0;

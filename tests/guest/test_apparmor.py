@@ -125,9 +125,9 @@ class Helper(yett.Case):
         self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
         self.assertEqual(list(labels), ['yett-sandbox (enforce)'])
 
-    def test_who_is_not_served_is_told_why_and_what_it_brought_is_closed_by_a_label_of_its_own(self):
+    def test_what_a_refused_connection_brings_is_closed_by_a_process_with_a_label_of_its_own(self):
         done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', yett.BRING)
-        self.assertEqual((done.code, 'user namespace' in done.out), (0, True), done)
+        self.assertEqual(done.code, 0, done)
         closers = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-closer'] and yett.is_alive(pid)]
         self.assertEqual({yett.read('/proc/%d/attr/apparmor/current' % pid).strip() for pid in closers}, {'yett-helper//closer (enforce)'})
 

@@ -66,9 +66,9 @@ class Domains(installed.Case):
         inside = {context_of(pid).split(':')[2] for pid in installed.sandboxed()}
         self.assertLessEqual({'yett_init_t', 'yett_sandbox_t'}, inside)
 
-    def test_who_is_not_served_is_told_why_and_what_it_brought_is_closed_by_a_domain_of_its_own(self):
+    def test_what_a_refused_connection_brings_is_closed_by_a_process_with_a_domain_of_its_own(self):
         done = self.run_as(self.ann, 'unshare', '--user', '/usr/bin/python3', '-c', yett.BRING)
-        self.assertEqual((done.code, 'user namespace' in done.out), (0, True), done)
+        self.assertEqual(done.code, 0, done)
         self.assertEqual(domains('yett-closer'), {'yett_closer_t'})
 
     def test_files_have_the_types_of_the_module(self):

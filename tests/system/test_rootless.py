@@ -365,7 +365,9 @@ class Contained(yett.Case):
         self.assert_works('umount -R -l /sys')
 
     def test_no_proc(self):
-        self.assert_told(['/proc is not mounted', 'mount -t proc proc /proc'], 'export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"; umount -R -l /proc')  # LeakSanitizer takes a /proc
+        if 'libasan' in subprocess.run(['ldd', self.service.yett], capture_output=True, text=True).stdout:
+            self.skipTest('a sanitizer looks for leaks, and for what it may not, in /proc')
+        self.assert_told(['/proc is not mounted', 'mount -t proc proc /proc'], 'umount -R -l /proc')
 
     def test_a_chroot(self):
         root = self.folder('root')
