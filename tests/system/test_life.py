@@ -403,7 +403,7 @@ class Lives(yett.Case):
             told = yett.told(done.out)
             self.assertEqual((told['exit_code'], told['error']), (124, None))
             self.assertEqual([told['result'][key] for key in ('signaled', 'status', 'timed_out', 'limits_hit')], [True, 9, True, limits])
-        self.create('--name', 'brief', '--wall-time', '1s')
+        self.create('--name', 'brief', '--wall-time', '3s')  # that it is there when exec comes
         self.assert_refused(self.yett('exec', 'brief', '--', 'sleep', '1000'), 124, "the sandbox's time limit reached")
 
     def test_a_killed_init_is_a_failure(self):
