@@ -169,6 +169,26 @@ class Limits(yett.Case):
                             "max_memory = 3G in grant 'limits' (%s:%d)" % (self.service.policy, self.service.line('grant "limits"')))
 
 
+class Terminals(yett.Case):
+    """A ceiling of its own: what takes them are programs that need memory, too."""
+
+    service_options = {'before': '''
+grant "terminals" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"default"}
+  max_sandboxes = 3
+  user_terminals = 10
+}
+'''}
+
+    def test_terminals_of_all_sandboxes_of_a_user_leave_some_for_others(self):
+        script = 'import os\nn = 0\ntry:\n  while n < 500: os.openpty(); n += 1\nexcept OSError as e: print(n, e.errno, flush=True)\ninput()'
+        held = [self.start('python3', '-c', script) for _ in range(3)]
+        self.assertEqual([self.line(process) for process in held], ['3 28'] * 3)  # a third of ten each
+        self.output('python3', '-c', 'import os; os.openpty()', user=self.bob)
+
+
 class Ceilings(yett.Case):
     """What all sandboxes of one user have together."""
 
@@ -181,7 +201,6 @@ grant "together" {
   user_memory = 96M
   user_pids = 40
   user_cpus = 1
-  user_terminals = 10
 }
 '''}
 
@@ -203,12 +222,6 @@ grant "together" {
         """The slot of a sandbox is free when its client knows that it ended."""
         done = self.sandbox(*(argv or ['true']))
         self.assertEqual(done.code, 0, done)
-
-    def test_terminals_of_all_sandboxes_of_a_user_leave_some_for_others(self):
-        script = 'import os\nn = 0\ntry:\n  while n < 500: os.openpty(); n += 1\nexcept OSError as e: print(n, e.errno, flush=True)\ninput()'
-        held = [self.start('python3', '-c', script) for _ in range(3)]
-        self.assertEqual([self.line(process) for process in held], ['3 28'] * 3)  # a third of ten each
-        self.output('python3', '-c', 'import os; os.openpty()', user=self.bob)
 
     def test_a_slot_is_free_again_after_a_client_was_killed(self):
         held = [self.hold() for _ in range(3)]
