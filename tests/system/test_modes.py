@@ -109,9 +109,9 @@ class Roles(yett.Case):
         uid = str(self.service.ids_first + 3)
         found = []
 
+        yett.bring_something(self.service.pid(), lambda *argv: self.service.popen(self.bob, *argv, stdout=subprocess.PIPE))
+
         def appears():
-            done = self.service.run(self.bob, 'unshare', '--user', '/usr/bin/python3', '-c', yett.BRING)  # all are turned away
-            self.assertEqual(done.code, 0, done)
             found[:] = [pid for pid in yett.children_of(self.service.pid()) if yett.status_of(pid).get('Uid', '').split() == [uid] * 4]
             return found and yett.status_of(found[0]).get('NoNewPrivs') == '1'
         yett.wait_until(appears, 'the closer')
