@@ -160,11 +160,31 @@ _printf_(1, 2) static int misused(const char *format, ...)
 	return EXIT_USAGE;
 }
 
-static int check(const struct policy_choice *choice, int argc, char **argv)
+static void print_text(char *text)
+{
+	output_text(stdout, text, true);
+}
+
+/* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
+static int print_answer(const struct arguments *arguments, void (*print)(char *text))
 {
 	_cleanup_free_ char *text = NULL;
-	struct arguments arguments = {.words = {"--check"}, .count = 1};
 	struct yett_error error = {0};
+
+	if (ask(arguments, output_json(), &text, &error)) {
+		output_error(&error);
+		return EXIT_FAILED;
+	}
+	if (output_json())
+		put_members(text);
+	else
+		print(text);
+	return 0;
+}
+
+static int check(const struct policy_choice *choice, int argc, char **argv)
+{
+	struct arguments arguments = {.words = {"--check"}, .count = 1};
 
 	if (argc > 1)
 		return misused("policy check does not know what to do with %s", argv[1]);
@@ -175,15 +195,7 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 		add(&arguments, "--alone", NULL);
 		add(&arguments, "--policy", argv[0]);
 	}
-	if (ask(&arguments, output_json(), &text, &error)) {
-		output_error(&error);
-		return EXIT_FAILED;
-	}
-	if (output_json())
-		put_members(text);
-	else
-		print_check(text);
-	return 0;
+	return print_answer(&arguments, print_check);
 }
 
 /* --- explain -------------------------------------------------------------------------------------------------- */
@@ -310,22 +322,12 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 
 int profiles_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_free_ char *text = NULL;
 	struct arguments arguments = {.words = {"--profiles"}, .count = 1};
 	struct policy_choice choice = {0};
-	struct yett_error error = {0};
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
 	add_choice(&arguments, &choice);
-	if (ask(&arguments, output_json(), &text, &error)) {
-		output_error(&error);
-		return EXIT_FAILED;
-	}
-	if (output_json())
-		put_members(text);
-	else
-		output_text(stdout, text, true);
-	return 0;
+	return print_answer(&arguments, print_text);
 }

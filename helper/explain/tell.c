@@ -49,12 +49,18 @@ static void json_rule(struct json *json, const char *name, const struct rule *ru
 	json_close(json);
 }
 
-static void json_section(struct json *json, const char *name, const char *title, struct policy_place place)
+/* A section of the policy, in an object that stays open for more. */
+static void json_open_section(struct json *json, const char *name, const char *title, struct policy_place place)
 {
 	json_open(json, name, '{');
 	json_text(json, "name", title);
 	json_text(json, "file", place.file);
 	json_number(json, "line", place.line);
+}
+
+static void json_section(struct json *json, const char *name, const char *title, struct policy_place place)
+{
+	json_open_section(json, name, title, place);
 	json_close(json);
 }
 
@@ -408,10 +414,7 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 
 static void tell_void(const struct policy_grant *grant, struct json *json, FILE *text)
 {
-	json_open(json, NULL, '{');
-	json_text(json, "name", grant->name);
-	json_text(json, "file", grant->place.file);
-	json_number(json, "line", grant->place.line);
+	json_open_section(json, NULL, grant->name, grant->place);
 	json_text(json, "why", grant->notice);
 	json_close(json);
 	(void)fprintf(text, "%s\n", grant->notice);
@@ -419,10 +422,7 @@ static void tell_void(const struct policy_grant *grant, struct json *json, FILE 
 
 static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
 {
-	json_open(json, NULL, '{');
-	json_text(json, "name", grant->name);
-	json_text(json, "file", grant->place.file);
-	json_number(json, "line", grant->place.line);
+	json_open_section(json, NULL, grant->name, grant->place);
 	json_section(json, "by", by->name, by->place);
 	json_close(json);
 	(void)fprintf(text, "%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",

@@ -9,10 +9,7 @@
 #include <pwd.h>
 #include <sodium.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#define KEYS_TEXT_MAX 16384
 
 static void copy(char *out, size_t size, const char *text)
 {
@@ -90,61 +87,13 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")", ESCAPE(path));
 }
 
-static int refuse_own_keys(const char *why, struct yett_error *error)
-{
-	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s", why);
-}
-
-/* Whose it is and who can write it, as monitor/peer.c looks at it. */
-static int check_own(int fd, uid_t uid, struct yett_error *error)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || (st.st_uid != uid && st.st_uid != 0))
-		return refuse_own_keys("it, or its directory, belongs to somebody else", error);
-	return st.st_mode & 022 ? refuse_own_keys("others can write it or its directory", error) : 0;
-}
-
-/*
- * The user's own list, or why the helper passes it over, as monitor/peer.c does. Length 0: there is none, or it is another user's and
- * may not be read.
- */
-static int read_own_keys(const struct peer *peer, char text[static KEYS_TEXT_MAX], size_t *ret_length, struct yett_error *error)
-{
-	char path[MESSAGE_PATH_MAX + 64];
-	_cleanup_fd_ int directory = -1, fd = -1;
-	struct stat st;
-	ssize_t n;
-	int r;
-
-	*ret_length = 0;
-	(void)snprintf(path, sizeof path, "%s/.config/yett", peer->home);
-	directory = open(path, O_DIRECTORY | O_PATH | O_CLOEXEC);
-	fd = directory < 0 ? -1 : openat(directory, "authorized_keys", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	if (fd < 0 && (errno == ENOENT || (errno == EACCES && peer->uid != geteuid())))
-		return 0;
-	if (fd < 0)
-		return refuse_own_keys("it, or its directory, cannot be opened or read", error);
-	r = check_own(directory, peer->uid, error);
-	r = r ? r : check_own(fd, peer->uid, error);
-	if (r != 0)
-		return r;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return refuse_own_keys("it is not a regular file", error);
-	if (st.st_size > KEYS_TEXT_MAX)
-		return refuse_own_keys("it is larger than 16 KiB", error);
-	n = read(fd, text, KEYS_TEXT_MAX);
-	*ret_length = n < 0 ? 0 : (size_t)n;
-	return n < 0 ? refuse_own_keys("it, or its directory, cannot be opened or read", error) : 0;
-}
-
 /* Under which name the helper would know a key: as monitor/verify.c finds it. */
 static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
 {
 	struct verified *verified = &explain->verified;
 	const struct peer *peer = verified->peer;
-	char text[KEYS_TEXT_MAX];
-	size_t length;
+	char text[KEYS_FILE_MAX];
+	uint32_t length;
 	int r = keys_find(explain->policy->keys_dir, key, verified->principal, error);
 
 	if (r >= 0)
@@ -153,9 +102,9 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	verified->key_source = KEY_OF_USER;
 	if (!authorize_user_keys(explain->policy, peer))
 		return authorize_manager(explain->policy, verified, error);
-	r = read_own_keys(peer, text, &length, error);
-	if (r != 0)
-		return r;
+	r = keys_read_own(peer->home, peer->uid, text, &length);
+	if (r != 0 && !(r == KEYS_CLOSED && errno == EACCES && peer->uid != geteuid())) /* another user's may be closed to us alone */
+		return keys_refuse_own((enum keys_refusal)r, error);
 	if (length == 0 || keys_in_text(text, length, key))
 		return 0; /* there is none yet, and the first run makes one; or it cannot be told */
 	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));

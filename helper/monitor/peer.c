@@ -1,5 +1,6 @@
 /* See peer.h. */
 #include "helper/monitor/peer.h"
+#include "helper/monitor/keys.h"
 #include "helper/privilege.h"
 
 #include <fcntl.h>
@@ -168,57 +169,10 @@ int peer_examine(int pidfd, struct peer *peer)
 /* What the child says. */
 struct user_answer {
 	struct peer peer;
-	int32_t refused; /* 0, or why the file does not count */
+	int32_t refused; /* 0, or an enum keys_refusal */
 	uint32_t length;
-	char text[16384];
+	char text[KEYS_FILE_MAX];
 };
-
-enum user_refusal { USER_FILE_OWNER = 1, USER_FILE_MODE, USER_FILE_SIZE, USER_FILE_KIND, USER_FILE_CLOSED };
-
-static const char *const refusals[] = {
-	[USER_FILE_OWNER] = "it, or its directory, belongs to somebody else",
-	[USER_FILE_MODE] = "others can write it or its directory",
-	[USER_FILE_SIZE] = "it is larger than 16 KiB",
-	[USER_FILE_KIND] = "it is not a regular file",
-	[USER_FILE_CLOSED] = "it, or its directory, cannot be opened or read",
-};
-
-static int check_owner(int fd, uid_t uid)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0 || (st.st_uid != uid && st.st_uid != 0))
-		return USER_FILE_OWNER;
-	return st.st_mode & 022 ? USER_FILE_MODE : 0;
-}
-
-static void read_keys(struct user_answer *answer)
-{
-	char path[MESSAGE_PATH_MAX + 32];
-	_cleanup_fd_ int dir = -1, fd = -1;
-	struct stat st;
-	ssize_t n;
-
-	(void)snprintf(path, sizeof path, "%s/.config/yett", answer->peer.home);
-	dir = open(path, O_DIRECTORY | O_PATH | O_CLOEXEC);
-	fd = dir < 0 ? -1 : openat(dir, "authorized_keys", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) {
-		answer->refused = errno == ENOENT ? 0 : USER_FILE_CLOSED; /* none is enrolled only where none can be */
-		return;
-	}
-	answer->refused = check_owner(dir, answer->peer.uid);
-	if (answer->refused == 0)
-		answer->refused = check_owner(fd, answer->peer.uid);
-	if (answer->refused == 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
-		answer->refused = USER_FILE_KIND;
-	if (answer->refused == 0 && (size_t)st.st_size > sizeof answer->text)
-		answer->refused = USER_FILE_SIZE;
-	if (answer->refused)
-		return;
-	n = read(fd, answer->text, sizeof answer->text);
-	answer->refused = n < 0 ? USER_FILE_CLOSED : 0;
-	answer->length = n > 0 ? (uint32_t)n : 0;
-}
 
 /* From here on this process is the peer: what it opens, and whatever a name service does, is done as that user. */
 static int become(const struct peer *peer)
@@ -258,12 +212,11 @@ static void __attribute__((noreturn)) reader(int socket)
 		_exit(1);
 	do {
 		answer->peer = question->peer;
-		answer->refused = 0;
 		answer->length = 0;
 		if (answer->peer.user_name[0] == '\0')
 			take_names(&answer->peer, getpwuid(answer->peer.uid), getgrgid(answer->peer.gid));
-		if (question->want_keys && answer->peer.home[0] == '/')
-			read_keys(answer);
+		answer->refused = !question->want_keys || answer->peer.home[0] != '/' ? 0 :
+				  keys_read_own(answer->peer.home, answer->peer.uid, answer->text, &answer->length);
 	} while (send(socket, answer, sizeof *answer, MSG_NOSIGNAL) == sizeof *answer &&
 		 recv(socket, question, sizeof *question, 0) == sizeof *question);
 	_exit(0);
@@ -342,9 +295,8 @@ int peer_read_user(struct peer_reader *reader, struct peer *peer, bool want_keys
 	}
 	if (peer->user_name[0] == '\0')
 		copy_names(peer, &answer->peer);
-	if (answer->refused > 0 && answer->refused <= USER_FILE_CLOSED)
-		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s",
-				 refusals[answer->refused]);
+	if (answer->refused > 0 && answer->refused <= KEYS_CLOSED)
+		return keys_refuse_own((enum keys_refusal)answer->refused, error);
 	if (answer->length > size || answer->length > sizeof answer->text)
 		return -EPROTO;
 	memcpy(text, answer->text, answer->length);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define DECODE_TIMEOUT_MS 5000
-#define USER_KEYS_MAX 16384
 
 static int refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason)
 {
@@ -51,7 +50,7 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 		    struct yett_error *error)
 {
 	bool want_keys = authorize_user_keys(context->policy, context->peer);
-	_cleanup_free_ char *text = malloc(USER_KEYS_MAX);
+	_cleanup_free_ char *text = malloc(KEYS_FILE_MAX);
 	size_t length = 0;
 	int r = text ? keys_find(context->policy->keys_dir, key, verified->principal, error) : -ENOMEM;
 
@@ -66,7 +65,7 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 		verified->key_source = KEY_OF_USER; /* what nobody is granted with one, and why */
 		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	}
-	r = peer_read_user(context->reader, context->peer, want_keys, text, USER_KEYS_MAX, &length, error);
+	r = peer_read_user(context->reader, context->peer, want_keys, text, KEYS_FILE_MAX, &length, error);
 	if (r < 0)
 		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 	if (r != 0 || !want_keys)
