@@ -38,6 +38,16 @@ bool lockdown_limits(const struct lockdown_limit *limits, size_t count)
 	return true;
 }
 
+bool lockdown_can_leave_root(void)
+{
+	static const uint32_t needed = 1u << CAP_SETUID | 1u << CAP_SETGID | 1u << CAP_SETPCAP;
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct has[_LINUX_CAPABILITY_U32S_3];
+
+	/* What cannot be read is tried, and fails. */
+	return geteuid() == 0 && (syscall(SYS_capget, &header, has) < 0 || (has[0].effective & needed) == needed);
+}
+
 /* The kernel answers EINVAL beyond its last capability. */
 bool lockdown_bounding_set(void)
 {

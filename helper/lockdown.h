@@ -36,6 +36,12 @@ bool lockdown_parse_id(const char *text, uint32_t *ret_id);
 /* Lowers hard and soft limits; never raises one. */
 bool lockdown_limits(const struct lockdown_limit *limits, size_t count);
 
+/*
+ * Whether this is a root that can become another: it has CAP_SETUID, CAP_SETGID and CAP_SETPCAP. One that lacks them, as in a
+ * container, has no sandboxes built for it either, and serves nobody but itself.
+ */
+bool lockdown_can_leave_root(void);
+
 /* Empties the bounding set, while CAP_SETPCAP is still there. */
 bool lockdown_bounding_set(void);
 

@@ -86,12 +86,10 @@ static bool limit(void)
 
 static void lock_down(int argc, char **argv, struct input *input)
 {
-	bool is_root = geteuid() == 0;
-
 	need(read_arguments(argc, argv, input), STAGE_ARGUMENTS);
 	close_others(input);
 	need(limit(), STAGE_LIMITS);
-	if (is_root) {
+	if (lockdown_can_leave_root()) {
 		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
 		need(lockdown_ids(POLICY_COMPILER_ID, POLICY_COMPILER_ID), STAGE_IDS);
 	}

@@ -71,8 +71,8 @@ struct decoder_task {
 
 /*
  * Starts the decoder at `path` (the caller vouches for the file), to run as uid and gid (never 0) with empty_dir as its
- * root. It is not waited for. If the caller is not root, the decoder stays the caller and keeps the file system's view.
- * 0 or -errno.
+ * root. It is not waited for. If the caller is not root, or empty_dir is empty (a root that lacks what this takes), the decoder
+ * stays the caller and keeps the file system's view. 0 or -errno.
  */
 _must_check_ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir,
 			       struct decoder *ret_decoder);

@@ -125,12 +125,11 @@ static void need(bool done, enum decoder_stage stage)
 static void lock_down(int argc, char **argv)
 {
 	struct arguments arguments;
-	bool is_root = geteuid() == 0;
 
 	need(stage_descriptors(), DECODER_DESCRIPTORS);
 	need(stage_arguments(argc, argv, &arguments), DECODER_ARGUMENTS);
 	need(stage_limits(), DECODER_LIMITS);
-	if (is_root) {
+	if (geteuid() == 0 && *arguments.empty_dir) {
 		need(stage_root(arguments.empty_dir), DECODER_ROOT);
 		need(lockdown_bounding_set(), DECODER_BOUNDING_SET);
 		need(lockdown_ids(arguments.uid, arguments.gid), DECODER_IDS);

@@ -177,20 +177,15 @@ struct user_answer {
 /* From here on this process is the peer: what it opens, and whatever a name service does, is done as that user. */
 static int become(const struct peer *peer)
 {
-	if (geteuid() == 0) {
-		int r = privilege_raise(); /* changing ids takes CAP_SETUID and CAP_SETGID; capabilities go with uid 0 */
+	/* A root that lacks those, as in a container, serves nobody but itself, and already is who it would become. */
+	bool is_peer = peer->uid == geteuid() && peer->gid == getegid();
 
-		if (r < 0)
-			return r;
-		if (setgroups(peer->groups_count, peer->groups) < 0 || setresgid(peer->gid, peer->gid, peer->gid) < 0 ||
-		    setresuid(peer->uid, peer->uid, peer->uid) < 0)
-			return -errno;
-		if (peer->uid == 0) {
-			r = privilege_lower();
-			if (r < 0)
-				return r;
-		}
-	}
+	/* Changing ids takes CAP_SETUID and CAP_SETGID; capabilities go with uid 0. */
+	if (geteuid() == 0 && (privilege_raise() < 0 ||
+			       ((setgroups(peer->groups_count, peer->groups) < 0 || setresgid(peer->gid, peer->gid, peer->gid) < 0 ||
+				 setresuid(peer->uid, peer->uid, peer->uid) < 0) && !is_peer) ||
+			       (peer->uid == 0 && privilege_lower() < 0)))
+		return -EPERM;
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? -errno : 0;
 }
 
