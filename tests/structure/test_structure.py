@@ -4,6 +4,7 @@ Each check that looks for something bad is also run on something that has it, so
 """
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -178,22 +179,52 @@ class Sources(unittest.TestCase):
             granted = re.findall(r"^CapabilityBoundingSet=(.*)$", read("dist", "systemd", unit), re.M)
             self.assertEqual(set(" ".join(granted).split()), build, unit)
 
+    @staticmethod
+    def trusted_size(*argv):
+        return subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), *argv], check=False, capture_output=True, text=True)
+
     def test_the_privileged_code_is_no_larger_than_it_was(self):
-        done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), ROOT], check=False, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, "\n" + done.stdout)
+        done = self.trusted_size(BUILD)
+        self.assertEqual(done.returncode, 0, "\n" + done.stdout + done.stderr)
+        # Those folders are linked into it as long as it speaks the protocol.
+        self.assertRegex(done.stdout, r"(?m)^  base +[1-9]\d* .*\n(.*\n)*  protocol +[1-9]\d* ")
 
     def test_code_that_grew_too_large_is_found(self):
         limit = int(re.search(r"^LIMIT = (\d+)$", read("tools", "trusted-size"), re.M).group(1))
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("listener", "monitor", "supervisor", "setup", "policy"):
-                os.makedirs(os.path.join(folder, "helper", name))
-            large = os.path.join(folder, "helper", "setup", "x.c")
-            for code, expected in (("/* \" */ int a; // \n\n", limit), ("int b = '\"';\n", limit + 1)):
-                with open(large, "a", encoding="utf-8") as file:
-                    file.write(code * (limit if expected == limit else 1))
-                done = subprocess.run([os.path.join(ROOT, "tools", "trusted-size"), folder], check=False, capture_output=True, text=True)
-                self.assertIn(str(expected), done.stdout)
+            self.make_build(folder, {"helper/x.c": '#include "base/x.h"\n' + "/* \" */ int a; // \n\n" * (limit - 3),
+                                     "base/x.h": "#pragma once\n/* of two\nlines */\nchar b;\n", "helper/not_linked.c": "int d;\n" * 100,
+                                     "base/not_included.h": "int e;\n" * 100}, linked=["helper/x.c"])
+            for code, expected in (("", limit), ("\tint c;\n", limit + 1)):
+                with open(os.path.join(folder, "base", "x.h"), "a", encoding="utf-8") as file:
+                    file.write(code)
+                subprocess.run(["ninja", "-C", os.path.join(folder, "build")], check=True, capture_output=True)
+                done = self.trusted_size(os.path.join(folder, "build"), folder)
+                self.assertRegex(done.stdout, rf"(?m)^  base +{expected - limit + 2} .*\n  helper +{limit - 2} .*\n  together +{expected} ")
                 self.assertEqual(done.returncode, 0 if expected == limit else 1)
+
+    def test_code_that_cannot_be_counted_is_not_taken_for_small(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.make_build(folder, {"helper/x.c": "int a;\n"}, linked=["helper/x.c"])
+            done = self.trusted_size(os.path.join(folder, "build"), folder)
+            self.assertEqual((done.returncode, "has to be built first" in done.stderr), (2, True), done.stderr)
+            self.make_build(folder, {"helper/x.c": "int a;\n"}, linked=["helper/x.c"], library="base/libx.a")
+            done = self.trusted_size(os.path.join(folder, "build"), folder)
+            self.assertEqual((done.returncode, "what that holds is not known" in done.stderr), (2, True), done.stderr)
+
+    @staticmethod
+    def make_build(folder, files, linked, library=""):
+        """A source tree with `files` ({path: text}), and a build of it that makes a helper of some of them; nothing is built yet."""
+        objects = " ".join(path + ".o" for path in linked)
+        files["build/build.ninja"] = (
+            f"rule cc\n  command = {shlex.join(CC)} -MD -MF $out.d -I.. -c $in -o $out\n  depfile = $out.d\n  deps = gcc\n"
+            f"rule link\n  command = {shlex.join(CC)} -shared -o $out $in\n"
+            + "".join(f"build {path}.o: cc ../{path}\n" for path in files if path.endswith(".c"))
+            + f"build helper/yett-helper: link {objects} {library}\n")
+        for path, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)
+            with open(os.path.join(folder, path), "w", encoding="utf-8") as file:
+                file.write(text)
 
     def parse_apparmor(self, path):
         """What the parser says of a file of profiles; nothing is loaded."""
