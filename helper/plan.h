@@ -10,7 +10,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 /* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
@@ -131,7 +130,7 @@ struct plan {
 	bool is_dry;            /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
-	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for plan_print() */
+	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
 	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
 	uint32_t share_fds;  /* how many descriptors come with the plan */
 	uint32_t steps_count;
@@ -154,12 +153,3 @@ _must_check_ int plan_add_text(struct plan *plan, const char *string, struct pla
 struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
 
 const char *plan_step_name(enum plan_step_kind kind);
-
-/*
- * The plan as text for a person, a step a line, with the policy line that each value comes from where there is one; and behind a NUL the
- * same as a JSON object, with the limits and sizes as numbers. Allocates `ret_text`, which the caller frees. -ENOMEM.
- */
-_must_check_ int plan_print(const struct plan *plan, char **ret_text, size_t *ret_length);
-
-/* The second half of it alone. */
-void plan_print_json(FILE *out, const struct plan *plan);

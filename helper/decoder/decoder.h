@@ -1,13 +1,14 @@
 /*
  * yett-decoder, seen from the monitor: starting it, asking it, and believing none of its answers.
  *
- * The decoder is the only process of the privileged side that parses bytes of a client; decoder_client.c holds no
- * parser, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
+ * The decoder is the only process of the privileged side that parses bytes of a client, and that prints plans; decoder_client.c
+ * holds no parser and no printer, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
  * default, so that a pid stays the decoder's until decoder_free() reaps it.
  */
 #pragma once
 
 #include "base/error.h"
+#include "helper/plan.h"
 #include "protocol/message.h"
 
 #include <sys/types.h>
@@ -38,13 +39,19 @@ enum decoder_stage {
 
 #define DECODER_EXIT_CONFUSED 100 /* the monitor asked what it never asks */
 
-/* Monitor → decoder, followed by `length` bytes. */
+#define DECODER_TIMEOUT_MS 5000 /* what a monitor gives it for a task */
+#define DECODER_PRINT UINT32_MAX /* no kind of a message */
+
+/* Monitor → decoder, followed by `length` bytes: a message's, or a plan's as far as it is used. */
 struct decoder_question {
-	uint32_t task; /* MESSAGE_CREATE or MESSAGE_MANAGE */
+	uint32_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
 	uint32_t length;
 };
 
-/* Decoder → monitor, followed by body_size bytes of the union and arena_used of the arena, or a struct yett_error. */
+/*
+ * Decoder → monitor, followed by body_size bytes of the union and arena_used of the arena, or a struct yett_error. Of what was printed
+ * there are many, each followed by at most DECODER_PART_MAX bytes of it, and then one without any.
+ */
 struct decoder_answer {
 	uint32_t status; /* 0: decoded; 1: refused */
 	uint32_t body_size;
@@ -52,6 +59,8 @@ struct decoder_answer {
 };
 
 #define DECODER_INPUT_MAX MESSAGE_PACKET_MAX
+#define DECODER_PART_MAX 4096
+#define DECODER_PRINTED_MAX (1024 * 1024) /* as PROTOCOL.md has it */
 
 struct decoder {
 	pid_t pid;
@@ -92,6 +101,17 @@ _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, str
  */
 _must_check_ int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
 			     struct yett_error *error);
+
+/*
+ * Has the plan printed, for people and for programs, into a new sealed memfd; waits for readiness first if need be. 0, or what
+ * decoder_run() returns of a decoder that failed; -EFBIG, as one of these, for more than DECODER_PRINTED_MAX; -errno where no memory can be had.
+ *
+ * What a captured decoder can do with that: tell its own client untruths about a plan, which that client may be told of anyway. What is
+ * printed goes to the client that asked and nowhere else; nothing is decided by it, and no sandbox is built of it. The plan itself is of a
+ * monitor's making, and stays as it is.
+ */
+_must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd,
+			       struct yett_error *error);
 
 /* Kills and reaps the decoder, and closes what belongs to it. Takes DECODER_NONE and what decoder_start() failed on. */
 void decoder_free(struct decoder *decoder);

@@ -12,8 +12,10 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -100,6 +102,7 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
 	else
 		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s",
 				r == -ETIMEDOUT ? "yett-decoder did not answer in time"
+				: r == -EFBIG	? "the plan is longer than can be told"
 						: "yett-decoder gave an answer that cannot be");
 	decoder->socket = fd_close(decoder->socket);
 	return r;
@@ -201,17 +204,13 @@ static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t dea
 	return r < 0 ? r : message_check(message, NULL) == 0 ? 0 : -EPROTO;
 }
 
-int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
-		struct yett_error *error)
+/* Sends the question, once the decoder is ready. 0, or a negative number after decoder_fail(). */
+static int ask(struct decoder *decoder, const struct decoder_task *task, int64_t deadline_ms, struct yett_error *error)
 {
 	struct decoder_question question = {.task = task->kind, .length = (uint32_t)task->length};
-	int64_t deadline_ms = (int64_t)clock_now_ms() + task->timeout_ms;
+	int r = decoder_wait_ready(decoder, task->timeout_ms, error);
 	uint8_t unasked;
-	int r;
 
-	if (task->length > DECODER_INPUT_MAX)
-		return -EMSGSIZE;
-	r = decoder_wait_ready(decoder, task->timeout_ms, error);
 	if (r < 0)
 		return r;
 	if (decoder->socket < 0)
@@ -222,7 +221,56 @@ int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct
 	r = transfer(decoder, &question, sizeof question, POLLOUT, deadline_ms);
 	if (r == 0)
 		r = transfer(decoder, (void *)task->bytes, task->length, POLLOUT, deadline_ms);
-	if (r == 0)
-		r = read_answer(decoder, task->kind, deadline_ms, ret_message, error);
+	return r < 0 ? decoder_fail(decoder, r, error) : 0;
+}
+
+int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
+		struct yett_error *error)
+{
+	int64_t deadline_ms = (int64_t)clock_now_ms() + task->timeout_ms;
+	int r = task->length > DECODER_INPUT_MAX ? -EMSGSIZE : ask(decoder, task, deadline_ms, error);
+
+	if (r < 0)
+		return r;
+	r = read_answer(decoder, task->kind, deadline_ms, ret_message, error);
 	return r < 0 ? decoder_fail(decoder, r, error) : r;
+}
+
+/* Takes what is printed, part by part, and does not look at it. */
+static int read_printed(const struct decoder *decoder, int memfd, int64_t deadline_ms)
+{
+	char part[DECODER_PART_MAX];
+	struct decoder_answer head;
+
+	for (size_t used = 0; used <= DECODER_PRINTED_MAX; used += head.body_size) {
+		int r = transfer(decoder, &head, sizeof head, POLLIN, deadline_ms);
+
+		if (r == 0 && (head.status != 0 || head.body_size > sizeof part || head.arena_used != 0))
+			r = -EPROTO;
+		if (r == 0)
+			r = transfer(decoder, part, head.body_size, POLLIN, deadline_ms);
+		if (r < 0 || head.body_size == 0)
+			return r;
+		if (write(memfd, part, head.body_size) != (ssize_t)head.body_size)
+			return errno ? -errno : -EIO;
+	}
+	return -EFBIG;
+}
+
+int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd, struct yett_error *error)
+{
+	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	const struct decoder_task task = {DECODER_PRINT, plan, offsetof(struct plan, arena) + plan->arena_used, timeout_ms};
+	int64_t deadline_ms = (int64_t)clock_now_ms() + timeout_ms;
+	int r = memfd < 0 ? -errno : ask(decoder, &task, deadline_ms, error);
+
+	if (r < 0)
+		return r;
+	r = read_printed(decoder, memfd, deadline_ms);
+	if (r < 0)
+		return decoder_fail(decoder, r, error);
+	r = fd_seal(memfd);
+	if (r == 0)
+		*ret_memfd = steal_fd(&memfd);
+	return r;
 }

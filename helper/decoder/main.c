@@ -1,5 +1,5 @@
 /*
- * yett-decoder: turns bytes of a client into fixed-bound structs for the monitor, over the socket on descriptor 0.
+ * yett-decoder: turns bytes of a client into fixed-bound structs for the monitor, and plans into text, over the socket on descriptor 0.
  *
  * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do harm with, in the
  * stages of decoder.h, before it reads its first byte; after the last one the kernel lets it read, write and exit,
@@ -7,6 +7,7 @@
  * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
  */
 #include "helper/decoder/decoder.h"
+#include "helper/decoder/plan_print.h"
 #include "helper/lockdown.h"
 #include "protocol/codec.h"
 
@@ -14,6 +15,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +42,8 @@ struct arguments {
 static uint8_t input[DECODER_INPUT_MAX];
 static struct message message;
 static struct message_token tokens[MESSAGE_TOKENS_MAX];
+static struct plan plan;
+static char printed[DECODER_PART_MAX]; /* what the stream of print_plan() has not written yet */
 static uint8_t output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
 
 /* exit_group(2) is not among the calls that are left after the last stage. */
@@ -192,8 +196,47 @@ static void answer(int refused, const struct yett_error *error)
 	write_all(output, sizeof head + head.body_size + head.arena_used);
 }
 
+/* A stream's write function (fopencookie(3)): goes to the monitor in parts. */
+static ssize_t write_parts(void *unused, const char *bytes, size_t size)
+{
+	(void)unused;
+	for (size_t done = 0; done < size;) {
+		struct decoder_answer head = {.body_size = size - done < DECODER_PART_MAX ? (uint32_t)(size - done) : DECODER_PART_MAX};
+
+		write_all(&head, sizeof head);
+		write_all(bytes + done, head.body_size);
+		done += head.body_size;
+	}
+	return (ssize_t)size;
+}
+
+/* What it needs is allocated here: once seccomp is entered, there is no more. NULL where memory is short. */
+static FILE *open_parts(void)
+{
+	FILE *parts = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_parts});
+
+	return parts && setvbuf(parts, printed, _IOFBF, sizeof printed) == 0 ? parts : NULL;
+}
+
+/* No count or text of the plan is believed, though a monitor made it: plan_print() stays inside `plan`. */
+MAY_LEAVE static void print_plan(uint32_t length, FILE *parts)
+{
+	const struct decoder_answer end = {0};
+
+	if (length < offsetof(struct plan, arena) || length > sizeof plan)
+		leave(DECODER_EXIT_CONFUSED);
+	read_all(&plan, length);
+	plan_print(parts, &plan);
+	(void)fflush(parts);
+	write_all(&end, sizeof end);
+}
+
 int main(int argc, char **argv)
 {
+	FILE *parts = open_parts();
+
+	if (!parts)
+		leave(DECODER_EXIT_CONFUSED);
 	lock_down(argc, argv);
 	write_all("R", 1);
 	for (;;) {
@@ -201,6 +244,10 @@ int main(int argc, char **argv)
 		struct yett_error error = {0};
 
 		read_all(&question, sizeof question);
+		if (question.task == DECODER_PRINT) {
+			print_plan(question.length, parts);
+			continue;
+		}
 		if (question.length > sizeof input)
 			leave(DECODER_EXIT_CONFUSED);
 		read_all(input, question.length);

@@ -58,6 +58,9 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd);
 /* The same with an error, which is logged. */
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error);
 
+/* Has the decoder print the connection's plan, and sends that. 0, or -errno when the decoder failed: then the connection is to end. */
+_must_check_ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error);
+
 /*
  * Has a process take away the packet with descriptors that lies in the socket, and what came with it. Closing that may take as long
  * as the client chose: then the connection is over. See frame_drop().

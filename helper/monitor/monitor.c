@@ -149,13 +149,13 @@ static int check_unread(struct connection *c, struct yett_error *error)
 	return 0;
 }
 
-/* Where nothing can be built, nothing but the policy is asked. */
-static int send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
+int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
 {
-	_cleanup_fd_ int memfd = supervisor_print(c->plan);
+	_cleanup_fd_ int memfd = -1;
+	int r = decoder_print(&c->monitor->decoder, c->plan, DECODER_TIMEOUT_MS, &memfd, error);
 
-	if (memfd < 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
+	if (r < 0)
+		return r;
 	(void)message_begin(c->message, MESSAGE_PLAN);
 	connection_answer(c, sequence, memfd);
 	return 0;
@@ -227,7 +227,8 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 		r = check_unread(c, error);
 	if (r != 0)
 		return r;
-	return c->plan->is_dry && !c->monitor->host ? send_plan(c, sequence, error) : sandboxes_begin(c, &decision, sequence, error);
+	/* Where nothing can be built, nothing but the policy is asked. */
+	return c->plan->is_dry && !c->monitor->host ? connection_send_plan(c, sequence, error) : sandboxes_begin(c, &decision, sequence, error);
 }
 
 /* The whole way of a request. */

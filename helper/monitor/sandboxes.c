@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -318,6 +319,24 @@ static void handle_lost(struct connection *c, struct sandbox *sandbox)
 	connection_refuse(c, sandbox->sequence, &error);
 }
 
+/* As its supervisor has it, which may be older than we are: another version's plan has another size. */
+static void report_plan(struct connection *c, uint64_t sequence, int plan)
+{
+	struct yett_error error = {0};
+	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
+	int r;
+
+	if (n < (ssize_t)offsetof(struct plan, arena) || (size_t)n != offsetof(struct plan, arena) + c->plan->arena_used)
+		r = error_set(&error, YETT_E_UNSUPPORTED, 0, "the sandbox was made by another version of the helper: its plan cannot be printed");
+	else
+		r = connection_send_plan(c, sequence, &error);
+	if (r < 0 && error.message[0] == '\0')
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the plan cannot be printed: %s", strerror(-r));
+	c->is_over = c->is_over || r < 0;
+	if (r != 0)
+		connection_refuse(c, sequence, &error);
+}
+
 /* Whether there is more to come. */
 static bool handle_notice(struct connection *c, struct sandbox *sandbox, const struct supervisor_notice *notice)
 {
@@ -327,8 +346,7 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 		return true;
 	}
 	if (c->frame->fd_count == 1) {
-		(void)message_begin(c->message, MESSAGE_PLAN);
-		connection_answer(c, sandbox->sequence, c->frame->fds[0]);
+		report_plan(c, sandbox->sequence, c->frame->fds[0]);
 		return false;
 	}
 	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {

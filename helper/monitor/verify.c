@@ -8,8 +8,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#define DECODE_TIMEOUT_MS 5000
-
 static int refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason)
 {
 	return error_set(error, code, reason, "%s", error_reason_text(reason));
@@ -80,7 +78,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 {
 	struct verified verified = {.peer = context->peer, .request = message, .fd_count = fd_count};
 	struct envelope envelope;
-	struct decoder_task task = {.timeout_ms = DECODE_TIMEOUT_MS};
+	struct decoder_task task = {.timeout_ms = DECODER_TIMEOUT_MS};
 	const uint8_t *body;
 	int r = envelope_read(packet, length, fd_count, &envelope, error);
 

@@ -35,7 +35,7 @@ struct holder {
 struct life {
 	struct setup *setup;
 	struct record *record;
-	int plan; /* as text, sealed: the same for everybody who asks. -1: it could not be kept */
+	int plan; /* sealed: the same for every monitor that asks. -1: it could not be kept */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
@@ -535,7 +535,7 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 
 void life_keep_plan(struct life *life, const struct plan *plan)
 {
-	life->plan = supervisor_print(plan);
+	life->plan = supervisor_copy_plan(plan);
 }
 
 void life_keep(struct life *life)

@@ -17,7 +17,7 @@ struct life;
  */
 struct life *life_begin(struct setup *setup, int creator, int listener);
 
-/* Keeps the steps of the plan that made it, to be told; where memory is short they cannot be. */
+/* Keeps the plan that made it, to be told; where memory is short they cannot be. */
 void life_keep_plan(struct life *life, const struct plan *plan);
 
 /* Returns when the sandbox is to end; setup_finish() follows. */

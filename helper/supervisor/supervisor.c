@@ -44,13 +44,18 @@ int supervisor_order(int socket, const struct plan *plan, int connection)
 	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length ? 0 : (errno ? -errno : -EIO);
 }
 
-int supervisor_print(const struct plan *plan)
+int supervisor_copy_plan(const struct plan *plan)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t length;
-	int r = plan_print(plan, &text, &length);
+	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t length = offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps;
+	int r;
 
-	return r < 0 ? r : fd_new_sealed("yett-plan", text, length);
+	/* The steps that it does not use take no memory. */
+	if (memfd < 0 || write(memfd, plan, length) != (ssize_t)length ||
+	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) != (ssize_t)plan->arena_used)
+		return errno ? -errno : -EIO;
+	r = fd_seal(memfd);
+	return r < 0 ? r : steal_fd(&memfd);
 }
 
 /* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
@@ -188,10 +193,10 @@ static void fill_record(struct setup *setup, const struct supervisor_created *cr
 static int send_plan(int socket, const struct plan *plan, struct yett_error *error)
 {
 	const struct supervisor_notice notice = {.kind = NOTICE_DONE};
-	_cleanup_fd_ int memfd = supervisor_print(plan);
+	_cleanup_fd_ int memfd = supervisor_copy_plan(plan);
 
 	if (memfd < 0 || frame_send(socket, &notice, sizeof notice, &memfd, 1, 0) < 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be printed");
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be told");
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <signal.h>
 
-static uint8_t input[DECODER_INPUT_MAX];
+static uint8_t input[sizeof(struct plan)]; /* larger than any message */
 static struct message message;
 static char own_folder[PATH_MAX];
 
@@ -131,10 +131,64 @@ static const struct {
 	MODE(text_too_long), MODE(no_nul), MODE(wrong_bool), MODE(lie_about_profile), MODE(lie_about_target),
 };
 
+/* --- what it says of a plan, in answers or without; the real one is not printed --- */
+
+static void print(const char *text, size_t size)
+{
+	send_head(0, (uint32_t)size, 0);
+	send_all(text, size);
+}
+
+static void print_untruth(void) { print("sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1), send_head(0, 0, 0); }
+static void print_one_half(void) { print("a text", 6), send_head(0, 0, 0); }
+static void print_half_a_part(void) { send_head(0, 100, 0), send_all("too little", 10), _exit(0); }
+static void print_large_part(void) { send_head(0, UINT32_MAX, 0); }
+static void print_refusal(void) { send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED); }
+
+static void print_without_end(void)
+{
+	static const char part[DECODER_PART_MAX];
+
+	for (;;)
+		print(part, sizeof part);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} printing[] = {
+	MODE(print_untruth), MODE(print_one_half), MODE(print_half_a_part), MODE(print_large_part), MODE(print_refusal),
+	MODE(print_without_end), {"print_crash", crash}, {"print_nothing", say_nothing},
+};
+
+/* A plan comes after the request that is for it: what that says counts for both. */
+static bool is_mode(const char *wanted)
+{
+	const char *host = message_text(&message, message.body.create.hostname);
+	char name[64];
+
+	if (strncmp(host, "hostile-", 8) != 0)
+		return false;
+	(void)snprintf(name, sizeof name, "%s", host + 8);
+	for (char *at = name; *at; at++) /* a host name has no '_' */
+		*at = *at == '-' ? '_' : *at;
+	return strcmp(wanted, name) == 0;
+}
+
+static void answer_plan(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(printing); i++) {
+		if (is_mode(printing[i].name)) {
+			printing[i].run();
+			return;
+		}
+	}
+	print_untruth();
+}
+
 static void answer(const struct decoder_question *question)
 {
 	struct yett_error error = {0};
-	const char *host;
 	int r = message_decode(question->task, input, question->length, &message, &error);
 
 	if (r != 0) {
@@ -142,14 +196,8 @@ static void answer(const struct decoder_question *question)
 		send_all(&error, sizeof error);
 		return;
 	}
-	host = message_text(&message, message.body.create.hostname);
-	for (size_t i = 0; i < ARRAY_SIZE(modes) && strncmp(host, "hostile-", 8) == 0; i++) {
-		char name[64];
-
-		(void)snprintf(name, sizeof name, "%s", host + 8);
-		for (char *at = name; *at; at++) /* a host name has no '_' */
-			*at = *at == '-' ? '_' : *at;
-		if (strcmp(modes[i].name, name) == 0) {
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		if (is_mode(modes[i].name)) {
 			modes[i].run();
 			return;
 		}
@@ -195,6 +243,9 @@ int main(void)
 		if (question.length > sizeof input)
 			return 1;
 		receive_all(input, question.length);
-		answer(&question);
+		if (question.task == DECODER_PRINT)
+			answer_plan();
+		else
+			answer(&question);
 	}
 }

@@ -28,6 +28,14 @@ DECODERS = [
 # Answers that are right and followed by more: they stand for the request they were given to, and for no other.
 TALKATIVE = [('answer-twice',), ('flood',)]
 
+# What it does when a plan is to be printed, and what the client is told.
+PRINTERS = [
+    ('print-one-half', "the helper's plan is not text and JSON"), ('print-half-a-part', 'yett-decoder ended unexpectedly'),
+    ('print-large-part', 'yett-decoder gave an answer that cannot be'), ('print-refusal', 'yett-decoder gave an answer that cannot be'),
+    ('print-without-end', 'the plan is longer than can be told'), ('print-crash', 'yett-decoder ended unexpectedly'),
+    ('print-nothing', 'yett-decoder did not answer in time'),
+]
+
 
 class Decoders(yett.Case):
 
@@ -44,10 +52,19 @@ class Decoders(yett.Case):
         """An honest answer of it is as good as any, so the lies below are seen only because they are lies."""
         self.assertEqual(self.output('hostname', options=self.options('not-at-all')).strip(), 'hostile-not-at-all')
 
-    def lie(self, mode, text):
+    def lie_of_plan(self, mode, text):
+        self.lie(mode, text, '--dry-run')
+
+    def test_an_untruth_about_a_plan_is_told_to_who_asked_and_changes_nothing(self):
+        options = self.options('print-untruth')
+        self.assertEqual(self.output('true', options=[*options, '--dry-run']), 'sandbox of one step: /etc/shadow')
+        self.assertEqual(self.output('sh', '-c', 'hostname; ls /etc/shadow 2>/dev/null; echo end', options=options),
+                         'hostile-print-untruth\nend\n')
+
+    def lie(self, mode, text, *more):
         other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
         self.assertEqual(self.line(other), 'ready')
-        done = self.sandbox('true', options=self.options(mode))
+        done = self.sandbox('true', options=[*self.options(mode), *more])
         self.assert_refused(done, 125, text)
         self.assertNotIn('BBBBBBBB' * 64, done.err)
         self.assertEqual(self.sandbox('true').code, 0)
@@ -78,6 +95,7 @@ class Decoders(yett.Case):
 
 hostile.add_cases(Decoders, 'decoder', DECODERS, Decoders.lie)
 hostile.add_cases(Decoders, 'decoder', TALKATIVE, Decoders.talk)
+hostile.add_cases(Decoders, 'decoder', PRINTERS, Decoders.lie_of_plan)
 hostile.add_cases(Decoders, 'decoder_at_start', [(mode,) for mode in ('crash', 'leave', 'hang', 'wrong-byte', 'chatter')],
                   Decoders.fail_at_start)
 

@@ -11,7 +11,7 @@ MAY_INCLUDE = {
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "files": ["base/", "protocol/"],
     "cli": ["base/", "libclient/yett.h"],
-    "helper/decoder": ["base/", "protocol/", "helper/lockdown.h"],
+    "helper/decoder": ["base/", "protocol/", "helper/lockdown.h", "helper/plan.h"],
     "helper/closer": ["base/", "protocol/", "helper/lockdown.h"],
     "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
     "helper/explain": ["base/", "protocol/", "helper/log.h", "helper/monitor/authorize.h", "helper/monitor/keys.h", "helper/monitor/planning.h",

@@ -28,6 +28,9 @@ YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclie
 # Inlined or not, one of these is in whatever decodes msgpack.
 DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback)")
 
+# What makes text of a plan, or JSON of anything.
+PRINTS = re.compile(r"^(plan_print|json_|open_memstream$|fopencookie$)")
+
 # What reads the policy's text, makes filters of it, and asks for accounts.
 COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
 
@@ -63,12 +66,22 @@ class Programs(unittest.TestCase):
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
 
+    def test_the_helper_has_no_code_that_prints_a_plan(self):
+        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if PRINTS.match(name)), [])
+        for source in ("helper/decoder/plan_print.c", "helper/decoder/plan_json.c", "base/json.c"):
+            made = programs.objects(BUILD, os.path.join(ROOT, source))
+            self.assertNotIn("helper/yett-helper", made, source)
+            self.assertIn("helper/yett-decoder", made, source)
+
+    def test_the_search_for_printing_code_finds_it_in_the_decoder(self):
+        self.assertLessEqual({"plan_print", "plan_print_json", "json_open"}, {name for name in programs.defined(DECODER) if PRINTS.match(name)})
+
     def test_the_search_for_decoding_code_finds_it_in_the_decoder(self):
         self.assertTrue(any(DECODES.match(name) for name in programs.defined(DECODER)))
 
     def test_the_decoder_has_nothing_of_the_privileged_side(self):
         own = [programs.objects(BUILD, os.path.join(ROOT, path))["helper/yett-decoder"] for path in
-               ("helper/decoder/main.c", "protocol/decode.c")]
+               ("helper/decoder/main.c", "helper/decoder/plan_print.c", "helper/decoder/plan_json.c", "base/json.c", "protocol/decode.c")]
         called = sorted(name for path in own for name in programs.undefined(path) if BUILDS.match(name))
         self.assertEqual(called, [])
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.

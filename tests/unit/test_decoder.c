@@ -23,6 +23,7 @@
 
 #include "helper/decoder/decoder.h"
 #include "protocol/codec.h"
+#include "tests/unit/printed.h"
 
 #define DECODER_ID 1879048193u
 #define LONG_MS    20000
@@ -115,6 +116,76 @@ static void a_body_of_the_largest_size_is_answered(void **state)
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX, &error), YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_DEPTH);
 	assert_int_equal(run(&decoder, MESSAGE_CREATE, body, DECODER_INPUT_MAX + 1, &error), -EMSGSIZE);
+}
+
+/* Has the decoder print the plan, and compares with what the printer prints here. */
+static void assert_printed(struct decoder *decoder, const struct plan *plan)
+{
+	_cleanup_fd_ int memfd = -1;
+	_cleanup_free_ char *expected = NULL, *told = NULL;
+	struct yett_error error = {0};
+	size_t length;
+
+	expected = printed_plan(plan, &length);
+	assert_int_equal(decoder_print(decoder, plan, LONG_MS, &memfd, &error), 0);
+	told = malloc(length + 1);
+	assert_non_null(told);
+	assert_int_equal(pread(memfd, told, length + 1, 0), length);
+	assert_memory_equal(told, expected, length);
+	assert_int_equal(fcntl(memfd, F_GET_SEALS), F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+}
+
+/* As many steps and texts as there can be, each text as long as it gets when it is printed. */
+static void fill_plan(struct plan *plan)
+{
+	char text[120];
+	struct plan_step *step;
+
+	memset(text, '\1', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	while ((step = plan_add_step(plan, PLAN_TMPFS)) && plan_add_text(plan, text, &step->target) == 0)
+		step->size_bytes = 1 << 20;
+	assert_null(step);
+	while (plan_add_text(plan, text, &plan->env[0]) == 0)
+		plan->env_count = 1;
+}
+
+static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_free_ struct plan *plan = calloc(1, sizeof *plan), *full = calloc(1, sizeof *full);
+	struct yett_error error = {0};
+	uint8_t body[1024];
+	size_t length = make_body(body);
+
+	(void)state;
+	strcpy(plan->id, "00112233445566ff");
+	assert_int_equal(plan_add_text(plan, "default", &plan->profile_name), 0);
+	plan_add_step(plan, PLAN_TEMPLATE)->from = plan->profile_name;
+	(void)plan_add_step(plan, PLAN_PROC);
+	fill_plan(full);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_printed(&decoder, plan);
+		assert_printed(&decoder, full);
+		assert_int_equal(run(&decoder, MESSAGE_CREATE, body, length, &error), 0);
+	}
+}
+
+static void what_is_no_plan_ends_the_decoder(void **state)
+{
+	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	struct plan *plan = calloc(1, sizeof *plan);
+	struct decoder_question half = {.task = DECODER_PRINT, .length = offsetof(struct plan, arena) - 1};
+	struct yett_error error = {0};
+	int memfd = -1;
+
+	(void)state;
+	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), 0);
+	assert_int_equal(write(decoder.socket, &half, sizeof half), sizeof half);
+	(void)poll(&(struct pollfd){.fd = decoder.pidfd, .events = POLLIN}, 1, LONG_MS);
+	assert_int_equal(decoder_print(&decoder, plan, LONG_MS, &memfd, &error), -EPIPE);
+	assert_int_equal(memfd, -1);
+	free(plan);
 }
 
 static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
@@ -385,11 +456,42 @@ static void write_lie(const char *lie)
 		write_all(&error, sizeof error);
 }
 
+/* X(name, status, body_size, arena_used) of the one answer to a plan that is to be printed, or of all without end. */
+#define PRINTED_LIES(X)                                                \
+	X("print-status", 1, sizeof(struct yett_error), 0)             \
+	X("print-large-part", 0, DECODER_PART_MAX + 1, 0)              \
+	X("print-largest-part", 0, UINT32_MAX, 0)                      \
+	X("print-arena", 0, 1, 1)                                      \
+	X("print-without-end", 0, DECODER_PART_MAX, 0)
+
+/* Answers whatever is asked with what no decoder of ours says of a plan. */
+static int lie_of_plan(const char *which)
+{
+	static const char part[DECODER_PART_MAX];
+	struct decoder_question question;
+
+	write_all("R", 1);
+	if (read(STDIN_FILENO, &question, sizeof question) != sizeof question)
+		return 1;
+	do {
+#define X(name, status, body_size, arena_used)                                                    \
+	if (strcmp(which, name) == 0)                                                             \
+		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used},    \
+			  sizeof(struct decoder_answer));
+		PRINTED_LIES(X)
+#undef X
+		write_all(part, sizeof part);
+	} while (strcmp(which, "print-without-end") == 0);
+	return 0;
+}
+
 /* The body of a lying decoder. */
 static int lie(const char *which)
 {
 	struct decoder_question question;
 
+	if (strncmp(which, "print-", 6) == 0)
+		return lie_of_plan(which);
 	write_all(strcmp(which, "ready") == 0 ? "r" : "R", 1);
 	if (strcmp(which, "unasked") == 0)
 		write_all("an answer before the question", 29);
@@ -442,6 +544,28 @@ static void a_decoder_that_lies_is_found_out(void **state)
 	assert_int_equal(run_lie("half-an-answer", &error), -EPIPE);
 }
 
+static void what_is_printed_is_held_to_its_bounds(void **state)
+{
+	static const char *const lies[] = {
+#define X(name, ...) name,
+		PRINTED_LIES(X)
+#undef X
+	};
+	struct plan *plan = calloc(1, sizeof *plan);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
+		_cleanup_(decoder_free) struct decoder decoder;
+		struct yett_error error;
+		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO, memfd = -1;
+
+		assert_int_equal(decoder_start(self, DECODER_ID, DECODER_ID, lies[i], &decoder), 0);
+		if (decoder_print(&decoder, plan, LONG_MS, &memfd, &error) != expected || error.code != YETT_E_HELPER_UNAVAILABLE || memfd != -1)
+			fail_msg("the lie '%s' passed", lies[i]);
+	}
+	free(plan);
+}
+
 static void texts_of_a_decoder_that_do_not_end_are_ended(void **state)
 {
 	struct yett_error error;
@@ -459,6 +583,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_body_is_decoded_to_what_was_encoded),
 		cmocka_unit_test(a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded),
 		cmocka_unit_test(a_body_of_the_largest_size_is_answered),
+		cmocka_unit_test(a_plan_is_printed_and_what_comes_after_it_is_decoded),
+		cmocka_unit_test(what_is_no_plan_ends_the_decoder),
 		cmocka_unit_test(a_killed_decoder_is_an_error_and_is_not_asked_again),
 		cmocka_unit_test(a_hung_decoder_is_given_up_on_at_the_deadline),
 		cmocka_unit_test(a_failed_stage_is_named),
@@ -469,6 +595,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_decoder_ends_with_its_monitor),
 		cmocka_unit_test(a_task_that_is_not_its_own_ends_the_decoder),
 		cmocka_unit_test(a_decoder_that_lies_is_found_out),
+		cmocka_unit_test(what_is_printed_is_held_to_its_bounds),
 		cmocka_unit_test(texts_of_a_decoder_that_do_not_end_are_ended),
 	};
 	int r;

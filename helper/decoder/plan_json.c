@@ -1,9 +1,8 @@
-/* See plan.h: the plan for programs. No privilege; the only output is memory. */
-#include "helper/plan.h"
+/* See plan_print.h: the plan for programs. */
+#include "helper/decoder/plan_print.h"
+#include "base/json.h"
 
 #include <string.h>
-
-#include "base/json.h"
 
 static void add_text(struct json *json, const char *name, const struct plan *plan, struct plan_text text)
 {
