@@ -15,7 +15,7 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 	error->code = code;
 	error->reason = reason;
 	error->line = 0;
-	error->error_number = 0;
+	error->os_error = 0;
 	error->detail[0] = error->rule[0] = error->file[0] = error->asked[0] = error->allowed[0] = error->mend[0] = error->step[0] = '\0';
 	va_start(args, format);
 	(void)vsnprintf(error->message, sizeof error->message, format, args);
@@ -74,7 +74,7 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 {
 	if (!error)
 		return 0;
-	error->error_number = error_number > 0 && error_number <= YETT_ERRNO_MAX ? error_number : 0;
+	error->os_error = error_number > 0 && error_number <= YETT_ERRNO_MAX ? error_number : 0;
 	(void)snprintf(error->step, sizeof error->step, "%s", step ? step : "");
 	return (int)error->code;
 }
@@ -140,7 +140,7 @@ bool error_is_sound(const struct yett_error *error)
 #define ENDS(field) memchr(error->field, '\0', sizeof error->field)
 	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT && (int)error->reason >= 0 &&
 	       (int)error->reason <= YETT_REASONS_COUNT && ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) &&
-	       ENDS(asked) && ENDS(allowed) && ENDS(mend) && ENDS(step) && error->error_number >= 0 &&
-	       error->error_number <= YETT_ERRNO_MAX;
+	       ENDS(asked) && ENDS(allowed) && ENDS(mend) && ENDS(step) && error->os_error >= 0 &&
+	       error->os_error <= YETT_ERRNO_MAX;
 #undef ENDS
 }

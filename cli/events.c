@@ -67,7 +67,7 @@ static void print_line(const struct follower *follower, const struct yett_event 
 		print_result(&e->result);
 		break;
 	case YETT_EVENT_FAILED:
-		(void)printf(" %s", strerror(e->error_number));
+		(void)printf(" %s", strerror(e->os_error));
 		break;
 	case YETT_EVENT_OOM:
 	case YETT_EVENT_FORKS_REFUSED:
@@ -105,8 +105,8 @@ static void print_json(struct json *json, const struct follower *follower, const
 		output_json_result(json, "result", &e->result);
 	else
 		json_null(json, "result");
-	json_text(json, "error", e->kind == YETT_EVENT_FAILED ? strerror(e->error_number) : NULL);
-	json_number_or_null(json, "errno", e->kind == YETT_EVENT_FAILED ? (uint64_t)e->error_number : 0);
+	json_text(json, "error", e->kind == YETT_EVENT_FAILED ? strerror(e->os_error) : NULL);
+	json_number_or_null(json, "errno", e->kind == YETT_EVENT_FAILED ? (uint64_t)e->os_error : 0);
 	json_number_or_null(json, "count", e->count);
 	json_text(json, "call", is_denied ? yett_call_name(e->call) : NULL);
 	if (is_denied)

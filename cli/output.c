@@ -231,7 +231,7 @@ void output_json_error(struct json *json, const char *name, const struct yett_er
 	json_text(json, "message", error->message[0] ? error->message : yett_error_code_text(error->code));
 	json_text_or_null(json, "detail", error->detail);
 	json_bool(json, "retryable", yett_error_retryable(error));
-	json_number_or_null(json, "errno", (uint64_t)error->error_number);
+	json_number_or_null(json, "errno", (uint64_t)error->os_error);
 	json_text_or_null(json, "step", error->step);
 	json_text_or_null(json, "rule", error->rule);
 	json_text_or_null(json, "file", error->file);

@@ -45,6 +45,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 	return (struct yett_sandbox_options){
 		.profile = o->profile,
 		.hostname = o->hostname,
+		.directory = "/", /* each command is told its own */
 		.shares = o->shares,
 		.shares_count = o->shares_count,
 		.tmpfs = o->tmpfs,
@@ -118,7 +119,7 @@ static void note_set_id(const struct run_options *o)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < o->shares_count; i++)
-		if (o->shares[i].writable && set_id_find(o->shares[i].path, path, sizeof path))
+		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && set_id_find(o->shares[i].path, path, sizeof path))
 			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)", path);
 }
 

@@ -45,7 +45,7 @@ int run_options_add_share(struct run_options *options, char *path, char *target,
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
 	}
 	options->shares[options->shares_count++] =
-		(struct yett_share){.path = path, .target = target, .writable = writable};
+		(struct yett_share){.path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
 	return 0;
 }
 

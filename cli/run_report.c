@@ -9,9 +9,9 @@
 
 int run_exit_code_of_error(const struct yett_error *error)
 {
-	if (error->code != YETT_E_COMMAND_FAILED || *error->step || !error->error_number)
+	if (error->code != YETT_E_COMMAND_FAILED || *error->step || !error->os_error)
 		return RUN_FAILED;
-	return error->error_number == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
+	return error->os_error == ENOENT ? RUN_NOT_FOUND : RUN_NOT_EXECUTABLE;
 }
 
 static void add_limit(char *line, size_t size, const char *name, const char *value)

@@ -89,7 +89,7 @@ static void name_program(struct run *run)
 	char message[sizeof run->error.message];
 
 	(void)memcpy(message, run->error.message, sizeof message);
-	if (run->error.error_number == ENOENT || run->error.error_number == EISDIR)
+	if (run->error.os_error == ENOENT || run->error.os_error == EISDIR)
 		run->error.detail[0] = '\0'; /* which says it again */
 	(void)snprintf(run->error.message, sizeof run->error.message, "%.100s: %.140s", run->argv[0], message);
 }
@@ -136,7 +136,7 @@ static int run_in_directories(struct run *run)
 	if (is_directory_missing(run, r))
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
 			       options.cwd ? options.cwd : "the directory of the session");
-	else if (r == YETT_E_COMMAND_FAILED && !*run->error.step && run->error.error_number)
+	else if (r == YETT_E_COMMAND_FAILED && !*run->error.step && run->error.os_error)
 		name_program(run);
 	run->has_result = r == 0 && !run->options.background;
 	if (r == YETT_E_TIMEOUT) {

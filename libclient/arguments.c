@@ -71,12 +71,15 @@ static int make_memory(struct message_exec *exec, const char *const *argv, const
 				 "the arguments and the environment are longer than %d MiB, which no program takes", MESSAGE_TEXTS_MAX >> 20);
 	texts = malloc(bytes);
 	if (!texts)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the arguments");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the arguments");
 	(void)write_texts(argv, texts);
 	(void)write_texts(env, texts + first);
 	fd = fd_new_sealed("yett-arguments", texts, bytes);
-	if (fd < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the arguments: %s", strerror(-fd));
+	if (fd < 0) {
+		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the arguments: %s", strerror(-fd));
+		(void)error_cause(error, NULL, -fd);
+		return YETT_E_OUT_OF_MEMORY;
+	}
 	exec->more_bytes = bytes;
 	exec->more_argv = (uint32_t)count_of(argv);
 	exec->more_env = (uint32_t)count_of(env);

@@ -281,6 +281,6 @@ void channel_get_error(const struct channel *channel, struct yett_error *ret_err
 	COPY(allowed);
 	COPY(mend);
 #undef COPY
-	ret_error->error_number = (int)e->error_number;
+	ret_error->os_error = (int)e->error_number;
 	channel_copy_text(&channel->message, e->step, ret_error->step, sizeof ret_error->step);
 }

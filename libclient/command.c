@@ -223,7 +223,7 @@ static int check_terminal(const struct yett_command_options *options, struct yet
 					   "rows and columns are of a terminal, and none is asked for")
 			       : 0;
 	for (int i = 0; i < 3; i++)
-		if (options->input || (options->stdio && options->stdio[i] != YETT_STDIO_NULL))
+		if (options->input || (options->stdio && options->stdio[i] != (int)YETT_STDIO_NULL))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 					 "a command with a terminal takes no other standard streams");
 	return 0;
@@ -257,13 +257,41 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 			fd = fd_close(fd);
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (fd < 0 || fd_seal(fd) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the input: %m");
+	if (fd < 0 || fd_seal(fd) < 0) {
+		int number = errno;
+
+		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the input: %m");
+		(void)error_cause(error, NULL, number);
+		return YETT_E_OUT_OF_MEMORY;
+	}
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
 
-/* Which of YETT_STDIO_* can be where; that the pieces fit is said before anything is made. */
+/* What can be in the place of a descriptor, and of which of the three: bit 0 is stdin. */
+static const struct {
+	enum yett_stdio word;
+	unsigned streams;
+} words[] = {{YETT_STDIO_NULL, 7},    {YETT_STDIO_INHERIT, 7},	 {YETT_STDIO_PIPE, 7}, {YETT_STDIO_CAPTURE, 6},
+	     {YETT_STDIO_STREAM, 6}, {YETT_STDIO_AS_OUTPUT, 4}, {YETT_STDIO_LATER, 1}};
+
+static int check_word(int word, int i, struct yett_error *error)
+{
+	static const char *const names[] = {"stdin", "stdout", "stderr"};
+
+	if (word >= 0)
+		return 0;
+	for (size_t w = 0; w < ARRAY_SIZE(words); w++) {
+		if (word != (int)words[w].word)
+			continue;
+		return words[w].streams >> i & 1 ? 0
+						 : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be of that kind", names[i]);
+	}
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			 "%d for %s is neither a descriptor nor one of enum yett_stdio: did the call fail that was to open it?", word, names[i]);
+}
+
+/* That the pieces fit is said before anything is made. */
 static int check_stdio(const struct yett_command_options *options, struct yett_error *error)
 {
 	const int none[3] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
@@ -271,8 +299,12 @@ static int check_stdio(const struct yett_command_options *options, struct yett_e
 	bool is_kept = fds[1] == YETT_STDIO_CAPTURE || fds[2] == YETT_STDIO_CAPTURE;
 	bool is_read = fds[1] == YETT_STDIO_STREAM || fds[2] == YETT_STDIO_STREAM;
 
-	if ((fds[0] < YETT_STDIO_NULL && fds[0] != YETT_STDIO_LATER) || fds[1] < YETT_STDIO_STREAM || fds[2] < YETT_STDIO_AS_OUTPUT)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a standard stream cannot be of that kind");
+	for (int i = 0; i < 3; i++) {
+		int r = check_word(fds[i], i, error);
+
+		if (r)
+			return r;
+	}
 	if (options->input && fds[0] != YETT_STDIO_NULL)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there is a descriptor for stdin, and input besides");
 	if (is_read && !options->on_output)
@@ -297,6 +329,11 @@ static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_opt
 	} else if (fd == YETT_STDIO_STREAM) {
 		r = streams_open(sandbox, command, i - 1, &stdio->made[i], error);
 		fd = stdio->made[i];
+	} else if (fd == YETT_STDIO_PIPE) {
+		r = streams_open_pipe(command, i, &stdio->made[i], error);
+		fd = stdio->made[i];
+	} else if (fd == YETT_STDIO_INHERIT) {
+		fd = i;
 	}
 	if (r)
 		return r;
@@ -359,7 +396,7 @@ struct yett_command *command_new(void)
 	struct yett_command *command = calloc(1, sizeof *command);
 
 	if (command)
-		command->terminal = command->streams[0] = command->streams[1] = -1;
+		command->terminal = command->streams[0] = command->streams[1] = command->pipes[0] = command->pipes[1] = command->pipes[2] = -1;
 	return command;
 }
 
@@ -390,7 +427,7 @@ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options
 	int r;
 
 	if (!command)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	r = fill_exec(sandbox, options, command, &stdio, error);
 	sandbox->channel->message.body.exec.file_operation = is_file_operation;
 	/* it would not answer before somebody resumes it */
@@ -473,5 +510,7 @@ void yett_command_free(struct yett_command *command)
 	fd_close(command->terminal);
 	for (int i = 0; i < 2; i++)
 		streams_close(command, i);
+	for (int i = 0; i < 3; i++)
+		fd_close(command->pipes[i]);
 	free(command);
 }

@@ -70,7 +70,7 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	int r;
 
 	if (!connection)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
 	(void)pthread_mutex_init(&connection->lock, NULL);
 	connection->helper_pidfd = -1;
 	connection->start = start;
@@ -78,7 +78,7 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 	connection->signer = options->signer;
 	connection->channel = channel_take(steal_fd(&owned), "the helper");
 	if (!connection->channel)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a connection");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
 	r = check_peer(connection->channel->fd, start, error);
 	/* While the helper prepares its hello. A key may still be made later: without one, the first request looks again. */
 	if (r == 0 && !connection->signer && options->key_path)

@@ -39,11 +39,11 @@ int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_na
 	int fd, r;
 
 	if (!events)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an event stream");
 	r = manage_stream(connection, id_or_name ? id_or_name : "", &fd, events->id, error);
 	events->channel = r == 0 ? channel_take(fd, "the supervisor of the sandbox") : NULL;
 	if (r == 0 && !events->channel)
-		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for an event stream");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an event stream");
 	if (r) {
 		free(events);
 		return r;
@@ -82,7 +82,7 @@ static void take_event(const struct message_event *from, struct yett_event *to)
 		.command = from->command,
 		.pid = from->pid,
 		.result = command_result(&from->result),
-		.error_number = (int)from->error,
+		.os_error = (int)from->error,
 		.count = from->count,
 		.call = from->call,
 		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended) : YETT_ENDED_NOT,

@@ -108,7 +108,7 @@ int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flag
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for the content of a file");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the content of a file");
 }
 
 static int io_failed(const char *what, const char *path, struct yett_error *error)

@@ -46,7 +46,7 @@ static int manage(struct yett_connection *connection, const struct message_manag
 
 static int no_memory(struct yett_error *error)
 {
-	return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a request");
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
 }
 
 int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name, struct yett_error *error)

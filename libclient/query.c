@@ -72,7 +72,7 @@ static void take_status(const struct channel *channel, const struct message_comm
 	to->error.code = YETT_E_COMMAND_FAILED;
 	channel_copy_printable(&channel->message, from->message, to->error.message, sizeof to->error.message);
 	channel_copy_printable(&channel->message, from->detail, to->error.detail, sizeof to->error.detail);
-	to->error.error_number = (int)from->error_number;
+	to->error.os_error = (int)from->error_number;
 	channel_copy_text(&channel->message, from->step, to->error.step, sizeof to->error.step);
 }
 
@@ -132,7 +132,7 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	}
 	if (ask->answer == MESSAGE_SURROUNDINGS) {
 		if (!take_session(channel, &ask->session))
-			(void)error_set(&ask->error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for an answer");
+			(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
 		return 0;
 	}
 	if (!fits(&ask->query, answer))
@@ -141,7 +141,7 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
 	ask->list = calloc(answer->commands_count + 1, sizeof *ask->list);
 	if (!ask->list) {
-		(void)error_set(&ask->error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for an answer");
+		(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
 		return 0;
 	}
 	for (; ask->count < answer->commands_count; ask->count++)
@@ -290,6 +290,21 @@ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, str
 	return send_question(sandbox, error);
 }
 
+int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	struct channel *channel = sandbox->channel;
+	struct message_session *session;
+	int r;
+
+	if (!sandbox->directory)
+		return 0;
+	session = &channel_prepare(channel, MESSAGE_SESSION)->body.session;
+	r = channel_put_text(channel, sandbox->directory, MESSAGE_PATH_MAX, "the directory", &session->cwd, error);
+	if (r == 0)
+		r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
+	return r == YETT_E_NOT_RUNNING ? 0 : r; /* which the first call says, and why */
+}
+
 static void ask_end(struct yett_sandbox *sandbox, struct ask *ask)
 {
 	struct ask **at = &sandbox->asks;
@@ -400,7 +415,7 @@ int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_status 
 			return r;
 		grown = reallocarray(list, count + ask.count + 1, sizeof *list);
 		if (!grown)
-			return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a list");
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 		list = grown;
 		memcpy(list + count, ask.list, ask.count * sizeof *list);
 		count += ask.count;
@@ -475,7 +490,7 @@ static int attach(struct yett_sandbox *sandbox, uint64_t id, struct yett_command
 		return r;
 	command = command_new();
 	if (!command)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for a command");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	command->id = id;
 	command->pid = ret_status->pid;
 	command->is_attached = true;
@@ -535,7 +550,7 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 	int r;
 
 	if (!bytes)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no memory for the output");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
 	r = fd < 0 ? 0 : check_captured(fd, length, error);
 	if (r)
 		return r;

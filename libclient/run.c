@@ -77,7 +77,7 @@ int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *op
 		r = yett_command_wait(command, -1, &result, error);
 	yett_command_free(command);
 	if (r == 0 && run.has_no_memory)
-		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no memory for the output");
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
 	if (r)
 		return r;
 	*ret_output = (struct yett_output){

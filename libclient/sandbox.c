@@ -24,6 +24,7 @@ struct share_fds {
 	int fds[MESSAGE_SHARES_MAX];
 	bool opened[MESSAGE_SHARES_MAX]; /* by us, so ours to close */
 	size_t count;
+	const char *first_directory; /* where it is to be inside; NULL: none is one */
 };
 
 static void share_fds_close(struct share_fds *fds)
@@ -31,6 +32,32 @@ static void share_fds_close(struct share_fds *fds)
 	for (size_t i = 0; i < fds->count; i++)
 		if (fds->opened[i])
 			fd_close(fds->fds[i]);
+}
+
+/* That there is one source: a share that is all zeros is none, not descriptor 0. */
+static int check_source(const struct yett_share *share, const char *name, struct yett_error *error)
+{
+	bool has_fd = share->flags & YETT_SHARE_FD;
+
+	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name, share->flags);
+	if (!share->path && !has_fd)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
+	if (share->path && has_fd)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
+	if (has_fd && share->fd < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has %d for a descriptor: did the call fail that was to open it?",
+				 name, share->fd);
+	return 0;
+}
+
+static int cannot_share(const char *name, struct yett_error *error)
+{
+	int number = errno;
+
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+	(void)error_cause(error, NULL, number);
+	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 /* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
@@ -41,15 +68,18 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
 	struct message_share *entry = &create->shares[create->shares_count];
-	int fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
 	struct stat st;
+	int fd, r = check_source(share, name, error);
 
+	if (r)
+		return r;
+	fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
 	if (fd < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+		return cannot_share(name, error);
 	fds->opened[fds->count] = share->path != NULL;
 	fds->fds[fds->count++] = fd;
 	if (fstat(fd, &st) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+		return cannot_share(name, error);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "cannot share %s: it is neither a directory nor a regular file", name);
@@ -57,7 +87,9 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 				 "the place of %s inside is not an absolute path", name);
 	entry->fd = create->shares_count++;
-	entry->mode = share->writable ? SHARE_RW : SHARE_RO;
+	entry->mode = share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
+	if (S_ISDIR(st.st_mode) && !fds->first_directory)
+		fds->first_directory = target;
 	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
 }
 
@@ -81,6 +113,8 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 				 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
 	if (name && !sandbox_is_name(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
+	if (options->directory && options->directory[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s", options->directory);
 	return 0;
 }
 
@@ -131,6 +165,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		       struct yett_error *error)
 {
 	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
+	const char *first_directory;
 	int r;
 
 	if (options->shares_count + (options->memory_dir != NULL) > MESSAGE_SHARES_MAX)
@@ -153,8 +188,10 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 				     &create->hostname, error);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
 		r = add_share(channel, &options->shares[i], fds, error);
+	first_directory = fds->first_directory;
 	if (r == 0 && options->memory_dir)
-		r = add_share(channel, &(struct yett_share){.path = options->memory_dir, .writable = true, .target = "/mnt/memory"}, fds, error);
+		r = add_share(channel, &(struct yett_share){.path = options->memory_dir, .flags = YETT_SHARE_WRITABLE, .target = "/mnt/memory"}, fds, error);
+	fds->first_directory = first_directory; /* what is kept is not what is worked on */
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
 		create->tmpfs[i].size_bytes = options->tmpfs[i].size_bytes;
 		r = channel_put_text(channel, options->tmpfs[i].target, MESSAGE_PATH_MAX, "the target of a tmpfs",
@@ -212,7 +249,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 	int r;
 
 	if (!to_sign)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for the request");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
 	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
 		return channel_explain(channel, error);
 	envelope.body_length = (uint32_t)length;
@@ -278,6 +315,15 @@ int sandbox_request(struct yett_connection *connection, const int *fds, size_t f
 	return (int)sandbox->request.error.code;
 }
 
+/* Where commands start; "/" is where init starts them by itself. */
+static int choose_directory(struct yett_sandbox *sandbox, const char *directory, struct yett_error *error)
+{
+	if (!directory || strcmp(directory, "/") == 0)
+		return 0;
+	sandbox->directory = strdup(directory);
+	return sandbox->directory ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+}
+
 /* Asks for a sandbox or its plan, with the lock held; sandbox->request says what it was. */
 static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
 	       struct yett_sandbox *sandbox, struct yett_error *error)
@@ -295,6 +341,9 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 	if (r)
 		return r;
 	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
+	r = choose_directory(sandbox, options && options->directory ? options->directory : fds.first_directory, error);
+	if (r)
+		return r;
 	sandbox->outlives = options && options->life.linger;
 	r = sandbox_request(connection, fds.fds, fds.count, sandbox, error);
 	if (r && error)
@@ -308,6 +357,7 @@ void sandbox_free(struct yett_sandbox *sandbox)
 	fd_close(sandbox->request.fd);
 	fd_close(sandbox->files_program);
 	fd_close(sandbox->events);
+	free(sandbox->directory);
 	free(sandbox);
 }
 
@@ -326,6 +376,7 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *owned = sandbox;
 	struct epoll_event event = {.events = EPOLLIN};
+	int r;
 
 	if (!sandbox_is_channel(sandbox->request.fd)) {
 		sandbox_forget(sandbox);
@@ -335,12 +386,17 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	sandbox->channel = channel_take(steal_fd(&sandbox->request.fd), "the sandbox");
 	if (!sandbox->channel) {
 		sandbox_forget(sandbox);
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 	}
 	sandbox->events = epoll_create1(EPOLL_CLOEXEC);
 	if (sandbox->events < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, sandbox->channel->fd, &event) < 0) {
 		sandbox_forget(sandbox);
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot wait for a sandbox: %m");
+	}
+	r = query_send_directory(sandbox, error);
+	if (r) {
+		sandbox_forget(sandbox);
+		return r;
 	}
 	*ret_sandbox = steal_ptr(&owned);
 	return 0;
@@ -388,7 +444,7 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
 
 		r = sandbox ? ask(connection, &with, sandbox, &why)
-			    : error_set(&why, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "no memory for a sandbox");
+			    : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 		if (r == 0) {
 			*ret_sandbox = steal_ptr(&sandbox);
 			return 0;

@@ -13,6 +13,7 @@ struct yett_sandbox {
 	struct connection_request request;  /* under the connection's lock */
 	struct channel *channel;	    /* to init */
 	struct yett_sandbox_info info;
+	char *directory; /* where its commands are to start; owned; NULL: "/" */
 	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
 	struct yett_command *commands;
 	struct ask *asks; /* queries that wait for their answers, the innermost first */
@@ -41,6 +42,7 @@ struct yett_command {
 	struct yett_error error;   /* COMMAND_FAILED */
 	void (*on_exit)(struct yett_command *command, void *data);
 	uint64_t streams_turn; /* in which they were read last */
+	int pipes[3]; /* our ends of YETT_STDIO_PIPE, until they are taken, or -1; owned */
 	int streams[2]; /* our ends of outputs that on_output is called with, or -1; owned */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
@@ -85,6 +87,9 @@ struct yett_result command_result(const struct message_exited *exited);
 _must_check_ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end,
 			      struct yett_error *error);
 
+/* The same for stream `i` of a command whose caller takes the other end of its pipe. */
+_must_check_ int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct yett_error *error);
+
 /* Closes output `i`, if it is open. */
 void streams_close(struct yett_command *command, int i);
 
@@ -107,6 +112,9 @@ _must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, st
 
 /* query.c: a signal by the id of a command, whose answer nobody waits for. */
 _must_check_ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error);
+
+/* query.c: tells init where commands start, if that is not "/"; nobody waits for the answer, which stands before that to the first command. */
+_must_check_ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /* Whether the command has its result, or will never have one. */
 bool command_is_over(const struct yett_command *command);

@@ -32,8 +32,10 @@ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret
 {
 	_cleanup_(signer_freep) struct yett_signer *signer = calloc(1, sizeof *signer);
 
-	if (sodium_init() < 0 || !signer || !(signer->secret = sodium_malloc(crypto_sign_SECRETKEYBYTES)))
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no memory for the key");
+	if (sodium_init() < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the kernel gives no random numbers for a key");
+	if (!signer || !(signer->secret = sodium_malloc(crypto_sign_SECRETKEYBYTES)))
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the key");
 	(void)crypto_sign_seed_keypair(signer->public_key, signer->secret, seed);
 	signer->sign = sign_with_secret;
 	*ret_signer = steal_ptr(&signer);
@@ -59,7 +61,7 @@ int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, 
 	struct yett_signer *signer = calloc(1, sizeof *signer);
 
 	if (!signer)
-		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "no memory for the signer");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the signer");
 	memcpy(signer->public_key, public_key, YETT_KEY_SIZE);
 	signer->sign = sign;
 	signer->data = data;

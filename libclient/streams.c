@@ -10,18 +10,55 @@
 /* A pipe holds no more than so many, even if its writer made it larger; who still writes then outlived its command. */
 #define LAST_READS_MAX 32
 
+static int failed(const char *what, struct yett_error *error)
+{
+	int number = errno;
+
+	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot %s the command: %m", what);
+	(void)error_cause(error, "stdio", number);
+	return YETT_E_COMMAND_FAILED;
+}
+
+static int make_pipe(int *ret_reader, int *ret_writer, struct yett_error *error)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return failed("make the pipes of", error);
+	*ret_reader = ends[0];
+	*ret_writer = ends[1];
+	return 0;
+}
+
+int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct yett_error *error)
+{
+	int reader, writer, r = make_pipe(&reader, &writer, error);
+
+	if (r)
+		return r;
+	command->pipes[i] = i == 0 ? writer : reader;
+	*ret_end = i == 0 ? reader : writer;
+	return 0;
+}
+
+int yett_command_take_pipe(struct yett_command *command, int stream, int *ret_fd, struct yett_error *error)
+{
+	if (stream < 0 || stream > 2 || command->pipes[stream] < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "stream %d of the command has no pipe, or it was taken", stream);
+	*ret_fd = steal_fd(&command->pipes[stream]);
+	return 0;
+}
+
 int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end, struct yett_error *error)
 {
 	struct epoll_event event = {.events = EPOLLIN};
 	_cleanup_fd_ int reader = -1, writer = -1;
-	int ends[2];
+	int r = make_pipe(&reader, &writer, error);
 
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot make the pipes of the command: %m");
-	reader = ends[0];
-	writer = ends[1];
+	if (r)
+		return r;
 	if (fcntl(reader, F_SETFL, O_NONBLOCK) < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, reader, &event) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot wait for the outputs of the command: %m");
+		return failed("wait for the outputs of", error);
 	command->streams[i] = steal_fd(&reader);
 	*ret_write_end = steal_fd(&writer);
 	return 0;

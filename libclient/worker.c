@@ -70,7 +70,7 @@ static int make_channel(struct worker *worker, int *ret_theirs, struct yett_erro
 	*ret_theirs = pair[1];
 	worker->channel = channel_take(pair[0], "yett-files");
 	if (!worker->channel)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "there is not enough memory for the file operation");
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the file operation");
 	return 0;
 }
 

@@ -24,6 +24,12 @@ extern "C" {
 #define YETT_API	__attribute__((visibility("default")))
 #define YETT_MUST_CHECK __attribute__((warn_unused_result))
 
+/* Of this header. A program that was compiled with it runs with any library for which yett_check_version() says so. */
+#define YETT_VERSION_MAJOR  0
+#define YETT_VERSION_MINOR  1
+#define YETT_VERSION_PATCH  0
+#define YETT_VERSION_NUMBER (YETT_VERSION_MAJOR * 1000000 + YETT_VERSION_MINOR * 1000 + YETT_VERSION_PATCH)
+
 #define YETT_SOCKET_PATH    "/run/yett/socket"
 #define YETT_KEY_SIZE	    32
 #define YETT_SIGNATURE_SIZE 64
@@ -37,8 +43,15 @@ struct yett_sandbox;
 struct yett_command;
 struct yett_signer;
 
-/* The version of the library, as "1.2.3". */
+/* The version of the library that is loaded, as "1.2.3". */
 YETT_API const char *yett_version(void);
+
+/*
+ * Whether the library that is loaded has all that a header of this version promises; `number` is YETT_VERSION_NUMBER, as the
+ * caller was compiled with it. YETT_E_UNSUPPORTED, and both versions in the message: it is older, or of another major version
+ * (of another minor one before 1.0).
+ */
+YETT_API YETT_MUST_CHECK int yett_check_version(uint32_t number, struct yett_error *error);
 
 /* The text of a code, its short name ("permission-denied"), and the short name of a reason ("replayed"). Never NULL. */
 YETT_API const char *yett_error_code_text(enum yett_code code);
@@ -47,7 +60,7 @@ YETT_API const char *yett_error_reason_name(enum yett_reason reason);
 
 /*
  * Whether the same call can succeed later without a change of it, of the policy or of how the helper is installed. NULL is not
- * retryable, nor is a helper that cannot be reached for a reason that the system gives (`error_number`).
+ * retryable, nor is a helper that cannot be reached for a reason that the system gives (`os_error`).
  */
 YETT_API bool yett_error_retryable(const struct yett_error *error);
 
@@ -158,11 +171,18 @@ YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *pat
 
 /* --- sandbox ------------------------------------------------------------------------------------------------ */
 
+/* Bits of yett_share.flags. */
+enum yett_share_flag {
+	YETT_SHARE_WRITABLE = 1,
+	YETT_SHARE_FD = 2, /* `fd` is what is shared, and `path` is NULL */
+};
+
+/* One source, which is `path`, or `fd` with its flag; a share that has none or both is YETT_E_INVALID_REQUEST. */
 struct yett_share {
-	const char *path; /* opened by the library, as the caller; NULL: `fd` is what is shared */
-	int fd;		  /* a directory or a regular file, O_PATH or not; borrowed until the sandbox is created */
-	bool writable;
+	const char *path;   /* a directory or a regular file, opened by the library, as the caller */
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
+	uint32_t flags;	    /* enum yett_share_flag, or-ed */
+	int fd;		    /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
 };
 
 struct yett_tmpfs {
@@ -191,6 +211,11 @@ struct yett_life {
 struct yett_sandbox_options {
 	const char *profile;  /* NULL: "default" */
 	const char *hostname; /* NULL: the profile's */
+	/*
+	 * Where commands start when neither their options nor the session say otherwise: an absolute path inside. NULL: the target of the
+	 * first share that is a directory, or "/" where nothing is shared.
+	 */
+	const char *directory;
 	const struct yett_share *shares;
 	size_t shares_count; /* at most 125 */
 	const struct yett_tmpfs *tmpfs;
@@ -349,12 +374,19 @@ YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_erro
 
 /* --- commands ----------------------------------------------------------------------------------------------- */
 
-/* In the place of a descriptor of a command. */
-#define YETT_STDIO_NULL	     (-1)
-#define YETT_STDIO_CAPTURE   (-2) /* of 1 and 2: the sandbox keeps it, up to capture_bytes, for yett_command_output() */
-#define YETT_STDIO_STREAM    (-3) /* of 1 and 2: on_output is called with it */
-#define YETT_STDIO_AS_OUTPUT (-4) /* of 2: what 1 is */
-#define YETT_STDIO_LATER     (-5) /* of 0: yett_command_input() gives it, by the command's id */
+/*
+ * In the place of a descriptor of a command. None of them is -1 or a negative errno, so that a call that failed is never taken
+ * for one: any other negative number is YETT_E_INVALID_REQUEST.
+ */
+enum yett_stdio {
+	YETT_STDIO_NULL = -10001,      /* /dev/null */
+	YETT_STDIO_INHERIT = -10002,   /* the caller's own descriptor of the same number, if it passes yett_stdio_check() */
+	YETT_STDIO_PIPE = -10003,      /* a pipe, whose other end yett_command_take_pipe() gives */
+	YETT_STDIO_CAPTURE = -10004,   /* of 1 and 2: the sandbox keeps it, up to capture_bytes, for yett_command_output() */
+	YETT_STDIO_STREAM = -10005,    /* of 1 and 2: on_output is called with it */
+	YETT_STDIO_AS_OUTPUT = -10006, /* of 2: what 1 is */
+	YETT_STDIO_LATER = -10007,     /* of 0: yett_command_input() gives it, by the command's id */
+};
 
 /* The most that is kept of one output. */
 #define YETT_CAPTURE_MAX 16777216
@@ -365,8 +397,8 @@ enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 struct yett_command_options {
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
 	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
-	const char *cwd;	/* inside; NULL: the session's, which is "/" unless it was changed */
-	const int *stdio;	 /* three descriptors (borrowed) or YETT_STDIO_*; NULL: /dev/null for all */
+	const char *cwd;	/* inside; NULL: the session's, which is as yett_sandbox_options.directory says until it is changed */
+	const int *stdio;	 /* three descriptors (borrowed) or enum yett_stdio; NULL: /dev/null for all */
 	const void *input;	 /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
 	size_t input_length;
 	size_t capture_bytes;	 /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
@@ -424,7 +456,7 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, con
 
 /*
  * Waits for its end: timeout_ms -1 without bound, 0 just looks. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
- * it could not be started, for the error_number; where it was not the program that could not be executed, the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
+ * it could not be started, for the os_error; where it was not the program that could not be executed, the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
  * ended first. May be called again, and tells the same.
  */
 YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
@@ -461,12 +493,18 @@ YETT_API int yett_command_terminal(const struct yett_command *command);
 YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns,
 						 struct yett_error *error);
 
+/*
+ * Our end of the pipe of a stream (0, 1 or 2) that is YETT_STDIO_PIPE: to be written to of 0, to be read of the others. It is the caller's
+ * from then on, to be closed; until then it is the command's. YETT_E_INVALID_REQUEST: there is none, or it was taken.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_take_pipe(struct yett_command *command, int stream, int *ret_fd, struct yett_error *error);
+
 /* Frees the handle; the command itself goes on. Takes NULL. */
 YETT_API void yett_command_free(struct yett_command *command);
 
 /* What commands of a sandbox begin with when their options do not say otherwise: kept by it, the same for all its handles. */
 struct yett_session {
-	char *directory; /* empty: "/" */
+	char *directory; /* empty: it was neither given nor changed, and is "/" */
 	char **env;	 /* NAME=VALUE besides those of the profile, ends with NULL */
 };
 
@@ -669,7 +707,7 @@ enum yett_event_kind {
 	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
 	YETT_EVENT_STARTED = 1,	 /* a command */
 	YETT_EVENT_EXITED = 2,	 /* a command: `result` */
-	YETT_EVENT_FAILED = 3,	 /* the program of a command could not be executed: `error_number` */
+	YETT_EVENT_FAILED = 3,	 /* the program of a command could not be executed: `os_error` */
 	YETT_EVENT_TIMEOUT = 4,	 /* the time of a command is over, and it is killed */
 	YETT_EVENT_OOM = 5,	 /* the kernel killed `count` processes for want of memory */
 	YETT_EVENT_FORKS_REFUSED = 6, /* the limit of processes was met; `count` times, if that is counted here */
@@ -688,7 +726,7 @@ struct yett_event {
 	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
 	uint32_t pid;	  /* its own, inside; of a denied call: of the process, or 0 where that was gone */
 	struct yett_result result;
-	int error_number; /* an errno */
+	int os_error; /* an errno */
 	uint64_t count;
 	uint32_t call; /* the number of a system call; yett_call_name() */
 	enum yett_ended ended;
@@ -736,7 +774,7 @@ YETT_API void yett_events_free(struct yett_events *events);
  * Files of a sandbox, as its commands see them and with their rights: each call has a process of its own inside
  * (yett-files, which the library brings along; the sandbox need have nothing). Paths inside are absolute, of up to 4095
  * bytes that need not be UTF-8. What cannot be done is YETT_E_FILE_OPERATION_FAILED, and the error has its
- * error_number. A sandbox that does not answer for 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what
+ * os_error. A sandbox that does not answer for 30 seconds is given up on with YETT_E_TIMEOUT, one that answers with what
  * was not asked for with YETT_E_PROTOCOL or YETT_E_SECURITY_VIOLATION; further calls are possible in each case.
  */
 
@@ -853,6 +891,9 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
 					   const struct yett_copy_options *options, struct yett_copy_result *ret_result,
 					   struct yett_error *error);
+
+#undef YETT_API
+#undef YETT_MUST_CHECK
 
 #ifdef __cplusplus
 }

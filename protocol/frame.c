@@ -252,7 +252,7 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 				       .reason = error->reason,
 				       .retryable = error_code_retryable(error->code),
 				       .line = error->line,
-				       .error_number = (uint32_t)error->error_number};
+				       .error_number = (uint32_t)error->os_error};
 #define ADD(field)     \
 	if (r == 0)    \
 	r = frame_add_clean_text(message, error->field, sizeof error->field, &body->field)

@@ -3,6 +3,7 @@
  *
  * Installed with yett.h. A code is a class that a program can act on; a reason, where there is one,
  * says which rule of that class. Both are numbers on the wire (PROTOCOL.md, "Errors") and never change meaning.
+ * The tables are for the project's own sources, which define YETT_ERROR_TABLES; a program gets no macro of them.
  */
 #pragma once
 
@@ -30,13 +31,14 @@ extern "C" {
 	X(BAD_SIGNATURE, 13, false, "the signature proves nothing here")           \
 	X(UNSUPPORTED, 14, false, "this host cannot do it")                        \
 	X(HELPER_UNAVAILABLE, 15, true, "the helper cannot be reached")            \
-	X(PROTOCOL, 16, false, "the peer does not keep to the protocol")
+	X(PROTOCOL, 16, false, "the peer does not keep to the protocol")           \
+	X(OUT_OF_MEMORY, 17, false, "there is not enough memory")
 
 enum yett_code {
 	YETT_OK = 0,
-#define X(name, number, retryable, text) YETT_E_##name = (number),
-	YETT_CODES(X)
-#undef X
+#define YETT_ROW(name, number, retryable, text) YETT_E_##name = (number),
+	YETT_CODES(YETT_ROW)
+#undef YETT_ROW
 };
 
 /* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of protocol/vectors. */
@@ -72,15 +74,20 @@ enum yett_code {
 
 enum yett_reason {
 	YETT_R_NONE = 0,
-#define X(name, number, short_name, text) YETT_R_##name = (number),
-	YETT_REASONS(X)
-#undef X
+#define YETT_ROW(name, number, short_name, text) YETT_R_##name = (number),
+	YETT_REASONS(YETT_ROW)
+#undef YETT_ROW
 };
 
+#ifdef YETT_ERROR_TABLES
 /* How many there are; their numbers have no gaps. */
-#define X(...) +1
-enum { YETT_CODES_COUNT = 0 YETT_CODES(X), YETT_REASONS_COUNT = 0 YETT_REASONS(X) };
-#undef X
+#define YETT_ROW(...) +1
+enum { YETT_CODES_COUNT = 0 YETT_CODES(YETT_ROW), YETT_REASONS_COUNT = 0 YETT_REASONS(YETT_ROW) };
+#undef YETT_ROW
+#else
+#undef YETT_CODES
+#undef YETT_REASONS
+#endif
 
 #define YETT_STEP_SIZE 32
 
@@ -95,8 +102,9 @@ struct yett_error {
 	uint32_t line;           /* from 1; 0: no place */
 	char asked[128], allowed[128];
 	char mend[256];          /* the smallest change: a line of the policy, and where it is to stand; or what else to do */
-	int error_number;        /* the errno(3) of the system call that failed; 0: none is known */
+	int os_error;            /* the errno(3) of the system call that failed; 0: none is known */
 	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what failed: "working-directory"; else empty */
+	uint64_t reserved[8];    /* for what is still to come, so that the size of an error never changes; not to be read */
 };
 
 #ifdef __cplusplus

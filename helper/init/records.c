@@ -179,7 +179,7 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	else
 		command->result = record->exited;
 	command->code = error.code;
-	command->error_number = (uint32_t)error.error_number;
+	command->error_number = (uint32_t)error.os_error;
 	command->argv_cut = record->argv_cut;
 	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
 	for (const char *at = record->argv; command->argv_count < record->argv_count; at += strlen(at) + 1)

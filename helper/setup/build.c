@@ -184,7 +184,7 @@ static int run_step(struct setup *setup, const struct plan_step *step, enum setu
 		return 0;
 	if (r < 0)
 		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, target[0] ? " " : "", target, strerror(-r));
-	return error_cause(error, name, r < 0 ? -r : error->error_number);
+	return error_cause(error, name, r < 0 ? -r : error->os_error);
 }
 
 int setup_run_ahead(struct setup *setup, struct yett_error *error)

@@ -9,24 +9,23 @@ static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "echo ready; sleep 60",
 					   NULL};
-	int stdio[3] = {YETT_STDIO_NULL, -1, YETT_STDIO_NULL}, out[2];
+	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_PIPE,
+				    YETT_STDIO_NULL};
 	const struct yett_command_options options = {
 	    .argv = argv, .stdio = stdio, .timeout_ms = 30000};
 	struct yett_command *command;
 	struct yett_result result;
 	char text[16];
 	ssize_t n;
-	int r;
+	int out, r;
 
-	if (pipe(out) < 0)
-		return YETT_E_COMMAND_FAILED;
-	stdio[1] = out[1];
 	r = yett_sandbox_exec(sandbox, &options, &command, error);
-	close(out[1]); /* what the command has is a duplicate */
-	n = r == 0 ? read(out[0], text, sizeof text) : 0;
-	close(out[0]);
+	if (r == 0)
+		r = yett_command_take_pipe(command, 1, &out, error);
 	if (r)
 		return r;
+	n = read(out, text, sizeof text);
+	close(out);
 	printf("it said %.*s", (int)n, text);
 	r = yett_command_signal(command, SIGTERM, error);
 	if (r == 0)

@@ -498,7 +498,7 @@ refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it ha
 refuse("landlock-abi-over-its-bound", "created", "range", "landlock_abi", "256 is no version", created(landlock_abi=uint(256)))
 refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid", created(private_uid=uint((1 << 32) - 1)))
 refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))
-refuse("unknown-error-code", "error", "range", "code", "a code that is not in the table", error(code=uint(17)))
+refuse("unknown-error-code", "error", "range", "code", "a code that is not in the table", error(code=uint(18)))
 refuse("unknown-error-reason", "error", "range", "reason", "a reason that is not in the table", error(reason=uint(29)))
 refuse("unknown-end", "ended", "range", "reason", "a reason that is not in the table", ended(reason=uint(8)))
 refuse("unknown-idle-action", "create", "range", "life.idle_action", "neither end nor pause", create(life=life(idle_action=uint(2))))

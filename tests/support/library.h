@@ -26,8 +26,8 @@ static struct yett_error error;
 #define assert_failed(call, number)                                                                                  \
 	do {                                                                                                         \
 		int failed_r = (call);                                                                               \
-		if (failed_r != YETT_E_FILE_OPERATION_FAILED || error.error_number != (number))                      \
-			fail_msg("%s: %d %s; %s; %d", #call, failed_r, error.message, error.detail, error.error_number); \
+		if (failed_r != YETT_E_FILE_OPERATION_FAILED || error.os_error != (number))                      \
+			fail_msg("%s: %d %s; %s; %d", #call, failed_r, error.message, error.detail, error.os_error); \
 	} while (0)
 
 /* It fails with this code, and says this in message or detail. */

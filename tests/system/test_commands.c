@@ -128,7 +128,7 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	failed = first + 2;
 	assert_done(yett_command_inspect(sandbox, failed, &status, &error));
 	assert_int_equal(status.state, YETT_COMMAND_FAILED);
-	assert_int_equal(status.error.error_number, ENOENT);
+	assert_int_equal(status.error.os_error, ENOENT);
 }
 
 /* Makes a sandbox that lingers, starts a command in it that goes on when it gets a signal, and is killed. */
@@ -319,8 +319,9 @@ static void bytes_are_read_as_input(void **state)
 
 static void what_does_not_go_together_is_refused(void **state)
 {
-	static const int as_input[] = {YETT_STDIO_CAPTURE, -1, -1}, twice[] = {-1, YETT_STDIO_AS_OUTPUT, -1}, unknown[] = {-1, -1, -5};
-	const int both[] = {0, -1, -1};
+	static const int as_input[] = {YETT_STDIO_CAPTURE, YETT_STDIO_NULL, YETT_STDIO_NULL}, twice[] = {YETT_STDIO_NULL, YETT_STDIO_AS_OUTPUT, YETT_STDIO_NULL},
+			  unknown[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, -1};
+	const int both[] = {0, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options rows[] = {
 		{.argv = ARGV("true"), .stdio = as_input, .capture_bytes = 1},
 		{.argv = ARGV("true"), .stdio = twice},

@@ -196,7 +196,7 @@ static void a_command_that_cannot_start_says_why(void **state)
 
 		for (int again = 0; again < 2; again++) { /* it tells the same when asked again */
 			assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_COMMAND_FAILED);
-			assert_int_equal(error.error_number, cases[i].error);
+			assert_int_equal(error.os_error, cases[i].error);
 		}
 		yett_command_free(command);
 	}
@@ -248,7 +248,7 @@ static void descriptors_that_are_doors_are_refused(void **state)
 		     open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), epoll_create1(EPOLL_CLOEXEC), eventfd(0, EFD_CLOEXEC)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		const struct yett_command_options options = {.argv = ARGV("true"), .stdio = (int[]){-1, bad[i], -1}};
+		const struct yett_command_options options = {.argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
 		struct yett_command *command;
 
 		assert_true(bad[i] >= 0);
@@ -436,12 +436,33 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 	assert_done(yett_sandbox_destroy(other, &error));
 }
 
+static void commands_start_in_the_first_share(void **state)
+{
+	struct fixture *fixture = *state;
+	static const struct yett_share shares[] = {{.path = "/usr/share", .target = "/srv/first"}, {.path = "/usr", .target = "/srv/second"}};
+	static const struct {
+		const char *directory, *expected;
+	} rows[] = {{NULL, "/srv/first\n"}, {"/tmp", "/tmp\n"}, {"/", "/\n"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct yett_sandbox_options options = {.shares = shares, .shares_count = 2, .directory = rows[i].directory};
+		struct yett_sandbox *sandbox = NULL;
+		char *text;
+
+		assert_done(yett_sandbox_create(fixture->connection, &options, &sandbox, &error));
+		text = output_of(sandbox, ARGV("pwd"));
+		assert_string_equal(text, rows[i].expected);
+		free(text);
+		assert_done(yett_sandbox_destroy(sandbox, &error));
+	}
+}
+
 static void a_share_can_be_a_descriptor(void **state)
 {
 	struct fixture *fixture = *state;
 	char directory[] = "/tmp/yett-library-XXXXXX", path[64];
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_share share = {.fd = -1, .writable = true, .target = "/work"};
+	struct yett_share share = {.fd = -1, .flags = YETT_SHARE_WRITABLE | YETT_SHARE_FD, .target = "/work"};
 	const struct yett_sandbox_options options = {.shares = &share, .shares_count = 1};
 
 	assert_non_null(mkdtemp(directory));
@@ -535,6 +556,7 @@ int main(void)
 		cmocka_unit_test(closing_the_connection_ends_its_sandboxes),
 		WITH_SANDBOX(a_sandbox_that_lingers_passes_from_handle_to_handle),
 		WITH_SANDBOX(several_sandboxes_of_one_connection_are_apart),
+		WITH_SANDBOX(commands_start_in_the_first_share),
 		WITH_SANDBOX(a_share_can_be_a_descriptor),
 		WITH_SANDBOX(refusals_carry_code_and_rule_and_leave_the_connection_usable),
 		cmocka_unit_test(a_signer_of_the_programs_own_signs),

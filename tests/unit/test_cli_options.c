@@ -84,8 +84,8 @@ static void every_option_of_run_is_understood(void **state)
 	assert_string_equal(options.copies_out[0].to, "e:f");
 	assert_string_equal(options.profile, "strict");
 	assert_int_equal(options.shares_count, 2);
-	assert_false(options.shares[0].writable);
-	assert_true(options.shares[1].writable);
+	assert_int_equal(options.shares[0].flags, 0);
+	assert_int_equal(options.shares[1].flags, YETT_SHARE_WRITABLE);
 	assert_string_equal(options.shares[1].target, "/t");
 	assert_string_equal(options.tmpfs[0].target, "/s");
 	assert_int_equal(options.tmpfs[0].size_bytes, 1 << 20);
@@ -222,15 +222,15 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
 
 static void exit_codes_are_those_of_shells(void **state)
 {
-	struct yett_error e = {.code = YETT_E_COMMAND_FAILED, .error_number = ENOENT};
+	struct yett_error e = {.code = YETT_E_COMMAND_FAILED, .os_error = ENOENT};
 
 	(void)state;
 	assert_int_equal(run_exit_code_of_error(&e), 127);
-	e.error_number = EACCES;
+	e.os_error = EACCES;
 	assert_int_equal(run_exit_code_of_error(&e), 126);
 	(void)strcpy(e.step, "working-directory");
 	assert_int_equal(run_exit_code_of_error(&e), 125);
-	e = (struct yett_error){.code = YETT_E_PERMISSION_DENIED, .error_number = ENOENT};
+	e = (struct yett_error){.code = YETT_E_PERMISSION_DENIED, .os_error = ENOENT};
 	assert_int_equal(run_exit_code_of_error(&e), 125);
 }
 

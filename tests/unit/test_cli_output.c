@@ -101,7 +101,7 @@ static void an_error_becomes_a_json_object(void **state)
 	assert_string_equal(printed, "{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
 				     "\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
 				     "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
-	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d", .error_number = 2, .step = "stdio", .rule = "r", .file = "f",
+	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d", .os_error = 2, .step = "stdio", .rule = "r", .file = "f",
 				    .line = 7, .asked = "a", .allowed = "b", .mend = "c"};
 	file = print_to();
 	output_json_error(&(struct json){.to = file}, NULL, &error);

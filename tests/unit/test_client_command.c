@@ -1,5 +1,6 @@
 /* Commands of the library against an init played here. */
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -114,7 +116,7 @@ static void a_command_that_could_not_start_says_why(void **state)
 	say_error(peer, peer->init, 1, YETT_E_COMMAND_FAILED, "not found");
 	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), YETT_E_COMMAND_FAILED);
 	assert_string_equal(peer->error.detail, "not found");
-	assert_int_equal(peer->error.error_number, ENOENT);
+	assert_int_equal(peer->error.os_error, ENOENT);
 	yett_command_free(command);
 }
 
@@ -161,7 +163,7 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 	struct peer *peer = *state;
 	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL},
 			  *const env[] = {"novalue", NULL}, *const latin1[] = {"\xe4", NULL};
-	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stdio[] = {root, -1, -1};
+	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stdio[] = {root, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {
 		{.argv = NULL},	  {.argv = none},
 		{.argv = empty},  {.argv = argv, .env = env},
@@ -175,6 +177,124 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 				 i + 1 == ARRAY_SIZE(wrong) ? YETT_E_SECURITY_VIOLATION : YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	fd_close(root);
+}
+
+/* What open(2) and this library's own calls return when they fail, say. */
+static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
+{
+	static const int failed[] = {-1, -2, -ENOENT, -EACCES, -4095, INT_MIN};
+	static const struct {
+		int stream, word;
+	} misplaced[] = {{0, YETT_STDIO_CAPTURE}, {0, YETT_STDIO_STREAM}, {0, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_LATER},
+			 {2, YETT_STDIO_LATER}};
+	const char *const argv[] = {"x", NULL};
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+
+	peer_create(peer);
+	for (size_t i = 0; i < 3 * ARRAY_SIZE(failed); i++) {
+		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
+		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+
+		stdio[i % 3] = failed[i / 3];
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
+		assert_non_null(strstr(peer->error.message, "did the call fail that was to open it?"));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(misplaced); i++) {
+		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
+		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+
+		stdio[misplaced[i].stream] = misplaced[i].word;
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
+	}
+	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+}
+
+static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
+{
+	static const int stdio[] = {YETT_STDIO_PIPE, YETT_STDIO_PIPE, YETT_STDIO_NULL};
+	const char *const argv[] = {"x", NULL};
+	const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+	char text[8] = "";
+	int in, out, none;
+
+	peer_create(peer);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	hear(peer, peer->init);
+	assert_int_equal(peer->frame.fd_count, 2);
+	assert_int_equal(yett_command_take_pipe(command, 0, &in, &peer->error), 0);
+	assert_int_equal(yett_command_take_pipe(command, 1, &out, &peer->error), 0);
+	for (int i = -1; i <= 3; i++) /* taken, or never there */
+		assert_int_equal(yett_command_take_pipe(command, i, &none, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_true(fcntl(in, F_GETFD) & FD_CLOEXEC);
+	assert_int_equal(write(in, "to", 2), 2);
+	assert_int_equal(read(peer->frame.fds[0], text, sizeof text), 2);
+	assert_int_equal(write(peer->frame.fds[1], "from", 4), 4);
+	assert_int_equal(read(out, text, sizeof text), 4);
+	frame_close_fds(&peer->frame);
+	yett_command_free(command);
+	assert_int_equal(read(out, text, sizeof text), 0); /* nobody but the command had the other end */
+	fd_close(in);
+	fd_close(out);
+}
+
+static void the_callers_own_streams_are_inherited_by_name(void **state)
+{
+	static const int stdio[] = {YETT_STDIO_INHERIT, YETT_STDIO_NULL, YETT_STDIO_NULL};
+	const char *const argv[] = {"x", NULL};
+	const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+	int before = dup(STDIN_FILENO), ends[2], root = open("/", O_RDONLY | O_CLOEXEC);
+	char text[8] = "";
+
+	peer_create(peer);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(write(ends[1], "mine", 4), 4);
+	(void)dup2(root, STDIN_FILENO);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_SECURITY_VIOLATION);
+	(void)dup2(ends[0], STDIN_FILENO);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	(void)dup2(before, STDIN_FILENO);
+	hear(peer, peer->init);
+	assert_int_equal(read(peer->frame.fds[0], text, sizeof text), 4);
+	assert_string_equal(text, "mine");
+	yett_command_free(command);
+	fd_close(before);
+	fd_close(root);
+	fd_close(ends[0]);
+	fd_close(ends[1]);
+}
+
+/* Trying again at once would not help, and what was asked for is not at fault. */
+static void want_of_memory_has_a_code_of_its_own(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	(void)state;
+	(void)fprintf(stderr, "AddressSanitizer ends a program that has no memory\n");
+	skip();
+#else
+	static char large[4 << 20];
+	const char *const argv[] = {"program", large, NULL};
+	const struct yett_command_options options = {.argv = argv};
+	struct peer *peer = *state;
+	struct yett_command *command = NULL;
+	struct rlimit before, none;
+	int r;
+
+	peer_create(peer);
+	memset(large, 'x', sizeof large - 1);
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	none = (struct rlimit){.rlim_cur = 1, .rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	r = yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_int_equal(r, YETT_E_OUT_OF_MEMORY);
+	assert_false(yett_error_retryable(&peer->error));
+	assert_string_equal(yett_error_code_name(YETT_E_OUT_OF_MEMORY), "out-of-memory");
+#endif
 }
 
 static void an_id_is_told_before_the_end_is_waited_for(void **state)
@@ -290,7 +410,7 @@ static void what_has_no_terminal_has_no_size(void **state)
 {
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
-	const int stdio[] = {STDIN_FILENO, -1, -1}, null[] = {-1, -1, -1};
+	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL}, null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {{.argv = argv, .rows = 24},
 						     {.argv = argv, .columns = 80},
 						     {.argv = argv, .terminal = true, .stdio = stdio}},
@@ -421,6 +541,10 @@ int main(void)
 		TEST(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands),
 		TEST(a_lying_init_ends_its_own_sandbox_only),
 		TEST(bad_commands_are_refused_before_they_are_sent),
+		TEST(a_call_that_failed_is_not_taken_for_dev_null),
+		TEST(a_stream_is_a_pipe_whose_other_end_is_the_callers),
+		TEST(the_callers_own_streams_are_inherited_by_name),
+		TEST(want_of_memory_has_a_code_of_its_own),
 		TEST(an_id_is_told_before_the_end_is_waited_for),
 		TEST(what_is_too_large_for_a_packet_comes_in_memory),
 		TEST(run_keeps_output_up_to_its_bound),

@@ -124,7 +124,7 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 {
 	struct peer *peer = *state;
 	const struct yett_share shares[] = {{.path = "/etc/passwd", .target = "/p"},
-					    {.path = "/usr", .writable = true}};
+					    {.path = "/usr", .flags = YETT_SHARE_WRITABLE}};
 	const struct yett_tmpfs tmpfs[] = {{.target = "/scratch", .size_bytes = 4096}};
 	const struct yett_sandbox_options options = {.profile = "build",
 						     .hostname = "box",
@@ -200,6 +200,81 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 		assert_true(r == YETT_E_INVALID_REQUEST || r == YETT_E_FILE_OPERATION_FAILED);
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+}
+
+static void a_share_has_one_source(void **state)
+{
+	static const struct {
+		struct yett_share share;
+		const char *said;
+	} wrong[] = {
+		{{0}, "no source"}, /* and not descriptor 0 */
+		{{.target = "/x"}, "share /x has no source"},
+		{{.path = "/usr", .flags = YETT_SHARE_FD}, "share /usr has two sources"},
+		{{.target = "/x", .flags = YETT_SHARE_FD, .fd = -1}, "share /x has -1 for a descriptor"},
+		{{.path = "/usr", .flags = 4}, "not all known: 0x4"},
+	};
+	const struct message_create *create = &((struct peer *)*state)->message.body.create;
+	struct peer *peer = *state;
+	struct yett_share by_fd = {.target = "/x", .flags = YETT_SHARE_FD, .fd = open("/usr", O_PATH | O_CLOEXEC)};
+	int stdin_before = dup(STDIN_FILENO), usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	peer_connect(peer);
+	assert_int_equal(dup2(usr, STDIN_FILENO), STDIN_FILENO); /* which could be shared */
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		const struct yett_sandbox_options options = {.shares = &wrong[i].share, .shares_count = 1};
+
+		assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), YETT_E_INVALID_REQUEST);
+		if (!strstr(peer->error.message, wrong[i].said))
+			fail_msg("%zu: %s", i, peer->error.message);
+	}
+	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	say_created(peer, 1);
+	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.shares = &by_fd, .shares_count = 1},
+					     &peer->sandbox, &peer->error), 0);
+	hear(peer, peer->helper);
+	assert_string_equal(message_text(&peer->message, create->shares[0].target), "/x");
+	(void)dup2(stdin_before, STDIN_FILENO);
+	fd_close(stdin_before);
+	fd_close(by_fd.fd);
+	fd_close(usr);
+}
+
+/* Which no command has to be told, as `yett run` tells its own. */
+static void commands_start_in_the_first_directory_that_is_shared(void **state)
+{
+	static const struct yett_share shares[] = {{.path = "/etc/passwd", .target = "/p"}, {.path = "/usr", .target = "/work"}, {.path = "/etc"}};
+	static const struct {
+		struct yett_sandbox_options options;
+		const char *told; /* to init; NULL: nothing */
+	} rows[] = {
+		{{.shares = shares, .shares_count = 3}, "/work"},
+		{{.shares = shares, .shares_count = 3, .directory = "/tmp"}, "/tmp"},
+		{{.shares = shares, .shares_count = 3, .directory = "/"}, NULL},
+		{{.shares = shares, .shares_count = 1}, NULL},
+		{{.memory_dir = "/usr"}, NULL},
+		{{.directory = "/tmp"}, "/tmp"},
+		{{.profile = NULL}, NULL},
+	};
+	struct peer *peer = *state;
+
+	peer_connect(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct yett_sandbox *sandbox;
+
+		say_created(peer, i + 1);
+		assert_int_equal(yett_sandbox_create(peer->connection, &rows[i].options, &sandbox, &peer->error), 0);
+		if (rows[i].told) {
+			hear(peer, peer->init);
+			assert_int_equal(peer->envelope.kind, MESSAGE_SESSION);
+			assert_string_equal(message_text(&peer->message, peer->message.body.session.cwd), rows[i].told);
+		}
+		assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+		say_ended(peer, i + 1, ENDED_CLOSED);
+		assert_int_equal(yett_sandbox_destroy(sandbox, &peer->error), 0);
+	}
+	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.directory = "tmp"}, &peer->sandbox, &peer->error),
+			 YETT_E_INVALID_REQUEST);
 }
 
 static void an_answer_to_no_request_ends_the_connection(void **state)
@@ -526,6 +601,8 @@ int main(void)
 		TEST(a_hello_with_descriptors_is_a_breach_of_protocol),
 		TEST(a_service_that_is_not_root_is_refused),
 		TEST(a_request_is_signed_over_the_challenge_and_carries_its_shares),
+		TEST(a_share_has_one_source),
+		TEST(commands_start_in_the_first_directory_that_is_shared),
 		TEST(a_refusal_leaves_the_connection_usable),
 		TEST(what_cannot_be_asked_is_refused_before_it_is_sent),
 		TEST(an_answer_to_no_request_ends_the_connection),

@@ -101,17 +101,17 @@ static void a_cause_is_kept_until_the_next_error_and_is_always_one(void **state)
 	(void)error_set(&e, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no");
 	assert_int_equal(error_cause(&e, "stdio", EPERM), YETT_E_COMMAND_FAILED);
 	assert_string_equal(e.step, "stdio");
-	assert_int_equal(e.error_number, EPERM);
+	assert_int_equal(e.os_error, EPERM);
 	assert_true(error_is_sound(&e));
 	assert_int_equal(error_cause(&e, NULL, 0x41414141), YETT_E_COMMAND_FAILED); /* as a hostile process says it */
 	assert_string_equal(e.step, "");
-	assert_int_equal(e.error_number, 0);
-	e.error_number = -1;
+	assert_int_equal(e.os_error, 0);
+	e.os_error = -1;
 	assert_false(error_is_sound(&e));
 	(void)error_cause(&e, "stdio", EPERM);
 	(void)error_set(&e, YETT_E_TIMEOUT, YETT_R_NONE, "later");
 	assert_string_equal(e.step, "");
-	assert_int_equal(e.error_number, 0);
+	assert_int_equal(e.os_error, 0);
 	assert_int_equal(error_cause(NULL, "stdio", EPERM), 0);
 }
 

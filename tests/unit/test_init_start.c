@@ -176,7 +176,7 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
 	assert_string_equal(error.detail, "No such file or directory");
-	assert_int_equal(error.error_number, ENOENT);
+	assert_int_equal(error.os_error, ENOENT);
 	assert_string_equal(error.step, "");
 	launch_describe(&(struct launch_failure){.step = 15, .error = EISDIR}, &error);
 	assert_string_equal(error.message, "the command is a directory");
@@ -192,7 +192,7 @@ static void a_failure_before_that_names_the_step(void **state)
 	launch_describe(&(struct launch_failure){.step = 10, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.step, "working-directory");
-	assert_int_equal(error.error_number, ENOENT);
+	assert_int_equal(error.os_error, ENOENT);
 	launch_describe(&(struct launch_failure){.step = 12, .error = ENOENT, .path = "/none"}, &error);
 	assert_string_equal(error.message, "the command cannot be restricted to /none: there is no such path in the sandbox");
 	assert_string_equal(error.step, "restriction-of-files");
