@@ -79,60 +79,44 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 	return (int)error->code;
 }
 
+/* By their numbers, which have no gaps. */
+static const struct {
+	const char *text;
+	bool is_retryable;
+} codes[] = {
+	{"done", false},
+#define X(name, number, retryable, text) [number] = {text, retryable},
+	YETT_CODES(X)
+#undef X
+};
+
+static const struct {
+	const char *short_name, *text;
+} reasons[] = {
+	{"none", ""},
+#define X(name, number, short_name, text) [number] = {short_name, text},
+	YETT_REASONS(X)
+#undef X
+};
+
 const char *error_code_text(enum yett_code code)
 {
-	switch (code) {
-	case YETT_OK:
-		return "done";
-#define X(name, number, retryable, text) \
-	case YETT_E_##name:              \
-		return text;
-		YETT_CODES(X)
-#undef X
-	}
-	return "unknown error code";
+	return (size_t)code < ARRAY_SIZE(codes) ? codes[code].text : "unknown error code";
 }
 
 const char *error_reason_text(enum yett_reason reason)
 {
-	switch (reason) {
-	case YETT_R_NONE:
-		return "";
-#define X(name, number, short_name, text) \
-	case YETT_R_##name:               \
-		return text;
-		YETT_REASONS(X)
-#undef X
-	}
-	return "unknown reason";
+	return (size_t)reason < ARRAY_SIZE(reasons) ? reasons[reason].text : "unknown reason";
 }
 
 const char *error_reason_short_name(enum yett_reason reason)
 {
-	switch (reason) {
-	case YETT_R_NONE:
-		return "none";
-#define X(name, number, short_name, text) \
-	case YETT_R_##name:               \
-		return short_name;
-		YETT_REASONS(X)
-#undef X
-	}
-	return "unknown";
+	return (size_t)reason < ARRAY_SIZE(reasons) ? reasons[reason].short_name : "unknown";
 }
 
 bool error_code_retryable(enum yett_code code)
 {
-	switch (code) {
-	case YETT_OK:
-		return false;
-#define X(name, number, retryable, text) \
-	case YETT_E_##name:              \
-		return retryable;
-		YETT_CODES(X)
-#undef X
-	}
-	return false;
+	return (size_t)code < ARRAY_SIZE(codes) && codes[code].is_retryable;
 }
 
 bool error_is_sound(const struct yett_error *error)
