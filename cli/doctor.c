@@ -78,14 +78,14 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		return;
 	}
 	if (start == YETT_START_PERSONAL && geteuid() != 0 && !doctor_has_user_namespace(&obstacle)) {
-		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as README.md says; or, as root: %s", obstacle);
+		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as docs/admin.md says; or, as root: %s", obstacle);
 		doctor_found(finding, DOCTOR_MISSING, mend,
 			     "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
 		return;
 	}
 	if (start == YETT_START_PERSONAL) {
 		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
-			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as README.md says", "personal, %s: %s",
+			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as docs/admin.md says", "personal, %s: %s",
 			     geteuid() == 0 ? "as root" : "in a user namespace of your own",
 			     path);
 		return;
@@ -107,8 +107,8 @@ static void look_start(const struct connect_choice *choice, struct yett_connecti
 		doctor_found(finding, DOCTOR_MISSING,
 			     error.mend[0] ? error.mend
 			     : error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
-			     : geteuid() == 0 ? "start the service as README.md says, or set YETT_HELPER to a yett-helper"
-					    : "have the administrator start the service, as README.md says",
+			     : geteuid() == 0 ? "start the service as docs/admin.md says, or set YETT_HELPER to a yett-helper"
+					    : "have the administrator start the service, as docs/admin.md says",
 			     "%s", error.message);
 		return;
 	}

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MEND_ROOT   "the service can (README, Installation)"
+#define MEND_ROOT   "the service can (docs/admin.md)"
 #define MEND_CGROUP "the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
 
 static int refuse(const char *what, const char *mend, struct yett_error *error)

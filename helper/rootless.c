@@ -30,7 +30,7 @@ static int refuse(int number, struct yett_error *error)
 	if (rule) {
 		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and this host allows none: %s",
 				rule->what);
-		error_detail(error, "have the administrator start the service, which needs none of this (README, Installation), or as root: %s",
+		error_detail(error, "have the administrator start the service, which needs none of this (docs/admin.md), or as root: %s",
 			     rule->mend);
 		return YETT_E_UNSUPPORTED;
 	}

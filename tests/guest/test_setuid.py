@@ -1,4 +1,4 @@
-"""The installed helper made set-user-id as README.md says, on a host with systemd, cgroup v2 and the LSM of this run."""
+"""The installed helper made set-user-id as docs/admin.md says, on a host with systemd, cgroup v2 and the LSM of this run."""
 import grp
 import os
 import stat

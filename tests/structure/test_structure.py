@@ -15,8 +15,6 @@ import includes
 import programs
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "guest"))
-import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
@@ -269,56 +267,6 @@ class Sources(unittest.TestCase):
             self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
 
 
-class Documents(unittest.TestCase):
-    def test_every_test_that_the_security_page_names_is_there(self):
-        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
-        named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
-        known = set()
-        for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
-            for file in files:
-                if file.endswith((".c", ".py")):
-                    text = read(directory, file)
-                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
-        self.assertGreater(len(named), 30)
-        self.assertEqual(sorted(named - known), [])
-
-    def test_every_row_of_attacks_names_a_test(self):
-        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
-        self.assertEqual([row for row in table.splitlines()[1:] if "`" not in row.split("|")[3]], [])
-
-
-class Layers(unittest.TestCase):
-    """The table of what each layer stops alone. That its marks are true, tests/guest/layers.py checks when the guests have run."""
-
-    def rows(self):
-        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("SECURITY.md"), re.M).group(1)
-        return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
-
-    def test_the_security_page_shows_every_attempt(self):
-        names = layers.attempts_of_sources(os.path.join(ROOT, "tests", "guest"))
-        self.assertGreater(len(names), 40)
-        self.assertEqual(len(names), len(set(names)))
-        self.assertEqual([row[0] for row in self.rows()], names)
-
-    def test_the_security_page_says_what_hangs_on_one_layer(self):
-        self.assertEqual([row[0] for row in self.rows() if row.count("●") == 1], [name for row in self.rows() for name in layers.ONLY_ONE if name == row[0]])
-        self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("SECURITY.md")], [])
-
-    def test_guests_that_differ_are_found(self):
-        def guest(lsm, **results):
-            return {lsm: {"attempts": [{"name": "x", "gives": "", "results": {"none": "works", lsm: "EPERM", **results}}]}}
-        self.assertEqual(layers.merge({**guest("apparmor"), **guest("selinux")})[1], [])
-        self.assertEqual(len(layers.merge({**guest("apparmor", seccomp="EPERM"), **guest("selinux", seccomp="works")})[1]), 1)
-        self.assertEqual(layers.merge({"apparmor": guest("selinux")["selinux"]})[1], ["no result of the layer apparmor"])
-
-    def test_what_hangs_on_one_layer_or_on_none_is_found(self):
-        rows = [{"name": name, "results": {"namespaces": "EPERM"}} for name in layers.ONLY_ONE]
-        self.assertEqual(layers.judge(rows), [])
-        self.assertEqual(len(layers.judge(rows[1:])), 1)
-        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "EPERM"}}])), 1)
-        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "works"}}])), 1)
-
-
 class Help(unittest.TestCase):
     """Help is made from the tables of options; this reads the tables from the sources and the help from the programs."""
 
@@ -365,11 +313,6 @@ class Help(unittest.TestCase):
         self.assertGreaterEqual(len(names), 8)
         for name in names:
             self.assertRegex(output(HELPER, "--help"), rf"(?m)^  --{name}[= ]")
-
-    def test_the_readme_names_every_option_of_run(self):
-        text = read("README.md")
-        for _, name in self.options(("cli", "run_options.c")):
-            self.assertIn("--" + name, text)
 
 
 class Tools(unittest.TestCase):

@@ -777,7 +777,7 @@ grant "narrow" {
         self.assertEqual(self.yett('ps', '-q').out, '')
         self.service.wait_no_leftovers()
 
-    @unittest.skipIf(os.path.exists('/sys/fs/selinux/enforce'), 'README, "What is not there yet"')
+    @unittest.skipIf(os.path.exists('/sys/fs/selinux/enforce'), 'docs/guide.md, "Without root"')
     def test_without_a_service_it_is_the_users_own_helper_that_plans(self):
         user = self.alice
         argv = [self.service.yett, 'run', '--dry-run', '--', 'true']

@@ -172,7 +172,7 @@ class Means(yett.Case):
     def test_what_the_profile_insists_on_is_refused(self):
         for profile, text in (('devices', 'device nodes'), ('capable', 'capabilities'), ('root', 'root inside')):
             with self.subTest(profile=profile):
-                self.refused(text, 'README', options=['-p', profile])
+                self.refused(text, 'docs/admin.md', options=['-p', profile])
         # a label can be had, of AppArmor, where it is loaded
         done = self.sandbox('true', options=['-p', 'labelled'])
         self.assertTrue(done.code == 0 or 'is required' in done.err or 'that the profile requires' in done.err, done)

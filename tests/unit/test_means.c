@@ -136,7 +136,7 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\n" GRANT, rows[i].key);
 		decide_policy(d, text);
-		refused(d, &selinux, rows[i].message, "README");
+		refused(d, &selinux, rows[i].message, "docs/admin.md");
 	}
 }
 

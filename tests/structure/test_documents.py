@@ -1,0 +1,162 @@
+"""What must hold of the documents in Markdown: test_documents.py SOURCE_ROOT BUILD_ROOT
+
+That the files, headings, tests, options, lines of the policy and lines of examples that they show or point to are there. TAP.
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "guest"))
+import layers  # pylint: disable=wrong-import-position
+import yett  # pylint: disable=wrong-import-position
+
+ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
+PAGES = ["README.md", "SECURITY.md", "protocol/PROTOCOL.md"] + sorted(
+    "docs/" + name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))
+README_LINES_MAX = 150
+
+
+def read(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def without_code(text):
+    return re.sub(r"(?ms)^```.*?^```$", "", text)
+
+
+def anchors(text):
+    """What a link can name behind '#': headings in lower case, without marks, with '-' for spaces."""
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"(?m)^#+ (.*)$", without_code(text))}
+
+
+def broken_links(page, text):
+    """Relative links that lead to no file, or to no heading of it."""
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", without_code(text)):
+        path, _, anchor = target.partition("#")
+        if path.startswith("http"):
+            continue
+        full = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+        is_there = full == page or os.path.exists(os.path.join(ROOT, full))
+        if not is_there or (anchor and anchor not in anchors(text if full == page else read(full))):
+            broken.append(target)
+    return broken
+
+
+def wrong_policy_lines(text):
+    """Lines of the shipped policy that a text names for a key, and where that key does not stand."""
+    lines = read("dist", "yett.conf").splitlines()
+    found = re.findall(r"(\w+) of (?:grant|profile) '[\w-]+' \((?:built-in|/etc/yett/yett\.conf):(\d+)\)", text)
+    return [f"{key}:{number}" for key, number in found if not re.match(rf"  {key} = ", lines[int(number) - 1])]
+
+
+def blocks(text, kind):
+    return re.findall(rf"(?ms)^```{kind}\n(.*?)^```$", text)
+
+
+class Pages(unittest.TestCase):
+    def test_a_newcomer_can_finish_the_first_one(self):
+        self.assertLessEqual(len(read("README.md").splitlines()), README_LINES_MAX)
+
+    def test_links_lead_somewhere(self):
+        for page in PAGES:
+            self.assertEqual(broken_links(page, read(page)), [], page)
+
+    def test_a_link_that_leads_nowhere_is_found(self):
+        text = "# A title, here\n[a](README.md) [b](nothing.md) [c](#a-title-here) [d](#another) [e](docs/admin.md#keys) [f](docs/admin.md#nokeys)\n"
+        self.assertEqual(broken_links("x.md", text), ["nothing.md", "#another", "docs/admin.md#nokeys"])
+
+    def test_every_guide_is_pointed_to_and_packaged(self):
+        for page in PAGES:
+            if page.startswith("docs/"):
+                self.assertIn(f"]({page})", read("README.md"))
+                self.assertIn(f"{page} usr/share/doc/yett/docs\n", read("dist/debian/yett.install"))
+
+    def test_lines_of_the_shipped_policy_are_where_outputs_say(self):
+        for page in PAGES:
+            self.assertEqual(wrong_policy_lines(read(page)), [], page)
+
+    def test_a_line_that_has_moved_is_found(self):
+        number = read("dist/yett.conf").splitlines().index("  max_memory = 32G") + 1
+        text = "by max_memory of grant 'everyone' (built-in:%d)\nmax_memory of grant 'everyone' (/etc/yett/yett.conf:%d)"
+        self.assertEqual(wrong_policy_lines(text % (number, number)), [])
+        self.assertEqual(wrong_policy_lines(text % (number + 1, number - 1)), [f"max_memory:{number + 1}", f"max_memory:{number - 1}"])
+
+    def test_the_guide_shows_the_options_of_run_as_its_help_does(self):
+        done = subprocess.run([os.path.join(BUILD, "cli", "yett"), "run", "--help"], check=True, capture_output=True, text=True)
+        options = done.stdout.partition("\nOptions:\n")[2]
+        self.assertGreater(options.count("\n"), 30)
+        self.assertIn(options, blocks(read("docs/guide.md"), ""))
+
+    def test_code_in_the_guide_of_the_library_is_that_of_the_examples(self):
+        folder = os.path.join(ROOT, "libclient", "examples")
+        known = {line.strip() for name in os.listdir(folder) if name.endswith(".c") for line in read(folder, name).splitlines()}
+        shown = [line.strip() for block in blocks(read("docs/library.md"), "c") for line in block.splitlines()]
+        self.assertGreater(len(shown), 20)
+        self.assertEqual([line for line in shown if line not in known | {"…"}], [])
+
+
+class Attacks(unittest.TestCase):
+    def test_every_test_that_the_security_page_names_is_there(self):
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+        named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
+        known = set()
+        for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
+            for file in files:
+                if file.endswith((".c", ".py")):
+                    text = read(directory, file)
+                    known |= set(re.findall(r"\b(?:cmocka_unit_test\w*|TEST|WITH_[A-Z]+)\((\w+)", text)) | set(re.findall(r"def test_(\w+)\(self", text))
+        self.assertGreater(len(named), 30)
+        self.assertEqual(sorted(named - known), [])
+
+    def test_every_row_of_attacks_names_a_test(self):
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+        self.assertEqual([row for row in table.splitlines()[1:] if "`" not in row.split("|")[3]], [])
+
+
+class Layers(unittest.TestCase):
+    """The table of what each layer stops alone. That its marks are true, tests/guest/layers.py checks when the guests have run."""
+
+    def rows(self):
+        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("SECURITY.md"), re.M).group(1)
+        return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+
+    def test_the_security_page_shows_every_attempt(self):
+        names = layers.attempts_of_sources(os.path.join(ROOT, "tests", "guest"))
+        self.assertGreater(len(names), 40)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual([row[0] for row in self.rows()], names)
+
+    def test_the_security_page_says_what_hangs_on_one_layer(self):
+        self.assertEqual([row[0] for row in self.rows() if row.count("●") == 1], [name for row in self.rows() for name in layers.ONLY_ONE if name == row[0]])
+        self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("SECURITY.md")], [])
+
+    def test_guests_that_differ_are_found(self):
+        def guest(lsm, **results):
+            return {lsm: {"attempts": [{"name": "x", "gives": "", "results": {"none": "works", lsm: "EPERM", **results}}]}}
+        self.assertEqual(layers.merge({**guest("apparmor"), **guest("selinux")})[1], [])
+        self.assertEqual(len(layers.merge({**guest("apparmor", seccomp="EPERM"), **guest("selinux", seccomp="works")})[1]), 1)
+        self.assertEqual(layers.merge({"apparmor": guest("selinux")["selinux"]})[1], ["no result of the layer apparmor"])
+
+    def test_what_hangs_on_one_layer_or_on_none_is_found(self):
+        rows = [{"name": name, "results": {"namespaces": "EPERM"}} for name in layers.ONLY_ONE]
+        self.assertEqual(layers.judge(rows), [])
+        self.assertEqual(len(layers.judge(rows[1:])), 1)
+        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "EPERM"}}])), 1)
+        self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "works"}}])), 1)
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    result = yett.TapResult(sys.stdout)
+    suite.run(result)
+    print(f"1..{result.count}")
+    return 0 if result.wasSuccessful() and result.count else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
