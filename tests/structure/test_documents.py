@@ -14,7 +14,7 @@ import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
-PAGES = ["README.md", "SECURITY.md", "protocol/PROTOCOL.md"] + sorted(
+PAGES = ["README.md", "SECURITY.md", "ARCHITECTURE.md", "protocol/PROTOCOL.md"] + sorted(
     "docs/" + name for name in os.listdir(os.path.join(ROOT, "docs")) if name.endswith(".md"))
 README_LINES_MAX = 150
 
@@ -54,6 +54,19 @@ def wrong_policy_lines(text):
     return [f"{key}:{number}" for key, number in found if not re.match(rf"  {key} = ", lines[int(number) - 1])]
 
 
+def missing_names(text):
+    """Files, folders and functions that a text names and that are not there."""
+    text = without_code(text)
+    paths = set(re.findall(r"`(\w[\w./-]*/[\w./-]*)`", text))
+    functions = set(re.findall(r"`(\w+)\(\)`", text))
+    for top in ("base", "cli", "files", "helper", "libclient", "protocol"):
+        for directory, _, files in os.walk(os.path.join(ROOT, top)):
+            for file in files:
+                if file.endswith((".c", ".h")):
+                    functions -= {name for line in re.findall(r"(?m)^[a-z].*", read(directory, file)) for name in re.findall(r"(\w+)\(", line)}
+    return sorted([path for path in paths if not os.path.exists(os.path.join(ROOT, path))] + list(functions))
+
+
 def blocks(text, kind):
     return re.findall(rf"(?ms)^```{kind}\n(.*?)^```$", text)
 
@@ -91,6 +104,15 @@ class Pages(unittest.TestCase):
         options = done.stdout.partition("\nOptions:\n")[2]
         self.assertGreater(options.count("\n"), 30)
         self.assertIn(options, blocks(read("docs/guide.md"), ""))
+
+    def test_names_on_the_page_about_the_architecture_are_there(self):
+        text = read("ARCHITECTURE.md")
+        self.assertEqual(missing_names(text), [])
+        self.assertGreater(len(set(re.findall(r"`(helper/[\w./]+)`", text))), 20)
+
+    def test_a_name_that_is_not_there_is_found(self):
+        self.assertEqual(missing_names("`handle_request()` in `helper/monitor/monitor.c`, `handle_nothing()` in `helper/nothing.c`, `no_new_privs`, `/run/yett`"),
+                         ["handle_nothing", "helper/nothing.c"])
 
     def test_code_in_the_guide_of_the_library_is_that_of_the_examples(self):
         folder = os.path.join(ROOT, "libclient", "examples")
