@@ -121,6 +121,13 @@ class Pages(unittest.TestCase):
         self.assertGreater(len(shown), 20)
         self.assertEqual([line for line in shown if line not in known | {"…"}], [])
 
+    def test_names_in_the_guide_of_the_library_are_those_of_its_header(self):
+        codes = re.findall(r"(?m)^\tX\((\w+), \d+,", read("protocol/yett_error.h"))
+        header = set(re.findall(r"\w+", read("libclient/yett.h"))) | {"YETT_E_" + code for code in codes}
+        named = set(re.findall(r"\b((?:yett|YETT)_\w+)\b", read("docs/library.md")))
+        self.assertGreater(len(named), 40)
+        self.assertEqual(sorted(named - header), [])
+
 
 class Attacks(unittest.TestCase):
     def test_every_test_that_the_security_page_names_is_there(self):
