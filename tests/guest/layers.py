@@ -4,8 +4,8 @@ What the guests found out about each layer alone (test_each_layer.py), put toget
 
 Usage: layers.py BUILD LSM…      reads BUILD/guest/LSM/layers.json, writes BUILD/layers.json, and checks it: with both LSMs
                                  whether they agree, whether what hangs on one layer is known to do so, and whether
-                                 SECURITY.md shows what came out. BUILD/guest/layers/testlog.json is for tools/count-results
-       layers.py BUILD           the table that SECURITY.md shows, from BUILD/layers.json
+                                 docs/security-tests.md shows what came out. BUILD/guest/layers/testlog.json is for tools/count-results
+       layers.py BUILD           the table that docs/security-tests.md shows, from BUILD/layers.json
 """
 import json
 import os
@@ -13,11 +13,12 @@ import re
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = 'docs/security-tests.md'
 LABELS = ('apparmor', 'selinux')
 ALONE = ('namespaces', 'seccomp', 'landlock', 'capabilities', *LABELS)
 LAYERS = ('none', *ALONE, 'all')
 
-# What only one layer stops; SECURITY.md says why the others do not.
+# What only one layer stops; PAGE says why the others do not.
 ONLY_ONE = ('loopback', 'reopen-for-writing', 'others-file-in-share', 'set-id-by-mode', 'set-id-by-open')
 
 HEAD = ('attempt', 'what it would give', 'namespaces and ids', 'seccomp', 'Landlock', 'capabilities', 'AppArmor', 'SELinux')
@@ -60,8 +61,8 @@ def merge(found):
 def judge(rows):
     """What is wrong with the results of all layers, as texts."""
     only = {row['name']: stopping(row)[0] for row in rows if len(stopping(row)) == 1}
-    return (['%s is stopped by %s only: SECURITY.md has to say why' % item for item in only.items() if item[0] not in ONLY_ONE] +
-            ['%s is not stopped by one layer only, as SECURITY.md says' % name for name in ONLY_ONE if name not in only] +
+    return (['%s is stopped by %s only: %s has to say why' % (*item, PAGE) for item in only.items() if item[0] not in ONLY_ONE] +
+            ['%s is not stopped by one layer only, as %s says' % (name, PAGE) for name in ONLY_ONE if name not in only] +
             ['%s is stopped by no layer that is alone' % row['name'] for row in rows if not stopping(row)])
 
 
@@ -83,9 +84,9 @@ def put_together(build, lsms):
     rows, problems = merge(found)
     if set(LABELS) <= set(lsms):
         problems += judge(rows)
-        with open(os.path.join(SOURCE, 'SECURITY.md'), encoding='utf-8') as file:
+        with open(os.path.join(SOURCE, PAGE), encoding='utf-8') as file:
             if not problems and table(rows) not in file.read():
-                problems.append('SECURITY.md shows another table; that of this run: tests/guest/layers.py ' + build)
+                problems.append(PAGE + ' shows another table; that of this run: tests/guest/layers.py ' + build)
     with open(os.path.join(build, 'layers.json'), 'w', encoding='utf-8') as file:
         json.dump({'machines': [contents['machine'] for contents in found.values()], 'attempts': rows}, file, indent=1)
     return problems

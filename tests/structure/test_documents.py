@@ -130,8 +130,8 @@ class Pages(unittest.TestCase):
 
 
 class Attacks(unittest.TestCase):
-    def test_every_test_that_the_security_page_names_is_there(self):
-        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+    def test_every_test_that_the_page_names_is_there(self):
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("docs/security-tests.md"), re.M | re.S).group(1)
         named = {name for row in table.splitlines()[1:] for name in re.findall(r"`(\w+)`", row.split("|")[3])}
         known = set()
         for directory, _, files in os.walk(os.path.join(ROOT, "tests")):
@@ -143,7 +143,7 @@ class Attacks(unittest.TestCase):
         self.assertEqual(sorted(named - known), [])
 
     def test_every_row_of_attacks_names_a_test(self):
-        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("SECURITY.md"), re.M | re.S).group(1)
+        table = re.search(r"^\| attack \| defence \| test \|\n(.*?)\n\n", read("docs/security-tests.md"), re.M | re.S).group(1)
         self.assertEqual([row for row in table.splitlines()[1:] if "`" not in row.split("|")[3]], [])
 
 
@@ -151,18 +151,18 @@ class Layers(unittest.TestCase):
     """The table of what each layer stops alone. That its marks are true, tests/guest/layers.py checks when the guests have run."""
 
     def rows(self):
-        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("SECURITY.md"), re.M).group(1)
+        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("docs/security-tests.md"), re.M).group(1)
         return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
 
-    def test_the_security_page_shows_every_attempt(self):
+    def test_the_page_shows_every_attempt(self):
         names = layers.attempts_of_sources(os.path.join(ROOT, "tests", "guest"))
         self.assertGreater(len(names), 40)
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual([row[0] for row in self.rows()], names)
 
-    def test_the_security_page_says_what_hangs_on_one_layer(self):
+    def test_the_page_says_what_hangs_on_one_layer(self):
         self.assertEqual([row[0] for row in self.rows() if row.count("●") == 1], [name for row in self.rows() for name in layers.ONLY_ONE if name == row[0]])
-        self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("SECURITY.md")], [])
+        self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("docs/security-tests.md")], [])
 
     def test_guests_that_differ_are_found(self):
         def guest(lsm, **results):
