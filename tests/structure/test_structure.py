@@ -267,6 +267,33 @@ class Sources(unittest.TestCase):
             self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
 
 
+class Vectors(unittest.TestCase):
+    FOLDER = os.path.join(ROOT, "protocol", "vectors")
+
+    @staticmethod
+    def texts(folder):
+        return {name: read(folder, name) for name in os.listdir(folder) if name.endswith(".txt")}
+
+    def differences(self, there):
+        """Between files {name: text} and what their generator writes, by name."""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-B", os.path.join(self.FOLDER, "make.py")], check=True, capture_output=True, cwd=folder)
+            made = self.texts(folder)
+        self.assertGreater(len(made), 200)
+        return sorted(name for name in {*there, *made} if there.get(name) != made.get(name))
+
+    def test_they_are_those_of_their_generator(self):
+        self.assertEqual(self.differences(self.texts(self.FOLDER)), [])
+
+    def test_one_that_is_missing_changed_or_of_no_generator_is_found(self):
+        there = self.texts(self.FOLDER)
+        missing, changed = sorted(there)[:2]
+        del there[missing]
+        there[changed] = there[changed].replace("hex: ", "hex: 00", 1)
+        there["refuse-what-nobody-wrote.txt"] = "kind: create\n"
+        self.assertEqual(self.differences(there), sorted([missing, changed, "refuse-what-nobody-wrote.txt"]))
+
+
 class Help(unittest.TestCase):
     """Help is made from the tables of options; this reads the tables from the sources and the help from the programs."""
 
