@@ -1,6 +1,6 @@
 # make demo    set up, build what runs a command in a sandbox, and run some
 # make check   set up, build, and run all tests
-# make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat
+# make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat; REST=600: a user rests for so many seconds
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
 # make fuzz    see tests/fuzz
@@ -10,6 +10,10 @@
 BUILD ?= build
 SANITIZED ?= build-asan
 MESON_OPTIONS ?=
+
+# Of each measurement how many, and seconds before the one that comes after a rest.
+COUNT ?= 200
+REST ?= 30
 
 GUEST_LSMS ?= apparmor selinux
 
@@ -41,7 +45,7 @@ check: build
 
 bench: build
 	@tools/install-packages bench
-	@tests/bench/run $(BUILD)
+	@tests/bench/run $(BUILD) $(COUNT) $(REST)
 
 deb:
 	@tools/install-packages deb

@@ -80,10 +80,51 @@ void exec_true(struct yett_sandbox *sandbox)
 	yett_command_free(command);
 }
 
+/* What ends a line of the table. */
+static void print_ratio(double ratio, const char *goal, double wanted)
+{
+	printf(" %6.2f", ratio);
+	if (wanted > 0)
+		printf("  (wanted %s%.2f)", goal, wanted);
+	printf("\n");
+	fflush(stdout);
+}
+
 void report(FILE *json, const char *name, const char *how, double ours_ms, const char *peer, double peer_ms, double wanted)
 {
-	printf("%-40s %-26s %8.3f %8.3f  %-12s %6.2f  (wanted %.2f)\n", name, how, ours_ms, peer_ms, peer, ours_ms / peer_ms, wanted);
+	printf("%-42s %-32s %8.3f %8.3f  %-12s", name, how, ours_ms, peer_ms, peer);
+	print_ratio(ours_ms / peer_ms, "", wanted);
 	fprintf(json, "{\"case\": \"%s, %s\", \"ours_ms\": %.4f, \"peer\": \"%s\", \"peer_ms\": %.4f, \"ratio\": %.4f}\n", name, how, ours_ms,
 		peer, peer_ms, ours_ms / peer_ms);
-	fflush(stdout);
+}
+
+void report_heading(void)
+{
+	printf("%-42s %-32s %8s %8s %6s   %8s %8s %6s  %-12s %6s\n", "", "", "alone", "peer", "ratio", "in turns", "peer", "ratio", "peer", "worse");
+}
+
+static double ratio_of(struct ratio of)
+{
+	return of.ours_ms / of.peer_ms;
+}
+
+void report_worse(FILE *json, const char *name, const char *how, struct ratio alone, const char *peer, struct ratio pairs, double wanted)
+{
+	struct ratio worse = ratio_of(alone) > ratio_of(pairs) ? alone : pairs;
+
+	printf("%-42s %-32s %8.3f %8.3f %6.2f   %8.3f %8.3f %6.2f  %-12s", name, how, alone.ours_ms, alone.peer_ms, ratio_of(alone),
+	       pairs.ours_ms, pairs.peer_ms, ratio_of(pairs), peer);
+	print_ratio(ratio_of(worse), "", wanted);
+	fprintf(json,
+		"{\"case\": \"%s, %s\", \"ours_ms\": %.4f, \"peer\": \"%s\", \"peer_ms\": %.4f, \"ratio\": %.4f, \"ratio_alone\": %.4f, "
+		"\"ratio_in_turns\": %.4f}\n",
+		name, how, worse.ours_ms, peer, worse.peer_ms, ratio_of(worse), ratio_of(alone), ratio_of(pairs));
+}
+
+void report_rate(FILE *json, const char *name, const char *how, double ours, const char *peer, double peers, double wanted)
+{
+	printf("%-42s %-32s %7.1f/s %7.1f/s  %-12s", name, how, ours, peers, peer);
+	print_ratio(ours / peers, "at least ", wanted);
+	fprintf(json, "{\"case\": \"%s, %s\", \"ours_per_s\": %.2f, \"peer\": \"%s\", \"peer_per_s\": %.2f, \"ratio\": %.4f}\n", name, how, ours,
+		peer, peers, ours / peers);
 }

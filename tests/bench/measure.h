@@ -19,5 +19,22 @@ void spawn_and_wait(const char *const *argv);
 /* /bin/true in the sandbox, from start to end. */
 void exec_true(struct yett_sandbox *sandbox);
 
-/* `how` names the mode and the circumstances; in the JSON list, the case. */
+/*
+ * A line of the table and one of the JSON list each. `how` names the mode and the circumstances; with `name`, in the list, the case.
+ * `wanted` is the ratio that is the goal; 0: there is none.
+ */
 void report(FILE *json, const char *name, const char *how, double ours_ms, const char *peer, double peer_ms, double wanted);
+
+/* Of medians that were taken in one of two ways. */
+struct ratio {
+	double ours_ms, peer_ms;
+};
+
+/* What the columns of the next one are. */
+void report_heading(void);
+
+/* Of two ways the one with the worse ratio counts. */
+void report_worse(FILE *json, const char *name, const char *how, struct ratio alone, const char *peer, struct ratio pairs, double wanted);
+
+/* Of so many a second, where more is better. */
+void report_rate(FILE *json, const char *name, const char *how, double ours, const char *peer, double peers, double wanted);
