@@ -108,18 +108,17 @@ static int parse_id(const char *text, uint64_t *ret_id, struct yett_error *error
 
 static void json_argv(struct json *json, const struct yett_command_status *s)
 {
-	const char *at = s->argv;
-
 	json_open(json, "argv", '[');
-	for (uint32_t i = 0; i < s->argv_count; i++, at += strlen(at) + 1)
-		json_text(json, NULL, at);
+	for (const char *const *at = s->argv; *at; at++)
+		json_text(json, NULL, *at);
 	json_close(json);
 	json_bool(json, "argv_cut", s->argv_cut);
 }
 
 /* `outputs` NULL: only what is known of them. */
-static void json_command(struct json *json, const char *name, const struct yett_command_status *s, const struct yett_captured *outputs)
+static void json_command(struct json *json, const char *name, const struct yett_command_status *s, struct yett_captured *const *outputs)
 {
+	static const struct yett_error none = {.code = YETT_OK};
 	static const char *const names[] = {"stdout", "stderr"};
 	bool is_over = s->state != YETT_COMMAND_PENDING && s->state != YETT_COMMAND_RUNNING && s->state != YETT_COMMAND_FAILED;
 
@@ -130,22 +129,22 @@ static void json_command(struct json *json, const char *name, const struct yett_
 	json_number(json, "pid", s->pid);
 	json_number(json, "started_ms", s->started_ms);
 	if (is_over)
-		output_json_result(json, "result", &s->result);
+		output_json_result(json, "result", s->result);
 	else
 		json_null(json, "result");
 	for (size_t i = 0; i < ARRAY_SIZE(s->outputs); i++) {
-		if (!s->outputs[i].captured) {
+		if (!s->outputs[i]->captured) {
 			json_null(json, names[i]);
 			continue;
 		}
 		json_open(json, names[i], '{');
-		json_number(json, "length", s->outputs[i].length);
-		json_bool(json, "truncated", s->outputs[i].truncated);
+		json_number(json, "length", s->outputs[i]->length);
+		json_bool(json, "truncated", s->outputs[i]->truncated);
 		if (outputs)
-			json_bytes(json, "content", outputs[i].bytes, outputs[i].length);
+			json_bytes(json, "content", outputs[i]->bytes, outputs[i]->length);
 		json_close(json);
 	}
-	output_json_error(json, "error", &s->error);
+	output_json_error(json, "error", s->error ? s->error : &none);
 	json_close(json);
 }
 
@@ -153,11 +152,11 @@ static void print_row(const struct yett_command_status *s)
 {
 	char status[32] = "-", wall[32];
 
-	if (s->result.signaled)
-		(void)snprintf(status, sizeof status, "signal %d", s->result.status);
+	if (s->result->signaled)
+		(void)snprintf(status, sizeof status, "signal %d", s->result->status);
 	else if (s->state == YETT_COMMAND_COMPLETED || s->state == YETT_COMMAND_TIMEOUT || s->state == YETT_COMMAND_KILLED)
-		(void)snprintf(status, sizeof status, "%d", s->result.status);
-	output_duration(wall, sizeof wall, s->result.wall_us / 1000);
+		(void)snprintf(status, sizeof status, "%d", s->result->status);
+	output_duration(wall, sizeof wall, s->result->wall_us / 1000);
 	(void)printf("%6llu  %-9s  %9s  %9s  ", (unsigned long long)s->id, yett_command_state_name(s->state), status, wall);
 	output_text(stdout, s->text, false);
 	(void)putchar('\n');
@@ -165,14 +164,13 @@ static void print_row(const struct yett_command_status *s)
 
 int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_command_status *list = NULL;
+	struct yett_command_list *list = NULL;
 	struct yett_sandbox *sandbox = NULL;
 	struct json *json = output_json();
-	size_t count = 0;
 	int r = yett_sandbox_attach(connection, id_or_name, &sandbox, error);
 
 	if (r == 0)
-		r = yett_commands_list(sandbox, &list, &count, error);
+		r = yett_commands_list(sandbox, &list, error);
 	(void)yett_sandbox_detach(sandbox, NULL);
 	if (r)
 		return r;
@@ -180,16 +178,19 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 		json_open(json, "commands", '[');
 	else if (!quiet)
 		(void)printf("%6s  %-9s  %9s  %9s  %s\n", "ID", "STATE", "STATUS", "TIME", "COMMAND");
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < yett_command_list_count(list); i++) {
+		const struct yett_command_status *status = yett_command_list_get(list, i);
+
 		if (json)
-			json_command(json, NULL, &list[i], NULL);
+			json_command(json, NULL, status, NULL);
 		else if (quiet)
-			(void)printf("%llu\n", (unsigned long long)list[i].id);
+			(void)printf("%llu\n", (unsigned long long)status->id);
 		else
-			print_row(&list[i]);
+			print_row(status);
 	}
 	if (json)
 		json_close(json);
+	yett_free(list);
 	return 0;
 }
 
@@ -203,17 +204,19 @@ static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal, str
 /* A signal to every command that runs; one may have ended meanwhile. */
 static int kill_each(struct yett_sandbox *sandbox, int signal, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_command_status *list = NULL;
-	size_t count = 0;
-	int r = yett_commands_list(sandbox, &list, &count, error);
+	struct yett_command_list *list = NULL;
+	int r = yett_commands_list(sandbox, &list, error);
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (list[i].state != YETT_COMMAND_PENDING && list[i].state != YETT_COMMAND_RUNNING)
+	for (size_t i = 0; r == 0 && i < yett_command_list_count(list); i++) {
+		const struct yett_command_status *status = yett_command_list_get(list, i);
+
+		if (status->state != YETT_COMMAND_PENDING && status->state != YETT_COMMAND_RUNNING)
 			continue;
-		r = kill_by_id(sandbox, list[i].id, signal, error);
+		r = kill_by_id(sandbox, status->id, signal, error);
 		if (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND)
 			r = yett_sandbox_ended(sandbox) == YETT_ENDED_NOT ? 0 : r;
 	}
+	yett_free(list);
 	return r;
 }
 
@@ -260,46 +263,48 @@ static void note_cut(enum yett_stream stream)
 
 static int write_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, FILE *to, struct yett_error *error)
 {
-	struct yett_captured kept = {0};
+	struct yett_captured *kept;
 	int r = yett_command_output(sandbox, id, stream, &kept, error);
 
 	if (r)
 		return r;
-	(void)fwrite(kept.bytes, 1, kept.length, to); /* that it could not be written is told at the end */
+	(void)fwrite(kept->bytes, 1, kept->length, to); /* that it could not be written is told at the end */
 	(void)fflush(to);
-	if (kept.truncated)
+	if (kept->truncated)
 		note_cut(stream);
-	free(kept.bytes);
+	yett_free(kept);
 	return r;
 }
 
 int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs, struct yett_error *error)
 {
-	struct yett_captured kept[2] = {0};
-	struct yett_command_status status;
+	struct yett_captured *kept[2] = {NULL, NULL};
+	struct yett_command_status *status = NULL;
 	int r = yett_command_inspect(sandbox, id, &status, error);
 
 	for (int i = 0; i < 2 && r == 0 && with_outputs; i++)
-		if (status.outputs[i].captured)
+		if (status->outputs[i]->captured)
 			r = yett_command_output(sandbox, id, i ? YETT_STREAM_ERR : YETT_STREAM_OUT, &kept[i], error);
 	if (r == 0)
-		json_command(output_json(), "command", &status, with_outputs ? kept : NULL);
-	free(kept[0].bytes);
-	free(kept[1].bytes);
+		json_command(output_json(), "command", status, with_outputs ? kept : NULL);
+	yett_free(kept[0]);
+	yett_free(kept[1]);
+	yett_free(status);
 	return r;
 }
 
 static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
 {
-	struct yett_command_status status;
+	struct yett_command_status *status = NULL;
 	int r = yett_command_inspect(sandbox, id, &status, error);
 
-	if (r == 0 && !status.outputs[0].captured && !status.outputs[1].captured)
+	if (r == 0 && !status->outputs[0]->captured && !status->outputs[1]->captured)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept: that is done of commands that --background starts", (unsigned long long)id);
-	if (r == 0 && status.outputs[0].captured)
+	if (r == 0 && status->outputs[0]->captured)
 		r = write_output(sandbox, id, YETT_STREAM_OUT, stdout, error);
-	if (r == 0 && status.outputs[1].captured)
+	if (r == 0 && status->outputs[1]->captured)
 		r = write_output(sandbox, id, YETT_STREAM_ERR, stderr, error);
+	yett_free(status);
 	return r;
 }
 
@@ -307,12 +312,15 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 static int wait_for(struct yett_sandbox *sandbox, uint64_t id, bool with_output, int *ret_code, struct yett_error *error)
 {
 	struct yett_command *command = NULL;
-	struct yett_result result;
-	int r = yett_command_attach(sandbox, id, NULL, NULL, &command, error);
+	const struct yett_result *ended_with;
+	struct yett_result result = {0};
+	int r = yett_command_attach(sandbox, id, NULL, &command, error);
 	bool is_sandboxs = false;
 
 	if (r == 0) {
-		r = yett_command_wait(command, -1, &result, error);
+		r = yett_command_wait(command, -1, &ended_with, error);
+		if (r == 0)
+			result = *ended_with;
 		is_sandboxs = r != 0 && run_result_of_end(yett_sandbox_ended(sandbox), &result);
 	}
 	yett_command_free(command);
@@ -376,11 +384,11 @@ static void follow_output(struct yett_command *command, enum yett_stream stream,
 /* Until it has ended, which is none of ours to report, or nobody can be told any more. */
 static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error)
 {
-	const struct yett_follow_options options = {.on_output = follow_output};
+	const struct yett_follow_options options = {.size = sizeof options, .on_output = follow_output};
 	struct pollfd wait = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN};
-	struct yett_command_status status;
+	struct yett_command_status *status = NULL;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result;
 	int r = yett_command_follow(sandbox, id, &options, &command, error);
 
 	if (r)
@@ -393,8 +401,9 @@ static int follow(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *
 	if (r == 0)
 		r = yett_command_inspect(sandbox, id, &status, error);
 	for (int i = 0; r == 0 && i < 2; i++)
-		if (status.outputs[i].truncated)
+		if (status->outputs[i]->truncated)
 			note_cut((enum yett_stream)i);
+	yett_free(status);
 	return r;
 }
 
@@ -458,7 +467,7 @@ int input_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0)
-		r = yett_command_input(sandbox, id, !options.more, &input, &error);
+		r = yett_command_input(sandbox, id, options.more ? 0 : YETT_INPUT_LAST, &input, &error);
 	(void)signal(SIGPIPE, SIG_IGN); /* give_input() says what it would */
 	if (r == 0)
 		r = give_input(input, &error);
@@ -478,7 +487,7 @@ static void print_session(const struct yett_session *session)
 		output_text(stdout, directory, false);
 		(void)putchar('\n');
 	}
-	for (char **entry = session->env; *entry; entry++) {
+	for (const char *const *entry = session->env; *entry; entry++) {
 		if (json) {
 			json_text(json, NULL, *entry);
 			continue;
@@ -495,7 +504,7 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 	struct commands_run_options options = {0};
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_session session = {0};
+	struct yett_session *session = NULL;
 	struct yett_error error = {0};
 	int first, r = manage_begin(self, argc, argv, &options.common, &first, &connection);
 	bool is_change;
@@ -509,8 +518,8 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 	else if (r == 0)
 		r = yett_session_get(sandbox, &session, &error);
 	if (r == 0 && !is_change)
-		print_session(&session);
-	yett_session_free(&session);
+		print_session(session);
+	yett_free(session);
 	(void)yett_sandbox_detach(sandbox, NULL);
 	return manage_finish(connection, r, &error);
 }

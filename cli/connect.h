@@ -20,3 +20,9 @@ _must_check_ int connect_with_key(const struct connect_choice *choice, bool tell
 
 /* Connects with the key that is there, if any: enough for what makes nothing. */
 _must_check_ int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error);
+
+/* Of a text that the library gave. */
+static inline void connect_text_freep(char **text)
+{
+	yett_free(*text);
+}

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cli/output.h"
 
-static void print_skipped(void *data, const char *path, const char *why)
+static void print_skipped(const char *path, const char *why, void *data)
 {
 	(void)data;
 	output_note("%s: %s", path, why);
@@ -34,9 +34,11 @@ int copy_target(const char *from, const char *to, bool is_directory, char *out, 
 
 static bool is_directory_inside(struct yett_sandbox *sandbox, const char *path)
 {
-	struct yett_file_info info;
+	struct yett_file_info *info = NULL;
+	bool is_directory = yett_file_stat(sandbox, path, YETT_FILE_FOLLOW, &info, NULL) == 0 && info->kind == YETT_FILE_DIRECTORY;
 
-	return yett_file_stat(sandbox, path, true, &info, NULL) == 0 && info.kind == YETT_FILE_DIRECTORY;
+	yett_free(info);
+	return is_directory;
 }
 
 static bool is_directory_outside(const char *path)
@@ -60,7 +62,8 @@ static int check_link(const char *path, struct yett_error *error)
 
 int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copy, struct copied *ret_copied, struct yett_error *error)
 {
-	const struct yett_copy_options options = {.on_skipped = print_skipped};
+	const struct yett_copy_options options = {.size = sizeof options, .on_skipped = print_skipped};
+	struct yett_copy_result *result = NULL;
 	struct copied copied = {0};
 	int r = is_out ? check_link(copy->to, error) : 0;
 
@@ -68,7 +71,10 @@ int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *c
 		r = copy_target(copy->from, copy->to, is_out ? is_directory_outside(copy->to) : is_directory_inside(sandbox, copy->to), copied.target,
 				sizeof copied.target, error);
 	if (r == 0)
-		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, copy->from, copied.target, &options, &copied.result, error);
+		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, copy->from, copied.target, &options, &result, error);
+	if (result)
+		copied.result = *result;
+	yett_free(result);
 	if (r)
 		copied.target[0] = '\0';
 	if (r == 0 && copied.result.skipped > 0)

@@ -99,7 +99,7 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 
 static void look_start(const struct connect_choice *choice, struct yett_connection **ret_connection, struct doctor_finding *finding)
 {
-	struct yett_connect_options options = {
+	struct yett_connect_options options = {.size = sizeof options,
 		.socket_path = choice->socket_path, .key_path = choice->key_path, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_error error = {0};
 
@@ -162,7 +162,7 @@ static void tell_notes(const char *text, struct doctor_finding *finding)
 /* As the service would read it, where we may. */
 static void look_policy(const char *path, struct doctor_finding *finding)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_(connect_text_freep) char *text = NULL;
 	struct yett_error error = {0};
 	bool is_read;
 	int r;
@@ -195,7 +195,7 @@ static const char *mend_of(const struct yett_error *error)
 /* Without a key only what the policy says of one, which the first run would make; one that cannot be used is told again. */
 static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
 {
-	_cleanup_free_ char *plan = NULL;
+	_cleanup_(connect_text_freep) char *plan = NULL;
 	struct yett_error error = {0};
 
 	if (yett_sandbox_plan(connection, NULL, &plan, &error))
@@ -209,9 +209,9 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 {
 	static const char mend[] = "have the administrator start the service; for limits alone: systemd-run --user --scope yett run ...";
 	static const char *const argv[] = {"true", NULL};
-	const struct yett_command_options command = {.argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
+	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_output output = {0};
+	struct yett_output *output = NULL;
 	struct yett_error error = {0};
 	int r = yett_sandbox_create(connection, NULL, &sandbox, &error);
 
@@ -219,13 +219,13 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 		r = yett_run(sandbox, &command, 0, &output, &error);
 	if (r)
 		doctor_found(finding, DOCTOR_MISSING, mend_of(&error), "%s", error.message);
-	else if (output.result.signaled || output.result.status)
+	else if (output->result->signaled || output->result->status)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "true(1) in a sandbox did not end well");
 	else if (*yett_sandbox_get_info(sandbox)->weaker)
 		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox; %s", yett_sandbox_get_info(sandbox)->weaker);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "a command ran in a sandbox");
-	yett_output_free(&output);
+	yett_free(output);
 	(void)yett_sandbox_destroy(sandbox, NULL);
 }
 

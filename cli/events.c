@@ -64,7 +64,7 @@ static void print_line(const struct follower *follower, const struct yett_event 
 		(void)printf(" pid %u", e->pid);
 		break;
 	case YETT_EVENT_EXITED:
-		print_result(&e->result);
+		print_result(e->result);
 		break;
 	case YETT_EVENT_FAILED:
 		(void)printf(" %s", strerror(e->os_error));
@@ -102,7 +102,7 @@ static void print_json(struct json *json, const struct follower *follower, const
 	json_number_or_null(json, "command", e->command);
 	json_number_or_null(json, "pid", e->pid);
 	if (e->kind == YETT_EVENT_EXITED)
-		output_json_result(json, "result", &e->result);
+		output_json_result(json, "result", e->result);
 	else
 		json_null(json, "result");
 	json_text(json, "error", e->kind == YETT_EVENT_FAILED ? strerror(e->os_error) : NULL);
@@ -117,7 +117,7 @@ static void print_json(struct json *json, const struct follower *follower, const
 	output_json_line();
 }
 
-static void print_event(void *data, const struct yett_event *event)
+static void print_event(const struct yett_event *event, void *data)
 {
 	struct follower *follower = data;
 
@@ -145,24 +145,26 @@ static int no_memory(struct yett_error *error)
 static int follow_all(struct yett_connection *connection, bool all, struct follower **ret_followers, size_t *ret_count,
 		      struct yett_error *error)
 {
-	_cleanup_free_ struct yett_sandbox_status *list = NULL;
-	size_t count = 0;
-	int r = yett_sandboxes_list(connection, all, &list, &count, error);
+	struct yett_sandbox_list *list = NULL;
+	int r = yett_sandboxes_list(connection, all ? YETT_LIST_ALL : 0, &list, error);
+	size_t count = r == 0 ? yett_sandbox_list_count(list) : 0;
 
 	*ret_followers = r == 0 ? calloc(count + 1, sizeof **ret_followers) : NULL;
 	if (r == 0 && !*ret_followers)
 		r = no_memory(error);
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		const char *id = list[i].info.id;
+		const struct yett_sandbox_status *status = yett_sandbox_list_get(list, i);
+		const char *id = status->info->id;
 
-		if (list[i].state != YETT_STATE_RUNNING && list[i].state != YETT_STATE_PAUSED)
+		if (status->state != YETT_STATE_RUNNING && status->state != YETT_STATE_PAUSED)
 			continue;
-		r = follow(connection, id, *list[i].name ? list[i].name : id, &(*ret_followers)[*ret_count], error);
+		r = follow(connection, id, *status->name ? status->name : id, &(*ret_followers)[*ret_count], error);
 		if (r == 0)
 			++*ret_count;
 		else if (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING)
 			r = 0;
 	}
+	yett_free(list);
 	return r;
 }
 

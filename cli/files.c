@@ -126,7 +126,7 @@ struct list {
 	bool is_cut; /* memory was short */
 };
 
-static int keep_entry(void *data, const struct yett_file_info *info)
+static int keep_entry(const struct yett_file_info *info, void *data)
 {
 	struct list *list = data;
 	struct entry *entry;
@@ -226,15 +226,19 @@ static void print_list(const struct list *list)
 /* A directory's entries; anything else itself. */
 static int read_list(struct files_run *run, const char *path, struct list *list)
 {
-	struct yett_file_info info;
-	int r = yett_file_stat(run->sandbox, path, true, &info, NULL);
+	struct yett_file_info *info = NULL;
+	int r = yett_file_stat(run->sandbox, path, YETT_FILE_FOLLOW, &info, NULL);
+	bool is_directory = r == 0 && info->kind == YETT_FILE_DIRECTORY;
 
-	if (r == 0 && info.kind == YETT_FILE_DIRECTORY) {
+	yett_free(info);
+	if (is_directory) {
 		r = yett_file_list(run->sandbox, path, LIST_ENTRIES_MAX, keep_entry, list, &run->error);
 	} else {
-		r = yett_file_stat(run->sandbox, path, false, &info, &run->error);
-		if (r == 0)
-			(void)keep_entry(list, &info);
+		r = yett_file_stat(run->sandbox, path, 0, &info, &run->error);
+		if (r == 0) {
+			(void)keep_entry(info, list);
+			yett_free(info);
+		}
 	}
 	if (r == 0 && list->is_cut)
 		r = error_set(&run->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the list");
@@ -293,7 +297,7 @@ static int json_file(struct files_run *run, const char *path)
 		error_detail(&run->error, "with --json-fd the content goes to stdout, whatever its size");
 	if (r == 0)
 		json_bytes(output_json(), "content", bytes, length);
-	free(bytes);
+	yett_free(bytes);
 	return r;
 }
 

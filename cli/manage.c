@@ -71,8 +71,8 @@ static bool has_label(const struct yett_sandbox_status *status, const char *want
 {
 	size_t length = strlen(wanted);
 
-	for (size_t i = 0; i < status->labels_count; i++) {
-		const char *label = status->labels[i];
+	for (const char *const *at = status->labels; *at; at++) {
+		const char *label = *at;
 
 		if (strcmp(label, wanted) == 0 ||
 		    (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 && label[length] == '='))
@@ -93,7 +93,7 @@ bool manage_fits(const struct yett_sandbox_status *status, const char *filter)
 	case 'n':
 		return strcmp(status->name, value) == 0;
 	default:
-		return strcmp(status->info.profile, value) == 0;
+		return strcmp(status->info->profile, value) == 0;
 	}
 }
 
@@ -110,17 +110,16 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
-static void json_labels(struct json *json, const char *name, const char (*labels)[sizeof ((struct yett_sandbox_status *)NULL)->labels[0]],
-			size_t count)
+static void json_labels(struct json *json, const char *name, const char *const *labels)
 {
 	json_open(json, name, '{');
-	for (size_t i = 0; i < count; i++) {
-		char key[sizeof labels[0]];
-		const char *equals = strchr(labels[i], '=');
+	for (; *labels; labels++) {
+		char key[257];
+		const char *equals = strchr(*labels, '=');
 
 		if (!equals)
 			continue;
-		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - labels[i]), labels[i]);
+		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - *labels), *labels);
 		json_text(json, key, equals + 1);
 	}
 	json_close(json);
@@ -130,30 +129,30 @@ static void json_labels(struct json *json, const char *name, const char (*labels
 static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const char *plan)
 {
 	json_open(json, name, '{');
-	json_text(json, "id", s->info.id);
+	json_text(json, "id", s->info->id);
 	json_text_or_null(json, "name", s->name);
-	json_text(json, "profile", s->info.profile);
+	json_text(json, "profile", s->info->profile);
 	json_text(json, "state", yett_state_name(s->state));
 	json_text_or_null(json, "ended", ended_of(s));
 	json_number(json, "uid", s->uid);
 	json_text_or_null(json, "principal", s->principal);
-	json_number(json, "private_uid", s->info.private_uid);
-	json_text_or_null(json, "label", s->info.label);
-	json_number(json, "landlock_abi", s->info.landlock_abi);
-	output_json_limits(json, &s->info.limits);
-	json_bool(json, "linger", s->life.linger);
+	json_number(json, "private_uid", s->info->private_uid);
+	json_text_or_null(json, "label", s->info->label);
+	json_number(json, "landlock_abi", s->info->landlock_abi);
+	output_json_limits(json, s->info);
+	json_bool(json, "linger", (s->flags & YETT_SANDBOX_LINGER));
 	json_number(json, "linger_ms", s->linger_ms);
-	json_number(json, "wall_ms", s->life.wall_ms);
-	json_number(json, "cpu_ms", s->life.cpu_ms);
-	json_number(json, "idle_ms", s->life.idle_ms);
-	json_text(json, "idle_action", s->life.idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
-	json_number(json, "cleanup_ms", s->life.cleanup_ms);
+	json_number(json, "wall_ms", s->wall_time_ms);
+	json_number(json, "cpu_ms", s->cpu_time_ms);
+	json_number(json, "idle_ms", s->idle_time_ms);
+	json_text(json, "idle_action", s->idle_action == YETT_IDLE_PAUSE ? "pause" : "end");
+	json_number(json, "cleanup_ms", s->cleanup_ms);
 	json_number(json, "created_ms", s->created_ms);
 	json_number(json, "started_ms", s->started_ms);
 	json_number(json, "ended_ms", s->ended_ms);
 	json_number(json, "attached", s->attached);
-	json_labels(json, "labels", s->labels, s->labels_count);
-	json_labels(json, "annotations", s->annotations, s->annotations_count);
+	json_labels(json, "labels", s->labels);
+	json_labels(json, "annotations", s->annotations);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);
@@ -173,9 +172,9 @@ static void age_of(uint64_t since_ms, char *out, size_t size)
 
 static void print_labels(const struct yett_sandbox_status *status)
 {
-	for (size_t i = 0; i < status->labels_count; i++) {
-		(void)fputs(i ? " " : "", stdout);
-		output_text(stdout, status->labels[i], false);
+	for (const char *const *label = status->labels; *label; label++) {
+		(void)fputs(label > status->labels ? " " : "", stdout);
+		output_text(stdout, *label, false);
 	}
 }
 
@@ -185,8 +184,8 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 
 	age_of(status->created_ms, age, sizeof age);
 	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
-	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  ", status->info.id, *status->name ? status->name : "-", state,
-		     status->info.profile, age, status->attached);
+	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  ", status->info->id, *status->name ? status->name : "-", state,
+		     status->info->profile, age, status->attached);
 	if (all)
 		(void)printf("%10u  ", status->uid);
 	print_labels(status);
@@ -195,12 +194,12 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 
 static int older(const void *a, const void *b)
 {
-	const struct yett_sandbox_status *x = a, *y = b;
+	const struct yett_sandbox_status *x = *(const struct yett_sandbox_status *const *)a, *y = *(const struct yett_sandbox_status *const *)b;
 
-	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->info.id, y->info.id);
+	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->info->id, y->info->id);
 }
 
-static void print_list(const struct yett_sandbox_status *list, size_t count, const struct manage_run_options *options)
+static void print_list(const struct yett_sandbox_status *const *list, size_t count, const struct manage_run_options *options)
 {
 	struct json *json = output_json();
 
@@ -210,14 +209,14 @@ static void print_list(const struct yett_sandbox_status *list, size_t count, con
 		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
 			     options->all ? "       UID  " : "");
 	for (size_t i = 0; i < count; i++) {
-		if (!fits_all(&list[i], options))
+		if (!fits_all(list[i], options))
 			continue;
 		if (json)
-			json_status(json, NULL, &list[i], NULL);
+			json_status(json, NULL, list[i], NULL);
 		else if (options->quiet)
-			(void)puts(list[i].info.id);
+			(void)puts(list[i]->info->id);
 		else
-			print_row(&list[i], options->all);
+			print_row(list[i], options->all);
 	}
 	if (json)
 		json_close(json);
@@ -255,19 +254,19 @@ static void print_text(const char *name, const char *text)
 
 static void print_status(const struct yett_sandbox_status *s)
 {
-	const struct yett_limits *limits = &s->info.limits;
+	const struct yett_sandbox_info *limits = s->info;
 	char size[64] = "unlimited";
 
-	print_text("id", s->info.id);
+	print_text("id", s->info->id);
 	print_text("name", s->name);
 	print_text("state", yett_state_name(s->state));
 	print_text("ended", ended_of(s));
-	print_text("profile", s->info.profile);
+	print_text("profile", s->info->profile);
 	(void)printf("%-12s %u\n", "user", s->uid);
 	print_text("key", *s->principal ? s->principal : "one of the user's own");
-	(void)printf("%-12s %u\n", "private uid", s->info.private_uid);
-	print_text("label", s->info.label);
-	(void)printf("%-12s %u\n", "landlock", s->info.landlock_abi);
+	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);
+	print_text("label", s->info->label);
+	(void)printf("%-12s %u\n", "landlock", s->info->landlock_abi);
 	if (limits->memory_bytes)
 		output_size(size, sizeof size, limits->memory_bytes);
 	(void)printf("%-12s %s\n", "memory", size);
@@ -275,22 +274,22 @@ static void print_status(const struct yett_sandbox_status *s)
 		(void)printf("%-12s %g\n", "cpus", (double)limits->cpu_millis / 1000);
 	if (limits->pids)
 		(void)printf("%-12s %llu\n", "pids", (unsigned long long)limits->pids);
-	if (limits->files)
-		(void)printf("%-12s %llu\n", "files", (unsigned long long)limits->files);
+	if (limits->open_files)
+		(void)printf("%-12s %llu\n", "files", (unsigned long long)limits->open_files);
 	print_time("created", s->created_ms);
 	print_time("started", s->started_ms);
 	print_time("ended at", s->ended_ms);
-	(void)printf("%-12s %s\n", "lingers", s->life.linger ? "yes" : "no");
+	(void)printf("%-12s %s\n", "lingers", (s->flags & YETT_SANDBOX_LINGER) ? "yes" : "no");
 	print_duration("unattended", s->linger_ms, " at rest at most");
-	print_duration("wall time", s->life.wall_ms, "");
-	print_duration("cpu time", s->life.cpu_ms, "");
-	print_duration("idle", s->life.idle_ms, s->life.idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
-	print_duration("listed", s->life.cleanup_ms, " after its end");
+	print_duration("wall time", s->wall_time_ms, "");
+	print_duration("cpu time", s->cpu_time_ms, "");
+	print_duration("idle", s->idle_time_ms, s->idle_action == YETT_IDLE_PAUSE ? ", then paused" : ", then ended");
+	print_duration("listed", s->cleanup_ms, " after its end");
 	(void)printf("%-12s %u\n", "attached", s->attached);
-	for (size_t i = 0; i < s->labels_count; i++)
-		print_text("has", s->labels[i]);
-	for (size_t i = 0; i < s->annotations_count; i++)
-		print_text("note", s->annotations[i]);
+	for (const char *const *label = s->labels; *label; label++)
+		print_text("has", *label);
+	for (const char *const *annotation = s->annotations; *annotation; annotation++)
+		print_text("note", *annotation);
 }
 
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
@@ -315,13 +314,33 @@ int manage_finish(struct yett_connection *connection, int r, const struct yett_e
 	return r == YETT_E_FILE_OPERATION_FAILED ? RUN_FAILED : r ? EXIT_FAILED : 0;
 }
 
+/* The oldest first. */
+static int list_sandboxes(struct yett_connection *connection, const struct manage_run_options *options, struct yett_error *error)
+{
+	_cleanup_free_ const struct yett_sandbox_status **rows = NULL;
+	struct yett_sandbox_list *list;
+	size_t count;
+	int r = yett_sandboxes_list(connection, options->all ? YETT_LIST_ALL : 0, &list, error);
+
+	if (r)
+		return r;
+	count = yett_sandbox_list_count(list);
+	rows = calloc(count + 1, sizeof *rows);
+	for (size_t i = 0; rows && i < count; i++)
+		rows[i] = yett_sandbox_list_get(list, i);
+	if (rows && count)
+		qsort(rows, count, sizeof *rows, older);
+	if (rows)
+		print_list(rows, count, options);
+	yett_free(list);
+	return rows ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
+}
+
 int ps_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_free_ struct yett_sandbox_status *list = NULL;
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
-	size_t count = 0;
 	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
 	if (r >= 0)
@@ -331,20 +350,15 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 			      &error);
 	if (first < argc)
 		return manage_finish(connection, commands_print(connection, argv[first], options.quiet, &error), &error);
-	r = yett_sandboxes_list(connection, options.all, &list, &count, &error);
-	if (r == 0 && count)
-		qsort(list, count, sizeof *list, older);
-	if (r == 0)
-		print_list(list, count, &options);
-	return manage_finish(connection, r, &error);
+	return manage_finish(connection, list_sandboxes(connection, &options, &error), &error);
 }
 
 int inspect_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct manage_run_options options = {0};
-	struct yett_sandbox_status status;
+	struct yett_sandbox_status *status;
 	struct yett_connection *connection;
-	_cleanup_free_ char *plan = NULL;
+	char *plan = NULL;
 	struct yett_error error = {0};
 	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
 
@@ -353,15 +367,17 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
 	if (r != 0)
 		return manage_finish(connection, r, &error);
-	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(connection, status.info.id, &plan, &error) != 0)
+	if ((output_json() ? yett_sandbox_inspect_plan_json : yett_sandbox_inspect_plan)(connection, status->info->id, &plan, &error) != 0)
 		output_note("the steps that made it cannot be told: %s", error.message); /* it has ended just now, say */
 	if (output_json()) {
-		json_status(output_json(), "sandbox", &status, plan);
+		json_status(output_json(), "sandbox", status, plan);
 	} else {
-		print_status(&status);
+		print_status(status);
 		(void)putchar('\n');
 		output_text(stdout, plan, true);
 	}
+	yett_free(plan);
+	yett_free(status);
 	return manage_finish(connection, r, &error);
 }
 

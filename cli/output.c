@@ -283,17 +283,17 @@ void output_json_sandbox(struct json *json, const char *name, const struct yett_
 	json_text_or_null(json, "weaker", info->weaker);
 	json_number(json, "private_uid", info->private_uid);
 	json_number(json, "landlock_abi", info->landlock_abi);
-	output_json_limits(json, &info->limits);
+	output_json_limits(json, info);
 	json_close(json);
 }
 
-void output_json_limits(struct json *json, const struct yett_limits *limits)
+void output_json_limits(struct json *json, const struct yett_sandbox_info *info)
 {
 	json_open(json, "limits", '{');
-	json_number(json, "memory_bytes", limits->memory_bytes);
-	json_number(json, "cpu_millis", limits->cpu_millis);
-	json_number(json, "pids", limits->pids);
-	json_number(json, "files", limits->files);
+	json_number(json, "memory_bytes", info->memory_bytes);
+	json_number(json, "cpu_millis", info->cpu_millis);
+	json_number(json, "pids", info->pids);
+	json_number(json, "files", info->open_files);
 	json_close(json);
 }
 

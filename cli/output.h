@@ -61,7 +61,7 @@ void output_json_line(void);
 void output_json_error(struct json *json, const char *name, const struct yett_error *error);
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
-void output_json_limits(struct json *json, const struct yett_limits *limits);
+void output_json_limits(struct json *json, const struct yett_sandbox_info *info);
 
 /* "64 MiB" */
 void output_size(char *out, size_t size, uint64_t bytes);

@@ -83,7 +83,7 @@ static int connect_explain(const struct arguments *arguments, const char *signin
 			   struct yett_error *error)
 {
 	char path[PATH_MAX];
-	struct yett_connect_options options = {
+	struct yett_connect_options options = {.size = sizeof options,
 		.start = YETT_START_PERSONAL, .helper_path = path, .key_path = signing_key, .helper_arguments = arguments->words};
 	int r = find_explain(path, error);
 
@@ -168,7 +168,7 @@ static void print_text(char *text)
 /* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
 static int print_answer(const struct arguments *arguments, void (*print)(char *text))
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_(connect_text_freep) char *text = NULL;
 	struct yett_error error = {0};
 
 	if (ask(arguments, output_json(), &text, &error)) {
@@ -238,7 +238,7 @@ static int tell_failure(const struct yett_error *error)
 static int ask_service(struct run *run)
 {
 	struct yett_error why = run->error;
-	const struct yett_connect_options options = {.key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
+	const struct yett_connect_options options = {.size = sizeof options, .key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
 	int r = yett_connect(&options, &run->connection, &run->error);
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
@@ -258,7 +258,7 @@ static int ask_service(struct run *run)
 
 static int explain(const struct policy_choice *choice, struct run *run)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_(connect_text_freep) char *text = NULL;
 	struct arguments arguments = {.count = 0};
 	int r;
 

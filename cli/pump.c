@@ -430,9 +430,12 @@ int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_comman
 	uint64_t end_ms = timeout_ms ? clock_now_ms() + timeout_ms : UINT64_MAX;
 
 	for (;;) {
-		int r = yett_command_wait(command, 0, ret_result, error), attached = attach(pump, command, error);
+		const struct yett_result *result;
+		int r = yett_command_wait(command, 0, &result, error), attached = attach(pump, command, error);
 		uint64_t now_ms = clock_now_ms();
 
+		if (r == 0)
+			*ret_result = *result;
 		if (attached != 0)
 			return attached;
 		if (now_ms >= pump->term_by_ms)

@@ -42,7 +42,7 @@ int run_ask_choose_share(struct run *run)
 
 static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 {
-	return (struct yett_sandbox_options){
+	return (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options),
 		.profile = o->profile,
 		.hostname = o->hostname,
 		.directory = "/", /* each command is told its own */
@@ -51,11 +51,19 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.tmpfs = o->tmpfs,
 		.tmpfs_count = o->tmpfs_count,
 		.memory_dir = o->memory_dir,
-		.limits = o->limits,
+		.memory_bytes = o->limits.memory_bytes,
+		.cpu_millis = o->limits.cpu_millis,
+		.pids = o->limits.pids,
+		.open_files = o->limits.files,
 		.name = o->name,
 		.labels = o->labels,
 		.annotations = o->annotations,
-		.life = o->life,
+		.flags = o->life.linger ? YETT_SANDBOX_LINGER : 0,
+		.idle_action = o->life.idle_action,
+		.wall_time_ms = o->life.wall_ms,
+		.cpu_time_ms = o->life.cpu_ms,
+		.idle_time_ms = o->life.idle_ms,
+		.cleanup_ms = o->life.cleanup_ms,
 	};
 }
 
@@ -136,7 +144,7 @@ int run_ask_text(struct run *run, char **ret_text)
 
 int run_ask_plan(struct run *run)
 {
-	_cleanup_free_ char *plan = NULL;
+	_cleanup_(connect_text_freep) char *plan = NULL;
 	int r = ask(run, &plan);
 
 	if (r == 0 && output_json())

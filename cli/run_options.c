@@ -45,7 +45,7 @@ int run_options_add_share(struct run_options *options, char *path, char *target,
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
 	}
 	options->shares[options->shares_count++] =
-		(struct yett_share){.path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
+		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
 	return 0;
 }
 
@@ -89,6 +89,7 @@ static int set_tmpfs(void *into, const char *value, struct yett_error *error)
 
 	if (options->tmpfs_count == RUN_TMPFS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d tmpfs", RUN_TMPFS_MAX);
+	entry->size = sizeof *entry;
 	if (parse_tmpfs(value, &target, &entry->size_bytes) < 0)
 		return invalid(error, "tmpfs", value, "an absolute path, and a size like :64M or none");
 	entry->target = target;
@@ -265,11 +266,11 @@ static int set_cleanup(void *into, const char *value, struct yett_error *error)
 
 static int set_idle_action(void *into, const char *value, struct yett_error *error)
 {
-	struct yett_life *life = &((struct run_options *)into)->life;
+	struct run_options *options = into;
 
 	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0)
 		return invalid(error, "idle-action", value, "end or pause");
-	life->idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
+	options->life.idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
 	return 0;
 }
 

@@ -32,18 +32,26 @@ struct run_options {
 	size_t copies_in_count, copies_out_count;
 	const char *env[RUN_ENV_MAX + 1];
 	size_t env_count;
-	struct yett_limits limits;
+	struct {
+		uint64_t memory_bytes, cpu_millis, pids, files;
+	} limits;
 	uint64_t timeout_ms;
 	const char *name;
 	const char *labels[RUN_LABELS_MAX + 1], *annotations[RUN_LABELS_MAX + 1];
 	size_t labels_count, annotations_count;
-	struct yett_life life;
+	struct {
+		bool linger;
+		uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
+		enum yett_idle_action idle_action;
+	} life;
 	bool dry_run, tty, no_stdin, background, capture, input_later;
 	bool deny_write, deny_network, other_user;
 	const char *only_paths[RUN_PATHS_MAX + 1];
 	size_t only_paths_count;
 	uint32_t user;
-	struct yett_limits own; /* of the command alone: memory and pids */
+	struct {
+		uint64_t memory_bytes, pids;
+	} own; /* limits of the command alone */
 	uint64_t capture_bytes; /* of a command in the background, or with its outputs in the document; `capture`: it was asked for */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };

@@ -54,7 +54,7 @@ _must_check_ int run_ask_choose_share(struct run *run);
  */
 _must_check_ int run_ask_sandbox(struct run *run);
 _must_check_ int run_ask_plan(struct run *run);
-_must_check_ int run_ask_text(struct run *run, char **ret_text); /* the plan, as text or JSON as the document wants it, to be freed */
+_must_check_ int run_ask_text(struct run *run, char **ret_text); /* the plan, as text or JSON as the document wants it, freed with yett_free() */
 
 /* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the sandbox goes or stays as it should. */
 _must_check_ int run_session(struct run *run);

@@ -73,7 +73,7 @@ static struct run_limits limits_of(const struct run *run)
 
 	if (run->is_ended_by_time)
 		return (struct run_limits){.time_ms = o->life.wall_ms, .cpu_ms = o->life.cpu_ms, .is_sandboxs = true};
-	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes : run->info.limits.memory_bytes,
+	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes : run->info.memory_bytes,
 				   .time_ms = o->timeout_ms};
 }
 

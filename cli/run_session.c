@@ -50,7 +50,7 @@ static void choose_directories(struct run *run)
 /* Until it has started or failed to. As yett_command_wait(): YETT_E_TIMEOUT when it runs. */
 static int wait_started(struct run *run)
 {
-	struct yett_result result;
+	const struct yett_result *result;
 
 	for (;;) {
 		uint64_t id = yett_command_id(run->command);
@@ -99,7 +99,7 @@ static int run_in_directories(struct run *run)
 {
 	bool is_kept = run->options.background || output_json_has_stdout();
 	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : run->pump.stdio[0], YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
-	struct yett_command_options options = {
+	struct yett_command_options options = {.size = sizeof options,
 		.argv = run->argv,
 		.env = run->options.env,
 		.stdio = is_kept ? kept : run->pump.stdio,
@@ -201,7 +201,7 @@ static bool leave(struct run *run, bool goes_on, struct yett_error *late)
 /* Of a sandbox that is there, where no directory was asked for. */
 static int find_session(struct run *run)
 {
-	struct yett_session session;
+	struct yett_session *session;
 	int r;
 
 	if (!run->attach_to || run->options.directory)
@@ -209,8 +209,8 @@ static int find_session(struct run *run)
 	r = yett_session_get(run->sandbox, &session, &run->error);
 	if (r)
 		return r;
-	run->has_session_directory = *session.directory != '\0';
-	yett_session_free(&session);
+	run->has_session_directory = *session->directory != '\0';
+	yett_free(session);
 	return 0;
 }
 

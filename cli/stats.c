@@ -184,6 +184,32 @@ static void print_reading(const struct reading *before, const struct reading *no
 		json_close(json);
 }
 
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for what sandboxes use");
+}
+
+int stats_read_all(struct yett_connection *connection, bool all, struct yett_usage **ret_list, size_t *ret_count, struct yett_error *error)
+{
+	struct yett_usage_list *list;
+	struct yett_usage *copy;
+	size_t count;
+	int r = yett_sandboxes_usage(connection, all ? YETT_LIST_ALL : 0, &list, error);
+
+	if (r)
+		return r;
+	count = yett_usage_list_count(list);
+	copy = calloc(count + 1, sizeof *copy);
+	for (size_t i = 0; copy && i < count; i++)
+		copy[i] = *yett_usage_list_get(list, i);
+	yett_free(list);
+	if (!copy)
+		return no_memory(error);
+	*ret_list = copy;
+	*ret_count = count;
+	return 0;
+}
+
 /* Of those named, or of all. What has ended since it was there is left out. */
 static int take(struct yett_connection *connection, bool all, char **names, size_t count, bool is_first, struct reading *ret_now,
 		struct yett_error *error)
@@ -192,20 +218,23 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 
 	*ret_now = (struct reading){0};
 	if (count == 0) {
-		r = yett_sandboxes_usage(connection, all, &ret_now->list, &ret_now->count, error);
+		r = stats_read_all(connection, all, &ret_now->list, &ret_now->count, error);
 		if (r == 0 && ret_now->count)
 			qsort(ret_now->list, ret_now->count, sizeof *ret_now->list, older);
 		return r;
 	}
 	ret_now->list = calloc(count, sizeof *ret_now->list);
 	if (!ret_now->list)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for what sandboxes use");
+		return no_memory(error);
 	for (size_t i = 0; i < count && r == 0; i++) {
-		r = yett_sandbox_usage(connection, names[i], &ret_now->list[ret_now->count], error);
+		struct yett_usage *usage = NULL;
+
+		r = yett_sandbox_usage(connection, names[i], &usage, error);
 		if (r == 0)
-			ret_now->count++;
+			ret_now->list[ret_now->count++] = *usage;
 		else if (!is_first && (r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING))
 			r = 0;
+		yett_free(usage);
 	}
 	return r;
 }
@@ -213,22 +242,24 @@ static int take(struct yett_connection *connection, bool all, char **names, size
 static int print_totals(struct yett_connection *connection, struct yett_error *error)
 {
 	struct json *json = output_json();
-	struct yett_totals t;
+	struct yett_totals *told, t = {0};
 	char duration[STATS_TEXT_SIZE];
-	const int r = yett_helper_totals(connection, &t, error);
+	const int r = yett_helper_totals(connection, &told, error);
 	const struct {
 		const char *name;
-		uint64_t value;
-	} counts[] = {{"sandboxes", t.sandboxes}, {"executions", t.executions}, {"successes", t.successes}, {"failures", t.failures},
-		      {"timeouts", t.timeouts}};
+		const uint64_t *value;
+	} counts[] = {{"sandboxes", &t.sandboxes}, {"executions", &t.executions}, {"successes", &t.successes}, {"failures", &t.failures},
+		      {"timeouts", &t.timeouts}};
 
 	if (r)
 		return r;
+	t = *told;
+	yett_free(told);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (json)
-			json_number(json, counts[i].name, counts[i].value);
+			json_number(json, counts[i].name, *counts[i].value);
 		else
-			(void)printf("%-12s %llu\n", counts[i].name, (unsigned long long)counts[i].value);
+			(void)printf("%-12s %llu\n", counts[i].name, (unsigned long long)*counts[i].value);
 	}
 	stats_time(duration, true, t.duration_us / 1000);
 	if (json)

@@ -22,6 +22,10 @@ double stats_cpu_percent(const struct yett_usage *before, const struct yett_usag
 double stats_memory_percent(const struct yett_usage *usage);
 
 /* The reading of the same sandbox among others; NULL. */
+/* All that run, as an array that can be sorted, and is freed with free(3). */
+_must_check_ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usage **ret_list, size_t *ret_count,
+				struct yett_error *error);
+
 const struct yett_usage *stats_find(const struct yett_usage *list, size_t count, const char *id);
 
 int stats_main(const struct subcommand *self, int argc, char **argv);

@@ -163,14 +163,17 @@ static void say(struct top *top, const char *what, const char *name)
 /* The users of those that run: usage does not tell. */
 static int read_uids(const struct top *top, const struct yett_usage *list, size_t count, uint32_t *uids, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_sandbox_status *known = NULL;
-	size_t known_count = 0;
-	int r = yett_sandboxes_list(top->connection, true, &known, &known_count, error);
+	struct yett_sandbox_list *known = NULL;
+	int r = yett_sandboxes_list(top->connection, YETT_LIST_ALL, &known, error);
 
-	for (size_t i = 0; r == 0 && i < count; i++)
-		for (size_t j = 0; j < known_count; j++)
-			if (strcmp(list[i].id, known[j].info.id) == 0)
-				uids[i] = known[j].uid;
+	for (size_t j = 0; r == 0 && j < yett_sandbox_list_count(known); j++) {
+		const struct yett_sandbox_status *status = yett_sandbox_list_get(known, j);
+
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(list[i].id, status->info->id) == 0)
+				uids[i] = status->uid;
+	}
+	yett_free(known);
 	return r;
 }
 
@@ -184,7 +187,7 @@ static void read_usage(struct top *top)
 	int r = top->connection ? 0 : connect_with_key(&top->connect, false, &top->connection, &error);
 
 	if (r == 0)
-		r = yett_sandboxes_usage(top->connection, top->all, &list, &count, &error);
+		r = stats_read_all(top->connection, top->all, &list, &count, &error);
 	if (r == 0)
 		uids = calloc(count + 1, sizeof *uids);
 	if (r == 0 && uids && top->all)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/options.h"
 #include "libclient/sandbox.h"
 
 #define SEND_TIMEOUT_MS 10000
@@ -53,6 +54,7 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 struct yett_result command_result(const struct message_exited *exited)
 {
 	return (struct yett_result){
+		.size = sizeof(struct yett_result),
 		.signaled = exited->signaled,
 		.status = (int)exited->status,
 		.timed_out = exited->timed_out,
@@ -416,7 +418,10 @@ static void command_freep(struct yett_command **command)
 int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
 		      struct yett_command **ret_command, struct yett_error *error)
 {
-	return command_exec(sandbox, options, false, ret_command, error);
+	struct yett_command_options known;
+	int r = options_take(&options_command, options, &known, error);
+
+	return r ? r : command_exec(sandbox, &known, false, ret_command, error);
 }
 
 int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
@@ -446,7 +451,7 @@ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options
 	return 0;
 }
 
-int yett_command_wait(struct yett_command *command, int timeout_ms, struct yett_result *ret_result,
+int yett_command_wait(struct yett_command *command, int timeout_ms, const struct yett_result **ret_result,
 		      struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
@@ -461,7 +466,8 @@ int yett_command_wait(struct yett_command *command, int timeout_ms, struct yett_
 			*error = command->error;
 		return (int)command->error.code;
 	}
-	*ret_result = command->result;
+	if (ret_result)
+		*ret_result = &command->result;
 	return 0;
 }
 

@@ -132,12 +132,11 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	memcpy(info->weaker, weaker, strlen(weaker) + 1);
 	info->private_uid = created->private_uid;
 	info->landlock_abi = created->landlock_abi;
-	info->limits = (struct yett_limits){
-		.memory_bytes = created->limits.memory_bytes,
-		.cpu_millis = created->limits.cpu_millis,
-		.pids = created->limits.pids,
-		.files = created->limits.files,
-	};
+	info->size = sizeof *info;
+	info->memory_bytes = created->limits.memory_bytes;
+	info->cpu_millis = created->limits.cpu_millis;
+	info->pids = created->limits.pids;
+	info->open_files = created->limits.files;
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);
 	request->state = CONNECTION_ANSWERED;
 	return 0;

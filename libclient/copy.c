@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "libclient/memory.h"
+#include "libclient/options.h"
 #include "libclient/worker.h"
 
 #define ENTRIES_MAX	  1000000
@@ -34,14 +36,17 @@ static void copy_end(struct copy *copy)
 static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy,
 			struct yett_error *error)
 {
+	int r;
+
 	if (!path || path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
 				 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX || strlen(copy->host_path) > MESSAGE_PATH_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes",
 				 MESSAGE_PATH_MAX);
-	if (options)
-		copy->options = *options;
+	r = options_take(&options_copy, options, &copy->options, error);
+	if (r)
+		return r;
 	if (copy->options.entries_max == 0)
 		copy->options.entries_max = ENTRIES_MAX;
 	if (copy->options.bytes_max == 0)
@@ -134,7 +139,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 		path = full;
 	}
 	if (copy->options.on_skipped)
-		copy->options.on_skipped(copy->options.data, path, why);
+		copy->options.on_skipped(path, why, copy->options.data);
 	else if (copy->result.skipped == 1)
 		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
 				"%.150s was not copied: %.90s", ESCAPE(path), why);
@@ -220,11 +225,12 @@ static int finish_copy(struct yett_sandbox *sandbox, struct copy *copy, struct y
 }
 
 static int run_copy(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
-		    const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+		    const struct yett_copy_options *options, struct yett_copy_result **ret_result,
 		    struct yett_error *error)
 {
 	_cleanup_(copy_end) struct copy copy = {.host_path = host_path ? host_path : ""};
-	int r = prepare_copy(path, options, &copy, error);
+	_cleanup_(memory_freep) struct yett_copy_result *result = memory_new(sizeof *result);
+	int r = result ? prepare_copy(path, options, &copy, error) : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the copy");
 
 	copy.reader = is_in ? &copy.outside : &copy.inside;
 	copy.writer = is_in ? &copy.inside : &copy.outside;
@@ -232,19 +238,23 @@ static int run_copy(struct yett_sandbox *sandbox, bool is_in, const char *path, 
 		r = start_copy(sandbox, &copy, path, error);
 	if (r == 0)
 		r = finish_copy(sandbox, &copy, error);
+	if (result) {
+		*result = copy.result;
+		result->size = sizeof *result;
+	}
 	if (ret_result)
-		*ret_result = copy.result;
+		*ret_result = steal_ptr(&result);
 	return r;
 }
 
 int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
-		 const struct yett_copy_options *options, struct yett_copy_result *ret_result, struct yett_error *error)
+		 const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	return run_copy(sandbox, true, path, host_path, options, ret_result, error);
 }
 
 int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
-		  const struct yett_copy_options *options, struct yett_copy_result *ret_result, struct yett_error *error)
+		  const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	return run_copy(sandbox, false, path, host_path, options, ret_result, error);
 }

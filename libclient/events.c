@@ -72,16 +72,17 @@ void yett_events_free(struct yett_events *events)
 	free(events);
 }
 
-static void take_event(const struct message_event *from, struct yett_event *to)
+static void take_event(const struct message_event *from, const struct yett_result *result, struct yett_event *to)
 {
 	*to = (struct yett_event){
+		.size = sizeof *to,
 		.number = from->number,
 		.time_ms = from->time_ms,
 		.kind = (enum yett_event_kind)from->kind,
 		.state = (enum yett_state)from->state,
 		.command = from->command,
 		.pid = from->pid,
-		.result = command_result(&from->result),
+		.result = from->kind == EVENT_EXITED ? result : NULL,
 		.os_error = (int)from->error,
 		.count = from->count,
 		.call = from->call,
@@ -93,11 +94,13 @@ static void take_event(const struct message_event *from, struct yett_event *to)
 static int handle(struct yett_events *events, struct yett_error *error)
 {
 	struct channel *channel = events->channel;
+	struct yett_result result;
 	struct yett_event event;
 
 	if (channel->message.kind != MESSAGE_EVENT)
 		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream", channel->message.kind);
-	take_event(&channel->message.body.event, &event);
+	result = command_result(&channel->message.body.event.result);
+	take_event(&channel->message.body.event, &result, &event);
 	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
 	    (events->has_begun && event.number <= events->number))
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "the events of the sandbox are out of order");
@@ -105,7 +108,7 @@ static int handle(struct yett_events *events, struct yett_error *error)
 	events->number = event.number;
 	events->has_begun = true;
 	events->has_ended = event.kind == YETT_EVENT_ENDED;
-	events->each(events->data, &event);
+	events->each(&event, events->data);
 	return 0;
 }
 

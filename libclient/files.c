@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libclient/memory.h"
 #include "libclient/worker.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
@@ -124,7 +125,7 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 		   struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
-	_cleanup_free_ char *bytes = NULL;
+	_cleanup_(memory_freep) char *bytes = NULL;
 	size_t length = 0, size = 0;
 	int r = yett_file_open(sandbox, path, YETT_OPEN_READ, 0, &fd, error);
 
@@ -135,7 +136,7 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 			char *grown;
 
 			size = size == 0 ? READ_FIRST : size * 2;
-			grown = realloc(bytes, size);
+			grown = memory_resize(bytes, size);
 			if (!grown)
 				return no_memory(error);
 			bytes = grown;
@@ -205,6 +206,7 @@ static bool get_info(const struct message *message, const struct message_file_en
 
 	if (strchr(name, '/'))
 		return false;
+	ret_info->size = sizeof *ret_info;
 	(void)snprintf(ret_info->name, sizeof ret_info->name, "%s", name);
 	(void)snprintf(ret_info->owner, sizeof ret_info->owner, "%s", message_text(message, entry->owner));
 	(void)snprintf(ret_info->group, sizeof ret_info->group, "%s", message_text(message, entry->group));
@@ -220,20 +222,32 @@ static bool get_info(const struct message *message, const struct message_file_en
 	return true;
 }
 
-int yett_file_stat(struct yett_sandbox *sandbox, const char *path, bool follow, struct yett_file_info *ret_info,
+/* What a function takes, as the wire has it; each has one at most. */
+static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, uint32_t *ret_wire, struct yett_error *error)
+{
+	if (flags & ~(unsigned)known)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the file operation are not all its own: %#x", flags);
+	*ret_wire = flags ? wire : 0;
+	return 0;
+}
+
+int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_file_info **ret_info,
 		   struct yett_error *error)
 {
 	_cleanup_(worker_end) struct worker worker = {0};
-	_cleanup_free_ struct yett_file_info *info = calloc(1, sizeof *info);
+	_cleanup_(memory_freep) struct yett_file_info *info = memory_new(sizeof *info);
 	struct message_file *request;
-	int r;
+	uint32_t wire;
+	int r = take_flag(flags, YETT_FILE_FOLLOW, FILE_FOLLOW, &wire, error);
 
+	if (r)
+		return r;
 	if (!info)
 		return no_memory(error);
 	r = begin(sandbox, FILE_STAT, path, &worker, &request, error);
 	if (r)
 		return r;
-	request->flags = follow ? FILE_FOLLOW : 0;
+	request->flags = wire;
 	r = finish(&worker, MESSAGE_FILE_ENTRIES, error);
 	if (r)
 		return r;
@@ -241,7 +255,7 @@ int yett_file_stat(struct yett_sandbox *sandbox, const char *path, bool follow, 
 	    !get_info(&worker.channel->message, worker.channel->message.body.file_entries.entries, info))
 		return channel_violation(worker.channel, YETT_R_RANGE, error, "yett-files told of something else");
 	(void)snprintf(info->path, sizeof info->path, "%s", path);
-	*ret_info = *info;
+	*ret_info = steal_ptr(&info);
 	return 0;
 }
 
@@ -273,7 +287,7 @@ static int tell_entries(struct worker *worker, struct listing *listing, struct y
 		listing->told++;
 		(void)snprintf(listing->info.path, sizeof listing->info.path, "%s%s%s", listing->path,
 			       has_slash ? "" : "/", name);
-		listing->is_over = listing->each(listing->data, &listing->info) != 0;
+		listing->is_over = listing->each(&listing->info, listing->data) != 0;
 	}
 	return 0;
 }
@@ -309,29 +323,36 @@ int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, y
 	return r;
 }
 
-int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, bool parents,
+int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
 		    struct yett_error *error)
 {
 	_cleanup_(worker_end) struct worker worker = {0};
 	struct message_file *request;
-	int r;
+	uint32_t wire;
+	int r = take_flag(flags, YETT_FILE_PARENTS, FILE_RECURSIVE, &wire, error);
 
+	if (r)
+		return r;
 	if (mode > 0777)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a directory", mode);
 	r = begin(sandbox, FILE_MKDIR, path, &worker, &request, error);
 	if (r)
 		return r;
 	request->mode = mode;
-	request->flags = parents ? FILE_RECURSIVE : 0;
+	request->flags = wire;
 	return finish(&worker, MESSAGE_FILE_DONE, error);
 }
 
-int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, bool replace,
+int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
 		     struct yett_error *error)
 {
 	_cleanup_(worker_end) struct worker worker = {0};
 	struct message_file *request;
-	int r = check_path(to, error);
+	uint32_t wire;
+	int r = take_flag(flags, YETT_FILE_REPLACE, FILE_REPLACE, &wire, error);
+
+	if (r == 0)
+		r = check_path(to, error);
 
 	if (r == 0)
 		r = begin(sandbox, FILE_RENAME, from, &worker, &request, error);
@@ -339,18 +360,22 @@ int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char 
 		r = channel_put_text(worker.channel, to, MESSAGE_PATH_MAX, "the new path", &request->target, error);
 	if (r)
 		return r;
-	request->flags = replace ? FILE_REPLACE : 0;
+	request->flags = wire;
 	return finish(&worker, MESSAGE_FILE_DONE, error);
 }
 
-int yett_file_remove(struct yett_sandbox *sandbox, const char *path, bool recursive, struct yett_error *error)
+int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_error *error)
 {
 	_cleanup_(worker_end) struct worker worker = {0};
 	struct message_file *request;
-	int r = begin(sandbox, FILE_REMOVE, path, &worker, &request, error);
+	uint32_t wire;
+	int r = take_flag(flags, YETT_FILE_RECURSIVE, FILE_RECURSIVE, &wire, error);
+
+	if (r == 0)
+		r = begin(sandbox, FILE_REMOVE, path, &worker, &request, error);
 
 	if (r)
 		return r;
-	request->flags = recursive ? FILE_RECURSIVE : 0;
+	request->flags = wire;
 	return finish(&worker, MESSAGE_FILE_DONE, error);
 }

@@ -132,55 +132,81 @@ int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_na
 	return sandbox_take(steal_ptr(&sandbox), ret_sandbox, error);
 }
 
-static void take_status(const struct message *message, void *ret_item)
+static struct yett_sandbox_info *take_info(const struct message *message, void *owner)
 {
 	const struct message_sandbox *from = &message->body.sandbox;
-	struct yett_sandbox_status *to = ret_item;
+	struct yett_sandbox_info *to = memory_add(owner, sizeof *to);
 
-	memset(to, 0, sizeof *to);
-	channel_copy_text(message, from->id, to->info.id, sizeof to->info.id);
-	channel_copy_text(message, from->profile, to->info.profile, sizeof to->info.profile);
-	channel_copy_text(message, from->label, to->info.label, sizeof to->info.label);
+	if (!to)
+		return NULL;
+	to->size = sizeof *to;
+	channel_copy_text(message, from->id, to->id, sizeof to->id);
+	channel_copy_text(message, from->profile, to->profile, sizeof to->profile);
+	channel_copy_text(message, from->label, to->label, sizeof to->label);
+	to->private_uid = from->private_uid;
+	to->landlock_abi = from->landlock_abi;
+	to->memory_bytes = from->limits.memory_bytes;
+	to->cpu_millis = from->limits.cpu_millis;
+	to->pids = from->limits.pids;
+	to->open_files = from->limits.files;
+	return to;
+}
+
+/* Those that are labels, or those that are annotations. */
+static const char *const *take_labels(const struct message *message, bool are_annotations, void *owner)
+{
+	const struct message_sandbox *from = &message->body.sandbox;
+	const char *texts[MESSAGE_LABELS_MAX];
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < from->labels_count; i++) {
+		const char *text = message_text(message, from->labels[i]);
+
+		if (text && (*text == MESSAGE_ANNOTATION) == are_annotations)
+			texts[count++] = text + are_annotations;
+	}
+	return (const char *const *)memory_add_list(owner, texts, count);
+}
+
+static void *take_status(const struct message *message)
+{
+	const struct message_sandbox *from = &message->body.sandbox;
+	_cleanup_(memory_freep) struct yett_sandbox_status *to = memory_new(sizeof *to);
+
+	if (!to || !(to->info = take_info(message, to)) || !(to->labels = take_labels(message, false, to)) ||
+	    !(to->annotations = take_labels(message, true, to)))
+		return NULL;
+	to->size = sizeof *to;
 	channel_copy_text(message, from->name, to->name, sizeof to->name);
 	channel_copy_text(message, from->principal, to->principal, sizeof to->principal);
-	to->info.private_uid = from->private_uid;
-	to->info.landlock_abi = from->landlock_abi;
-	to->info.limits = (struct yett_limits){from->limits.memory_bytes, from->limits.cpu_millis, from->limits.pids,
-					       from->limits.files};
 	to->state = (enum yett_state)from->state;
 	to->ended = from->state < SANDBOX_STOPPING ? YETT_ENDED_NOT : connection_ended_of(from->ended);
 	to->uid = from->uid;
-	to->life = (struct yett_life){.linger = from->life.linger,
-				      .wall_ms = from->life.wall_ms,
-				      .cpu_ms = from->life.cpu_ms,
-				      .idle_ms = from->life.idle_ms,
-				      .idle_action = (enum yett_idle_action)from->life.idle_action,
-				      .cleanup_ms = from->life.cleanup_ms};
+	to->flags = from->life.linger ? YETT_SANDBOX_LINGER : 0;
+	to->wall_time_ms = from->life.wall_ms;
+	to->cpu_time_ms = from->life.cpu_ms;
+	to->idle_time_ms = from->life.idle_ms;
+	to->idle_action = (enum yett_idle_action)from->life.idle_action;
+	to->cleanup_ms = from->life.cleanup_ms;
 	to->linger_ms = from->linger_ms;
 	to->created_ms = from->created_ms;
 	to->started_ms = from->started_ms;
 	to->ended_ms = from->ended_ms;
 	to->attached = from->attached;
-	for (uint32_t i = 0; i < from->labels_count; i++) {
-		const char *label = message_text(message, from->labels[i]);
-
-		if (label && *label == MESSAGE_ANNOTATION)
-			(void)snprintf(to->annotations[to->annotations_count++], sizeof to->annotations[0], "%s", label + 1);
-		else
-			channel_copy_text(message, from->labels[i], to->labels[to->labels_count++], sizeof to->labels[0]);
-	}
+	return steal_ptr(&to);
 }
 
 /* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
-static int read_listing(const char *bytes, size_t length, const struct manage_items *items, void **ret_list, size_t *ret_count,
+static int read_listing(const char *bytes, size_t length, const struct manage_items *items, struct list **ret_list,
 			struct yett_error *error)
 {
-	_cleanup_free_ char *list = NULL;
+	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
-	size_t count = 0, room = 0;
 	uint32_t size;
 
-	for (size_t at = 0; message && at < length; at += size) {
+	for (size_t at = 0; list && message && at < length; at += size) {
+		void *item;
+
 		if (length - at < sizeof size)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
 		memcpy(&size, bytes + at, sizeof size);
@@ -188,32 +214,26 @@ static int read_listing(const char *bytes, size_t length, const struct manage_it
 		at += sizeof size;
 		if (size > MESSAGE_PACKET_MAX || size > length - at)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_TRUNCATED, "the helper's list ends too early");
-		if (count == room) {
-			char *grown = reallocarray(list, room = room ? room * 2 : 16, items->size);
-
-			if (!grown)
-				return no_memory(error);
-			list = grown;
-		}
 		if (message_decode(items->kind, (const uint8_t *)bytes + at, size, message, error) != 0)
 			return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list holds what was not asked for");
-		items->take(message, list + items->size * count++);
+		item = items->take(message);
+		if (!item || !list_add(list, item))
+			return no_memory(error);
 	}
-	if (!message)
+	if (!list || !message)
 		return no_memory(error);
 	*ret_list = steal_ptr(&list);
-	*ret_count = count;
 	return 0;
 }
 
 int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		   const struct manage_items *items, void **ret_list, size_t *ret_count, struct yett_error *error)
+		   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
-	_cleanup_free_ char *bytes = NULL;
-	_cleanup_free_ void *list = NULL;
+	_cleanup_(memory_freep) char *bytes = NULL;
+	_cleanup_(memory_freep) struct list *list = NULL;
 	CONNECTION_LOCKED(connection);
-	size_t length, count = 0;
+	size_t length;
 	int r = sandbox ? manage(connection, asked, id_or_name, sandbox, error) : no_memory(error);
 
 	if (r)
@@ -221,40 +241,66 @@ int manage_listing(struct yett_connection *connection, const struct message_mana
 	sandbox_forget(sandbox);
 	r = sealed_read(sandbox->request.fd, LISTING_MAX, &bytes, &length, "list", error);
 	if (r == 0)
-		r = read_listing(bytes, length, items, &list, &count, error);
-	if (r == 0 && id_or_name && count != 1)
-		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", count);
-	if (r)
-		return r;
-	*ret_list = steal_ptr(&list);
-	*ret_count = count;
-	return 0;
-}
-
-static const struct manage_items statuses = {MESSAGE_SANDBOX, sizeof(struct yett_sandbox_status), take_status};
-
-int yett_sandboxes_list(struct yett_connection *connection, bool all, struct yett_sandbox_status **ret_list, size_t *ret_count,
-			struct yett_error *error)
-{
-	const struct message_manage asked = {.action = MANAGE_LIST, .all = all};
-	void *list;
-	int r = manage_listing(connection, &asked, NULL, &statuses, &list, ret_count, error);
-
+		r = read_listing(bytes, length, items, &list, error);
+	if (r == 0 && id_or_name && list->count != 1)
+		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", list->count);
 	if (r == 0)
-		*ret_list = list;
+		*ret_list = steal_ptr(&list);
 	return r;
 }
 
-int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status *ret_status,
-			 struct yett_error *error)
+int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags, const struct manage_items *items,
+		    struct list **ret_list, struct yett_error *error)
 {
-	const struct message_manage asked = {.action = MANAGE_INSPECT};
-	_cleanup_free_ void *list = NULL;
-	size_t count;
-	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", &statuses, &list, &count, error);
+	const struct message_manage asked = {.action = action, .all = flags & YETT_LIST_ALL};
+
+	if (flags & ~(unsigned)YETT_LIST_ALL)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the list are not all known: %#x", flags);
+	return manage_listing(connection, &asked, NULL, items, ret_list, error);
+}
+
+int manage_item(struct yett_connection *connection, enum manage_action action, const char *id_or_name, const struct manage_items *items,
+		void **ret_item, struct yett_error *error)
+{
+	const struct message_manage asked = {.action = action};
+	struct list *list;
+	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", items, &list, error);
 
 	if (r == 0)
-		memcpy(ret_status, list, sizeof *ret_status);
+		*ret_item = memory_keep(list, list->items[0]);
+	return r;
+}
+
+/* What a program knows as the list of its kind. */
+struct yett_sandbox_list {
+	struct list list;
+};
+
+static const struct manage_items statuses = {MESSAGE_SANDBOX, take_status};
+
+int yett_sandboxes_list(struct yett_connection *connection, unsigned flags, struct yett_sandbox_list **ret_list, struct yett_error *error)
+{
+	return manage_list_all(connection, MANAGE_LIST, flags, &statuses, (struct list **)ret_list, error);
+}
+
+size_t yett_sandbox_list_count(const struct yett_sandbox_list *list)
+{
+	return list->list.count;
+}
+
+const struct yett_sandbox_status *yett_sandbox_list_get(const struct yett_sandbox_list *list, size_t i)
+{
+	return i < list->list.count ? list->list.items[i] : NULL;
+}
+
+int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status **ret_status,
+			 struct yett_error *error)
+{
+	void *status;
+	int r = manage_item(connection, MANAGE_INSPECT, id_or_name, &statuses, &status, error);
+
+	if (r == 0)
+		*ret_status = status;
 	return r;
 }
 

@@ -6,11 +6,14 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/options.h"
 #include "libclient/sandbox.h"
 #include "protocol/schema.h"
 
 #define ANSWER_TIMEOUT_MS 10000
 #define FOLLOW_SIZE	  65536
+#define TEXT_SIZE	  128 /* of what is told of a command, with its NUL */
+#define ARGV_BYTES_MAX	  512 /* with the NUL of each */
 #define LIST_MAX	  4096 /* more than init knows of at a time; one that lies may not go on for ever */
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
@@ -31,49 +34,80 @@ static bool is_over(uint32_t state)
 	return state != EXECUTION_PENDING && state != EXECUTION_RUNNING;
 }
 
-/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. */
-static void take_argv(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. False: no memory. */
+static bool take_argv(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
 {
-	size_t used = 0, told = 0;
+	const char *argv[ARGV_BYTES_MAX]; /* of one byte each at least */
+	size_t used = 0, told = 0, count = 0;
+	char *text = memory_add(to, TEXT_SIZE);
 
+	if (!text)
+		return false;
 	for (uint32_t i = 0; i < from->argv_count; i++) {
 		const char *argument = message_text(&channel->message, from->argv[i]);
 		size_t size = strlen(argument) + 1;
 
-		to->argv_cut = to->argv_cut || size > sizeof to->argv - used;
+		to->argv_cut = to->argv_cut || size > ARGV_BYTES_MAX - used;
 		if (to->argv_cut)
 			break;
-		memcpy(to->argv + used, argument, size);
 		used += size;
-		to->argv_count++;
-		if (told < sizeof to->text)
-			told += (size_t)snprintf(to->text + told, sizeof to->text - told, "%s%s", i ? " " : "", argument);
+		argv[count++] = argument;
+		if (told < TEXT_SIZE)
+			told += (size_t)snprintf(text + told, TEXT_SIZE - told, "%s%s", i ? " " : "", argument);
 	}
 	to->argv_cut = to->argv_cut || from->argv_cut;
-	schema_clean_text(to->text); /* it may be cut within a character */
-	channel_make_printable(to->text);
+	schema_clean_text(text); /* it may be cut within a character */
+	channel_make_printable(text);
+	to->text = text;
+	to->argv = (const char *const *)memory_add_list(to, argv, count);
+	return to->argv != NULL;
 }
 
-static void take_status(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
+static bool take_outputs(const struct message_command *from, struct yett_command_status *to)
 {
-	*to = (struct yett_command_status){.id = from->id,
-					   .state = (enum yett_command_state)from->state,
-					   .pid = from->pid,
-					   .started_ms = from->started_ms,
-					   .result = command_result(&from->result)};
-	take_argv(channel, from, to);
 	for (int i = 0; i < 2; i++) {
-		to->outputs[i].captured = from->captured >> i & 1;
-		to->outputs[i].truncated = from->truncated >> i & 1;
-		to->outputs[i].length = (size_t)from->output_bytes[i];
+		struct yett_output_status *output = memory_add(to, sizeof *output);
+
+		if (!output)
+			return false;
+		*output = (struct yett_output_status){.size = sizeof *output,
+						      .captured = from->captured >> i & 1,
+						      .truncated = from->truncated >> i & 1,
+						      .length = (size_t)from->output_bytes[i]};
+		to->outputs[i] = output;
 	}
-	if (from->state != EXECUTION_FAILED)
-		return;
-	to->error.code = YETT_E_COMMAND_FAILED;
-	channel_copy_printable(&channel->message, from->message, to->error.message, sizeof to->error.message);
-	channel_copy_printable(&channel->message, from->detail, to->error.detail, sizeof to->error.detail);
-	to->error.os_error = (int)from->error_number;
-	channel_copy_text(&channel->message, from->step, to->error.step, sizeof to->error.step);
+	return true;
+}
+
+static void take_error(const struct channel *channel, const struct message_command *from, struct yett_error *error)
+{
+	*error = (struct yett_error){.code = YETT_E_COMMAND_FAILED, .os_error = (int)from->error_number};
+	channel_copy_printable(&channel->message, from->message, error->message, sizeof error->message);
+	channel_copy_printable(&channel->message, from->detail, error->detail, sizeof error->detail);
+	channel_copy_text(&channel->message, from->step, error->step, sizeof error->step);
+}
+
+/* NULL: no memory. */
+static struct yett_command_status *take_status(const struct channel *channel, const struct message_command *from)
+{
+	_cleanup_(memory_freep) struct yett_command_status *to = memory_new(sizeof *to);
+	bool has_failed = from->state == EXECUTION_FAILED;
+	struct yett_error *error = to && has_failed ? memory_add(to, sizeof *error) : NULL;
+	struct yett_result *result = memory_add(to, sizeof *result);
+
+	if (!result || (has_failed && !error) || !take_argv(channel, from, to) || !take_outputs(from, to))
+		return NULL;
+	*result = command_result(&from->result);
+	if (error)
+		take_error(channel, from, error);
+	to->size = sizeof *to;
+	to->id = from->id;
+	to->state = (enum yett_command_state)from->state;
+	to->pid = from->pid;
+	to->started_ms = from->started_ms;
+	to->result = result;
+	to->error = error;
+	return steal_ptr(&to);
 }
 
 /* Whether the message can be the answer to this query: of one exactly that one, of a list ascending ids from there on. */
@@ -101,23 +135,34 @@ static size_t fds_due(const struct message_query *query, const struct message_co
 	return (answer->commands[0].output_bytes[0] > 0) + (answer->commands[0].output_bytes[1] > 0);
 }
 
-/* False: no memory. */
-static bool take_session(const struct channel *channel, struct yett_session *ret_session)
+/* NULL: no memory. */
+static struct yett_session *take_session(const struct channel *channel)
 {
 	const struct message_surroundings *from = &channel->message.body.surroundings;
-	struct yett_session session = {.directory = strdup(message_text(&channel->message, from->cwd)),
-				       .env = calloc(from->env_count + 1, sizeof *session.env)};
-	bool has_all = session.directory && session.env;
+	_cleanup_(memory_freep) struct yett_session *session = memory_new(sizeof *session);
+	const char **env = memory_add(session, (from->env_count + 1) * sizeof *env);
 
-	for (uint32_t i = 0; has_all && i < from->env_count; i++) {
-		session.env[i] = strdup(message_text(&channel->message, from->env[i]));
-		has_all = session.env[i] != NULL;
+	if (!env || !(session->directory = memory_add_text(session, message_text(&channel->message, from->cwd))))
+		return NULL;
+	for (uint32_t i = 0; i < from->env_count; i++)
+		if (!(env[i] = memory_add_text(session, message_text(&channel->message, from->env[i]))))
+			return NULL;
+	session->size = sizeof *session;
+	session->env = env;
+	return steal_ptr(&session);
+}
+
+/* False: no memory. */
+static bool take_list(const struct channel *channel, const struct message_commands *answer, struct ask *ask)
+{
+	ask->list = memory_new(sizeof *ask->list);
+	for (uint32_t i = 0; ask->list && i < answer->commands_count; i++) {
+		struct yett_command_status *status = take_status(channel, &answer->commands[i]);
+
+		if (!status || !list_add(ask->list, status))
+			return false;
 	}
-	if (has_all)
-		*ret_session = session;
-	else
-		yett_session_free(&session);
-	return has_all;
+	return ask->list != NULL;
 }
 
 static int take_answer(struct channel *channel, struct ask *ask, struct yett_error *error)
@@ -131,7 +176,8 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 		return 0;
 	}
 	if (ask->answer == MESSAGE_SURROUNDINGS) {
-		if (!take_session(channel, &ask->session))
+		ask->session = take_session(channel);
+		if (!ask->session)
 			(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
 		return 0;
 	}
@@ -139,13 +185,10 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 		return channel_violation(channel, YETT_R_RANGE, error, "init told of commands that were not asked for");
 	if (channel->frame.fd_count != fds_due(&ask->query, answer))
 		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
-	ask->list = calloc(answer->commands_count + 1, sizeof *ask->list);
-	if (!ask->list) {
+	if (!take_list(channel, answer, ask)) {
 		(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
 		return 0;
 	}
-	for (; ask->count < answer->commands_count; ask->count++)
-		take_status(channel, &answer->commands[ask->count], &ask->list[ask->count]);
 	if (ask->query.action == QUERY_INPUT || ask->query.action == QUERY_LAST_INPUT)
 		ask->fds[0] = steal_fd(&channel->frame.fds[used++]);
 	for (int i = 0; i < 2 && used < channel->frame.fd_count; i++)
@@ -219,7 +262,7 @@ static int send_follow(struct channel *channel, struct yett_command *command, st
 static int take_end(struct channel *channel, struct yett_command *command, struct yett_error *error)
 {
 	const struct message_query query = {.action = QUERY_WAIT, .command = command->id};
-	struct yett_command_status status;
+	const struct message_command *from = &channel->message.body.commands.commands[0];
 	int r;
 
 	if (channel->message.kind == MESSAGE_ERROR) {
@@ -238,10 +281,10 @@ static int take_end(struct channel *channel, struct yett_command *command, struc
 	if (!fits(&query, &channel->message.body.commands) || !is_over(channel->message.body.commands.commands[0].state) ||
 	    channel->frame.fd_count > 0)
 		return channel_violation(channel, YETT_R_RANGE, error, "init told of another end than was waited for");
-	take_status(channel, &channel->message.body.commands.commands[0], &status);
-	command->result = status.result;
-	command->error = status.error;
-	command->state = status.state == YETT_COMMAND_FAILED ? COMMAND_FAILED : COMMAND_EXITED;
+	command->result = command_result(&from->result);
+	command->state = from->state == EXECUTION_FAILED ? COMMAND_FAILED : COMMAND_EXITED;
+	if (command->state == COMMAND_FAILED)
+		take_error(channel, from, &command->error);
 	return 0;
 }
 
@@ -316,10 +359,10 @@ static void ask_end(struct yett_sandbox *sandbox, struct ask *ask)
 
 static void ask_free(struct ask *ask)
 {
-	free(ask->list);
+	yett_free(ask->list);
 	for (int i = 0; i < 2; i++)
 		ask->fds[i] = fd_close(ask->fds[i]);
-	yett_session_free(&ask->session);
+	yett_free(ask->session);
 }
 
 /* Waits for the answer to what was sent last, while everything else that comes is handled. */
@@ -372,7 +415,7 @@ int yett_session_change(struct yett_sandbox *sandbox, const char *directory, con
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
-int yett_session_get(struct yett_sandbox *sandbox, struct yett_session *ret_session, struct yett_error *error)
+int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
 	int r;
@@ -381,59 +424,67 @@ int yett_session_get(struct yett_sandbox *sandbox, struct yett_session *ret_sess
 	r = send_question(sandbox, error);
 	if (r == 0)
 		r = ask_wait(sandbox, &ask, error);
-	if (r == 0) {
-		*ret_session = ask.session;
-		ask.session = (struct yett_session){0};
-	}
+	if (r == 0)
+		*ret_session = steal_ptr(&ask.session);
 	return r;
 }
 
-void yett_session_free(struct yett_session *session)
+static int no_memory(struct yett_error *error)
 {
-	if (!session)
-		return;
-	for (char **entry = session->env; entry && *entry; entry++)
-		free(*entry);
-	free(session->env);
-	free(session->directory);
-	*session = (struct yett_session){0};
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 }
 
-int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_status **ret_list, size_t *ret_count,
-		       struct yett_error *error)
+/* What a program knows as the list of its kind. */
+struct yett_command_list {
+	struct list list;
+};
+
+/* One page after the other, as init tells them. */
+int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list, struct yett_error *error)
 {
-	_cleanup_free_ struct yett_command_status *list = NULL;
-	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
-	size_t count = 0;
+	_cleanup_(memory_freep) struct yett_command_list *list = memory_new(sizeof *list);
+	size_t told = MESSAGE_COMMANDS_MAX;
 	uint64_t from = 0;
 
-	do {
+	while (list && told == MESSAGE_COMMANDS_MAX && list->list.count < LIST_MAX) {
+		_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 		int r = ask_for(sandbox, QUERY_LIST, from, &ask, error);
-		struct yett_command_status *grown;
 
 		if (r)
 			return r;
-		grown = reallocarray(list, count + ask.count + 1, sizeof *list);
-		if (!grown)
-			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
-		list = grown;
-		memcpy(list + count, ask.list, ask.count * sizeof *list);
-		count += ask.count;
-		from = count ? list[count - 1].id + 1 : 0;
-		free(steal_ptr(&ask.list));
-	} while (ask.count == MESSAGE_COMMANDS_MAX && from != 0 && count < LIST_MAX);
+		told = ask.list->count;
+		if (told > 0)
+			from = ((const struct yett_command_status *)ask.list->items[told - 1])->id + 1;
+		if (!list_move(ask.list, &list->list))
+			return no_memory(error);
+		if (from == 0) /* behind the highest number */
+			break;
+	}
+	if (!list)
+		return no_memory(error);
 	*ret_list = steal_ptr(&list);
-	*ret_count = count;
 	return 0;
 }
 
-int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status *ret_status, struct yett_error *error)
+size_t yett_command_list_count(const struct yett_command_list *list)
+{
+	return list->list.count;
+}
+
+const struct yett_command_status *yett_command_list_get(const struct yett_command_list *list, size_t i)
+{
+	return i < list->list.count ? list->list.items[i] : NULL;
+}
+
+int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status **ret_status, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 	int r = ask_for(sandbox, QUERY_STATUS, id, &ask, error);
 
-	if (r == 0)
-		*ret_status = ask.list[0];
+	if (r == 0) {
+		*ret_status = memory_keep(ask.list, ask.list->items[0]);
+		ask.list = NULL;
+	}
 	return r;
 }
 
@@ -466,11 +517,14 @@ static bool is_input(int fd)
 	       fstatfs(fd, &fs) == 0 && fs.f_type == PIPEFS_MAGIC;
 }
 
-int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int *ret_fd, struct yett_error *error)
+int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
-	int r = ask_for(sandbox, last ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask, error);
+	int r;
 
+	if (flags & ~(unsigned)YETT_INPUT_LAST)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the input are not all known: %#x", flags);
+	r = ask_for(sandbox, flags & YETT_INPUT_LAST ? QUERY_LAST_INPUT : QUERY_INPUT, id, &ask, error);
 	if (r)
 		return r;
 	if (!is_input(ask.fds[0]))
@@ -480,38 +534,43 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int
 }
 
 /* A handle of one that is there; of what is asked next, the answer is its end. */
-static int attach(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status *ret_status, struct yett_command **ret_command,
-		  struct yett_error *error)
+static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options, bool *ret_is_kept,
+		  struct yett_command **ret_command, struct yett_error *error)
 {
+	_cleanup_(memory_freep) struct yett_command_status *status = NULL;
 	struct yett_command *command;
-	int r = yett_command_inspect(sandbox, id, ret_status, error);
+	int r = yett_command_inspect(sandbox, id, &status, error);
 
 	if (r)
 		return r;
+	*ret_is_kept = status->outputs[0]->captured || status->outputs[1]->captured;
 	command = command_new();
 	if (!command)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a command");
 	command->id = id;
-	command->pid = ret_status->pid;
+	command->pid = status->pid;
+	command->on_exit = options->on_exit;
+	command->data = options->data;
 	command->is_attached = true;
 	command->state = COMMAND_STARTED;
 	*ret_command = command;
 	return 0;
 }
 
-int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, void (*on_exit)(struct yett_command *command, void *data),
-			void *data, struct yett_command **ret_command, struct yett_error *error)
+int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+			struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
-	struct yett_command_status status;
-	int r = attach(sandbox, id, &status, &command, error);
+	struct yett_follow_options known;
+	bool is_kept;
+	int r = options_take(&options_follow, options, &known, error);
 
+	if (r == 0)
+		r = attach(sandbox, id, &known, &is_kept, &command, error);
 	if (r == 0)
 		r = send_query(sandbox, QUERY_WAIT, id, error);
 	if (r)
 		return r;
-	command->on_exit = on_exit;
-	command->data = data;
 	command_add(sandbox, command);
 	*ret_command = steal_ptr(&command);
 	return 0;
@@ -521,22 +580,23 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct 
 			struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
-	struct yett_command_status status;
-	int r;
+	struct yett_follow_options known;
+	bool is_kept;
+	int r = options_take(&options_follow, options, &known, error);
 
-	if (!options || !options->on_output)
+	if (r)
+		return r;
+	if (!known.on_output)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "outputs are to be followed, and on_output is not set");
-	r = attach(sandbox, id, &status, &command, error);
-	if (r == 0 && !status.outputs[0].captured && !status.outputs[1].captured)
+	r = attach(sandbox, id, &known, &is_kept, &command, error);
+	if (r == 0 && !is_kept)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept", (unsigned long long)id);
 	if (r == 0)
 		r = send_follow(sandbox->channel, command, error);
 	if (r)
 		return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 	command->is_following = true;
-	command->on_exit = options->on_exit;
-	command->on_output = options->on_output;
-	command->data = options->data;
+	command->on_output = known.on_output;
 	command_add(sandbox, command);
 	*ret_command = steal_ptr(&command);
 	return 0;
@@ -545,7 +605,7 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct 
 /* The first `length` bytes of it. */
 static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_error *error)
 {
-	_cleanup_free_ char *bytes = malloc(length + 1);
+	_cleanup_(memory_freep) char *bytes = memory_new(length + 1);
 	size_t used = 0;
 	int r;
 
@@ -566,10 +626,12 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 	return 0;
 }
 
-int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, struct yett_captured *ret_captured,
+int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, struct yett_captured **ret_captured,
 			struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
+	const struct yett_output_status *output;
+	struct yett_captured *captured;
 	char *bytes;
 	int r;
 
@@ -578,12 +640,20 @@ int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	r = ask_for(sandbox, QUERY_OUTPUT, id, &ask, error);
 	if (r)
 		return r;
-	if (!ask.list[0].outputs[stream].captured)
+	output = ((const struct yett_command_status *)ask.list->items[0])->outputs[stream];
+	if (!output->captured)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "this output of command %llu is not kept",
 				 (unsigned long long)id);
-	r = read_captured(ask.fds[stream], ask.list[0].outputs[stream].length, &bytes, error);
-	if (r == 0)
-		*ret_captured = (struct yett_captured){
-			.bytes = bytes, .length = ask.list[0].outputs[stream].length, .truncated = ask.list[0].outputs[stream].truncated};
-	return r;
+	r = read_captured(ask.fds[stream], output->length, &bytes, error);
+	if (r)
+		return r;
+	captured = memory_new(sizeof *captured);
+	if (!captured) {
+		yett_free(bytes);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
+	}
+	*captured = (struct yett_captured){.size = sizeof *captured, .bytes = bytes, .length = output->length, .truncated = output->truncated};
+	memory_give(captured, bytes);
+	*ret_captured = captured;
+	return 0;
 }

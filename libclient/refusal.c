@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "base/escape.h"
 
-#define MEMORY_TARGET "/mnt/memory" /* of the directory that stands behind the shares */
-
 /* As a refusal has it. */
 static bool is_target(const char *target, const char *asked)
 {
@@ -61,7 +59,7 @@ static void cut_to_rule(char *path)
 	}
 }
 
-void refusal_name_share(const struct yett_sandbox_options *options, const int *fds, size_t count, struct yett_error *error)
+void refusal_name_share(const char *const *targets, const int *fds, size_t count, struct yett_error *error)
 {
 	char path[PATH_MAX], rule[PATH_MAX];
 	bool is_directory;
@@ -69,10 +67,7 @@ void refusal_name_share(const struct yett_sandbox_options *options, const int *f
 	if (error->code != YETT_E_PERMISSION_DENIED || strncmp(error->rule, "share_r", 7) != 0)
 		return;
 	for (size_t i = 0; i < count; i++) {
-		const struct yett_share *share = i < options->shares_count ? &options->shares[i] : NULL;
-		const char *target = !share ? MEMORY_TARGET : share->target ? share->target : share->path;
-
-		if (!target || !is_target(target, error->asked) || !find_path(fds[i], path, &is_directory))
+		if (!targets[i] || !is_target(targets[i], error->asked) || !find_path(fds[i], path, &is_directory))
 			continue;
 		(void)snprintf(rule, sizeof rule, "%s", path);
 		cut_to_rule(rule);

@@ -7,8 +7,8 @@
 
 #include "libclient/yett.h"
 
-/* Of a share that the policy refuses by its place inside: the directory outside, from the descriptors of the shares. Else nothing. */
-void refusal_name_share(const struct yett_sandbox_options *options, const int *fds, size_t count, struct yett_error *error);
+/* Of a share that the policy refuses by its place inside: the directory outside, from the descriptors and places of all. Else nothing. */
+void refusal_name_share(const char *const *targets, const int *fds, size_t count, struct yett_error *error);
 
 /* Of a key that is not known: how it becomes known. Else nothing. */
 void refusal_mend_key(struct yett_error *error);

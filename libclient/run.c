@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "libclient/memory.h"
+#include "libclient/options.h"
 
 struct capture {
 	char *bytes;
@@ -20,7 +22,7 @@ struct run {
 static void run_free(struct run *run)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(run->captures); i++)
-		free(run->captures[i].bytes);
+		yett_free(run->captures[i].bytes);
 }
 
 /* Keeps what fits below the bound, and one NUL. */
@@ -35,7 +37,7 @@ static void keep(struct run *run, enum yett_stream stream, const char *bytes, si
 	}
 	if (capture->length + length + 1 > capture->size) {
 		size_t size = capture->length + length + 1 + capture->length / 2;
-		char *grown = realloc(capture->bytes, size);
+		char *grown = memory_resize(capture->bytes, size);
 
 		if (!grown) {
 			run->has_no_memory = true;
@@ -56,16 +58,46 @@ static void on_output(struct yett_command *command, enum yett_stream stream, con
 	keep(data, stream, bytes, length);
 }
 
-int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max,
-	     struct yett_output *ret_output, struct yett_error *error)
+/* Hands on what was kept. */
+static int make_output(struct run *run, const struct yett_result *result, struct yett_output **ret_output, struct yett_error *error)
 {
-	const int stdio[] = {options->stdio ? options->stdio[0] : YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
-	_cleanup_(run_free) struct run run = {.max = output_max};
-	struct yett_command_options streamed = *options;
-	struct yett_command *command = NULL;
-	struct yett_result result = {0};
-	int r;
+	_cleanup_(memory_freep) struct yett_output *output = memory_new(sizeof *output);
+	struct yett_result *copy = memory_add(output, sizeof *copy);
 
+	if (run->has_no_memory || !copy)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
+	*copy = *result;
+	*output = (struct yett_output){
+		.size = sizeof *output,
+		.result = copy,
+		.out = run->captures[0].bytes,
+		.err = run->captures[1].bytes,
+		.out_length = run->captures[0].length,
+		.err_length = run->captures[1].length,
+		.out_truncated = run->captures[0].truncated,
+		.err_truncated = run->captures[1].truncated,
+	};
+	memory_give(output, steal_ptr(&run->captures[0].bytes));
+	memory_give(output, steal_ptr(&run->captures[1].bytes));
+	*ret_output = steal_ptr(&output);
+	return 0;
+}
+
+int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max,
+	     struct yett_output **ret_output, struct yett_error *error)
+{
+	int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
+	_cleanup_(run_free) struct run run = {.max = output_max};
+	struct yett_command_options streamed;
+	struct yett_command *command = NULL;
+	const struct yett_result *result;
+	int r = options_take(&options_command, options, &streamed, error);
+
+	if (r)
+		return r;
+	if (streamed.stdio)
+		stdio[0] = streamed.stdio[0];
+	streamed.size = sizeof streamed;
 	streamed.stdio = stdio;
 	streamed.on_exit = NULL;
 	streamed.on_output = on_output;
@@ -75,28 +107,8 @@ int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *op
 	r = yett_sandbox_exec(sandbox, &streamed, &command, error);
 	if (r == 0)
 		r = yett_command_wait(command, -1, &result, error);
+	if (r == 0)
+		r = make_output(&run, result, ret_output, error);
 	yett_command_free(command);
-	if (r == 0 && run.has_no_memory)
-		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
-	if (r)
-		return r;
-	*ret_output = (struct yett_output){
-		.result = result,
-		.out = steal_ptr(&run.captures[0].bytes),
-		.err = steal_ptr(&run.captures[1].bytes),
-		.out_length = run.captures[0].length,
-		.err_length = run.captures[1].length,
-		.out_truncated = run.captures[0].truncated,
-		.err_truncated = run.captures[1].truncated,
-	};
-	return 0;
-}
-
-void yett_output_free(struct yett_output *output)
-{
-	if (!output)
-		return;
-	free(output->out);
-	free(output->err);
-	*output = (struct yett_output){0};
+	return r;
 }

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 
 #include "libclient/keyfile.h"
+#include "libclient/memory.h"
+#include "libclient/options.h"
 #include "libclient/refusal.h"
 #include "libclient/signer.h"
 #include "protocol/codec.h"
@@ -23,6 +25,7 @@
 struct share_fds {
 	int fds[MESSAGE_SHARES_MAX];
 	bool opened[MESSAGE_SHARES_MAX]; /* by us, so ours to close */
+	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
 	size_t count;
 	const char *first_directory; /* where it is to be inside; NULL: none is one */
 };
@@ -77,6 +80,7 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	if (fd < 0)
 		return cannot_share(name, error);
 	fds->opened[fds->count] = share->path != NULL;
+	fds->targets[fds->count] = target;
 	fds->fds[fds->count++] = fd;
 	if (fstat(fd, &st) < 0)
 		return cannot_share(name, error);
@@ -113,6 +117,8 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 				 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
 	if (name && !sandbox_is_name(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
+	if (options->flags & ~(uint32_t)YETT_SANDBOX_LINGER)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x", options->flags);
 	if (options->directory && options->directory[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s", options->directory);
 	return 0;
@@ -145,19 +151,18 @@ static int put_labels(struct channel *channel, const char *const *labels, bool a
 static int put_identity(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
-	const struct yett_life *life = &options->life;
 	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name", &create->name, error);
 
 	if (r == 0)
 		r = put_labels(channel, options->labels, false, error);
 	if (r == 0)
 		r = put_labels(channel, options->annotations, true, error);
-	create->life = (struct message_life){.linger = life->linger,
-					     .wall_ms = life->wall_ms,
-					     .cpu_ms = life->cpu_ms,
-					     .idle_ms = life->idle_ms,
-					     .idle_action = (uint32_t)life->idle_action,
-					     .cleanup_ms = life->cleanup_ms};
+	create->life = (struct message_life){.linger = options->flags & YETT_SANDBOX_LINGER,
+					     .wall_ms = options->wall_time_ms,
+					     .cpu_ms = options->cpu_time_ms,
+					     .idle_ms = options->idle_time_ms,
+					     .idle_action = (uint32_t)options->idle_action,
+					     .cleanup_ms = options->cleanup_ms};
 	return r;
 }
 
@@ -186,23 +191,32 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	if (r == 0)
 		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name",
 				     &create->hostname, error);
-	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
-		r = add_share(channel, &options->shares[i], fds, error);
+	for (size_t i = 0; r == 0 && i < options->shares_count; i++) {
+		struct yett_share share;
+
+		r = options_take_element(&options_share, options->shares, i, &share, error);
+		if (r == 0)
+			r = add_share(channel, &share, fds, error);
+	}
 	first_directory = fds->first_directory;
 	if (r == 0 && options->memory_dir)
-		r = add_share(channel, &(struct yett_share){.path = options->memory_dir, .flags = YETT_SHARE_WRITABLE, .target = "/mnt/memory"}, fds, error);
+		r = add_share(channel, &(struct yett_share){.size = sizeof(struct yett_share), .path = options->memory_dir, .flags = YETT_SHARE_WRITABLE, .target = "/mnt/memory"}, fds, error);
 	fds->first_directory = first_directory; /* what is kept is not what is worked on */
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
-		create->tmpfs[i].size_bytes = options->tmpfs[i].size_bytes;
-		r = channel_put_text(channel, options->tmpfs[i].target, MESSAGE_PATH_MAX, "the target of a tmpfs",
-				     &create->tmpfs[i].target, error);
+		struct yett_tmpfs tmpfs;
+
+		r = options_take_element(&options_tmpfs, options->tmpfs, i, &tmpfs, error);
+		if (r)
+			break;
+		create->tmpfs[i].size_bytes = tmpfs.size_bytes;
+		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs", &create->tmpfs[i].target, error);
 		create->tmpfs_count++;
 	}
 	create->limits = (struct message_limits){
-		.memory_bytes = options->limits.memory_bytes,
-		.cpu_millis = options->limits.cpu_millis,
-		.pids = options->limits.pids,
-		.files = options->limits.files,
+		.memory_bytes = options->memory_bytes,
+		.cpu_millis = options->cpu_millis,
+		.pids = options->pids,
+		.files = options->open_files,
 	};
 	return r;
 }
@@ -328,7 +342,6 @@ static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
 static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
 	       struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	static const struct yett_sandbox_options defaults = {0};
 	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
 	int r;
 
@@ -337,17 +350,17 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 			*error = connection->channel->failure;
 		return (int)connection->channel->failure.code;
 	}
-	r = fill_create(connection->channel, options ? options : &defaults, &fds, error);
+	r = fill_create(connection->channel, options, &fds, error);
 	if (r)
 		return r;
 	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
-	r = choose_directory(sandbox, options && options->directory ? options->directory : fds.first_directory, error);
+	r = choose_directory(sandbox, options->directory ? options->directory : fds.first_directory, error);
 	if (r)
 		return r;
-	sandbox->outlives = options && options->life.linger;
+	sandbox->outlives = options->flags & YETT_SANDBOX_LINGER;
 	r = sandbox_request(connection, fds.fds, fds.count, sandbox, error);
 	if (r && error)
-		refusal_name_share(options ? options : &defaults, fds.fds, fds.count, error);
+		refusal_name_share(fds.targets, fds.fds, fds.count, error);
 	return connection->start == YETT_START_PERSONAL && geteuid() != 0 ? container_explain(r, error) : r;
 }
 
@@ -435,11 +448,13 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options, enum connection_wanted wanted,
 		   struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
-	struct yett_sandbox_options with = options ? *options : (struct yett_sandbox_options){0};
+	struct yett_sandbox_options with;
 	struct yett_error why = {0};
 	char memory[KEYFILE_PATH_SIZE];
-	int r;
+	int r = options_take(&options_sandbox, options, &with, error);
 
+	if (r)
+		return r;
 	for (;;) {
 		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
 
@@ -475,7 +490,7 @@ int yett_sandbox_create(struct yett_connection *connection, const struct yett_sa
 int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error)
 {
 	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-	_cleanup_free_ char *bytes = NULL;
+	_cleanup_(memory_freep) char *bytes = NULL;
 	size_t size, used = 0;
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -485,7 +500,7 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB",
 				 what, max >> 20);
 	size = (size_t)st.st_size;
-	bytes = malloc(size + 1);
+	bytes = memory_new(size + 1);
 	while (bytes && used < size) {
 		ssize_t n = pread(fd, bytes + used, size - used, (off_t)used);
 
@@ -503,7 +518,7 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 
 int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error)
 {
-	_cleanup_free_ char *text = NULL;
+	_cleanup_(memory_freep) char *text = NULL;
 	char *split;
 	size_t length;
 	int r = sealed_read(fd, PLAN_MAX, &text, &length, "plan", error);

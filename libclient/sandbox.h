@@ -6,6 +6,7 @@
 #pragma once
 
 #include "libclient/connection.h"
+#include "libclient/memory.h"
 
 struct yett_sandbox {
 	struct yett_connection *connection; /* NULL once that was closed */
@@ -56,10 +57,9 @@ struct ask {
 	enum message_kind answer;   /* COMMANDS or SURROUNDINGS */
 	struct message_query query; /* of COMMANDS */
 	struct yett_error error;	  /* code 0: it was answered */
-	struct yett_command_status *list; /* owned */
-	size_t count;
+	struct list *list; /* of struct yett_command_status; owned */
 	int fds[2]; /* outputs, or at 0 an input; owned; -1: none */
-	struct yett_session session; /* owned */
+	struct yett_session *session; /* owned */
 };
 
 /* command.c: yett_sandbox_exec(), also of what is no command to the user. */
@@ -167,16 +167,21 @@ _must_check_ int manage_stream(struct yett_connection *connection, const char *i
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
 			     struct yett_error *error);
 
-/* What the listings of a kind hold, and what is made of each. */
+/* What the listings of a kind hold, and what is made of each: memory.h; NULL: no memory. */
 struct manage_items {
 	uint32_t kind;
-	size_t size; /* of what `take` fills in */
-	void (*take)(const struct message *message, void *ret_item);
+	void *(*take)(const struct message *message);
 };
 
-/* A manage request that is answered with a listing: an array that the caller frees, of one where one was named. Without the lock. */
+/* A manage request that is answered with a listing, of one where one was named. Without the lock. */
 _must_check_ int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-				const struct manage_items *items, void **ret_list, size_t *ret_count, struct yett_error *error);
+				const struct manage_items *items, struct list **ret_list, struct yett_error *error);
+
+/* The same of all, by the flags of a list; and of one, which yett_free() frees. */
+_must_check_ int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags, const struct manage_items *items,
+				 struct list **ret_list, struct yett_error *error);
+_must_check_ int manage_item(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
+			     const struct manage_items *items, void **ret_item, struct yett_error *error);
 
 /* A copy of the plan that the descriptor holds, to be freed by the caller. */
 _must_check_ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error);

@@ -8,8 +8,7 @@
 
 #include "libclient/keyfile.h"
 
-static int sign_with_secret(void *data, const uint8_t *message, size_t length,
-			    uint8_t ret_signature[YETT_SIGNATURE_SIZE])
+static int sign_with_secret(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {
 	const struct yett_signer *signer = data;
 
@@ -20,7 +19,7 @@ int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t
 		uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error)
 {
 	void *data = signer->secret ? (void *)signer : signer->data;
-	int r = signer->sign(data, message, length, ret_signature);
+	int r = signer->sign(message, length, ret_signature, data);
 
 	if (r == 0)
 		return 0;

@@ -24,7 +24,7 @@ struct yett_signer {
 _must_check_ int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length,
 			     uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error);
 
-/* A signer from the seed of its key, which it copies. 0, or YETT_E_UNSUPPORTED when there is no memory for it. */
+/* A signer from the seed of its key, which it copies. 0, YETT_E_OUT_OF_MEMORY, or YETT_E_UNSUPPORTED: no random numbers. */
 _must_check_ int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer,
 				  struct yett_error *error);
 

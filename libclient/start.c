@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 
 #include "libclient/connection.h"
+#include "libclient/options.h"
 
 #define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000
@@ -335,18 +336,18 @@ static int check_key(const struct yett_connect_options *options, struct yett_err
 	return r;
 }
 
-int yett_connect(const struct yett_connect_options *options, struct yett_connection **ret_connection,
-		 struct yett_error *error)
+int yett_connect(const struct yett_connect_options *asked, struct yett_connection **ret_connection, struct yett_error *error)
 {
-	static const struct yett_connect_options defaults = {0};
+	struct yett_connect_options known;
+	const struct yett_connect_options *options = &known;
 	const char *socket_path, *helper_path;
 	enum yett_start start;
 	struct yett_error why = {0};
 	deadline_ms deadline;
-	int fd = -1, r;
+	int fd = -1, r = options_take(&options_connect, asked, &known, error);
 
-	if (!options)
-		options = &defaults;
+	if (r)
+		return r;
 	socket_path = options->socket_path ? options->socket_path : secure_getenv("YETT_SOCKET");
 	helper_path = options->helper_path ? options->helper_path : secure_getenv("YETT_HELPER");
 	start = options->start;

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
-static void take_usage(const struct message *message, void *ret_item)
+static void *take_usage(const struct message *message)
 {
 	const struct message_usage *from = &message->body.usage;
-	struct yett_usage *to = ret_item;
+	struct yett_usage *to = memory_new(sizeof *to);
 
+	if (!to)
+		return NULL;
 	*to = (struct yett_usage){
+		.size = sizeof *to,
 		.state = (enum yett_state)from->state,
 		.taken_us = from->taken_us,
 		.uptime_ms = from->uptime_ms,
@@ -21,37 +24,43 @@ static void take_usage(const struct message *message, void *ret_item)
 	};
 	channel_copy_text(message, from->id, to->id, sizeof to->id);
 	channel_copy_text(message, from->name, to->name, sizeof to->name);
+	return to;
 }
 
 #define X(name, field) _Static_assert(YETT_USAGE_##name == 1U << USAGE_##name, "the bits of yett.h are those of the wire");
 USAGE_COUNTS(X)
 #undef X
 
-static const struct manage_items usages = {MESSAGE_USAGE, sizeof(struct yett_usage), take_usage};
+static const struct manage_items usages = {MESSAGE_USAGE, take_usage};
 
-int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name, struct yett_usage *ret_usage,
-		       struct yett_error *error)
+/* What a program knows as the list of its kind. */
+struct yett_usage_list {
+	struct list list;
+};
+
+int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name, struct yett_usage **ret_usage, struct yett_error *error)
 {
-	const struct message_manage asked = {.action = MANAGE_USAGE};
-	_cleanup_free_ void *list = NULL;
-	size_t count;
-	int r = manage_listing(connection, &asked, id_or_name ? id_or_name : "", &usages, &list, &count, error);
+	void *usage;
+	int r = manage_item(connection, MANAGE_USAGE, id_or_name, &usages, &usage, error);
 
 	if (r == 0)
-		memcpy(ret_usage, list, sizeof *ret_usage);
+		*ret_usage = usage;
 	return r;
 }
 
-int yett_sandboxes_usage(struct yett_connection *connection, bool all, struct yett_usage **ret_list, size_t *ret_count,
-			 struct yett_error *error)
+int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags, struct yett_usage_list **ret_list, struct yett_error *error)
 {
-	const struct message_manage asked = {.action = MANAGE_USAGE, .all = all};
-	void *list;
-	int r = manage_listing(connection, &asked, NULL, &usages, &list, ret_count, error);
+	return manage_list_all(connection, MANAGE_USAGE, flags, &usages, (struct list **)ret_list, error);
+}
 
-	if (r == 0)
-		*ret_list = list;
-	return r;
+size_t yett_usage_list_count(const struct yett_usage_list *list)
+{
+	return list->list.count;
+}
+
+const struct yett_usage *yett_usage_list_get(const struct yett_usage_list *list, size_t i)
+{
+	return i < list->list.count ? list->list.items[i] : NULL;
 }
 
 double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett_usage *now)
@@ -62,17 +71,22 @@ double yett_usage_cpu_percent(const struct yett_usage *before, const struct yett
 	return 100.0 * (double)(now->cpu_us - before->cpu_us) / (double)(now->taken_us - before->taken_us);
 }
 
-int yett_helper_totals(struct yett_connection *connection, struct yett_totals *ret_totals, struct yett_error *error)
+int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals, struct yett_error *error)
 {
+	_cleanup_(memory_freep) struct yett_totals *to = memory_new(sizeof *to);
 	struct message_totals totals;
-	int r = manage_totals(connection, &totals, error);
+	int r = to ? manage_totals(connection, &totals, error)
+		   : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the totals");
 
-	if (r == 0)
-		*ret_totals = (struct yett_totals){.sandboxes = totals.sandboxes,
-						   .executions = totals.executions,
-						   .successes = totals.successes,
-						   .failures = totals.failures,
-						   .timeouts = totals.timeouts,
-						   .duration_us = totals.duration_us};
-	return r;
+	if (r)
+		return r;
+	*to = (struct yett_totals){.size = sizeof *to,
+				   .sandboxes = totals.sandboxes,
+				   .executions = totals.executions,
+				   .successes = totals.successes,
+				   .failures = totals.failures,
+				   .timeouts = totals.timeouts,
+				   .duration_us = totals.duration_us};
+	*ret_totals = steal_ptr(&to);
+	return 0;
 }

@@ -85,7 +85,7 @@ int worker_start_inside(struct yett_sandbox *sandbox, struct worker *ret_worker,
 		r = make_channel(&worker, &theirs, error);
 	if (r == 0) {
 		const int stdio[] = {sandbox->files_program, theirs, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		r = command_exec(sandbox, &options, true, &worker.command, error);
 	}
@@ -148,7 +148,7 @@ int worker_prepare(struct worker *worker, enum file_operation operation, const c
 /* What became of one that is gone without a word. Always a code. */
 static int explain_gone(struct worker *worker, struct yett_error *error)
 {
-	struct yett_result result = {0};
+	const struct yett_result *result;
 	int r;
 
 	if (!worker->command)
@@ -156,12 +156,12 @@ static int explain_gone(struct worker *worker, struct yett_error *error)
 	r = yett_command_wait(worker->command, GONE_TIMEOUT_MS, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
 		return r; /* it could not be started, or the sandbox has ended */
-	if (result.out_of_memory)
+	if (r == 0 && result->out_of_memory)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
 				 "the file operation was ended because the sandbox's memory ran out");
-	if (result.signaled)
+	if (r == 0 && result->signaled)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				 "the file operation was ended inside by signal %d", result.status);
+				 "the file operation was ended inside by signal %d", result->status);
 	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files inside, ended without an answer");
 }
 

@@ -7,7 +7,12 @@
  * and its commands are used by one thread at a time.
  *
  * Functions that can fail return 0, or a positive enum yett_code with the reason in `error` (which may be NULL).
- * An output parameter is written only on success. Option structs: zero every member that is not set.
+ * An output parameter is written only on success.
+ *
+ * Structs grow at their end, and each begins with its size. In options that is what the caller sets, `.size = sizeof options`, and every
+ * other member that is not set is zero: without a size they are YETT_E_INVALID_REQUEST, and with something set that the library does not
+ * know yet YETT_E_UNSUPPORTED. All that the library tells it has allocated itself, and is const or the caller's: a handle has a function
+ * of its own that gives it up; everything else, be it a text, a list or a status, is freed by yett_free(), with all that it points to.
  */
 #pragma once
 
@@ -58,6 +63,9 @@ YETT_API const char *yett_error_code_text(enum yett_code code);
 YETT_API const char *yett_error_code_name(enum yett_code code);
 YETT_API const char *yett_error_reason_name(enum yett_reason reason);
 
+/* Frees what a function of the library has given the caller and that is no handle, and all that belongs to it. Takes NULL. */
+YETT_API void yett_free(void *memory);
+
 /*
  * Whether the same call can succeed later without a change of it, of the policy or of how the helper is installed. NULL is not
  * retryable, nor is a helper that cannot be reached for a reason that the system gives (`os_error`).
@@ -67,8 +75,8 @@ YETT_API bool yett_error_retryable(const struct yett_error *error);
 /* --- keys --------------------------------------------------------------------------------------------------- */
 
 /* Signs message[0 … length) with Ed25519; 0 or an errno. Called while a sandbox is asked for, in that thread. */
-typedef int (*yett_sign_fn)(void *data, const uint8_t *message, size_t length,
-			    uint8_t ret_signature[YETT_SIGNATURE_SIZE]);
+typedef int (*yett_sign_fn)(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
+			    void *data);
 
 /* A key that lives elsewhere (a key agent, a TPM): `sign` is asked for each signature. Free with yett_signer_free(). */
 YETT_API YETT_MUST_CHECK int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
@@ -124,12 +132,13 @@ enum yett_start {
  * YETT_START_ANY a socket that was named (here or there) is the only one tried, and so is a helper that was named.
  */
 struct yett_connect_options {
+	size_t size;
 	enum yett_start start;
+	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
 	const char *socket_path; /* NULL: YETT_SOCKET, else YETT_SOCKET_PATH */
 	const char *helper_path; /* NULL: YETT_HELPER, else that of the build tree the program lies in, else the installed one */
 	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when first needed. */
 	const struct yett_signer *signer;
-	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
 	const char *key_path; /* where `signer` is NULL: of the key to load, which must be there */
 	const char *const *helper_arguments; /* more for a helper that runs with the caller's privilege, as "--policy", FILE; ends with NULL; or NULL */
 };
@@ -179,6 +188,7 @@ enum yett_share_flag {
 
 /* One source, which is `path`, or `fd` with its flag; a share that has none or both is YETT_E_INVALID_REQUEST. */
 struct yett_share {
+	size_t size; /* in an array: all have the same */
 	const char *path;   /* a directory or a regular file, opened by the library, as the caller */
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
 	uint32_t flags;	    /* enum yett_share_flag, or-ed */
@@ -186,29 +196,21 @@ struct yett_share {
 };
 
 struct yett_tmpfs {
+	size_t size; /* in an array: all have the same */
 	const char *target;
 	uint64_t size_bytes; /* 0: as the profile says */
 };
 
-struct yett_limits {
-	uint64_t memory_bytes; /* asked: 0 is what the profile says; in force: 0 is unlimited */
-	uint64_t cpu_millis;   /* thousandths of a processor */
-	uint64_t pids;
-	uint64_t files; /* open files of a process */
-};
-
-/* What happens when no command ran for idle_ms. */
+/* What happens when no command ran for idle_time_ms. */
 enum yett_idle_action { YETT_IDLE_END = 0, YETT_IDLE_PAUSE = 1 };
 
-/* How long a sandbox may live, in milliseconds of at most 30 days; 0: no bound. */
-struct yett_life {
-	bool linger; /* it outlives the connection that made it; the policy says for how long at rest */
-	uint64_t wall_ms, cpu_ms, idle_ms;
-	enum yett_idle_action idle_action;
-	uint64_t cleanup_ms; /* how long it is listed when it has ended; it counts as one of the user's until then */
+/* Bits of yett_sandbox_options.flags and of yett_sandbox_status.flags. */
+enum yett_sandbox_flag {
+	YETT_SANDBOX_LINGER = 1, /* it outlives the connection that made it; the policy says for how long at rest */
 };
 
 struct yett_sandbox_options {
+	size_t size;
 	const char *profile;  /* NULL: "default" */
 	const char *hostname; /* NULL: the profile's */
 	/*
@@ -225,20 +227,27 @@ struct yett_sandbox_options {
 	 * wants one (memory_mount) it is ~/.local/state/yett/memory, home as the user database has it, and made if it is not there.
 	 */
 	const char *memory_dir;
-	struct yett_limits limits;
+	uint64_t memory_bytes; /* limits; 0: as the profile says */
+	uint64_t cpu_millis;   /* thousandths of a processor */
+	uint64_t pids;
+	uint64_t open_files; /* of a process */
+	uint32_t flags;	     /* enum yett_sandbox_flag, or-ed */
+	enum yett_idle_action idle_action;
+	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms; /* how long it may live, each of at most 30 days; 0: no bound */
+	uint64_t cleanup_ms; /* how long it is listed when it has ended; it counts as one of the user's until then */
 	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL: none */
 	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
-	struct yett_life life;
 	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
 };
 
 struct yett_sandbox_info {
+	size_t size;
 	char id[YETT_ID_SIZE];
 	char profile[YETT_NAME_SIZE];
 	uint32_t private_uid; /* the host uid its commands run as */
 	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
 	uint32_t landlock_abi; /* the version of Landlock in force inside (landlock(7)); 0: none */
-	struct yett_limits limits;
+	uint64_t memory_bytes, cpu_millis, pids, open_files; /* limits in force, as in the options; 0: unlimited */
 	char weaker[YETT_WEAKER_SIZE]; /* what a helper without root could not give of the profile, for people; empty: nothing */
 };
 
@@ -278,7 +287,7 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connect
 
 /*
  * The steps that creating it takes, as text; or the refusal that yett_sandbox_create() would get: it is made, and taken down before
- * anything runs in it. Not even a key is needed by who could enroll one. `*ret_text` is freed with free(3).
+ * anything runs in it. Not even a key is needed by who could enroll one.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
 					       const struct yett_sandbox_options *options, char **ret_text,
@@ -307,30 +316,41 @@ YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
 
 /* What is known of a sandbox to those who may manage it. */
 struct yett_sandbox_status {
-	struct yett_sandbox_info info;
+	size_t size;
+	const struct yett_sandbox_info *info;
 	char name[YETT_NAME_SIZE]; /* empty: none */
 	enum yett_state state;
 	enum yett_ended ended; /* YETT_ENDED_NOT before YETT_STATE_STOPPING */
 	uint32_t uid;
 	char principal[YETT_NAME_SIZE]; /* the enrolled key that asked for it; empty: one of the user's own */
-	struct yett_life life;
+	uint32_t flags; /* enum yett_sandbox_flag, or-ed; this and what follows as in the options */
+	enum yett_idle_action idle_action;
+	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms, cleanup_ms;
 	uint64_t linger_ms; /* a lingering one ends after so long at rest with nobody attached; 0: never */
 	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
 	uint32_t attached; /* connections that hold it */
-	size_t labels_count, annotations_count; /* at most 32 together */
-	char labels[32][257], annotations[32][257]; /* KEY=VALUE */
+	const char *const *labels, *const *annotations; /* KEY=VALUE, each list ends with NULL */
 };
 
-/* All that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
-YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, bool all,
-						 struct yett_sandbox_status **ret_list, size_t *ret_count,
-						 struct yett_error *error);
+struct yett_sandbox_list;
+
+enum yett_list_flag {
+	YETT_LIST_ALL = 1, /* of all users, which is root's */
+};
+
+/* All that the caller may manage, in no order. `flags`: enum yett_list_flag. */
+YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, unsigned flags,
+						 struct yett_sandbox_list **ret_list, struct yett_error *error);
+
+/* How many are in the list, and one of them, which is valid as long as the list; NULL when `i` is not less than their number. */
+YETT_API size_t yett_sandbox_list_count(const struct yett_sandbox_list *list);
+YETT_API const struct yett_sandbox_status *yett_sandbox_list_get(const struct yett_sandbox_list *list, size_t i);
 
 /* One of them. YETT_E_NOT_FOUND also for what is another one's. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name,
-						  struct yett_sandbox_status *ret_status, struct yett_error *error);
+						  struct yett_sandbox_status **ret_status, struct yett_error *error);
 
-/* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. `*ret_text` is freed with free(3). */
+/* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name,
 						       char **ret_text, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name,
@@ -395,6 +415,7 @@ enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 
 /* Arguments and variables may be as many and as long as execve(2) takes them, within 6 MiB; they need not be UTF-8. */
 struct yett_command_options {
+	size_t size;
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
 	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
 	const char *cwd;	/* inside; NULL: the session's, which is as yett_sandbox_options.directory says until it is changed */
@@ -426,7 +447,9 @@ enum yett_limit {
 	YETT_LIMIT_CPU_TIME = 8,
 };
 
+/* Each is valid as long as what it was got from. */
 struct yett_result {
+	size_t size;
 	bool signaled;
 	int status; /* exit status, or the signal's number if signaled */
 	bool timed_out;
@@ -455,12 +478,12 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, con
 					       struct yett_command **ret_command, struct yett_error *error);
 
 /*
- * Waits for its end: timeout_ms -1 without bound, 0 just looks. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
+ * Waits for its end: timeout_ms -1 without bound, 0 just looks. The result (may be NULL) is valid as long as the command. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
  * it could not be started, for the os_error; where it was not the program that could not be executed, the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
  * ended first. May be called again, and tells the same.
  */
 YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
-					       struct yett_result *ret_result, struct yett_error *error);
+					       const struct yett_result **ret_result, struct yett_error *error);
 
 /* Sends a signal (1 … 64) to the command's process group. YETT_E_NOT_RUNNING when it is known to have ended. */
 YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
@@ -504,12 +527,13 @@ YETT_API void yett_command_free(struct yett_command *command);
 
 /* What commands of a sandbox begin with when their options do not say otherwise: kept by it, the same for all its handles. */
 struct yett_session {
-	char *directory; /* empty: it was neither given nor changed, and is "/" */
-	char **env;	 /* NAME=VALUE besides those of the profile, ends with NULL */
+	size_t size;
+	const char *directory;	/* empty: it was neither given nor changed, and is "/" */
+	const char *const *env; /* NAME=VALUE besides those of the profile, ends with NULL */
 };
 
-/* Freed with yett_session_free(). YETT_E_TIMEOUT: init does not answer. */
-YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, struct yett_session *ret_session,
+/* YETT_E_TIMEOUT: init does not answer. */
+YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session,
 					      struct yett_error *error);
 
 /*
@@ -519,9 +543,6 @@ YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, stru
  */
 YETT_API YETT_MUST_CHECK int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set,
 						 const char *const *unset, struct yett_error *error);
-
-/* Frees what is in it, not the struct itself. */
-YETT_API void yett_session_free(struct yett_session *session);
 
 enum yett_command_state {
 	YETT_COMMAND_PENDING = 0, /* its program is not executed yet */
@@ -537,44 +558,54 @@ YETT_API const char *yett_command_state_name(enum yett_command_state state);
 
 /* What a sandbox knows of a command: of all that run, and of 256 that have ended, whoever started them. */
 struct yett_command_status {
+	size_t size;
 	uint64_t id;
 	enum yett_command_state state;
-	char text[128]; /* its arguments with spaces between them, cut to fit; printable */
-	char argv[512]; /* the arguments themselves, each with a NUL behind it; UTF-8, but otherwise as they are */
-	uint32_t argv_count;
-	bool argv_cut; /* the last one is cut, or some are missing */
-	uint32_t pid;	/* inside the sandbox */
-	uint64_t started_ms; /* since 1970 */
-	struct yett_result result; /* of one that runs times and memory so far; 0 where the host does not tell */
-	struct yett_error error;   /* YETT_COMMAND_FAILED: why; otherwise the code is 0 */
-	/* Of stdout and stderr: whether it is kept, how much of it so far, and whether something was dropped. */
-	struct {
-		bool captured, truncated;
-		size_t length;
-	} outputs[2];
+	uint32_t pid;		 /* inside the sandbox */
+	const char *text;	 /* its arguments with spaces between them, cut to 127 bytes; printable */
+	const char *const *argv; /* the arguments themselves, of 511 bytes at most; UTF-8, but otherwise as they are; ends with NULL */
+	bool argv_cut;		 /* some are missing */
+	uint64_t started_ms;	 /* since 1970 */
+	const struct yett_result *result; /* of one that runs times and memory so far; 0 where the host does not tell */
+	const struct yett_error *error;	  /* YETT_COMMAND_FAILED: why; otherwise NULL */
+	const struct yett_output_status *outputs[2]; /* by enum yett_stream */
 };
 
-/* By their ids, the lowest first. Free with free(3). YETT_E_TIMEOUT: init does not answer. */
-YETT_API YETT_MUST_CHECK int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_status **ret_list,
-						size_t *ret_count, struct yett_error *error);
+/* How an output of a command is kept. */
+struct yett_output_status {
+	size_t size;
+	size_t length;	/* so much of it so far */
+	bool captured;	/* it is kept at all */
+	bool truncated; /* more was written than kept */
+};
+
+struct yett_command_list;
+
+/* By their ids, the lowest first. YETT_E_TIMEOUT: init does not answer. */
+YETT_API YETT_MUST_CHECK int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list,
+						struct yett_error *error);
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_command_list_count(const struct yett_command_list *list);
+YETT_API const struct yett_command_status *yett_command_list_get(const struct yett_command_list *list, size_t i);
 
 /* One of them. YETT_E_NOT_FOUND: there was none with this id, or what became of it is not known any more. */
 YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
-						  struct yett_command_status *ret_status, struct yett_error *error);
-
-/*
- * A handle of a command that is known, whoever started it: to be waited for and so on, as one that was started by this handle of
- * the sandbox, but for its terminal and streams. on_exit (may be NULL) as in the options. YETT_E_NOT_FOUND.
- */
-YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id,
-						 void (*on_exit)(struct yett_command *command, void *data), void *data,
-						 struct yett_command **ret_command, struct yett_error *error);
+						  struct yett_command_status **ret_status, struct yett_error *error);
 
 struct yett_follow_options {
+	size_t size;
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL; as in the options of a command, and so the next */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
 };
+
+/*
+ * A handle of a command that is known, whoever started it: to be waited for and so on, as one that was started by this handle of
+ * the sandbox, but for its terminal and streams. `options` may be NULL; on_output is not called. YETT_E_NOT_FOUND.
+ */
+YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
+						 struct yett_command **ret_command, struct yett_error *error);
 
 /*
  * The same, and on_output is called with all that is kept of its outputs, from the beginning on and while it comes. Of a command that has
@@ -583,12 +614,14 @@ struct yett_follow_options {
 YETT_API YETT_MUST_CHECK int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
 						 struct yett_command **ret_command, struct yett_error *error);
 
+enum yett_input_flag { YETT_INPUT_LAST = 1 };
+
 /*
  * What a command that was started with YETT_STDIO_LATER reads: a pipe, to be written to and closed by the caller, whom write(2) sends
- * SIGPIPE when the command has ended. The command meets the end of its input when, after one was asked for as the `last`, all of them are closed.
+ * SIGPIPE when the command has ended. The command meets the end of its input when, after one was asked for with YETT_INPUT_LAST, all of them are closed.
  * YETT_E_NOT_FOUND; YETT_E_NOT_RUNNING: it has ended; YETT_E_INVALID_REQUEST: it was not started so, or the last was asked for.
  */
-YETT_API YETT_MUST_CHECK int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, bool last, int *ret_fd,
+YETT_API YETT_MUST_CHECK int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags, int *ret_fd,
 						struct yett_error *error);
 
 /* A signal (1 … 64) to the process group of a command, by its id. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended; YETT_E_TIMEOUT. */
@@ -599,7 +632,8 @@ YETT_API YETT_MUST_CHECK int yett_command_signal_by_id(struct yett_sandbox *sand
 YETT_API YETT_MUST_CHECK int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error);
 
 struct yett_captured {
-	char *bytes; /* NUL-terminated besides; to be freed with free(3) */
+	size_t size;
+	const char *bytes; /* NUL-terminated besides */
 	size_t length;
 	bool truncated; /* more was written than kept */
 };
@@ -609,11 +643,12 @@ struct yett_captured {
  * was not started with YETT_STDIO_CAPTURE for it.
  */
 YETT_API YETT_MUST_CHECK int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream,
-						 struct yett_captured *ret_captured, struct yett_error *error);
+						 struct yett_captured **ret_captured, struct yett_error *error);
 
 struct yett_output {
-	struct yett_result result;
-	char *out, *err; /* what it wrote, NUL-terminated besides */
+	size_t size;
+	const struct yett_result *result;
+	const char *out, *err; /* what it wrote, NUL-terminated besides */
 	size_t out_length, err_length;
 	bool out_truncated, err_truncated;
 };
@@ -621,13 +656,10 @@ struct yett_output {
 /*
  * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
  * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
- * outlives the command is not waited for. Free with yett_output_free().
+ * outlives the command is not waited for.
  */
 YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
-				      size_t output_max, struct yett_output *ret_output, struct yett_error *error);
-
-/* Frees what is in it, not the struct itself. */
-YETT_API void yett_output_free(struct yett_output *output);
+				      size_t output_max, struct yett_output **ret_output, struct yett_error *error);
 
 /* --- usage -------------------------------------------------------------------------------------------------- */
 
@@ -651,6 +683,7 @@ enum yett_usage_count {
 
 /* What a sandbox uses, by what the kernel counts for all its processes together. */
 struct yett_usage {
+	size_t size;
 	char id[YETT_ID_SIZE];
 	char name[YETT_NAME_SIZE]; /* empty: none */
 	enum yett_state state;	   /* running or paused */
@@ -672,11 +705,17 @@ struct yett_usage {
  * one's. Nobody but the helper is asked, so that a hostile sandbox has no say in it and is not kept from working.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
-						struct yett_usage *ret_usage, struct yett_error *error);
+						struct yett_usage **ret_usage, struct yett_error *error);
 
-/* The same of all that run and that the caller may manage, in no order; with `all`, which is root's, of all users. Free with free(3). */
-YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, bool all, struct yett_usage **ret_list,
-						  size_t *ret_count, struct yett_error *error);
+struct yett_usage_list;
+
+/* The same of all that run and that the caller may manage, in no order. `flags`: enum yett_list_flag. */
+YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags,
+						  struct yett_usage_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_usage_list_count(const struct yett_usage_list *list);
+YETT_API const struct yett_usage *yett_usage_list_get(const struct yett_usage_list *list, size_t i);
 
 /*
  * The share of processors that a sandbox used between two readings, in hundredths of one: 250 is two and a half. Negative
@@ -686,6 +725,7 @@ YETT_API double yett_usage_cpu_percent(const struct yett_usage *before, const st
 
 /* What the helper has done since the machine started, for all users. */
 struct yett_totals {
+	size_t size;
 	uint64_t sandboxes;  /* that have ended */
 	uint64_t executions; /* of commands, that have ended: successes and failures */
 	uint64_t successes;  /* those with status 0 */
@@ -698,7 +738,7 @@ struct yett_totals {
  * For root; others: YETT_E_PERMISSION_DENIED. Commands are counted by the inits of sandboxes, so a hostile sandbox can
  * make these numbers wrong, and they are a moment late.
  */
-YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals *ret_totals,
+YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals,
 						struct yett_error *error);
 
 /* --- events ------------------------------------------------------------------------------------------------- */
@@ -718,6 +758,7 @@ enum yett_event_kind {
 };
 
 struct yett_event {
+	size_t size;
 	uint64_t number; /* from 1 on for each sandbox, whoever follows; what commands do counts while somebody follows */
 	uint64_t lost;	 /* so many before this one are lost to this reader, who was too slow */
 	uint64_t time_ms; /* since 1970 */
@@ -725,7 +766,7 @@ struct yett_event {
 	enum yett_state state; /* of the sandbox */
 	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
 	uint32_t pid;	  /* its own, inside; of a denied call: of the process, or 0 where that was gone */
-	struct yett_result result;
+	const struct yett_result *result; /* of one that has exited; otherwise NULL */
 	int os_error; /* an errno */
 	uint64_t count;
 	uint32_t call; /* the number of a system call; yett_call_name() */
@@ -735,7 +776,7 @@ struct yett_event {
 struct yett_events;
 
 /* Told of one event, which is valid during the call. Not to be freed in it: the stream. */
-typedef void (*yett_event_fn)(void *data, const struct yett_event *event);
+typedef void (*yett_event_fn)(const struct yett_event *event, void *data);
 
 /* "started", "forks-refused" and so on. Never NULL. */
 YETT_API const char *yett_event_name(enum yett_event_kind kind);
@@ -795,7 +836,7 @@ enum yett_open_flag {
 YETT_API YETT_MUST_CHECK int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags,
 					    unsigned mode, int *ret_fd, struct yett_error *error);
 
-/* The content of a file of at most `max` bytes, and a NUL besides, to be freed with free(3). More: YETT_E_RESOURCE_LIMIT. */
+/* The content of a file of at most `max` bytes, and a NUL besides. More: YETT_E_RESOURCE_LIMIT. */
 YETT_API YETT_MUST_CHECK int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max,
 					    char **ret_bytes, size_t *ret_length, struct yett_error *error);
 
@@ -818,6 +859,7 @@ enum yett_file_kind {
 };
 
 struct yett_file_info {
+	size_t size;
 	char path[4352]; /* as asked, with "/NAME" added in a list */
 	char name[256];	 /* the last component; "." where the path has none */
 	enum yett_file_kind kind;
@@ -831,12 +873,20 @@ struct yett_file_info {
 	char link[4096]; /* where a symbolic link points */
 };
 
-/* Of the path itself: a symbolic link is not followed unless `follow`. */
-YETT_API YETT_MUST_CHECK int yett_file_stat(struct yett_sandbox *sandbox, const char *path, bool follow,
-					    struct yett_file_info *ret_info, struct yett_error *error);
+/* Each is for the one function that says so; other bits are YETT_E_INVALID_REQUEST. */
+enum yett_file_flag {
+	YETT_FILE_FOLLOW = 1,	 /* yett_file_stat(): what a symbolic link points to */
+	YETT_FILE_PARENTS = 2,	 /* yett_file_mkdir(): those above it too (0755), and one that is there is no error */
+	YETT_FILE_REPLACE = 4,	 /* yett_file_rename(): what is there already gives way */
+	YETT_FILE_RECURSIVE = 8, /* yett_file_remove(): a directory with all that is in it */
+};
+
+/* Of the path itself: a symbolic link is not followed, unless YETT_FILE_FOLLOW. */
+YETT_API YETT_MUST_CHECK int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+					    struct yett_file_info **ret_info, struct yett_error *error);
 
 /* Another value than 0 ends the list. `info` is valid during the call. */
-typedef int (*yett_file_fn)(void *data, const struct yett_file_info *info);
+typedef int (*yett_file_fn)(const struct yett_file_info *info, void *data);
 
 /*
  * Tells the entries of a directory one after the other, in no order, without "." and "..". More than `max` of them are
@@ -845,28 +895,30 @@ typedef int (*yett_file_fn)(void *data, const struct yett_file_info *info);
 YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max,
 					    yett_file_fn each, void *data, struct yett_error *error);
 
-/* Makes a directory; with `parents` those above it too (0755), and one that is there is no error. */
+/* Makes a directory. */
 YETT_API YETT_MUST_CHECK int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode,
-					     bool parents, struct yett_error *error);
+					     unsigned flags, struct yett_error *error);
 
-/* `to` must not be there, unless `replace`. On one file system. */
+/* `to` must not be there, unless YETT_FILE_REPLACE. On one file system. */
 YETT_API YETT_MUST_CHECK int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to,
-					      bool replace, struct yett_error *error);
+					      unsigned flags, struct yett_error *error);
 
-/* Removes a file or an empty directory; with `recursive` a directory with all that is in it. Follows no link. */
-YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path, bool recursive,
+/* Removes a file or an empty directory. Follows no link. */
+YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags,
 					      struct yett_error *error);
 
 struct yett_copy_options {
+	size_t size;
 	uint64_t entries_max; /* files, directories and links; 0: 1,000,000 */
 	uint64_t bytes_max;   /* of all files, holes included; 0: 64 GiB */
 	int timeout_ms;	      /* for all of it; 0: none, as long as it moves at all */
 	/* Told of each entry that was passed over: a device node, one that may not be read. NULL: that is an error, then. */
-	void (*on_skipped)(void *data, const char *path, const char *why);
+	void (*on_skipped)(const char *path, const char *why, void *data);
 	void *data;
 };
 
 struct yett_copy_result {
+	size_t size;
 	uint64_t entries, bytes;
 	uint64_t skipped;
 };
@@ -880,7 +932,7 @@ struct yett_copy_result {
  * be NULL; `ret_result` (may be NULL) is written on failure too.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
-					  const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+					  const struct yett_copy_options *options, struct yett_copy_result **ret_result,
 					  struct yett_error *error);
 
 /*
@@ -889,7 +941,7 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
  * write nothing outside of the directory that `host_path` lies in where the kernel has Landlock.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
-					   const struct yett_copy_options *options, struct yett_copy_result *ret_result,
+					   const struct yett_copy_options *options, struct yett_copy_result **ret_result,
 					   struct yett_error *error);
 
 #undef YETT_API

@@ -12,14 +12,17 @@ static int start(struct yett_connection *connection, const char *name,
 	static const char *const argv[] = {"sh", "-c", "pwd; exit 3", NULL};
 	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE,
 				    YETT_STDIO_AS_OUTPUT};
-	const struct yett_sandbox_options keep = {.name = name,
-						  .life.linger = true};
-	const struct yett_command_options options = {
-	    .argv = argv, .stdio = stdio, .capture_bytes = 65536};
+	const struct yett_sandbox_options keep = {.size = sizeof keep,
+						  .name = name,
+						  .flags = YETT_SANDBOX_LINGER};
+	const struct yett_command_options options = {.size = sizeof options,
+						     .argv = argv,
+						     .stdio = stdio,
+						     .capture_bytes = 65536};
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;
-	struct yett_command_status *list = NULL;
-	size_t count = 0;
+	struct yett_command_list *list = NULL;
+	const struct yett_command_status *last;
 	int r = yett_sandbox_create(connection, &keep, &sandbox, error);
 
 	if (r == 0)
@@ -27,10 +30,12 @@ static int start(struct yett_connection *connection, const char *name,
 	if (r == 0)
 		r = yett_sandbox_exec(sandbox, &options, &command, error);
 	if (r == 0) /* its answer comes after that to the command */
-		r = yett_commands_list(sandbox, &list, &count, error);
-	if (r == 0)
-		printf("%llu\n", (unsigned long long)list[count - 1].id);
-	free(list);
+		r = yett_commands_list(sandbox, &list, error);
+	if (r == 0) {
+		last = yett_command_list_get(list, yett_command_list_count(list) - 1);
+		printf("%llu\n", (unsigned long long)last->id);
+	}
+	yett_free(list);
 	yett_command_free(command);
 	yett_sandbox_detach(sandbox, NULL);
 	return r;
@@ -41,21 +46,20 @@ static int get(struct yett_connection *connection, const char *name,
 {
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;
-	struct yett_captured kept = {0};
-	struct yett_result result;
+	struct yett_captured *kept = NULL;
+	const struct yett_result *result;
 	int r = yett_sandbox_attach(connection, name, &sandbox, error);
 
 	if (r == 0)
-		r = yett_command_attach(sandbox, id, NULL, NULL, &command,
-					error);
+		r = yett_command_attach(sandbox, id, NULL, &command, error);
 	if (r == 0)
 		r = yett_command_wait(command, -1, &result, error);
 	if (r == 0)
 		r = yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept,
 					error);
 	if (r == 0)
-		printf("status %d\n%s", result.status, kept.bytes);
-	free(kept.bytes);
+		printf("status %d\n%s", result->status, kept->bytes);
+	yett_free(kept);
 	yett_command_free(command);
 	yett_sandbox_destroy(sandbox, NULL);
 	return r;

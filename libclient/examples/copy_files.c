@@ -15,14 +15,14 @@ static int complain(const struct yett_error *error)
 	return 1;
 }
 
-static int print_file(void *data, const struct yett_file_info *info)
+static int print_file(const struct yett_file_info *info, void *data)
 {
 	(void)data;
 	printf("%s %s %llu %s\n", info->permissions, info->owner, (unsigned long long)info->size_bytes, info->name);
 	return 0;
 }
 
-static void print_skipped(void *data, const char *path, const char *why)
+static void print_skipped(const char *path, const char *why, void *data)
 {
 	(void)data;
 	fprintf(stderr, "copy_files: %s: %s\n", path, why);
@@ -30,9 +30,9 @@ static void print_skipped(void *data, const char *path, const char *why)
 
 static int work(struct yett_sandbox *sandbox, const char *directory, char **argv, struct yett_error *error)
 {
-	const struct yett_copy_options copy = {.on_skipped = print_skipped};
-	const struct yett_command_options command = {.argv = (const char *const *)argv, .cwd = "/tmp/work"};
-	struct yett_output output;
+	const struct yett_copy_options copy = {.size = sizeof copy, .on_skipped = print_skipped};
+	const struct yett_command_options command = {.size = sizeof command, .argv = (const char *const *)argv, .cwd = "/tmp/work"};
+	struct yett_output *output = NULL;
 	char back[4096];
 	int r = yett_copy_in(sandbox, directory, "/tmp/work", &copy, NULL, error);
 
@@ -40,9 +40,9 @@ static int work(struct yett_sandbox *sandbox, const char *directory, char **argv
 		r = yett_run(sandbox, &command, 1 << 20, &output, error);
 	if (r)
 		return r;
-	fwrite(output.out, 1, output.out_length, stdout);
-	fwrite(output.err, 1, output.err_length, stderr);
-	yett_output_free(&output);
+	fwrite(output->out, 1, output->out_length, stdout);
+	fwrite(output->err, 1, output->err_length, stderr);
+	yett_free(output);
 	r = yett_file_list(sandbox, "/tmp/work", 1000, print_file, NULL, error);
 	snprintf(back, sizeof back, "%s.new", directory);
 	return r ? r : yett_copy_out(sandbox, "/tmp/work", back, &copy, NULL, error);

@@ -5,11 +5,11 @@
 
 static void on_exit_of(struct yett_command *command, void *data)
 {
-	struct yett_result result;
+	const struct yett_result *result;
 	int *running = data;
 
 	if (yett_command_wait(command, 0, &result, NULL) == 0)
-		printf("a command ended with status %d\n", result.status);
+		printf("a command ended with status %d\n", result->status);
 	yett_command_free(command);
 	--*running;
 }
@@ -18,8 +18,10 @@ static int start(struct yett_sandbox *sandbox, const char *text, int *running,
 		 struct yett_error *error)
 {
 	const char *const argv[] = {"sh", "-c", text, NULL};
-	const struct yett_command_options options = {
-	    .argv = argv, .on_exit = on_exit_of, .data = running};
+	const struct yett_command_options options = {.size = sizeof options,
+						     .argv = argv,
+						     .on_exit = on_exit_of,
+						     .data = running};
 	struct yett_command *command;
 	int r = yett_sandbox_exec(sandbox, &options, &command, error);
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <yett.h>
 
-static void print(void *data, const struct yett_event *event)
+static void print(const struct yett_event *event, void *data)
 {
 	printf("%s", yett_event_name(event->kind));
 	if (event->kind == YETT_EVENT_EXITED) {
-		printf(" with status %d", event->result.status);
+		printf(" with status %d", event->result->status);
 		*(bool *)data = true;
 	}
 	printf("\n");
@@ -19,11 +19,12 @@ static int follow(struct yett_connection *connection,
 		  struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "exit 3", NULL};
-	const struct yett_command_options options = {.argv = argv};
+	const struct yett_command_options options = {.size = sizeof options,
+						     .argv = argv};
 	const char *id = yett_sandbox_get_info(sandbox)->id;
 	struct yett_events *events = NULL;
 	struct yett_command *command = NULL;
-	struct yett_usage usage;
+	struct yett_usage *usage = NULL;
 	bool over = false;
 	int r;
 
@@ -40,8 +41,9 @@ static int follow(struct yett_connection *connection,
 	yett_events_free(events);
 	if (r == 0)
 		r = yett_sandbox_usage(connection, id, &usage, error);
-	if (r == 0 && (usage.known & YETT_USAGE_PROCESSES))
-		printf("%llu process\n", (unsigned long long)usage.processes);
+	if (r == 0 && (usage->known & YETT_USAGE_PROCESSES))
+		printf("%llu process\n", (unsigned long long)usage->processes);
+	yett_free(usage);
 	return r;
 }
 

@@ -10,22 +10,23 @@ static int list(struct yett_connection *connection,
 		struct yett_error *error)
 {
 	static const char *const argv[] = {"ls", "/srv/data", NULL};
-	const struct yett_command_options command = {.argv = argv,
+	const struct yett_command_options command = {.size = sizeof command,
+						     .argv = argv,
 						     .timeout_ms = 10000};
 	const struct yett_sandbox_info *info;
 	struct yett_sandbox *sandbox;
-	struct yett_output output;
+	struct yett_output *output = NULL;
 	int r = yett_sandbox_create(connection, options, &sandbox, error);
 
 	if (r)
 		return r;
 	info = yett_sandbox_get_info(sandbox);
 	fprintf(stderr, "at most %llu MiB\n",
-		(unsigned long long)info->limits.memory_bytes >> 20);
+		(unsigned long long)info->memory_bytes >> 20);
 	r = yett_run(sandbox, &command, 1 << 16, &output, error);
 	if (r == 0) {
-		fwrite(output.out, 1, output.out_length, stdout);
-		yett_output_free(&output);
+		fwrite(output->out, 1, output->out_length, stdout);
+		yett_free(output);
 	}
 	yett_sandbox_destroy(sandbox, NULL);
 	return r;
@@ -33,12 +34,14 @@ static int list(struct yett_connection *connection,
 
 int main(int argc, char **argv)
 {
-	struct yett_share share = {.path = argc > 1 ? argv[argc - 1] : NULL,
+	struct yett_share share = {.size = sizeof share,
+				   .path = argc > 1 ? argv[argc - 1] : NULL,
 				   .target = "/srv/data"};
-	const struct yett_sandbox_options options = {
-	    .shares = &share,
-	    .shares_count = 1,
-	    .limits = {.memory_bytes = 64 << 20, .pids = 16}};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+						     .shares = &share,
+						     .shares_count = 1,
+						     .memory_bytes = 64 << 20,
+						     .pids = 16};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	char *plan;
@@ -51,7 +54,7 @@ int main(int argc, char **argv)
 		r = yett_sandbox_plan(connection, &options, &plan, &error);
 		if (r == 0) {
 			fputs(plan, stdout);
-			free(plan);
+			yett_free(plan);
 		}
 		yett_connection_close(connection);
 	} else if (r == 0) {

@@ -11,10 +11,12 @@ static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 					   NULL};
 	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_PIPE,
 				    YETT_STDIO_NULL};
-	const struct yett_command_options options = {
-	    .argv = argv, .stdio = stdio, .timeout_ms = 30000};
+	const struct yett_command_options options = {.size = sizeof options,
+						     .argv = argv,
+						     .stdio = stdio,
+						     .timeout_ms = 30000};
 	struct yett_command *command;
-	struct yett_result result;
+	const struct yett_result *result;
 	char text[16];
 	ssize_t n;
 	int out, r;
@@ -32,7 +34,7 @@ static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 		r = yett_command_wait(command, 5000, &result, error);
 	if (r == 0)
 		printf("ended by %s %d\n",
-		       result.signaled ? "signal" : "status", result.status);
+		       result->signaled ? "signal" : "status", result->status);
 	yett_command_free(command);
 	return r;
 }

@@ -199,7 +199,7 @@ static void hold_elsewhere(size_t count)
 
 static void ask_without_end(void)
 {
-	static const struct yett_sandbox_options options = {.profile = "no-such-profile"};
+	static const struct yett_sandbox_options options = {.size = sizeof options, .profile = "no-such-profile"};
 
 	for (;;) {
 		struct yett_connection *connection = NULL;

@@ -203,8 +203,8 @@ static long long memory_available(void)
 
 int main(int argc, char **argv)
 {
-	struct yett_share share = {.path = "share", .flags = YETT_SHARE_WRITABLE};
-	struct yett_sandbox_options options = {.shares = &share, .shares_count = 1, .name = "bench"};
+	struct yett_share share = {.size = sizeof share, .path = "share", .flags = YETT_SHARE_WRITABLE};
+	struct yett_sandbox_options options = {.size = sizeof options, .shares = &share, .shares_count = 1, .name = "bench"};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	char target[4200];

@@ -70,12 +70,12 @@ void spawn_and_wait(const char *const *argv)
 void exec_true(struct yett_sandbox *sandbox)
 {
 	static const char *const argv[] = {"/bin/true", NULL};
-	struct yett_command_options options = {.argv = argv};
+	struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct yett_command *command;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 	struct yett_error error = {0};
 
-	if (yett_sandbox_exec(sandbox, &options, &command, &error) || yett_command_wait(command, -1, &result, &error) || result.status)
+	if (yett_sandbox_exec(sandbox, &options, &command, &error) || yett_command_wait(command, -1, &result, &error) || result->status)
 		fail("exec", &error);
 	yett_command_free(command);
 }

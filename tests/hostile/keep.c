@@ -14,18 +14,18 @@ static struct yett_error error;
 
 static int create(const char *profile)
 {
-	const struct yett_sandbox_options options = {.profile = *profile ? profile : NULL};
+	const struct yett_sandbox_options options = {.size = sizeof options, .profile = *profile ? profile : NULL};
 
 	return yett_sandbox_create(connection, &options, &sandbox, &error);
 }
 
 static int plan(const char *profile)
 {
-	const struct yett_sandbox_options options = {.profile = *profile ? profile : NULL};
+	const struct yett_sandbox_options options = {.size = sizeof options, .profile = *profile ? profile : NULL};
 	char *text = NULL;
 	int r = yett_sandbox_plan(connection, &options, &text, &error);
 
-	free(text);
+	yett_free(text);
 	return r;
 }
 
@@ -36,30 +36,33 @@ static int attach(const char *id)
 
 static int list(const char *unused)
 {
-	struct yett_sandbox_status *all = NULL;
-	size_t count;
-	int r = yett_sandboxes_list(connection, false, &all, &count, &error);
+	struct yett_sandbox_list *all = NULL;
+	int r = yett_sandboxes_list(connection, 0, &all, &error);
 
 	(void)unused;
-	free(all);
+	yett_free(all);
 	return r;
 }
 
 static int inspect(const char *id)
 {
-	struct yett_sandbox_status status;
+	struct yett_sandbox_status *status = NULL;
+	int r = yett_sandbox_inspect(connection, id, &status, &error);
 
-	return yett_sandbox_inspect(connection, id, &status, &error);
+	yett_free(status);
+	return r;
 }
 
 static int usage(const char *id)
 {
-	struct yett_usage use;
+	struct yett_usage *use = NULL;
+	int r = yett_sandbox_usage(connection, id, &use, &error);
 
-	return yett_sandbox_usage(connection, id, &use, &error);
+	yett_free(use);
+	return r;
 }
 
-static void ignore(void *data, const struct yett_event *event)
+static void ignore(const struct yett_event *event, void *data)
 {
 	(void)data, (void)event;
 }
@@ -91,14 +94,14 @@ static int end(const char *id)
 static int exec(const char *unused)
 {
 	static const char *const argv[] = {"true", NULL};
-	const struct yett_command_options command = {.argv = argv};
-	struct yett_output output;
+	const struct yett_command_options command = {.size = sizeof command, .argv = argv};
+	struct yett_output *output = NULL;
 
 	int r = yett_run(sandbox, &command, 4096, &output, &error);
 
 	(void)unused;
 	if (r == 0)
-		yett_output_free(&output);
+		yett_free(output);
 	return r;
 }
 
@@ -118,7 +121,7 @@ static int hold(const char *unused)
 {
 	static const char *const argv[] = {"sleep", "1000", NULL};
 	const int stdio[] = {yett_connection_fd(connection), channel(), YETT_STDIO_NULL};
-	const struct yett_command_options command = {.argv = argv, .stdio = stdio};
+	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .stdio = stdio};
 	struct yett_command *started;
 	int r = yett_sandbox_exec(sandbox, &command, &started, &error);
 

@@ -64,12 +64,12 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
-	const struct yett_command_options options = {.argv = (const char *const[]){"true", NULL}};
-	struct yett_output output;
+	const struct yett_command_options options = {.size = sizeof options, .argv = (const char *const[]){"true", NULL}};
+	struct yett_output *output = NULL;
 
 	setenv("YETT_FILES", f->real, 1);
 	assert_done(yett_run(f->sandbox, &options, 10, &output, &error));
-	yett_output_free(&output);
+	yett_free(output);
 	assert_done(yett_sandbox_destroy(f->sandbox, &error));
 	yett_connection_close(f->connection);
 	shell(f, "cd / && rm -rf %s /tmp/yett-test-victim", f->folder);
@@ -113,7 +113,7 @@ static void what_is_no_answer_is_refused(void **state)
 		       "without an answer");
 }
 
-static int count(void *data, const struct yett_file_info *info)
+static int count(const struct yett_file_info *info, void *data)
 {
 	assert_null(strchr(info->name, '/'));
 	(*(size_t *)data)++;
@@ -215,7 +215,8 @@ static void set_id_bits_and_devices_stay_behind(void **state)
 
 static void a_copy_that_never_ends_is_ended(void **state)
 {
-	const struct yett_copy_options few = {.entries_max = 2000}, small = {.bytes_max = 10000000}, soon = {.timeout_ms = 500};
+	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 2000}, small = {.size = sizeof small, .bytes_max = 10000000},
+				       soon = {.size = sizeof soon, .timeout_ms = 500};
 	struct fixture *f = *state;
 	char to[128];
 
@@ -252,7 +253,7 @@ static void what_is_no_archive_is_refused(void **state)
 
 static struct yett_command *start(struct fixture *f, const char *script)
 {
-	const struct yett_command_options options = {.argv = (const char *const[]){"sh", "-c", script, NULL}};
+	const struct yett_command_options options = {.size = sizeof options, .argv = (const char *const[]){"sh", "-c", script, NULL}};
 	struct yett_command *command = NULL;
 
 	setenv("YETT_FILES", f->real, 1);
@@ -264,7 +265,7 @@ static struct yett_command *start(struct fixture *f, const char *script)
 
 static void end(struct yett_command *command)
 {
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	assert_done(yett_command_signal(command, 9, &error));
 	assert_done(yett_command_wait(command, 60000, &result, &error));
@@ -278,14 +279,14 @@ static void a_command_that_ends_yett_files_ends_that_operation_only(void **state
 {
 	struct fixture *f = *state;
 	struct yett_command *command = start(f, "while :; do " FOR_EACH_WORKER("kill -9 ${p#/proc/}") "; done");
-	struct yett_copy_result result;
+	struct yett_copy_result *result = NULL;
 	unsigned failed = 0;
 	size_t before;
 	char from[128];
 
 	shell(f, "mkdir t && cd t && seq 3000 | xargs touch");
 	(void)snprintf(from, sizeof from, "%s/t", f->folder);
-	(void)!yett_file_mkdir(f->sandbox, "/tmp/x", 0700, true, &error);
+	(void)!yett_file_mkdir(f->sandbox, "/tmp/x", 0700, YETT_FILE_PARENTS, &error);
 	before = descriptors();
 	for (int i = 0; i < 10; i++) {
 		int r = yett_copy_in(f->sandbox, from, "/tmp/x", NULL, &result, &error);
@@ -293,20 +294,23 @@ static void a_command_that_ends_yett_files_ends_that_operation_only(void **state
 		if (r && (r != YETT_E_FILE_OPERATION_FAILED || !strstr(error.message, "signal 9")))
 			fail_msg("%d %s; %s", r, error.message, error.detail);
 		failed += r != 0;
+		yett_free(result);
+		result = NULL;
 	}
 	assert_true(failed > 0);
 	assert_int_equal(descriptors(), before);
 	end(command);
 	assert_done(yett_copy_in(f->sandbox, from, "/tmp/x", NULL, &result, &error));
-	assert_int_equal(result.entries, 3001);
+	assert_int_equal(result->entries, 3001);
+	yett_free(result);
 }
 
-static struct yett_output looked;
+static struct yett_output *looked;
 
 /* While yett-files waits for us to take the rest of its list. */
-static int look_into_it(void *data, const struct yett_file_info *info)
+static int look_into_it(const struct yett_file_info *info, void *data)
 {
-	const struct yett_command_options options = {
+	const struct yett_command_options options = {.size = sizeof options,
 		.argv = (const char *const[]){"sh", "-c", FOR_EACH_WORKER("echo found && { cat $p/environ || echo closed; "
 									  "head -c1 $p/mem || echo closed; ls $p/fd/0 || echo closed; }"), NULL}};
 
@@ -319,13 +323,13 @@ static void no_command_can_look_into_yett_files(void **state)
 {
 	struct fixture *f = *state;
 	struct yett_command *command = start(f, "cd /tmp && mkdir l && cd l && n=$(head -c 240 /dev/zero | tr '\\0' n) && seq 3000 | sed s/^/$n/ | xargs touch");
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	assert_done(yett_command_wait(command, 60000, &result, &error));
 	yett_command_free(command);
 	assert_done(yett_file_list(f->sandbox, "/tmp/l", 3000, look_into_it, f->sandbox, &error));
-	assert_string_equal(looked.out, "found\nclosed\nclosed\nclosed\n");
-	yett_output_free(&looked);
+	assert_string_equal(looked->out, "found\nclosed\nclosed\nclosed\n");
+	yett_free(looked);
 }
 
 static void files_that_change_while_they_are_copied_harm_nobody(void **state)
@@ -334,7 +338,6 @@ static void files_that_change_while_they_are_copied_harm_nobody(void **state)
 	struct yett_command *command = start(f, "mkdir /tmp/s && cd /tmp/s && mkdir d && while :; do for i in 1 2 3 4; do"
 						" rm -rf $i; ln -s /etc/passwd $i; rm $i; mkfifo $i; rm $i; mkdir -p $i/$i; rm -r $i;"
 						" head -c 100000 /dev/zero > $i; : > $i; mv d e; ln -s /usr d; rm d; mv e d; done; done");
-	struct yett_copy_result result;
 	struct stat st;
 	char to[128];
 
@@ -343,7 +346,7 @@ static void files_that_change_while_they_are_copied_harm_nobody(void **state)
 	while (yett_copy_out(f->sandbox, "/tmp/s/d", to, NULL, NULL, &error) || lstat(to, &st) < 0 || !S_ISDIR(st.st_mode))
 		(void)unlink(to);
 	for (int i = 0; i < 30; i++) {
-		int r = yett_copy_out(f->sandbox, "/tmp/s", to, NULL, &result, &error);
+		int r = yett_copy_out(f->sandbox, "/tmp/s", to, NULL, NULL, &error);
 
 		/* passed over by name, or not at all: what is there from before may be of another kind */
 		if (r && (r != YETT_E_FILE_OPERATION_FAILED || !strstr(error.detail, "passed over")))

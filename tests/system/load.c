@@ -46,11 +46,13 @@ static void need(bool condition, const char *what)
 
 static int wait_for(struct yett_command *command)
 {
-	struct yett_result result;
+	const struct yett_result *result = NULL;
+	int status;
 
 	need(yett_command_wait(command, DEADLINE_MS, &result, &error) == 0, "wait");
+	status = result->signaled ? -result->status : result->status;
 	yett_command_free(command);
-	return result.signaled ? -result.status : result.status;
+	return status;
 }
 
 static void do_row(int count)
@@ -59,20 +61,20 @@ static void do_row(int count)
 
 	for (int i = 0; i < count; i++) {
 		char script[64], expected[32];
-		struct yett_command_options options = {.argv = ARGV("sh", "-c", script), .stdio = stdio, .capture_bytes = KEPT};
+		struct yett_command_options options = {.size = sizeof options, .argv = ARGV("sh", "-c", script), .stdio = stdio, .capture_bytes = KEPT};
 		struct yett_command *command;
-		struct yett_captured kept;
+		struct yett_captured *kept = NULL;
 		uint64_t id;
 
 		(void)snprintf(script, sizeof script, "echo %d; exit %d", i, i % 100);
 		(void)snprintf(expected, sizeof expected, "%d\n", i);
 		need(yett_sandbox_exec(sandbox, &options, &command, &error) == 0, "exec");
-		need(yett_command_wait(command, DEADLINE_MS, &(struct yett_result){0}, &error) == 0, "wait");
+		need(yett_command_wait(command, DEADLINE_MS, NULL, &error) == 0, "wait");
 		id = yett_command_id(command);
 		need(wait_for(command) == i % 100, "status");
 		need(yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept, &error) == 0, "output");
-		need(strcmp(kept.bytes, expected) == 0 && !kept.truncated, "what was kept");
-		free(kept.bytes);
+		need(strcmp(kept->bytes, expected) == 0 && !kept->truncated, "what was kept");
+		yett_free(kept);
 	}
 }
 
@@ -98,7 +100,7 @@ static void do_all(int count)
 
 	need(commands && streams, "memory");
 	for (int i = 0; i < count; i++) {
-		struct yett_command_options options = {
+		struct yett_command_options options = {.size = sizeof options,
 			.argv = ARGV("sh", "-c", script), .stdio = stdio, .on_output = hear_text, .data = &streams[i]};
 
 		(void)snprintf(script, sizeof script, "echo number; echo %d >&2; exit %d", i, i % 100);
@@ -136,10 +138,10 @@ static void do_flow(int seconds)
 	static const int kept[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_NULL};
 	struct stream stream = {.length = 0};
 	char text[16];
-	struct yett_command_options options = {
+	struct yett_command_options options = {.size = sizeof options,
 		.argv = ARGV("python3", "-c", producer, text), .stdio = streamed, .on_output = hear_counters, .data = &stream};
 	struct yett_command *one, *other;
-	struct yett_command_status status;
+	struct yett_command_status *status = NULL;
 	uint64_t id;
 
 	(void)snprintf(text, sizeof text, "%d", seconds);
@@ -149,11 +151,12 @@ static void do_flow(int seconds)
 	need(yett_sandbox_exec(sandbox, &options, &other, &error) == 0, "exec");
 	need(wait_for(one) == 0, "status");
 	need(!stream.is_wrong && stream.length == (size_t)seconds * 10 * FLOW_BYTES, "what was streamed");
-	need(yett_command_wait(other, DEADLINE_MS, &(struct yett_result){0}, &error) == 0, "wait");
+	need(yett_command_wait(other, DEADLINE_MS, NULL, &error) == 0, "wait");
 	id = yett_command_id(other);
 	need(wait_for(other) == 0, "status");
 	need(yett_command_inspect(sandbox, id, &status, &error) == 0, "inspect");
-	need(status.outputs[0].length == KEPT && status.outputs[0].truncated, "what was kept");
+	need(status->outputs[0]->length == KEPT && status->outputs[0]->truncated, "what was kept");
+	yett_free(status);
 }
 
 int main(void)

@@ -17,6 +17,14 @@ struct fixture {
 	char folder[48]; /* the caller's own, outside */
 };
 
+/* For the next result, in the place of the last one. */
+static struct yett_copy_result **taken(struct yett_copy_result **result)
+{
+	yett_free(*result);
+	*result = NULL;
+	return result;
+}
+
 static void clear_outside(const char *folder)
 {
 	char command[160];
@@ -28,8 +36,8 @@ static void clear_outside(const char *folder)
 static int set_up(void **state)
 {
 	static struct fixture fixture;
-	const struct yett_tmpfs full = {.target = FULL, .size_bytes = 1 << 20};
-	const struct yett_sandbox_options options = {.tmpfs = &full, .tmpfs_count = 1};
+	const struct yett_tmpfs full = {.size = sizeof full, .target = FULL, .size_bytes = 1 << 20};
+	const struct yett_sandbox_options options = {.size = sizeof options, .tmpfs = &full, .tmpfs_count = 1};
 
 	fixture = (struct fixture){0};
 	assert_done(yett_connect(NULL, &fixture.connection, &error));
@@ -54,14 +62,14 @@ static int tear_down(void **state)
 static const char *inside(struct fixture *fixture, const char *script)
 {
 	static char text[65536];
-	const struct yett_command_options options = {.argv = SH(script)};
-	struct yett_output output;
+	const struct yett_command_options options = {.size = sizeof options, .argv = SH(script)};
+	struct yett_output *output = NULL;
 
 	assert_done(yett_run(fixture->sandbox, &options, sizeof text - 1, &output, &error));
-	if (output.result.signaled || output.result.status != 0)
-		fail_msg("%s: %d\n%s%s", script, output.result.status, output.out, output.err);
-	(void)snprintf(text, sizeof text, "%s", output.out);
-	yett_output_free(&output);
+	if (output->result->signaled || output->result->status != 0)
+		fail_msg("%s: %d\n%s%s", script, output->result->status, output->out, output->err);
+	(void)snprintf(text, sizeof text, "%s", output->out);
+	yett_free(output);
 	return text;
 }
 
@@ -108,7 +116,7 @@ static void what_is_written_is_read(void **state)
 	assert_done(yett_file_read(f->sandbox, "/tmp/a", sizeof large, &bytes, &length, &error));
 	assert_int_equal(length, sizeof large);
 	assert_memory_equal(bytes, large, length);
-	free(bytes);
+	yett_free(bytes);
 	assert_refused(yett_file_read(f->sandbox, "/tmp/a", sizeof large - 1, &bytes, &length, &error),
 		       YETT_E_RESOURCE_LIMIT, "3000000 bytes");
 	/* shorter, and nothing of what was there before */
@@ -169,33 +177,34 @@ static void bad_requests_are_refused_with_a_reason(void **state)
 	memcpy(name, "/tmp/", 5);
 	assert_failed(yett_file_open(f->sandbox, name, YETT_OPEN_WRITE | YETT_OPEN_CREATE, 0600, &fd, &error), ENAMETOOLONG);
 	/* and goes on */
-	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, false, &error));
+	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, 0, &error));
 }
 
 static void a_full_file_system_tells_what_was_written(void **state)
 {
 	struct fixture *f = *state;
 	static char large[2 << 20];
-	struct yett_copy_result result;
+	struct yett_copy_result *result = NULL;
 	size_t written = 0;
 
 	assert_failed(yett_file_write(f->sandbox, FULL "/a", large, sizeof large, 0600, &written, &error), ENOSPC);
 	assert_true(written > 900000 && written <= 1 << 20);
 	assert_int_equal(strtoul(inside(f, "stat -c %s " FULL "/a"), NULL, 10), written);
-	assert_done(yett_file_remove(f->sandbox, FULL "/a", false, &error));
+	assert_done(yett_file_remove(f->sandbox, FULL "/a", 0, &error));
 
 	(void)outside(f, "mkdir t && head -c 300000 /dev/zero > t/1 && cp t/1 t/2 && cp t/1 t/3 && cp t/1 t/4 && cp t/1 t/5");
 	(void)inside(f, "mkdir " FULL "/t && echo old > " FULL "/t/5 && echo old > " FULL "/t/4");
-	assert_failed(yett_copy_in(f->sandbox, at(f, "t"), FULL "/t", NULL, &result, &error), ENOSPC);
+	assert_failed(yett_copy_in(f->sandbox, at(f, "t"), FULL "/t", NULL, taken(&result), &error), ENOSPC);
 	assert_non_null(strstr(error.detail, "after"));
 	/* whole files only, and nothing that was there is lost */
 	assert_string_equal(inside(f, "cd " FULL "/t; find . -type f ! -size 300000c ! -name 5 ! -name 4; ls -a | grep yett | cat;"
 				      "for i in 4 5; do test $(head -c3 $i | tr -d '\\0')$(stat -c %s $i) = 300000 ||"
 				      " test \"$(cat $i | tr -d '\\0')\" = old; done"),
 			    "");
+	yett_free(result);
 }
 
-static int collect(void *data, const struct yett_file_info *info)
+static int collect(const struct yett_file_info *info, void *data)
 {
 	struct yett_file_info *found = data;
 
@@ -252,7 +261,7 @@ static void a_list_tells_all_of_each_entry(void **state)
 	assert_failed(yett_file_list(f->sandbox, "/tmp/l/a b", 5, collect, found, &error), ENOTDIR);
 }
 
-static int count(void *data, const struct yett_file_info *info)
+static int count(const struct yett_file_info *info, void *data)
 {
 	(void)info;
 	(*(size_t *)data)++;
@@ -272,42 +281,46 @@ static void a_long_list_comes_whole(void **state)
 static void stat_follows_links_only_when_asked(void **state)
 {
 	struct fixture *f = *state;
-	struct yett_file_info info;
+	struct yett_file_info *info = NULL;
 
 	(void)inside(f, "printf 123 > /tmp/target && ln -s target /tmp/to");
-	assert_done(yett_file_stat(f->sandbox, "/tmp/to", false, &info, &error));
-	assert_int_equal(info.kind, YETT_FILE_SYMLINK);
-	assert_string_equal(info.link, "target");
-	assert_done(yett_file_stat(f->sandbox, "/tmp/to", true, &info, &error));
-	assert_int_equal(info.kind, YETT_FILE_REGULAR);
-	assert_int_equal(info.size_bytes, 3);
-	assert_string_equal(info.path, "/tmp/to");
-	assert_done(yett_file_stat(f->sandbox, "/", false, &info, &error));
-	assert_int_equal(info.kind, YETT_FILE_DIRECTORY);
-	assert_failed(yett_file_stat(f->sandbox, "/tmp/none", false, &info, &error), ENOENT);
+	assert_done(yett_file_stat(f->sandbox, "/tmp/to", 0, &info, &error));
+	assert_int_equal(info->kind, YETT_FILE_SYMLINK);
+	assert_string_equal(info->link, "target");
+	yett_free(info);
+	assert_done(yett_file_stat(f->sandbox, "/tmp/to", YETT_FILE_FOLLOW, &info, &error));
+	assert_int_equal(info->kind, YETT_FILE_REGULAR);
+	assert_int_equal(info->size_bytes, 3);
+	assert_string_equal(info->path, "/tmp/to");
+	yett_free(info);
+	assert_done(yett_file_stat(f->sandbox, "/", 0, &info, &error));
+	assert_int_equal(info->kind, YETT_FILE_DIRECTORY);
+	yett_free(info);
+	assert_int_equal(yett_file_stat(f->sandbox, "/", YETT_FILE_REPLACE, &info, &error), YETT_E_INVALID_REQUEST);
+	assert_failed(yett_file_stat(f->sandbox, "/tmp/none", 0, &info, &error), ENOENT);
 }
 
 static void directories_are_made_renamed_and_removed(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_failed(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, false, &error), ENOENT);
-	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, true, &error));
-	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0700, true, &error));
+	assert_failed(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, 0, &error), ENOENT);
+	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0750, YETT_FILE_PARENTS, &error));
+	assert_done(yett_file_mkdir(f->sandbox, "/tmp/x/y/z", 0700, YETT_FILE_PARENTS, &error));
 	assert_string_equal(inside(f, "stat -c %a /tmp/x/y /tmp/x/y/z"), "755\n750\n");
-	assert_failed(yett_file_mkdir(f->sandbox, "/tmp/x", 0700, false, &error), EEXIST);
-	assert_failed(yett_file_remove(f->sandbox, "/tmp/x", false, &error), ENOTEMPTY);
+	assert_failed(yett_file_mkdir(f->sandbox, "/tmp/x", 0700, 0, &error), EEXIST);
+	assert_failed(yett_file_remove(f->sandbox, "/tmp/x", 0, &error), ENOTEMPTY);
 	(void)inside(f, "cd /tmp && echo 1 > x/1 && echo 2 > x/2 && mkdir keep && echo k > keep/k && ln -s ../keep x/link");
-	assert_failed(yett_file_rename(f->sandbox, "/tmp/x/1", "/tmp/x/2", false, &error), EEXIST);
-	assert_done(yett_file_rename(f->sandbox, "/tmp/x/1", "/tmp/x/2", true, &error));
-	assert_done(yett_file_rename(f->sandbox, "/tmp/x", "/tmp/w", false, &error));
+	assert_failed(yett_file_rename(f->sandbox, "/tmp/x/1", "/tmp/x/2", 0, &error), EEXIST);
+	assert_done(yett_file_rename(f->sandbox, "/tmp/x/1", "/tmp/x/2", YETT_FILE_REPLACE, &error));
+	assert_done(yett_file_rename(f->sandbox, "/tmp/x", "/tmp/w", 0, &error));
 	assert_string_equal(inside(f, "cd /tmp/w && ls && cat 2"), "2\nlink\ny\n1\n");
-	assert_done(yett_file_remove(f->sandbox, "/tmp/w", true, &error));
+	assert_done(yett_file_remove(f->sandbox, "/tmp/w", YETT_FILE_RECURSIVE, &error));
 	assert_string_equal(inside(f, "cat /tmp/keep/k; ls -d /tmp/w || true"), "k\n");
-	assert_failed(yett_file_remove(f->sandbox, "/tmp/w", true, &error), ENOENT);
-	assert_refused(yett_file_remove(f->sandbox, "/usr/bin", true, &error), YETT_E_FILE_OPERATION_FAILED, "cannot ");
-	assert_done(yett_file_remove(f->sandbox, "/tmp/keep/k", false, &error));
-	assert_done(yett_file_remove(f->sandbox, "/tmp/keep", false, &error));
+	assert_failed(yett_file_remove(f->sandbox, "/tmp/w", YETT_FILE_RECURSIVE, &error), ENOENT);
+	assert_refused(yett_file_remove(f->sandbox, "/usr/bin", YETT_FILE_RECURSIVE, &error), YETT_E_FILE_OPERATION_FAILED, "cannot ");
+	assert_done(yett_file_remove(f->sandbox, "/tmp/keep/k", 0, &error));
+	assert_done(yett_file_remove(f->sandbox, "/tmp/keep", 0, &error));
 }
 
 /* Everything about a tree, one line for each thing in it, in the shell of either side. */
@@ -328,29 +341,30 @@ static void directories_are_made_renamed_and_removed(void **state)
 static void a_tree_is_the_same_in_both_directions(void **state)
 {
 	struct fixture *f = *state;
-	const struct yett_copy_options large = {.bytes_max = UINT64_C(2) << 40};
-	struct yett_copy_result result = {0};
+	const struct yett_copy_options large = {.size = sizeof large, .bytes_max = UINT64_C(2) << 40};
+	struct yett_copy_result *result = NULL;
 	char *first, *second;
 
 	(void)outside(f, TREE);
 	first = strdup(outside(f, "cd t && " DESCRIBE));
-	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &large, &result, &error));
-	assert_int_equal(result.entries, 18);
-	assert_int_equal(result.skipped, 0);
-	assert_true(result.bytes < 4000000);
+	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &large, taken(&result), &error));
+	assert_int_equal(result->entries, 18);
+	assert_int_equal(result->skipped, 0);
+	assert_true(result->bytes < 4000000);
 	second = strdup(inside(f, "cd /tmp/t && " DESCRIBE));
 	assert_string_equal(first, second);
 	assert_string_equal(inside(f, "test /tmp/t/one -ef /tmp/t/hard && stat -c %u /tmp/t/one"), inside(f, "id -u"));
 	/* holes are holes */
 	assert_true(strtoul(inside(f, "du -sk /tmp/t | cut -f1"), NULL, 10) < 5000);
 	free(second);
-	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "back"), &large, &result, &error));
-	assert_int_equal(result.entries, 18);
+	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "back"), &large, taken(&result), &error));
+	assert_int_equal(result->entries, 18);
 	second = strdup(outside(f, "cd back && " DESCRIBE));
 	assert_string_equal(first, second);
 	assert_true(strtoul(outside(f, "du -sk back | cut -f1"), NULL, 10) < 5000);
 	free(first);
 	free(second);
+	yett_free(result);
 }
 
 static void a_single_file_or_link_is_copied(void **state)
@@ -392,7 +406,7 @@ struct skipped {
 	unsigned count;
 };
 
-static void note(void *data, const char *path, const char *why)
+static void note(const char *path, const char *why, void *data)
 {
 	struct skipped *skipped = data;
 	size_t used = strlen(skipped->names);
@@ -405,79 +419,83 @@ static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
 {
 	struct fixture *f = *state;
 	struct skipped skipped = {0};
-	const struct yett_copy_options options = {.on_skipped = note, .data = &skipped};
-	struct yett_copy_result result;
+	const struct yett_copy_options options = {.size = sizeof options, .on_skipped = note, .data = &skipped};
+	struct yett_copy_result *result = NULL;
 
 	(void)outside(f, "mkdir t && cd t && echo a > a && mkfifo fifo && echo s > secret && chmod 0 secret && echo z > z &&"
 			 "mkdir closed && chmod 0 closed && mkdir u && echo m > u/mine && chmod 4755 a");
-	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &options, &result, &error));
-	assert_int_equal(result.skipped, 3);
+	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &options, taken(&result), &error));
+	assert_int_equal(result->skipped, 3);
 	assert_int_equal(skipped.count, 3);
 	assert_non_null(strstr(skipped.names, at(f, "t/fifo: a FIFO is not copied")));
 	assert_non_null(strstr(skipped.names, at(f, "t/secret: Permission denied")));
 	assert_non_null(strstr(skipped.names, at(f, "t/closed: Permission denied")));
 	assert_string_equal(inside(f, "cd /tmp/t && ls && cat z u/mine && stat -c %a a"), "a\nu\nz\nz\nm\n755\n");
-	assert_refused(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t2", NULL, &result, &error), YETT_E_FILE_OPERATION_FAILED,
+	assert_refused(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t2", NULL, taken(&result), &error), YETT_E_FILE_OPERATION_FAILED,
 		       "3 entries were passed over");
 	assert_string_equal(inside(f, "cat /tmp/t2/z"), "z\n");
 	/* device nodes: those that every sandbox has */
 	memset(&skipped, 0, sizeof skipped);
-	assert_done(yett_copy_out(f->sandbox, "/dev", at(f, "dev"), &options, &result, &error));
+	assert_done(yett_copy_out(f->sandbox, "/dev", at(f, "dev"), &options, taken(&result), &error));
 	assert_non_null(strstr(skipped.names, "/dev/null: a device node is not copied"));
 	assert_string_equal(outside(f, "readlink dev/stdin; find dev -type c -o -type b"), "/proc/self/fd/0\n");
 	(void)outside(f, "chmod 700 t/closed");
+	yett_free(result);
 }
 
 static void a_copy_that_is_too_large_is_ended(void **state)
 {
 	struct fixture *f = *state;
-	const struct yett_copy_options few = {.entries_max = 10}, small = {.bytes_max = 100000}, as_many = {.bytes_max = UINT64_C(1) << 40}, at_once = {.timeout_ms = 1};
-	struct yett_copy_result result;
+	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 10}, small = {.size = sizeof small, .bytes_max = 100000},
+				       as_many = {.size = sizeof as_many, .bytes_max = UINT64_C(1) << 40}, at_once = {.size = sizeof at_once, .timeout_ms = 1};
+	struct yett_copy_result *result = NULL;
 
 	(void)inside(f, "mkdir /tmp/t && cd /tmp/t && for i in 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/zero > $i; done; mkdir /tmp/s && truncate -s 1T /tmp/s/h");
-	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "exactly"), &few, &result, &error));
-	assert_int_equal(result.entries, 10);
+	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "exactly"), &few, taken(&result), &error));
+	assert_int_equal(result->entries, 10);
 	(void)inside(f, "mkdir /tmp/t/more");
-	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "few"), &few, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
-	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "small"), &small, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "few"), &few, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "small"), &small, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
 	/* holes cost nothing until somebody reads or copies them */
-	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "holes"), NULL, &result, &error), YETT_E_RESOURCE_LIMIT, "larger");
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "holes"), NULL, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
 	assert_string_equal(outside(f, "ls -A holes"), "");
-	assert_done(yett_copy_out(f->sandbox, "/tmp/s", at(f, "as-many"), &as_many, &result, &error));
+	assert_done(yett_copy_out(f->sandbox, "/tmp/s", at(f, "as-many"), &as_many, taken(&result), &error));
 	assert_string_equal(outside(f, "stat -c %s as-many/h"), "1099511627776\n");
-	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "time"), &at_once, &result, &error), YETT_E_TIMEOUT, "too long");
-	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, false, &error));
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "time"), &at_once, taken(&result), &error), YETT_E_TIMEOUT, "too long");
+	assert_done(yett_file_mkdir(f->sandbox, "/tmp/alive", 0700, 0, &error));
+	yett_free(result);
 }
 
 static void fifty_thousand_files_are_copied(void **state)
 {
 	struct fixture *f = *state;
-	struct yett_copy_result result;
+	struct yett_copy_result *result = NULL;
 
 	(void)outside(f, "mkdir t && cd t && for d in $(seq 100); do mkdir $d; (cd $d && seq 499 | xargs touch); done");
-	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", NULL, &result, &error));
-	assert_int_equal(result.entries, 50001);
+	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", NULL, taken(&result), &error));
+	assert_int_equal(result->entries, 50001);
 	assert_string_equal(inside(f, "find /tmp/t | wc -l"), "50001\n");
-	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "b"), NULL, &result, &error));
-	assert_int_equal(result.entries, 50001);
+	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "b"), NULL, taken(&result), &error));
+	assert_int_equal(result->entries, 50001);
 	assert_string_equal(outside(f, "find b | wc -l"), "50001\n");
-	assert_done(yett_file_remove(f->sandbox, "/tmp/t", true, &error));
+	assert_done(yett_file_remove(f->sandbox, "/tmp/t", YETT_FILE_RECURSIVE, &error));
 	assert_string_equal(inside(f, "ls -d /tmp/t 2>&1 || true"), "ls: cannot access '/tmp/t': No such file or directory\n");
+	yett_free(result);
 }
 
 static void operations_go_on_beside_commands(void **state)
 {
 	struct fixture *f = *state;
-	const struct yett_command_options options = {.argv = SH("while ! test -e /tmp/stop; do :; done; exit 7")};
+	const struct yett_command_options options = {.size = sizeof options, .argv = SH("while ! test -e /tmp/stop; do :; done; exit 7")};
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	assert_done(yett_sandbox_exec(f->sandbox, &options, &command, &error));
 	for (int i = 0; i < 50; i++)
 		assert_done(yett_file_write(f->sandbox, "/tmp/a", "b", 1, 0600, NULL, &error));
 	assert_done(yett_file_write(f->sandbox, "/tmp/stop", "", 0, 0600, NULL, &error));
 	assert_done(yett_command_wait(command, 60000, &result, &error));
-	assert_int_equal(result.status, 7);
+	assert_int_equal(result->status, 7);
 	yett_command_free(command);
 }
 

@@ -52,7 +52,7 @@ static int tear_down(void **state)
 
 static struct yett_command *start(struct yett_sandbox *sandbox, const char *const *argv, const int *stdio)
 {
-	const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct yett_command *command = NULL;
 
 	assert_done(yett_sandbox_exec(sandbox, &options, &command, &error));
@@ -61,11 +61,13 @@ static struct yett_command *start(struct yett_sandbox *sandbox, const char *cons
 
 static struct yett_result finish(struct yett_command *command)
 {
-	struct yett_result result;
+	const struct yett_result *result;
+	struct yett_result copy;
 
 	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
+	copy = *result;
 	yett_command_free(command);
-	return result;
+	return copy;
 }
 
 static void expect_status(struct yett_sandbox *sandbox, const char *const *argv, int status)
@@ -78,15 +80,15 @@ static void expect_status(struct yett_sandbox *sandbox, const char *const *argv,
 
 static char *output_of(struct yett_sandbox *sandbox, const char *const *argv)
 {
-	const struct yett_command_options options = {.argv = argv};
-	struct yett_output output;
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
+	struct yett_output *output = NULL;
 	char *text;
 
 	assert_done(yett_run(sandbox, &options, 4096, &output, &error));
-	assert_false(output.result.signaled);
-	assert_int_equal(output.result.status, 0);
-	text = strdup(output.out);
-	yett_output_free(&output);
+	assert_false(output->result->signaled);
+	assert_int_equal(output->result->status, 0);
+	text = strdup(output->out);
+	yett_free(output);
 	return text;
 }
 
@@ -117,7 +119,7 @@ static void several_commands_at_once(void **state)
 		commands[i] = start(fixture->sandbox, SH(script), (int[]){in[0], YETT_STDIO_NULL, YETT_STDIO_NULL});
 	}
 	for (int i = 0; i < COMMANDS; i++) {
-		struct yett_result result;
+		const struct yett_result *result = NULL;
 
 		assert_int_equal(yett_command_wait(commands[i], 0, &result, &error), YETT_E_TIMEOUT);
 	}
@@ -146,7 +148,7 @@ static void a_signal_reaches_a_command(void **state)
 {
 	struct fixture *fixture = *state;
 	struct yett_command *command;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 	int out[2];
 	char byte;
 
@@ -159,7 +161,7 @@ static void a_signal_reaches_a_command(void **state)
 	assert_int_equal(yett_command_signal(command, 65, &error), YETT_E_INVALID_REQUEST);
 	assert_done(yett_command_signal(command, SIGUSR1, &error));
 	assert_done(yett_command_wait(command, DEADLINE_MS, &result, &error));
-	assert_int_equal(result.status, 7);
+	assert_int_equal(result->status, 7);
 	assert_true(yett_command_pid(command) > 1);
 	assert_int_equal(yett_command_signal(command, SIGUSR1, &error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
@@ -169,7 +171,7 @@ static void a_signal_reaches_a_command(void **state)
 static void a_timeout_ends_a_command_and_not_the_sandbox(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.argv = SH("trap '' TERM; while :; do sleep 1000; done"),
+	const struct yett_command_options options = {.size = sizeof options, .argv = SH("trap '' TERM; while :; do sleep 1000; done"),
 						     .timeout_ms = 100};
 	struct yett_command *command;
 	struct yett_result result;
@@ -192,7 +194,7 @@ static void a_command_that_cannot_start_says_why(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct yett_command *command = start(fixture->sandbox, ARGV(cases[i].program), NULL);
-		struct yett_result result;
+		const struct yett_result *result = NULL;
 
 		for (int again = 0; again < 2; again++) { /* it tells the same when asked again */
 			assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_COMMAND_FAILED);
@@ -205,20 +207,20 @@ static void a_command_that_cannot_start_says_why(void **state)
 static void environment_and_directory_are_as_asked(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {
+	const struct yett_command_options options = {.size = sizeof options,
 		.argv = SH("echo $MINE $LANG; pwd"), .env = ARGV("MINE=yes", "LANG=C"), .cwd = "/usr/share"};
 	struct yett_command_options wrong = options;
 	struct yett_command *command;
-	struct yett_output output;
+	struct yett_output *output = NULL;
 
 	assert_int_equal(setenv("LEAK", "yes", 1), 0);
 	assert_done(yett_run(fixture->sandbox, &options, 4096, &output, &error));
-	assert_string_equal(output.out, "yes C\n/usr/share\n");
-	yett_output_free(&output);
+	assert_string_equal(output->out, "yes C\n/usr/share\n");
+	yett_free(output);
 	assert_int_equal(finish(start(fixture->sandbox, SH("exit ${LEAK:+1}"), NULL)).status, 0);
 	wrong.env = ARGV("NOVALUE");
 	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
-	wrong = (struct yett_command_options){.argv = ARGV("")};
+	wrong = (struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("")};
 	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
 	wrong.argv = (const char *const[]){NULL};
 	assert_int_equal(yett_sandbox_exec(fixture->sandbox, &wrong, &command, &error), YETT_E_INVALID_REQUEST);
@@ -227,17 +229,17 @@ static void environment_and_directory_are_as_asked(void **state)
 static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
-	struct yett_output output;
+	const struct yett_command_options options = {.size = sizeof options, .argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
+	struct yett_output *output = NULL;
 
 	assert_done(yett_run(fixture->sandbox, &options, 1000, &output, &error));
-	assert_int_equal(output.result.status, 2);
-	assert_int_equal(output.out_length, 1000);
-	assert_int_equal(strlen(output.out), 1000);
-	assert_true(output.out_truncated);
-	assert_false(output.err_truncated);
-	assert_string_equal(output.err, "e\n");
-	yett_output_free(&output);
+	assert_int_equal(output->result->status, 2);
+	assert_int_equal(output->out_length, 1000);
+	assert_int_equal(strlen(output->out), 1000);
+	assert_true(output->out_truncated);
+	assert_false(output->err_truncated);
+	assert_string_equal(output->err, "e\n");
+	yett_free(output);
 }
 
 static void descriptors_that_are_doors_are_refused(void **state)
@@ -248,7 +250,7 @@ static void descriptors_that_are_doors_are_refused(void **state)
 		     open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), epoll_create1(EPOLL_CLOEXEC), eventfd(0, EFD_CLOEXEC)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		const struct yett_command_options options = {.argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
+		const struct yett_command_options options = {.size = sizeof options, .argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
 		struct yett_command *command;
 
 		assert_true(bad[i] >= 0);
@@ -275,7 +277,7 @@ static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
 	int ended = 0;
 
 	for (int i = 0; i < COMMANDS; i++) {
-		const struct yett_command_options options = {.argv = ARGV("true"), .on_exit = note_end, .data = &ended};
+		const struct yett_command_options options = {.size = sizeof options, .argv = ARGV("true"), .on_exit = note_end, .data = &ended};
 
 		assert_done(yett_sandbox_exec(fixture->sandbox, &options, &commands[i], &error));
 	}
@@ -284,7 +286,7 @@ static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
 		assert_done(yett_sandbox_dispatch(fixture->sandbox, &error));
 	}
 	for (int i = 0; i < COMMANDS; i++) {
-		struct yett_result result;
+		const struct yett_result *result = NULL;
 
 		assert_done(yett_command_wait(commands[i], 0, &result, &error));
 		yett_command_free(commands[i]);
@@ -303,12 +305,12 @@ static void *use_a_sandbox_of_its_own(void *data)
 	if (yett_sandbox_create(connection, NULL, &sandbox, &own))
 		return NULL;
 	for (int i = 0; i < 10; i++) {
-		const struct yett_command_options options = {.argv = SH("echo x; exit 3")};
-		struct yett_output output = {0};
+		const struct yett_command_options options = {.size = sizeof options, .argv = SH("echo x; exit 3")};
+		struct yett_output *output = NULL;
 
-		good += yett_run(sandbox, &options, 64, &output, &own) == 0 && output.result.status == 3 &&
-			output.out_length == 2;
-		yett_output_free(&output);
+		good += yett_run(sandbox, &options, 64, &output, &own) == 0 && output->result->status == 3 &&
+			output->out_length == 2;
+		yett_free(output);
 	}
 	good += yett_sandbox_destroy(sandbox, &own) == 0;
 	return good == 11 ? connection : NULL;
@@ -354,7 +356,7 @@ static void a_command_whose_sandbox_ends_says_so(void **state)
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = create(fixture->connection);
 	struct yett_command *command = start(sandbox, ARGV("sleep", "1000"), NULL);
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	assert_done(yett_sandbox_destroy(sandbox, &error));
 	assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_NOT_RUNNING);
@@ -366,7 +368,7 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	struct yett_connection *connection = NULL;
 	struct yett_command *command;
 	struct yett_sandbox *sandbox;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 	int r;
 
 	(void)state;
@@ -384,13 +386,13 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 {
 	static const char *const labels[] = {"app=test", NULL};
-	const struct yett_sandbox_options options = {.name = "passed-on", .labels = labels, .life.linger = true};
+	const struct yett_sandbox_options options = {.size = sizeof options, .name = "passed-on", .labels = labels, .flags = YETT_SANDBOX_LINGER};
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL, *again = NULL;
-	struct yett_sandbox_status status, *list = NULL;
+	struct yett_sandbox_status *status = NULL;
+	struct yett_sandbox_list *list = NULL;
 	struct yett_connection *other = NULL;
 	char id[YETT_ID_SIZE];
-	size_t count = 0;
 
 	assert_done(yett_sandbox_create(fixture->connection, &options, &sandbox, &error));
 	memcpy(id, yett_sandbox_get_info(sandbox)->id, sizeof id);
@@ -401,8 +403,10 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	assert_int_equal(yett_sandbox_get_info(again)->private_uid, yett_sandbox_get_info(sandbox)->private_uid);
 	assert_int_equal(yett_sandbox_create(other, &options, &sandbox, &error), YETT_E_ALREADY_EXISTS);
 	assert_done(yett_sandbox_inspect(other, id, &status, &error));
-	assert_int_equal(status.attached, 2);
-	assert_string_equal(status.labels[0], "app=test");
+	assert_int_equal(status->attached, 2);
+	assert_string_equal(status->labels[0], "app=test");
+	assert_int_equal(status->flags, YETT_SANDBOX_LINGER);
+	yett_free(status);
 	assert_done(yett_sandbox_detach(sandbox, &error));
 	expect_status(again, SH("test $(cat /tmp/file) = kept"), 0);
 	assert_done(yett_sandbox_pause(fixture->connection, id, &error));
@@ -410,10 +414,11 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	assert_done(yett_sandbox_resume(other, id, &error));
 	expect_status(again, ARGV("true"), 0);
 	assert_int_equal(yett_sandbox_state(again), YETT_STATE_RUNNING);
-	assert_done(yett_sandboxes_list(other, false, &list, &count, &error));
-	assert_int_equal(count, 2);
-	free(list);
-	assert_int_equal(yett_sandboxes_list(other, true, &list, &count, &error), YETT_E_PERMISSION_DENIED);
+	assert_done(yett_sandboxes_list(other, 0, &list, &error));
+	assert_int_equal(yett_sandbox_list_count(list), 2);
+	yett_free(list);
+	assert_int_equal(yett_sandboxes_list(other, YETT_LIST_ALL, &list, &error), YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_sandboxes_list(other, 2, &list, &error), YETT_E_INVALID_REQUEST);
 	assert_done(yett_sandbox_destroy(again, &error));
 	assert_int_equal(yett_sandbox_inspect(other, id, &status, &error), YETT_E_NOT_FOUND);
 	assert_int_equal(yett_sandbox_end(other, "passed-on", &error), YETT_E_NOT_FOUND);
@@ -439,13 +444,14 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 static void commands_start_in_the_first_share(void **state)
 {
 	struct fixture *fixture = *state;
-	static const struct yett_share shares[] = {{.path = "/usr/share", .target = "/srv/first"}, {.path = "/usr", .target = "/srv/second"}};
+	static const struct yett_share shares[] = {{.size = sizeof(struct yett_share), .path = "/usr/share", .target = "/srv/first"},
+						   {.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
 	static const struct {
 		const char *directory, *expected;
 	} rows[] = {{NULL, "/srv/first\n"}, {"/tmp", "/tmp\n"}, {"/", "/\n"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct yett_sandbox_options options = {.shares = shares, .shares_count = 2, .directory = rows[i].directory};
+		const struct yett_sandbox_options options = {.size = sizeof options, .shares = shares, .shares_count = 2, .directory = rows[i].directory};
 		struct yett_sandbox *sandbox = NULL;
 		char *text;
 
@@ -462,8 +468,8 @@ static void a_share_can_be_a_descriptor(void **state)
 	struct fixture *fixture = *state;
 	char directory[] = "/tmp/yett-library-XXXXXX", path[64];
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_share share = {.fd = -1, .flags = YETT_SHARE_WRITABLE | YETT_SHARE_FD, .target = "/work"};
-	const struct yett_sandbox_options options = {.shares = &share, .shares_count = 1};
+	struct yett_share share = {.size = sizeof share, .fd = -1, .flags = YETT_SHARE_WRITABLE | YETT_SHARE_FD, .target = "/work"};
+	const struct yett_sandbox_options options = {.size = sizeof options, .shares = &share, .shares_count = 1};
 
 	assert_non_null(mkdtemp(directory));
 	share.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -480,14 +486,14 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 {
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL;
-	struct yett_sandbox_options options = {.profile = "no-such-profile"};
+	struct yett_sandbox_options options = {.size = sizeof options, .profile = "no-such-profile"};
 
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_PERMISSION_DENIED);
 	assert_false(yett_error_retryable(&error));
-	options = (struct yett_sandbox_options){.limits.memory_bytes = UINT64_C(1) << 40};
+	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .memory_bytes = UINT64_C(1) << 40};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_PERMISSION_DENIED);
 	assert_non_null(strstr(error.detail, "asked 1T, allowed 32G"));
-	options = (struct yett_sandbox_options){.tmpfs = &(struct yett_tmpfs){.target = "/proc/x"}, .tmpfs_count = 1};
+	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"}, .tmpfs_count = 1};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_INVALID_REQUEST);
 	assert_null(sandbox);
 	yett_sandbox_destroy(create(fixture->connection), NULL);
@@ -495,7 +501,7 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 
 static void a_signer_of_the_programs_own_signs(void **state)
 {
-	struct yett_connect_options options = {0};
+	struct yett_connect_options options = {.size = sizeof options};
 	struct yett_connection *connection = NULL;
 	struct yett_signer *signer = NULL;
 	struct yett_sandbox *sandbox = NULL;

@@ -111,7 +111,7 @@ void hear(struct peer *peer, int fd)
 
 int peer_take(struct peer *peer, int fd)
 {
-	const struct yett_connect_options options = {.signer = peer->signer, .timeout_ms = SHORT_MS};
+	const struct yett_connect_options options = {.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
 
 	return connection_take(fd, &options, YETT_START_PERSONAL, &peer->connection, &peer->error);
 }

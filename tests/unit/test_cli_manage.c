@@ -24,11 +24,11 @@ static void only_filters_are_taken_for_one(void **state)
 
 static void a_filter_fits_what_it_says(void **state)
 {
-	struct yett_sandbox_status status = {.name = "box",
-					     .state = YETT_STATE_PAUSED,
-					     .info.profile = "default",
-					     .labels_count = 2,
-					     .labels = {"app=web", "note="}};
+	const struct yett_sandbox_info info = {.profile = "default"};
+	const struct yett_sandbox_status status = {.name = "box",
+						   .state = YETT_STATE_PAUSED,
+						   .info = &info,
+						   .labels = (const char *const[]){"app=web", "note=", NULL}};
 	static const char *const fitting[] = {"label=app", "label=app=web", "label=note", "label=note=", "state=paused", "name=box",
 					      "profile=default"};
 	static const char *const others[] = {"label=ap", "label=app=", "label=app=we", "label=web", "state=running", "state=pause",

@@ -19,7 +19,7 @@
 static int start(struct peer *peer, const char *name, struct yett_command **ret_command)
 {
 	const char *const argv[] = {name, "argument", NULL}, *const env[] = {"A=1", NULL};
-	const struct yett_command_options options = {.argv = argv, .env = env, .cwd = "/work", .timeout_ms = 5};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .env = env, .cwd = "/work", .timeout_ms = 5};
 
 	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
 }
@@ -28,7 +28,7 @@ static void a_command_goes_from_exec_to_its_result(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result = {0};
+	const struct yett_result *result = NULL;
 	const struct message_exec *exec = &peer->message.body.exec;
 
 	peer_create(peer);
@@ -49,9 +49,9 @@ static void a_command_goes_from_exec_to_its_result(void **state)
 	assert_int_equal(peer->message.body.signal.signal, 15);
 	say_exited(peer, 1, 3);
 	assert_int_equal(yett_command_wait(command, -1, &result, &peer->error), 0);
-	assert_int_equal(result.status, 3);
-	assert_int_equal(result.limits_hit, YETT_LIMIT_PIDS);
-	assert_int_equal(result.wall_us, 1234);
+	assert_int_equal(result->status, 3);
+	assert_int_equal(result->limits_hit, YETT_LIMIT_PIDS);
+	assert_int_equal(result->wall_us, 1234);
 	assert_int_equal(yett_command_signal(command, 15, &peer->error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
 }
@@ -60,7 +60,7 @@ static void commands_at_once_get_their_own_results(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *first = NULL, *second = NULL;
-	struct yett_result result = {0};
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	assert_int_equal(start(peer, "one", &first), 0);
@@ -70,9 +70,9 @@ static void commands_at_once_get_their_own_results(void **state)
 	say_exited(peer, 2, 22);
 	say_exited(peer, 1, 11);
 	assert_int_equal(yett_command_wait(first, SHORT_MS, &result, &peer->error), 0);
-	assert_int_equal(result.status, 11);
+	assert_int_equal(result->status, 11);
 	assert_int_equal(yett_command_wait(second, SHORT_MS, &result, &peer->error), 0);
-	assert_int_equal(result.status, 22);
+	assert_int_equal(result->status, 22);
 	yett_command_free(first);
 	yett_command_free(second);
 }
@@ -88,7 +88,7 @@ static void dispatch_calls_on_exit_which_may_free_the_command(void **state)
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	int called = 0;
-	const struct yett_command_options options = {.argv = argv, .on_exit = free_on_exit, .data = &called};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .on_exit = free_on_exit, .data = &called};
 	struct yett_command *command;
 
 	peer_create(peer);
@@ -109,7 +109,7 @@ static void a_command_that_could_not_start_says_why(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	assert_int_equal(start(peer, "nothing", &command), 0);
@@ -124,7 +124,7 @@ static void a_sandbox_that_ran_out_of_memory_says_so_to_its_commands(void **stat
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	assert_int_equal(start(peer, "hog", &command), 0);
@@ -140,7 +140,7 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	assert_int_equal(start(peer, "x", &command), 0);
@@ -165,9 +165,9 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 			  *const env[] = {"novalue", NULL}, *const latin1[] = {"\xe4", NULL};
 	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stdio[] = {root, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {
-		{.argv = NULL},	  {.argv = none},
-		{.argv = empty},  {.argv = argv, .env = env},
-		{.argv = latin1}, {.argv = argv, .stdio = stdio},
+		COMMAND(.argv = NULL),   COMMAND(.argv = none),
+		COMMAND(.argv = empty),  COMMAND(.argv = argv, .env = env),
+		COMMAND(.argv = latin1), COMMAND(.argv = argv, .stdio = stdio),
 	};
 	struct yett_command *command = NULL;
 
@@ -194,7 +194,7 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	peer_create(peer);
 	for (size_t i = 0; i < 3 * ARRAY_SIZE(failed); i++) {
 		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		stdio[i % 3] = failed[i / 3];
 		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
@@ -202,7 +202,7 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(misplaced); i++) {
 		int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-		const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+		const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 
 		stdio[misplaced[i].stream] = misplaced[i].word;
 		assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_INVALID_REQUEST);
@@ -214,7 +214,7 @@ static void a_stream_is_a_pipe_whose_other_end_is_the_callers(void **state)
 {
 	static const int stdio[] = {YETT_STDIO_PIPE, YETT_STDIO_PIPE, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
-	const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	char text[8] = "";
@@ -244,7 +244,7 @@ static void the_callers_own_streams_are_inherited_by_name(void **state)
 {
 	static const int stdio[] = {YETT_STDIO_INHERIT, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const char *const argv[] = {"x", NULL};
-	const struct yett_command_options options = {.argv = argv, .stdio = stdio};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	int before = dup(STDIN_FILENO), ends[2], root = open("/", O_RDONLY | O_CLOEXEC);
@@ -278,7 +278,7 @@ static void want_of_memory_has_a_code_of_its_own(void **state)
 #else
 	static char large[4 << 20];
 	const char *const argv[] = {"program", large, NULL};
-	const struct yett_command_options options = {.argv = argv};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 	struct rlimit before, none;
@@ -295,6 +295,46 @@ static void want_of_memory_has_a_code_of_its_own(void **state)
 	assert_false(yett_error_retryable(&peer->error));
 	assert_string_equal(yett_error_code_name(YETT_E_OUT_OF_MEMORY), "out-of-memory");
 #endif
+}
+
+static void every_call_asks_for_the_size_of_its_options(void **state)
+{
+	const char *const argv[] = {"x", NULL};
+	const struct yett_sandbox_options unsized_sandbox = {.name = "x"};
+	const struct yett_command_options unsized_command = {.argv = argv};
+	const struct yett_follow_options unsized_follow = {.data = state};
+	const struct yett_copy_options unsized_copy = {.timeout_ms = 1};
+	const struct yett_connect_options unsized_connect = {.timeout_ms = 1};
+	const struct yett_share unsized_share = {.path = "/usr"};
+	const struct yett_tmpfs unsized_tmpfs = {.target = "/x"};
+	const struct yett_sandbox_options shares = SANDBOX(.shares = &unsized_share, .shares_count = 1),
+					  tmpfs = SANDBOX(.tmpfs = &unsized_tmpfs, .tmpfs_count = 1);
+	struct peer *peer = *state;
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox;
+	struct yett_command *command;
+	struct yett_output *output;
+	char *text;
+
+	peer_create(peer);
+#define assert_unsized(call, name)                                                                        \
+	do {                                                                                              \
+		assert_int_equal(call, YETT_E_INVALID_REQUEST);                                           \
+		assert_non_null(strstr(peer->error.message, "struct " name " has no size"));              \
+	} while (0)
+	assert_unsized(yett_connect(&unsized_connect, &connection, &peer->error), "yett_connect_options");
+	assert_unsized(yett_sandbox_create(peer->connection, &unsized_sandbox, &sandbox, &peer->error), "yett_sandbox_options");
+	assert_unsized(yett_sandbox_plan(peer->connection, &unsized_sandbox, &text, &peer->error), "yett_sandbox_options");
+	assert_unsized(yett_sandbox_create(peer->connection, &shares, &sandbox, &peer->error), "yett_share");
+	assert_unsized(yett_sandbox_create(peer->connection, &tmpfs, &sandbox, &peer->error), "yett_tmpfs");
+	assert_unsized(yett_sandbox_exec(peer->sandbox, &unsized_command, &command, &peer->error), "yett_command_options");
+	assert_unsized(yett_run(peer->sandbox, &unsized_command, 1, &output, &peer->error), "yett_command_options");
+	assert_unsized(yett_command_attach(peer->sandbox, 1, &unsized_follow, &command, &peer->error), "yett_follow_options");
+	assert_unsized(yett_command_follow(peer->sandbox, 1, &unsized_follow, &command, &peer->error), "yett_follow_options");
+	assert_unsized(yett_copy_in(peer->sandbox, "/usr", "/x", &unsized_copy, NULL, &peer->error), "yett_copy_options");
+	assert_unsized(yett_copy_out(peer->sandbox, "/x", "/y", &unsized_copy, NULL, &peer->error), "yett_copy_options");
+	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
 
 static void an_id_is_told_before_the_end_is_waited_for(void **state)
@@ -319,7 +359,7 @@ static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
 	struct peer *peer = *state;
 	const char *const argv[] = {"program", "first", large, "last", NULL}, *const env[] = {"A=1", "B=\xff", NULL};
 	const struct message_exec *exec = &peer->message.body.exec;
-	struct yett_command_options options = {.argv = argv, .env = env};
+	struct yett_command_options options = {.size = sizeof options, .argv = argv, .env = env};
 	struct yett_command *command = NULL;
 	char bytes[16];
 	size_t size;
@@ -353,7 +393,7 @@ static void what_is_too_large_for_a_packet_comes_in_memory(void **state)
 static int start_on_terminal(struct peer *peer, struct yett_command **ret_command)
 {
 	const char *const argv[] = {"program", NULL};
-	const struct yett_command_options options = {.argv = argv, .terminal = true, .rows = 24, .columns = 80};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .terminal = true, .rows = 24, .columns = 80};
 
 	return yett_sandbox_exec(peer->sandbox, &options, ret_command, &peer->error);
 }
@@ -411,12 +451,11 @@ static void what_has_no_terminal_has_no_size(void **state)
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
 	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL}, null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
-	const struct yett_command_options wrong[] = {{.argv = argv, .rows = 24},
-						     {.argv = argv, .columns = 80},
-						     {.argv = argv, .terminal = true, .stdio = stdio}},
-					  right = {.argv = argv, .terminal = true, .stdio = null};
+	const struct yett_command_options wrong[] = {COMMAND(.argv = argv, .rows = 24), COMMAND(.argv = argv, .columns = 80),
+						     COMMAND(.argv = argv, .terminal = true, .stdio = stdio)},
+					  right = COMMAND(.argv = argv, .terminal = true, .stdio = null);
 	struct yett_command *command = NULL;
-	struct yett_output output;
+	struct yett_output *output = NULL;
 
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
@@ -458,7 +497,7 @@ static void what_is_no_master_ends_the_sandbox(void **state)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct yett_command *command = NULL;
-		struct yett_result result;
+		const struct yett_result *result = NULL;
 		struct peer *peer;
 
 		assert_int_equal(peer_make((void **)&peer), 0);
@@ -481,7 +520,7 @@ static void a_terminal_that_was_not_asked_for_ends_the_sandbox(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	peer_create(peer);
@@ -512,20 +551,20 @@ static void run_keeps_output_up_to_its_bound(void **state)
 {
 	struct peer *peer = *state;
 	const char *const argv[] = {"x", NULL};
-	const struct yett_command_options options = {.argv = argv};
-	struct yett_output output = {0};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
+	struct yett_output *output = NULL;
 	pid_t pid;
 
 	peer_create(peer);
 	pid = play_init(peer, "abcdef", "xyz");
 	assert_int_equal(yett_run(peer->sandbox, &options, 3, &output, &peer->error), 0);
-	assert_int_equal(output.result.status, 4);
-	assert_string_equal(output.out, "abc");
-	assert_int_equal(output.out_length, 3);
-	assert_true(output.out_truncated);
-	assert_string_equal(output.err, "xyz");
-	assert_false(output.err_truncated);
-	yett_output_free(&output);
+	assert_int_equal(output->result->status, 4);
+	assert_string_equal(output->out, "abc");
+	assert_int_equal(output->out_length, 3);
+	assert_true(output->out_truncated);
+	assert_string_equal(output->err, "xyz");
+	assert_false(output->err_truncated);
+	yett_free(output);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
@@ -542,6 +581,7 @@ int main(void)
 		TEST(a_lying_init_ends_its_own_sandbox_only),
 		TEST(bad_commands_are_refused_before_they_are_sent),
 		TEST(a_call_that_failed_is_not_taken_for_dev_null),
+		TEST(every_call_asks_for_the_size_of_its_options),
 		TEST(a_stream_is_a_pipe_whose_other_end_is_the_callers),
 		TEST(the_callers_own_streams_are_inherited_by_name),
 		TEST(want_of_memory_has_a_code_of_its_own),

@@ -224,7 +224,7 @@ static void a_key_is_not_made_where_it_could_not_be_enrolled(void **state)
 	assert_int_not_equal(access(path_of("id_ed25519.pub"), F_OK), 0);
 }
 
-static int sign_elsewhere(void *data, const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE])
+static int sign_elsewhere(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {
 	(void)message;
 	memset(ret_signature, (int)length, YETT_SIGNATURE_SIZE);

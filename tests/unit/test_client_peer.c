@@ -97,7 +97,7 @@ static void a_service_that_is_not_root_is_refused(void **state)
 {
 	char directory[] = "/tmp/yett-peer-XXXXXX";
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	struct yett_connect_options options = {.start = YETT_START_SERVICE, .timeout_ms = SHORT_MS};
+	struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SERVICE, .timeout_ms = SHORT_MS};
 	struct peer *peer = *state;
 	int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -123,16 +123,16 @@ static void a_service_that_is_not_root_is_refused(void **state)
 static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void **state)
 {
 	struct peer *peer = *state;
-	const struct yett_share shares[] = {{.path = "/etc/passwd", .target = "/p"},
-					    {.path = "/usr", .flags = YETT_SHARE_WRITABLE}};
-	const struct yett_tmpfs tmpfs[] = {{.target = "/scratch", .size_bytes = 4096}};
-	const struct yett_sandbox_options options = {.profile = "build",
+	const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
+					    SHARE(.path = "/usr", .flags = YETT_SHARE_WRITABLE)};
+	const struct yett_tmpfs tmpfs[] = {{.size = sizeof(struct yett_tmpfs), .target = "/scratch", .size_bytes = 4096}};
+	const struct yett_sandbox_options options = {.size = sizeof options, .profile = "build",
 						     .hostname = "box",
 						     .shares = shares,
 						     .shares_count = 2,
 						     .tmpfs = tmpfs,
 						     .tmpfs_count = 1,
-						     .limits = {.pids = 9}};
+						     .pids = 9};
 	const struct message_create *create = &peer->message.body.create;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE], *text = malloc(ENVELOPE_SIGNED_MAX);
 	size_t length;
@@ -142,7 +142,7 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 	say_created(peer, 1);
 	assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), 0);
 	assert_string_equal(yett_sandbox_get_info(peer->sandbox)->id, ID);
-	assert_int_equal(yett_sandbox_get_info(peer->sandbox)->limits.memory_bytes, 1 << 26);
+	assert_int_equal(yett_sandbox_get_info(peer->sandbox)->memory_bytes, 1 << 26);
 	hear(peer, peer->helper);
 	assert_int_equal(peer->envelope.sequence, 1);
 	assert_int_equal(peer->envelope.fd_count, 2);
@@ -179,17 +179,17 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 {
 	static struct yett_share many[126];
 	static struct yett_tmpfs tmpfs[33];
-	static const struct yett_share fifo = {.path = "/dev/null", .target = "/x"}, none = {.path = "/nonexistent"},
-				       relative = {.path = "/usr", .target = "usr"};
+	static const struct yett_share fifo = SHARE(.path = "/dev/null", .target = "/x"), none = SHARE(.path = "/nonexistent"),
+				       relative = SHARE(.path = "/usr", .target = "usr");
 	static const struct yett_sandbox_options wrong[] = {
-		{.shares = many, .shares_count = 126},
-		{.tmpfs = tmpfs, .tmpfs_count = 33},
-		{.shares = &fifo, .shares_count = 1},
-		{.shares = &none, .shares_count = 1},
-		{.shares = &relative, .shares_count = 1},
-		{.profile = "UPPER"},
-		{.hostname = "a b"},
-		{.limits = {.pids = UINT64_MAX}},
+		SANDBOX(.shares = many, .shares_count = 126),
+		SANDBOX(.tmpfs = tmpfs, .tmpfs_count = 33),
+		SANDBOX(.shares = &fifo, .shares_count = 1),
+		SANDBOX(.shares = &none, .shares_count = 1),
+		SANDBOX(.shares = &relative, .shares_count = 1),
+		SANDBOX(.profile = "UPPER"),
+		SANDBOX(.hostname = "a b"),
+		SANDBOX(.pids = UINT64_MAX),
 	};
 	struct peer *peer = *state;
 
@@ -208,21 +208,21 @@ static void a_share_has_one_source(void **state)
 		struct yett_share share;
 		const char *said;
 	} wrong[] = {
-		{{0}, "no source"}, /* and not descriptor 0 */
-		{{.target = "/x"}, "share /x has no source"},
-		{{.path = "/usr", .flags = YETT_SHARE_FD}, "share /usr has two sources"},
-		{{.target = "/x", .flags = YETT_SHARE_FD, .fd = -1}, "share /x has -1 for a descriptor"},
-		{{.path = "/usr", .flags = 4}, "not all known: 0x4"},
+		{SHARE(.path = NULL), "no source"}, /* and not descriptor 0 */
+		{SHARE(.target = "/x"), "share /x has no source"},
+		{SHARE(.path = "/usr", .flags = YETT_SHARE_FD), "share /usr has two sources"},
+		{SHARE(.target = "/x", .flags = YETT_SHARE_FD, .fd = -1), "share /x has -1 for a descriptor"},
+		{SHARE(.path = "/usr", .flags = 4), "not all known: 0x4"},
 	};
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	struct peer *peer = *state;
-	struct yett_share by_fd = {.target = "/x", .flags = YETT_SHARE_FD, .fd = open("/usr", O_PATH | O_CLOEXEC)};
+	struct yett_share by_fd = {.size = sizeof by_fd, .target = "/x", .flags = YETT_SHARE_FD, .fd = open("/usr", O_PATH | O_CLOEXEC)};
 	int stdin_before = dup(STDIN_FILENO), usr = open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	peer_connect(peer);
 	assert_int_equal(dup2(usr, STDIN_FILENO), STDIN_FILENO); /* which could be shared */
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
-		const struct yett_sandbox_options options = {.shares = &wrong[i].share, .shares_count = 1};
+		const struct yett_sandbox_options options = {.size = sizeof options, .shares = &wrong[i].share, .shares_count = 1};
 
 		assert_int_equal(yett_sandbox_create(peer->connection, &options, &peer->sandbox, &peer->error), YETT_E_INVALID_REQUEST);
 		if (!strstr(peer->error.message, wrong[i].said))
@@ -230,7 +230,7 @@ static void a_share_has_one_source(void **state)
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.shares = &by_fd, .shares_count = 1},
+	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .shares = &by_fd, .shares_count = 1},
 					     &peer->sandbox, &peer->error), 0);
 	hear(peer, peer->helper);
 	assert_string_equal(message_text(&peer->message, create->shares[0].target), "/x");
@@ -243,18 +243,19 @@ static void a_share_has_one_source(void **state)
 /* Which no command has to be told, as `yett run` tells its own. */
 static void commands_start_in_the_first_directory_that_is_shared(void **state)
 {
-	static const struct yett_share shares[] = {{.path = "/etc/passwd", .target = "/p"}, {.path = "/usr", .target = "/work"}, {.path = "/etc"}};
+	static const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"), SHARE(.path = "/usr", .target = "/work"),
+						   SHARE(.path = "/etc")};
 	static const struct {
 		struct yett_sandbox_options options;
 		const char *told; /* to init; NULL: nothing */
 	} rows[] = {
-		{{.shares = shares, .shares_count = 3}, "/work"},
-		{{.shares = shares, .shares_count = 3, .directory = "/tmp"}, "/tmp"},
-		{{.shares = shares, .shares_count = 3, .directory = "/"}, NULL},
-		{{.shares = shares, .shares_count = 1}, NULL},
-		{{.memory_dir = "/usr"}, NULL},
-		{{.directory = "/tmp"}, "/tmp"},
-		{{.profile = NULL}, NULL},
+		{SANDBOX(.shares = shares, .shares_count = 3), "/work"},
+		{SANDBOX(.shares = shares, .shares_count = 3, .directory = "/tmp"), "/tmp"},
+		{SANDBOX(.shares = shares, .shares_count = 3, .directory = "/"), NULL},
+		{SANDBOX(.shares = shares, .shares_count = 1), NULL},
+		{SANDBOX(.memory_dir = "/usr"), NULL},
+		{SANDBOX(.directory = "/tmp"), "/tmp"},
+		{SANDBOX(.profile = NULL), NULL},
 	};
 	struct peer *peer = *state;
 
@@ -273,7 +274,7 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		say_ended(peer, i + 1, ENDED_CLOSED);
 		assert_int_equal(yett_sandbox_destroy(sandbox, &peer->error), 0);
 	}
-	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.directory = "tmp"}, &peer->sandbox, &peer->error),
+	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .directory = "tmp"}, &peer->sandbox, &peer->error),
 			 YETT_E_INVALID_REQUEST);
 }
 
@@ -335,14 +336,14 @@ static void a_plan_is_read_only_from_sealed_memory(void **state)
 		hear(peer, peer->helper);
 		assert_true(peer->message.body.create.plan_only);
 	}
-	free(text);
+	yett_free(text);
 	prepare(peer, MESSAGE_PLAN);
 	say(peer, peer->helper, 3, &fd, 1);
 	assert_int_equal(yett_sandbox_inspect_plan(peer->connection, "box", &text, &peer->error), 0);
 	assert_string_equal(text, "slot\nroot\n");
 	hear(peer, peer->helper);
 	assert_int_equal(peer->message.body.manage.action, MANAGE_PLAN);
-	free(text);
+	yett_free(text);
 	fd_close(fd);
 }
 
@@ -360,8 +361,8 @@ static void a_sandbox_where_a_plan_was_asked_is_a_breach_of_protocol(void **stat
 /* Has the library list what such a memfd holds, whose seals are right. */
 static int list_bytes(struct peer *peer, uint64_t sequence, const void *bytes, size_t length)
 {
-	struct yett_sandbox_status *list = NULL;
-	size_t count = 12345;
+	const struct yett_sandbox_status *status;
+	struct yett_sandbox_list *list = NULL;
 	int fd = memfd_create("listing", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
 
 	assert_int_equal(write(fd, bytes, length), (ssize_t)length);
@@ -369,19 +370,23 @@ static int list_bytes(struct peer *peer, uint64_t sequence, const void *bytes, s
 	prepare(peer, MESSAGE_LISTING)->body.listing.count = 1;
 	say(peer, peer->helper, sequence, &fd, 1);
 	fd_close(fd);
-	r = yett_sandboxes_list(peer->connection, false, &list, &count, &peer->error);
+	r = yett_sandboxes_list(peer->connection, 0, &list, &peer->error);
 	hear(peer, peer->helper);
-	if (r == 0 && count == 1) {
-		assert_string_equal(list[0].name, "box");
-		assert_int_equal(list[0].state, YETT_STATE_STOPPED);
-		assert_int_equal(list[0].ended, YETT_ENDED_IDLE);
-		assert_int_equal(list[0].labels_count, 1);
-		assert_string_equal(list[0].labels[0], "app=web");
-		assert_int_equal(list[0].annotations_count, 1);
-		assert_string_equal(list[0].annotations[0], "why=a note");
+	if (r == 0 && yett_sandbox_list_count(list) == 1) {
+		status = yett_sandbox_list_get(list, 0);
+		assert_int_equal(status->size, sizeof *status);
+		assert_string_equal(status->info->id, ID);
+		assert_string_equal(status->name, "box");
+		assert_int_equal(status->state, YETT_STATE_STOPPED);
+		assert_int_equal(status->ended, YETT_ENDED_IDLE);
+		assert_string_equal(status->labels[0], "app=web");
+		assert_null(status->labels[1]);
+		assert_string_equal(status->annotations[0], "why=a note");
+		assert_null(status->annotations[1]);
+		assert_null(yett_sandbox_list_get(list, 1));
 	}
-	assert_true(r != 0 || count <= 1);
-	free(list);
+	assert_true(r != 0 || yett_sandbox_list_count(list) <= 1);
+	yett_free(list);
 	return r;
 }
 
@@ -424,7 +429,7 @@ static void a_list_is_believed_only_if_every_part_of_it_is_right(void **state)
 static void a_sandbox_that_is_paused_is_asked_for_nothing(void **state)
 {
 	static const char *const argv[] = {"true", NULL};
-	const struct yett_command_options options = {.argv = argv};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
 
@@ -492,7 +497,7 @@ static void a_sandbox_outlives_its_closed_connection_as_a_handle(void **state)
 	peer->sandbox = NULL;
 }
 
-static void count_event(void *data, const struct yett_event *event)
+static void count_event(const struct yett_event *event, void *data)
 {
 	uint64_t *seen = data;
 

@@ -37,7 +37,7 @@ static int memory(int seals)
 static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
 {
 	struct peer *peer = *state;
-	struct yett_captured kept;
+	struct yett_captured *kept = NULL;
 	int sealed = memory(F_SEAL_SHRINK), open_one = memory(F_SEAL_GROW), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct {
 		int fd;
@@ -47,8 +47,8 @@ static void an_output_is_taken_from_memory_that_cannot_shrink(void **state)
 	peer_create(peer);
 	say_command(peer, 1, 1, 8, &sealed, 1);
 	assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), 0);
-	assert_string_equal(kept.bytes, "captured");
-	free(kept.bytes);
+	assert_string_equal(kept->bytes, "captured");
+	yett_free(kept);
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		say_command(peer, 2 + i, 1, lies[i].length, &lies[i].fd, 1);
 		assert_int_equal(yett_command_output(peer->sandbox, 1, YETT_STREAM_OUT, &kept, &peer->error), YETT_E_SECURITY_VIOLATION);
@@ -62,9 +62,9 @@ static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
 {
 	struct peer *peer = *state;
 	int fds[2] = {memory(F_SEAL_SHRINK), memory(F_SEAL_SHRINK)};
-	struct yett_command_status status, *list;
-	struct yett_captured kept;
-	size_t count;
+	struct yett_command_status *status;
+	struct yett_command_list *list;
+	struct yett_captured *kept = NULL;
 
 	for (int i = 0; i < 5; i++) {
 		int r;
@@ -89,14 +89,17 @@ static void an_answer_about_what_was_not_asked_breaks_the_protocol(void **state)
 			break;
 		default: /* ids that do not rise */
 			say_command(peer, 1, 1, 0, NULL, 0);
-			r = yett_commands_list(peer->sandbox, &list, &count, &peer->error);
+			r = yett_commands_list(peer->sandbox, &list, &peer->error);
 			assert_int_equal(r, 0);
-			free(list);
+			assert_int_equal(yett_command_list_count(list), 1);
+			assert_int_equal(yett_command_list_get(list, 0)->id, 1);
+			assert_null(yett_command_list_get(list, 1));
+			yett_free(list);
 			prepare(peer, MESSAGE_COMMANDS)->body.commands.commands_count = 2;
 			for (int j = 0; j < 2; j++)
 				peer->message.body.commands.commands[j] = (struct message_command){.id = 5, .pid = 1};
 			say(peer, peer->init, 2, NULL, 0);
-			r = yett_commands_list(peer->sandbox, &list, &count, &peer->error);
+			r = yett_commands_list(peer->sandbox, &list, &peer->error);
 		}
 		assert_int_equal(r, YETT_E_PROTOCOL);
 		peer_free(state);
@@ -111,11 +114,11 @@ static void a_command_that_was_attached_to_ends_with_the_answer(void **state)
 {
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	say_command(peer, 1, 3, 0, NULL, 0);
-	assert_int_equal(yett_command_attach(peer->sandbox, 3, NULL, NULL, &command, &peer->error), 0);
+	assert_int_equal(yett_command_attach(peer->sandbox, 3, NULL, &command, &peer->error), 0);
 	say_exited(peer, 2, 0); /* which is not about it */
 	assert_int_equal(yett_command_wait(command, 0, &result, &peer->error), YETT_E_TIMEOUT);
 	say_command(peer, 2, 3, 0, NULL, 0);
@@ -155,9 +158,9 @@ static void who_follows_asks_for_what_is_not_told_yet(void **state)
 	struct peer *peer = *state;
 	int fd = memory(F_SEAL_SHRINK);
 	struct heard heard = {0};
-	const struct yett_follow_options options = {.on_output = hear_output, .data = &heard};
+	const struct yett_follow_options options = {.size = sizeof options, .on_output = hear_output, .data = &heard};
 	struct yett_command *command = NULL;
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	peer_create(peer);
 	say_running(peer, 1, 3, NULL, 0);
@@ -193,11 +196,11 @@ static void who_is_followed_may_not_lie(void **state)
 		const int *fd;
 		bool is_second; /* of what was told before: 5 bytes */
 	} lies[] = {{5, &open_one, false}, {9, &sealed, false}, {5, NULL, false}, {0, NULL, false}, {5, &sealed, true}, {4, &sealed, true}};
-	struct yett_result result;
+	const struct yett_result *result = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
 		struct heard heard = {0};
-		const struct yett_follow_options options = {.on_output = hear_output, .data = &heard};
+		const struct yett_follow_options options = {.size = sizeof options, .on_output = hear_output, .data = &heard};
 		struct yett_command *command = NULL;
 
 		peer_create(peer);

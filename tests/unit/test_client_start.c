@@ -121,7 +121,7 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
-	const struct yett_connect_options options = {.start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
+	const struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 	char text[4096];
@@ -144,7 +144,7 @@ static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **stat
 
 static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **state)
 {
-	const struct yett_connect_options options = {.start = YETT_START_SETUID, .helper_path = helper};
+	const struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SETUID, .helper_path = helper};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 
@@ -156,7 +156,7 @@ static void a_helper_without_the_bit_is_not_started_as_one_that_has_it(void **st
 
 static void both_ways_are_named_when_neither_is_there(void **state)
 {
-	struct yett_connect_options options = {.start = YETT_START_SERVICE, .socket_path = "/nonexistent/socket"};
+	struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_SERVICE, .socket_path = "/nonexistent/socket"};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 

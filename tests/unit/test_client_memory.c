@@ -1,0 +1,86 @@
+/* What yett_free() frees: run with valgrind or a sanitizer, this says that nothing is lost or freed twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "libclient/memory.h"
+
+static void what_belongs_to_a_block_goes_with_it(void **state)
+{
+	const char *const texts[] = {"one", "two", "three"};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		char *block = memory_new(10);
+		char **list = memory_add_list(block, texts, 3), *text = memory_add_text(block, "text");
+
+		assert_string_equal(list[2], "three");
+		assert_null(list[3]);
+		assert_string_equal(text, "text");
+		assert_int_equal((uintptr_t)text % _Alignof(max_align_t), 0);
+		for (size_t j = 0; j < 10; j++)
+			assert_int_equal(block[j], 0);
+		yett_free(block);
+	}
+	yett_free(NULL);
+}
+
+static void a_block_is_kept_when_its_owner_goes(void **state)
+{
+	struct list *list = memory_new(sizeof *list), *other = memory_new(sizeof *other);
+	char *kept;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		char *item = memory_new(8);
+
+		(void)memory_add_text(item, "belongs to it");
+		item[0] = (char)i;
+		assert_true(list_add(list, item));
+	}
+	assert_true(list_move(list, other));
+	assert_int_equal(list->count, 0);
+	assert_int_equal(other->count, 100);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(((char *)other->items[i])[0], i);
+	yett_free(list);
+	kept = memory_keep(other, other->items[50]);
+	assert_int_equal(kept[0], 50);
+	yett_free(kept);
+}
+
+static void a_block_keeps_its_bytes_when_it_grows(void **state)
+{
+	char *block = memory_resize(NULL, 4);
+
+	(void)state;
+	memcpy(block, "abc", 4);
+	block = memory_resize(block, 1 << 20);
+	assert_string_equal(block, "abc");
+	yett_free(block);
+}
+
+/* Nobody looks at what came of each of the calls that fill a status in before the last. */
+static void what_has_no_owner_is_not_made(void **state)
+{
+	(void)state;
+	assert_null(memory_add(NULL, 1));
+	assert_null(memory_add_text(NULL, "text"));
+	assert_null(memory_add_list(NULL, NULL, 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_belongs_to_a_block_goes_with_it),
+		cmocka_unit_test(a_block_is_kept_when_its_owner_goes),
+		cmocka_unit_test(a_block_keeps_its_bytes_when_it_grows),
+		cmocka_unit_test(what_has_no_owner_is_not_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
