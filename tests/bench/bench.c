@@ -50,7 +50,7 @@ static void ours_sandbox(void)
 
 static void ours_shares(void)
 {
-	const struct yett_sandbox_options options = {.shares = shares, .shares_count = SHARES};
+	const struct yett_sandbox_options options = {.size = sizeof options, .shares = shares, .shares_count = SHARES};
 
 	make_sandbox(&options);
 }
@@ -248,7 +248,7 @@ static void make_shares(void)
 		(void)snprintf(paths[i], sizeof paths[i], "%s/%d", folder, i);
 		if (mkdir(paths[i], 0700) < 0)
 			fail(paths[i], NULL);
-		shares[i].path = paths[i];
+		shares[i] = (struct yett_share){.size = sizeof shares[i], .path = paths[i]};
 	}
 }
 
