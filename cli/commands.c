@@ -171,7 +171,7 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 
 	if (r == 0)
 		r = yett_commands_list(sandbox, &list, error);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	if (r)
 		return r;
 	if (json)
@@ -251,7 +251,7 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 		json_close(output_json());
 	if (r)
 		output_error(&error);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return r || failed ? EXIT_FAILED : 0;
 }
@@ -360,7 +360,7 @@ int wait_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		code = run_exit_code_of_error(&error);
 	}
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return code;
 }
@@ -427,7 +427,7 @@ int logs_main(const struct subcommand *self, int argc, char **argv)
 		r = write_outputs(sandbox, id, &error);
 	if (r == 0 && output_json())
 		r = commands_json(sandbox, id, !options.follow && output_json_has_stdout(), &error);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return manage_finish(connection, r, &error);
 }
 
@@ -471,7 +471,7 @@ int input_main(const struct subcommand *self, int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN); /* give_input() says what it would */
 	if (r == 0)
 		r = give_input(input, &error);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return manage_finish(connection, r, &error);
 }
 
@@ -520,6 +520,6 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0 && !is_change)
 		print_session(session);
 	yett_free(session);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return manage_finish(connection, r, &error);
 }

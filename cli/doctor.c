@@ -226,7 +226,8 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "a command ran in a sandbox");
 	yett_free(output);
-	(void)yett_sandbox_destroy(sandbox, NULL);
+	(void)yett_sandbox_end(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 }
 
 /* The examination so far. */

@@ -44,7 +44,7 @@ static int leave(struct files_run *run, int r)
 {
 	if (r)
 		output_error(&run->error);
-	(void)yett_sandbox_detach(run->sandbox, NULL);
+	yett_sandbox_close(run->sandbox);
 	run->sandbox = NULL;
 	return r == YETT_E_INVALID_REQUEST ? EXIT_USAGE : r ? EXIT_FAILED : 0;
 }

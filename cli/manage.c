@@ -433,7 +433,7 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0)
 		r = watch(connection, sandbox, &error);
-	(void)yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return manage_finish(connection, r, &error);
 }
 
@@ -461,7 +461,7 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		int (*act)(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
 	} actions[] = {{"pause", yett_sandbox_pause},
 		       {"resume", yett_sandbox_resume},
-		       {"destroy", yett_sandbox_end}};
+		       {"destroy", yett_sandbox_end_by_id}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
 	struct json *json;

@@ -165,6 +165,7 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 {
 	_cleanup_free_ struct run *run = NULL;
 	int first, r = begin(self, argc, argv, &run, &first);
+	bool is_known = false;
 
 	if (r >= 0)
 		return r;
@@ -179,8 +180,9 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0 && !output_json())
 		(void)puts(run->info.id);
 	if (r == 0 && (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0)
-		r = yett_sandbox_detach(run->sandbox, &run->error);
-	else if (run->sandbox)
-		(void)yett_sandbox_destroy(run->sandbox, NULL); /* nobody would know of it */
+		is_known = true;
+	if (!is_known)
+		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know of it */
+	yett_sandbox_close(run->sandbox);
 	return finish(run, r);
 }

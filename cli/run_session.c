@@ -192,8 +192,9 @@ static bool leave(struct run *run, bool goes_on, struct yett_error *late)
 {
 	bool is_news = goes_on && !run->attach_to && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT;
 
-	if ((goes_on ? yett_sandbox_detach(run->sandbox, late) : yett_sandbox_destroy(run->sandbox, late)) == 0)
+	if (goes_on || yett_sandbox_end(run->sandbox, late) == 0)
 		late->code = YETT_OK;
+	yett_sandbox_close(run->sandbox);
 	run->sandbox = NULL;
 	return is_news;
 }

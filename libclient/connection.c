@@ -67,11 +67,16 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 {
 	_cleanup_fd_ int owned = fd;
 	_cleanup_(connection_freep) struct yett_connection *connection = calloc(1, sizeof *connection);
+	pthread_condattr_t monotonic;
 	int r;
 
 	if (!connection)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
 	(void)pthread_mutex_init(&connection->lock, NULL);
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&connection->turned, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	connection->helper_pidfd = -1;
 	connection->start = start;
 	connection->timeout_ms = options->timeout_ms > 0 ? options->timeout_ms : CONNECTION_TIMEOUT_MS;
@@ -262,14 +267,16 @@ static int over(struct yett_connection *connection, int r, struct yett_error *er
 	return r;
 }
 
-int connection_turn(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error)
+/* One packet, if there is one: else -EAGAIN. */
+static int turn(struct yett_connection *connection, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct connection_request *request = NULL;
-	int r = channel_receive(channel, deadline, error);
+	int r = channel_receive(channel, channel_deadline(0), error);
 
 	if (r == -EAGAIN)
 		return r;
+	(void)pthread_cond_broadcast(&connection->turned);
 	if (r == 0 && channel->message.kind == MESSAGE_ERROR && channel->envelope.sequence == 0) {
 		/* about the connection, not about a request */
 		channel_get_error(channel, &channel->failure);
@@ -280,6 +287,43 @@ int connection_turn(struct yett_connection *connection, deadline_ms deadline, st
 	if (r == 0)
 		r = route(connection, request, error);
 	return r == 0 ? 0 : over(connection, r, error);
+}
+
+static void await_turn(struct yett_connection *connection, deadline_ms deadline)
+{
+	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
+
+	(void)(deadline < 0 ? pthread_cond_wait(&connection->turned, &connection->lock)
+			    : pthread_cond_timedwait(&connection->turned, &connection->lock, &until));
+}
+
+int connection_step(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error)
+{
+	struct pollfd entry = {.fd = connection->channel->fd, .events = POLLIN};
+	int r = connection->has_waiter ? -EAGAIN : turn(connection, error);
+
+	if (r != -EAGAIN || channel_time_left(deadline) == 0)
+		return r;
+	if (connection->has_waiter) {
+		await_turn(connection, deadline);
+		return 0;
+	}
+	connection->has_waiter = true;
+	(void)pthread_mutex_unlock(&connection->lock);
+	(void)poll(&entry, 1, channel_time_left(deadline));
+	(void)pthread_mutex_lock(&connection->lock);
+	connection->has_waiter = false;
+	(void)pthread_cond_broadcast(&connection->turned);
+	return 0;
+}
+
+int connection_look(struct yett_connection *connection, struct yett_error *error)
+{
+	int r = 0;
+
+	while (r == 0 && !connection->has_waiter)
+		r = turn(connection, error);
+	return r == -EAGAIN ? 0 : r;
 }
 
 enum yett_start yett_connection_start(const struct yett_connection *connection)
@@ -295,12 +339,8 @@ int yett_connection_fd(const struct yett_connection *connection)
 int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
-	int r;
 
-	do
-		r = connection_turn(connection, channel_deadline(0), error);
-	while (r == 0);
-	return r == -EAGAIN ? 0 : r;
+	return connection_look(connection, error);
 }
 
 /* The helper ends when its connection does; it is our child, so it must be reaped. Leaves errno alone. */
@@ -335,6 +375,7 @@ void yett_connection_close(struct yett_connection *connection)
 	channel_free(connection->channel);
 	wait_for_helper(connection);
 	yett_signer_free(connection->own_signer);
+	(void)pthread_cond_destroy(&connection->turned);
 	(void)pthread_mutex_destroy(&connection->lock);
 	free(connection);
 }

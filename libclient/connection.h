@@ -1,8 +1,9 @@
 /*
  * The connection to the helper, and the requests that wait on it.
  *
- * Shared by the files of libclient; with the caller's privilege. `lock` guards everything here and the `asked` part
- * of each sandbox, so that sandboxes of one connection can belong to different threads.
+ * Shared by the files of libclient; with the caller's privilege. `lock` guards everything here and the `request` part
+ * of each sandbox, so that sandboxes of one connection can belong to different threads. Nobody holds it while waiting for the
+ * helper: one of those who wait for answers waits for the socket, and hands out what comes; the others wait for that one.
  */
 #pragma once
 
@@ -16,6 +17,8 @@
 
 struct yett_connection {
 	pthread_mutex_t lock;
+	pthread_cond_t turned; /* something was handled, or nobody waits for the socket any more */
+	bool has_waiter;       /* somebody waits for the socket, without the lock; nobody else reads from it then */
 	struct channel *channel;
 	enum yett_start start;
 	int helper_pidfd; /* of our child, the helper; -1: none */
@@ -54,10 +57,14 @@ _must_check_ int connection_take(int fd, const struct yett_connect_options *opti
 				 struct yett_connection **ret_connection, struct yett_error *error);
 
 /*
- * Handles one packet of the helper, whichever request it is for. 0; -EAGAIN at the deadline; a positive code when the
- * connection is over, which every waiting request is told too. Called with the lock held.
+ * Handles what the helper has sent, whichever requests it is for, and where there was nothing waits for more. Called with the lock held,
+ * which others have meanwhile: what was waited for is to be looked at again. 0; -EAGAIN at the deadline; a positive code when the connection
+ * is over, which every waiting request is told too.
  */
-_must_check_ int connection_turn(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error);
+_must_check_ int connection_step(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error);
+
+/* The same for all that is there, without waiting; what somebody waits for is left to that one. 0, or that code. */
+_must_check_ int connection_look(struct yett_connection *connection, struct yett_error *error);
 
 /* The public name of an enum ended_reason. */
 enum yett_ended connection_ended_of(uint32_t reason);

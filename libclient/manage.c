@@ -23,13 +23,12 @@ const char *yett_ended_name(enum yett_ended ended)
 	return (size_t)ended < ARRAY_SIZE(ends) ? ends[ended] : "unknown";
 }
 
-/* Puts a manage together and has it answered, with the lock held. */
-static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		  struct yett_sandbox *sandbox, struct yett_error *error)
+/* Puts a manage together, with the lock held. */
+static int put_manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+		      struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct message_manage *body;
-	int r;
 
 	if (channel->failure.code) {
 		if (error)
@@ -40,7 +39,15 @@ static int manage(struct yett_connection *connection, const struct message_manag
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
 	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
 	*body = *asked;
-	r = channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
+	return channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
+}
+
+/* And has it answered. */
+static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+		  struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	int r = put_manage(connection, asked, id_or_name, error);
+
 	return r ? r : sandbox_request(connection, NULL, 0, sandbox, error);
 }
 
@@ -64,6 +71,17 @@ int manage_done(struct yett_connection *connection, enum manage_action action, c
 		if ((action == MANAGE_PAUSE || action == MANAGE_RESUME) && strcmp(s->info.id, sandbox->request.info.id) == 0)
 			s->request.sandbox_state = action == MANAGE_PAUSE ? YETT_STATE_PAUSED : YETT_STATE_RUNNING;
 	return 0;
+}
+
+void manage_let_go(struct yett_connection *connection, const char *id)
+{
+	const struct message_manage asked = {.action = MANAGE_DETACH};
+	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_DONE);
+	CONNECTION_LOCKED(connection);
+
+	/* what cannot be sent need not be: the connection is over, and so is what it held */
+	if (sandbox && put_manage(connection, &asked, id, NULL) == 0 && sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
+		sandbox_forget(sandbox); /* an answer that nobody waits for is dropped */
 }
 
 int manage_totals(struct yett_connection *connection, struct message_totals *ret_totals, struct yett_error *error)
@@ -113,7 +131,7 @@ int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name
 	return manage_done(connection, MANAGE_KILL, id_or_name, error);
 }
 
-int yett_sandbox_end(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
 {
 	return manage_done(connection, MANAGE_DESTROY, id_or_name, error);
 }

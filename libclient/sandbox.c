@@ -280,7 +280,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 		return r;
 	/* it may have said why before it closed */
 	do
-		r = connection_turn(connection, channel_deadline(0), error);
+		r = connection_step(connection, channel_deadline(WHY_ENDED_TIMEOUT_MS), error);
 	while (r == 0);
 	return r > 0 ? r : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper does not listen");
 }
@@ -296,10 +296,9 @@ void sandbox_forget(struct yett_sandbox *sandbox)
 	sandbox->next = NULL;
 }
 
-int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
-		    struct yett_error *error)
+int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+		 struct yett_error *error)
 {
-	deadline_ms deadline;
 	int r = need_signer(connection, error);
 
 	if (r == 0)
@@ -311,9 +310,16 @@ int sandbox_request(struct yett_connection *connection, const int *fds, size_t f
 	sandbox->connection = connection;
 	sandbox->next = connection->sandboxes;
 	connection->sandboxes = sandbox;
-	deadline = channel_deadline(connection->timeout_ms);
+	return 0;
+}
+
+/* Waits for the answer; once it is there, or will not come, what it says. */
+static int finish_request(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+{
+	int r = 0;
+
 	while (r == 0 && sandbox->request.state == CONNECTION_ASKED)
-		r = connection_turn(connection, deadline, error);
+		r = connection_step(sandbox->connection, deadline, error);
 	if (sandbox->request.state == CONNECTION_ANSWERED)
 		return 0;
 	sandbox_forget(sandbox);
@@ -336,6 +342,14 @@ static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
 		return 0;
 	sandbox->directory = strdup(directory);
 	return sandbox->directory ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+}
+
+int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+		    struct yett_error *error)
+{
+	int r = sandbox_send(connection, fds, fd_count, sandbox, error);
+
+	return r ? r : finish_request(sandbox, channel_deadline(connection->timeout_ms), error);
 }
 
 /* Asks for a sandbox or its plan, with the lock held; sandbox->request says what it was. */
@@ -571,7 +585,7 @@ static int wait_ended(struct yett_sandbox *sandbox, deadline_ms deadline, struct
 	int r = 0;
 
 	while (r == 0 && sandbox->request.state != CONNECTION_ENDED)
-		r = connection_turn(sandbox->connection, deadline, error);
+		r = connection_step(sandbox->connection, deadline, error);
 	return sandbox->request.state == CONNECTION_ENDED ? 0 : r;
 }
 
@@ -629,8 +643,7 @@ bool sandbox_is_paused(struct yett_sandbox *sandbox)
 
 	if (!connection || pthread_mutex_trylock(&connection->lock) != 0)
 		return false;
-	while (connection_turn(connection, channel_deadline(0), NULL) == 0)
-		;
+	(void)!connection_look(connection, NULL);
 	is_paused = sandbox->request.state == CONNECTION_ANSWERED && sandbox->request.sandbox_state == YETT_STATE_PAUSED;
 	connection_unlock(&connection);
 	return is_paused;
@@ -642,6 +655,8 @@ static void let_go(struct yett_sandbox *sandbox, const char *why)
 	struct yett_error closed;
 
 	(void)error_set(&closed, YETT_E_NOT_RUNNING, YETT_R_NONE, "%s", why);
+	if (!sandbox->channel->failure.code)
+		sandbox->channel->failure = closed;
 	command_fail_all(sandbox, &closed);
 	for (struct yett_command *c = sandbox->commands, *next; c; c = next) {
 		next = c->next;
@@ -670,7 +685,7 @@ static void remove_handle(struct yett_sandbox *sandbox)
 	sandbox_free(sandbox);
 }
 
-int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
+int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r = 0;
 
@@ -679,23 +694,20 @@ int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error)
 	/* end of file on the channel is what ends a sandbox, unless it outlives that */
 	if (sandbox->outlives && sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
 		r = manage_done(sandbox->connection, MANAGE_DESTROY, sandbox->info.id, error);
-	let_go(sandbox, "the sandbox was destroyed before the command ended");
+	let_go(sandbox, "the sandbox was ended before the command");
 	/* it may have ended by itself in the same moment */
 	if (sandbox->connection && (r == 0 || r == YETT_E_NOT_FOUND))
 		r = confirm_end(sandbox, error);
-	remove_handle(sandbox);
 	return r;
 }
 
-int yett_sandbox_detach(struct yett_sandbox *sandbox, struct yett_error *error)
+void yett_sandbox_close(struct yett_sandbox *sandbox)
 {
-	int r = 0;
-
 	if (!sandbox)
-		return 0;
-	let_go(sandbox, "the sandbox was detached from before the command ended");
-	if (sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
-		r = manage_done(sandbox->connection, MANAGE_DETACH, sandbox->info.id, error);
+		return;
+	let_go(sandbox, "the sandbox was closed before the command ended");
+	/* without that the connection would hold it for as long as it lasts */
+	if (sandbox->outlives && sandbox->connection && yett_sandbox_ended(sandbox) == YETT_ENDED_NOT)
+		manage_let_go(sandbox->connection, sandbox->info.id);
 	remove_handle(sandbox);
-	return r == YETT_E_NOT_FOUND || r == YETT_E_NOT_RUNNING ? 0 : r;
 }

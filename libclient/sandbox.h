@@ -126,9 +126,13 @@ bool command_is_over(const struct yett_command *command);
 _must_check_ int command_take_terminal(struct yett_command *command, int fd, struct yett_error *error);
 
 /*
- * One request from its message in the connection's channel to its answer in sandbox->request, with the lock held: signed by
- * the connection's key, with the descriptors of a create. 0 when it is CONNECTION_ANSWERED.
+ * One request from its message in the connection's channel, signed by the connection's key, with the descriptors of a create; its answer
+ * is waited for in sandbox->request from then on. With the lock held.
  */
+_must_check_ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
+			      struct yett_sandbox *sandbox, struct yett_error *error);
+
+/* The same up to its answer, which others may get theirs before. 0 when it is CONNECTION_ANSWERED. */
 _must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,
 				 struct yett_sandbox *sandbox, struct yett_error *error);
 
@@ -162,6 +166,9 @@ _must_check_ int manage_totals(struct yett_connection *connection, struct messag
 /* manage.c: the event stream of a sandbox, which is the caller's. Without the lock. */
 _must_check_ int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
 			       struct yett_error *error);
+
+/* manage.c: gives up the hold on a sandbox, which nobody waits for. Without the lock. */
+void manage_let_go(struct yett_connection *connection, const char *id);
 
 /* manage.c: a manage request with a plain answer, without the lock. */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,

@@ -13,6 +13,11 @@
  * other member that is not set is zero: without a size they are YETT_E_INVALID_REQUEST, and with something set that the library does not
  * know yet YETT_E_UNSUPPORTED. All that the library tells it has allocated itself, and is const or the caller's: a handle has a function
  * of its own that gives it up; everything else, be it a text, a list or a status, is freed by yett_free(), with all that it points to.
+ *
+ * What the names of functions say: _free gives back what this process holds of a thing, and nothing changes anywhere else. _close
+ * besides lets go of what only that handle kept alive, without asking or waiting. _end ends the thing itself, for all who use it, and waits until it is
+ * gone. _kill sends SIGKILL to commands and all that they have started; their sandbox goes on. Whatever has a handle is meant by it;
+ * what has none, by its id: _by_id where there are both.
  */
 #pragma once
 
@@ -168,7 +173,7 @@ YETT_API int yett_connection_fd(const struct yett_connection *connection);
 /* Handles what the helper has sent (the end of a sandbox), without waiting. An error is final for the connection. */
 YETT_API int yett_connection_dispatch(struct yett_connection *connection, struct yett_error *error);
 
-/* Closes it, which ends those of its sandboxes that neither linger nor were attached; handles stay to be destroyed. Takes NULL. */
+/* Closes it, which ends those of its sandboxes that neither linger nor were attached; handles stay to be closed. Takes NULL. */
 YETT_API void yett_connection_close(struct yett_connection *connection);
 
 /*
@@ -257,13 +262,13 @@ enum yett_ended {
 	YETT_ENDED_INIT_DIED = 2,
 	YETT_ENDED_OUT_OF_MEMORY = 3,
 	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone; or the connection that made it was closed */
-	YETT_ENDED_DESTROYED = 5, /* somebody destroyed it */
+	YETT_ENDED_DESTROYED = 5, /* somebody ended it by its id */
 	YETT_ENDED_WALL_TIME = 6,
 	YETT_ENDED_CPU_TIME = 7,
 	YETT_ENDED_IDLE = 8,
 };
 
-/* In this order; one that is destroyed is in no list any more. */
+/* In this order; one that is destroyed is gone, and in no list any more. */
 enum yett_state {
 	YETT_STATE_CREATING = 0,
 	YETT_STATE_STARTING = 1,
@@ -304,12 +309,6 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *conn
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
-
-/*
- * Frees the handle and gives up this connection's hold on the sandbox, which goes on if it lingers or if the handle was an attached
- * one. Commands go on, but one whose start was not waited for may never be. Takes NULL. Not to be called from an on_exit.
- */
-YETT_API int yett_sandbox_detach(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /* Paused or running, as far as the helper has told; looks without waiting. */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
@@ -358,7 +357,7 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connecti
 
 /*
  * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on; time limits of commands go
- * on meanwhile. Kill ends every command, not the sandbox. End ends it with everything in it, and waits until all is gone.
+ * on meanwhile. Kill ends every command, not the sandbox.
  * YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it is not in a state for that.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name,
@@ -367,8 +366,8 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_resume(struct yett_connection *connect
 						 struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name,
 					       struct yett_error *error);
-YETT_API YETT_MUST_CHECK int yett_sandbox_end(struct yett_connection *connection, const char *id_or_name,
-					      struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name,
+						    struct yett_error *error);
 
 /* Valid as long as the sandbox. */
 YETT_API const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox);
@@ -386,11 +385,18 @@ YETT_API int yett_sandbox_fd(const struct yett_sandbox *sandbox);
 YETT_API int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /*
- * Ends the sandbox with everything in it, waits until the helper has taken it down, and frees the handle in any case;
- * commands not freed yet end with YETT_E_NOT_RUNNING. YETT_E_TIMEOUT when the helper did not confirm. Takes NULL.
- * Not to be called from an on_exit.
+ * Ends the sandbox with everything in it, and waits until the helper has taken it down; commands not freed yet end with
+ * YETT_E_NOT_RUNNING. The handle stays, to be closed. YETT_E_TIMEOUT when the helper did not confirm. Takes NULL. Not to be
+ * called from an on_exit.
  */
-YETT_API int yett_sandbox_destroy(struct yett_sandbox *sandbox, struct yett_error *error);
+YETT_API int yett_sandbox_end(struct yett_sandbox *sandbox, struct yett_error *error);
+
+/*
+ * Frees the handle, without waiting for anything. The sandbox goes on if it lingers, or if the handle was an attached one: then
+ * commands go on, but one whose start was not waited for may never be. Any other sandbox ends with everything in it, a moment later. Takes
+ * NULL. Not to be called from an on_exit.
+ */
+YETT_API void yett_sandbox_close(struct yett_sandbox *sandbox);
 
 /* --- commands ----------------------------------------------------------------------------------------------- */
 
@@ -890,7 +896,7 @@ typedef int (*yett_file_fn)(const struct yett_file_info *info, void *data);
 
 /*
  * Tells the entries of a directory one after the other, in no order, without "." and "..". More than `max` of them are
- * YETT_E_RESOURCE_LIMIT, once `max` were told. Not to be destroyed in `each`: the sandbox.
+ * YETT_E_RESOURCE_LIMIT, once `max` were told. Not to be closed in `each`: the sandbox.
  */
 YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max,
 					    yett_file_fn each, void *data, struct yett_error *error);

@@ -37,7 +37,7 @@ static int start(struct yett_connection *connection, const char *name,
 	}
 	yett_free(list);
 	yett_command_free(command);
-	yett_sandbox_detach(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return r;
 }
 
@@ -61,7 +61,8 @@ static int get(struct yett_connection *connection, const char *name,
 		printf("status %d\n%s", result->status, kept->bytes);
 	yett_free(kept);
 	yett_command_free(command);
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_end(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return r;
 }
 

@@ -63,8 +63,9 @@ int main(int argc, char *argv[])
 	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error) ||
 	    yett_sandbox_create(connection, NULL, &sandbox, &error) || work(sandbox, argv[1], argv + 2, &error))
 		status = complain(&error);
-	if (yett_sandbox_destroy(sandbox, &error))
+	if (yett_sandbox_end(sandbox, &error))
 		status = complain(&error);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return status;
 }

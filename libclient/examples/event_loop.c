@@ -56,7 +56,7 @@ int main(void)
 	if (r)
 		fprintf(stderr, "event_loop: %s\n  %s\n", error.message,
 			error.detail);
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return r != 0;
 }

@@ -53,7 +53,8 @@ int main(void)
 	yett_free(bytes);
 	yett_free(usage);
 	yett_command_free(found);
-	check(yett_sandbox_destroy(attached, &error), &error);
+	check(yett_sandbox_end(attached, &error), &error);
+	yett_sandbox_close(attached);
 	yett_connection_close(own);
 	return 0;
 }

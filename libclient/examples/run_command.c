@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 		status = output->result->signaled ? 128 + output->result->status : output->result->status;
 	}
 	yett_free(output);
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return status;
 }

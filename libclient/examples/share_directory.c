@@ -28,7 +28,7 @@ static int list(struct yett_connection *connection,
 		fwrite(output->out, 1, output->out_length, stdout);
 		yett_free(output);
 	}
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	return r;
 }
 

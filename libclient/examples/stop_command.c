@@ -53,7 +53,7 @@ int main(void)
 	if (r)
 		fprintf(stderr, "stop_command: %s\n  %s\n", error.message,
 			error.detail);
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return r != 0;
 }

@@ -39,8 +39,9 @@ static void make_sandbox(const struct yett_sandbox_options *options)
 	if (yett_sandbox_create(connection, options, &sandbox, &error))
 		fail("create", &error);
 	exec_true(sandbox);
-	if (yett_sandbox_destroy(sandbox, &error))
+	if (yett_sandbox_end(sandbox, &error))
 		fail("destroy", &error);
+	yett_sandbox_close(sandbox);
 }
 
 static void ours_sandbox(void)
@@ -287,7 +288,8 @@ int main(int argc, char **argv)
 		measure(i, argv[1], 300, count >= 10 ? count / 10 : 1, json);
 	}
 	measure_at_once(argv[1], count >= CLIENTS ? count / CLIENTS : 1, json);
-	yett_sandbox_destroy(live, NULL);
+	yett_sandbox_end(live, NULL);
+	yett_sandbox_close(live);
 	yett_connection_close(connection);
 	if (argc == 6)
 		measure_after_rest(argv[1], atol(argv[5]), json);

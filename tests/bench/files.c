@@ -236,7 +236,8 @@ int main(int argc, char **argv)
 	}
 	begin_round(0); /* leaves nothing in memory */
 	fclose(json);
-	yett_sandbox_destroy(sandbox, NULL);
+	yett_sandbox_end(sandbox, NULL);
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return 0;
 }

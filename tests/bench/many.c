@@ -41,8 +41,9 @@ static void destroy(struct yett_sandbox *sandbox)
 {
 	struct yett_error error = {0};
 
-	if (yett_sandbox_destroy(sandbox, &error))
+	if (yett_sandbox_end(sandbox, &error))
 		fail("destroy", &error);
+	yett_sandbox_close(sandbox);
 }
 
 static int hold(int count)

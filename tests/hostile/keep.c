@@ -88,7 +88,7 @@ static int resume(const char *id)
 
 static int end(const char *id)
 {
-	return yett_sandbox_end(connection, id, &error);
+	return yett_sandbox_end_by_id(connection, id, &error);
 }
 
 static int exec(const char *unused)

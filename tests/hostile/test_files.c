@@ -70,7 +70,8 @@ static int tear_down(void **state)
 	setenv("YETT_FILES", f->real, 1);
 	assert_done(yett_run(f->sandbox, &options, 10, &output, &error));
 	yett_free(output);
-	assert_done(yett_sandbox_destroy(f->sandbox, &error));
+	assert_done(yett_sandbox_end(f->sandbox, &error));
+	yett_sandbox_close(f->sandbox);
 	yett_connection_close(f->connection);
 	shell(f, "cd / && rm -rf %s /tmp/yett-test-victim", f->folder);
 	return 0;

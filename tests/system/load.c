@@ -178,7 +178,8 @@ int main(void)
 		(void)puts("done");
 		(void)fflush(stdout);
 	}
-	need(yett_sandbox_destroy(sandbox, &error) == 0, "destroy");
+	need(yett_sandbox_end(sandbox, &error) == 0, "end");
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return 0;
 }

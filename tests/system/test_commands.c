@@ -32,7 +32,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	assert_done(yett_sandbox_destroy(sandbox, &error));
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return 0;
 }
@@ -205,14 +206,15 @@ static void who_attaches_collects_what_a_killed_client_started(void **state)
 	expect_output(attached, id, YETT_STREAM_OUT, "ready\ncollected\n", false);
 	expect_output(attached, id, YETT_STREAM_ERR, "late\n", false);
 	/* and whoever comes when all is over */
-	assert_done(yett_sandbox_detach(attached, &error));
+	yett_sandbox_close(attached);
 	assert_done(yett_sandbox_attach(connection, "kept", &attached, &error));
 	assert_done(yett_command_attach(attached, id, NULL, &command, &error));
 	assert_int_equal(wait_for(command).status, 6);
 	yett_command_free(command);
 	expect_output(attached, id, YETT_STREAM_OUT, "ready\ncollected\n", false);
 	assert_int_equal(yett_command_attach(attached, 99, NULL, &command, &error), YETT_E_NOT_FOUND);
-	assert_done(yett_sandbox_destroy(attached, &error));
+	assert_done(yett_sandbox_end(attached, &error));
+	yett_sandbox_close(attached);
 }
 
 static void a_session_is_the_same_for_every_handle(void **state)
@@ -242,8 +244,9 @@ static void a_session_is_the_same_for_every_handle(void **state)
 	assert_done(yett_session_change(made, "/nonexistent", NULL, NULL, &error));
 	assert_int_equal(yett_run(made, &show, 4096, &output, &error), YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.step, "working-directory");
-	assert_done(yett_sandbox_destroy(made, &error));
-	assert_done(yett_sandbox_detach(attached, &error));
+	assert_done(yett_sandbox_end(made, &error));
+	yett_sandbox_close(made);
+	yett_sandbox_close(attached);
 }
 
 struct heard {

@@ -52,7 +52,8 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_done(yett_sandbox_destroy(fixture->sandbox, &error));
+	assert_done(yett_sandbox_end(fixture->sandbox, &error));
+	yett_sandbox_close(fixture->sandbox);
 	yett_connection_close(fixture->connection);
 	clear_outside(fixture->folder);
 	return 0;

@@ -45,7 +45,8 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	assert_done(yett_sandbox_destroy(fixture->sandbox, &error));
+	assert_done(yett_sandbox_end(fixture->sandbox, &error));
+	yett_sandbox_close(fixture->sandbox);
 	yett_connection_close(fixture->connection);
 	return 0;
 }
@@ -312,7 +313,8 @@ static void *use_a_sandbox_of_its_own(void *data)
 			output->out_length == 2;
 		yett_free(output);
 	}
-	good += yett_sandbox_destroy(sandbox, &own) == 0;
+	good += yett_sandbox_end(sandbox, &own) == 0;
+	yett_sandbox_close(sandbox);
 	return good == 11 ? connection : NULL;
 }
 
@@ -345,7 +347,8 @@ static void a_sandbox_ends_with_its_handle(void **state)
 	(void)close(out[1]);
 	assert_int_equal(read(out[0], &byte, 1), 1);
 	assert_int_equal(yett_sandbox_ended(sandbox), YETT_ENDED_NOT);
-	assert_done(yett_sandbox_destroy(sandbox, &error));
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	assert_int_equal(read(out[0], &byte, 1), 0); /* nobody holds the pipe any more */
 	(void)close(out[0]);
 	expect_status(fixture->sandbox, ARGV("true"), 0); /* the other sandbox of the connection lives */
@@ -358,7 +361,8 @@ static void a_command_whose_sandbox_ends_says_so(void **state)
 	struct yett_command *command = start(sandbox, ARGV("sleep", "1000"), NULL);
 	const struct yett_result *result = NULL;
 
-	assert_done(yett_sandbox_destroy(sandbox, &error));
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	assert_int_equal(yett_command_wait(command, DEADLINE_MS, &result, &error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
 }
@@ -380,7 +384,8 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	assert_int_equal(r, YETT_E_NOT_RUNNING);
 	assert_int_not_equal(yett_sandbox_ended(sandbox), YETT_ENDED_NOT);
 	yett_command_free(command);
-	(void)yett_sandbox_destroy(sandbox, &error);
+	(void)yett_sandbox_end(sandbox, &error);
+	yett_sandbox_close(sandbox);
 }
 
 static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
@@ -407,7 +412,7 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	assert_string_equal(status->labels[0], "app=test");
 	assert_int_equal(status->flags, YETT_SANDBOX_LINGER);
 	yett_free(status);
-	assert_done(yett_sandbox_detach(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	expect_status(again, SH("test $(cat /tmp/file) = kept"), 0);
 	assert_done(yett_sandbox_pause(fixture->connection, id, &error));
 	assert_int_equal(yett_sandbox_resume(other, "nobody", &error), YETT_E_NOT_FOUND);
@@ -419,9 +424,10 @@ static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 	yett_free(list);
 	assert_int_equal(yett_sandboxes_list(other, YETT_LIST_ALL, &list, &error), YETT_E_PERMISSION_DENIED);
 	assert_int_equal(yett_sandboxes_list(other, 2, &list, &error), YETT_E_INVALID_REQUEST);
-	assert_done(yett_sandbox_destroy(again, &error));
+	assert_done(yett_sandbox_end(again, &error));
+	yett_sandbox_close(again);
 	assert_int_equal(yett_sandbox_inspect(other, id, &status, &error), YETT_E_NOT_FOUND);
-	assert_int_equal(yett_sandbox_end(other, "passed-on", &error), YETT_E_NOT_FOUND);
+	assert_int_equal(yett_sandbox_end_by_id(other, "passed-on", &error), YETT_E_NOT_FOUND);
 	yett_connection_close(other);
 	expect_status(fixture->sandbox, ARGV("true"), 0);
 }
@@ -438,7 +444,8 @@ static void several_sandboxes_of_one_connection_are_apart(void **state)
 	assert_int_equal(strlen(one->id), 16);
 	expect_status(fixture->sandbox, SH("echo x >/tmp/file"), 0);
 	expect_status(other, SH("test ! -e /tmp/file"), 0);
-	assert_done(yett_sandbox_destroy(other, &error));
+	assert_done(yett_sandbox_end(other, &error));
+	yett_sandbox_close(other);
 }
 
 static void commands_start_in_the_first_share(void **state)
@@ -459,7 +466,8 @@ static void commands_start_in_the_first_share(void **state)
 		text = output_of(sandbox, ARGV("pwd"));
 		assert_string_equal(text, rows[i].expected);
 		free(text);
-		assert_done(yett_sandbox_destroy(sandbox, &error));
+		assert_done(yett_sandbox_end(sandbox, &error));
+		yett_sandbox_close(sandbox);
 	}
 }
 
@@ -476,7 +484,8 @@ static void a_share_can_be_a_descriptor(void **state)
 	assert_done(yett_sandbox_create(fixture->connection, &options, &sandbox, &error));
 	(void)close(share.fd);
 	expect_status(sandbox, SH("echo x >/work/file"), 0);
-	assert_done(yett_sandbox_destroy(sandbox, &error));
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	(void)snprintf(path, sizeof path, "%s/file", directory);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(directory), 0);
@@ -496,7 +505,8 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"}, .tmpfs_count = 1};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_INVALID_REQUEST);
 	assert_null(sandbox);
-	yett_sandbox_destroy(create(fixture->connection), NULL);
+	yett_sandbox_end(create(fixture->connection), NULL);
+	yett_sandbox_close(create(fixture->connection));
 }
 
 static void a_signer_of_the_programs_own_signs(void **state)
@@ -512,7 +522,8 @@ static void a_signer_of_the_programs_own_signs(void **state)
 	assert_done(yett_connect(&options, &connection, &error));
 	sandbox = create(connection);
 	expect_status(sandbox, ARGV("true"), 0);
-	assert_done(yett_sandbox_destroy(sandbox, &error));
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	yett_signer_free(signer);
 }

@@ -158,7 +158,8 @@ int peer_free(void **state)
 
 	fd_close(peer->helper);
 	fd_close(peer->init);
-	(void)yett_sandbox_destroy(peer->sandbox, NULL);
+	(void)yett_sandbox_end(peer->sandbox, NULL);
+	yett_sandbox_close(peer->sandbox);
 	yett_connection_close(peer->connection);
 	yett_signer_free(peer->signer);
 	frame_close_fds(&peer->frame);

@@ -149,7 +149,8 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 	assert_int_equal(peer->error.reason, YETT_R_OUT_OF_ORDER);
 	yett_command_free(command);
 	say_ended(peer, 1, ENDED_CLOSED);
-	assert_int_equal(yett_sandbox_destroy(peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
+	yett_sandbox_close(peer->sandbox);
 	say_created(peer, 2);
 	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
 	assert_int_equal(start(peer, "x", &command), 0);

@@ -1,6 +1,8 @@
 /* The connection of the library, and asking for a sandbox, against a helper played here. */
 #include <endian.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +17,8 @@
 
 #include "protocol/codec.h"
 #include "tests/unit/client_peer.h"
+
+#define PATIENCE_MS 20000
 
 static void a_helper_of_another_version_is_refused(void **state)
 {
@@ -272,10 +276,137 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		}
 		assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 		say_ended(peer, i + 1, ENDED_CLOSED);
-		assert_int_equal(yett_sandbox_destroy(sandbox, &peer->error), 0);
+		assert_int_equal(yett_sandbox_end(sandbox, &peer->error), 0);
+		yett_sandbox_close(sandbox);
 	}
 	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .directory = "tmp"}, &peer->sandbox, &peer->error),
 			 YETT_E_INVALID_REQUEST);
+}
+
+/* --- several threads on one connection --- */
+
+struct creation {
+	struct peer *peer;
+	struct yett_sandbox *sandbox;
+	struct yett_error error;
+	int r;
+	pthread_t thread;
+};
+
+static void *create_one(void *data)
+{
+	struct creation *creation = data;
+
+	creation->r = yett_sandbox_create(creation->peer->connection, NULL, &creation->sandbox, &creation->error);
+	return NULL;
+}
+
+/* Begun in a thread of its own, and asked for already. */
+static void begin_creation(struct peer *peer, struct creation *creation)
+{
+	struct pollfd asked = {.fd = peer->helper, .events = POLLIN};
+
+	*creation = (struct creation){.peer = peer};
+	assert_int_equal(pthread_create(&creation->thread, NULL, create_one, creation), 0);
+	assert_int_equal(poll(&asked, 1, PATIENCE_MS), 1);
+	hear(peer, peer->helper);
+	assert_int_equal(peer->envelope.kind, MESSAGE_CREATE);
+}
+
+static void end_creation(struct creation *creation)
+{
+	assert_int_equal(pthread_join(creation->thread, NULL), 0);
+	assert_int_equal(creation->r, 0);
+	yett_sandbox_close(creation->sandbox);
+}
+
+static void nobody_waits_behind_the_create_of_another_thread(void **state)
+{
+	struct peer *peer = *state;
+	struct creation slow, fast;
+
+	peer_create(peer);
+	peer->connection->timeout_ms = PATIENCE_MS;
+	begin_creation(peer, &slow);
+	/* all of these would wait for as long as the helper takes, had they to */
+	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_RUNNING);
+	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_NOT);
+	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
+	begin_creation(peer, &fast);
+	say_created(peer, 3);
+	end_creation(&fast);
+	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_RUNNING);
+	say_created(peer, 2);
+	end_creation(&slow);
+	assert_int_equal(peer->connection->has_waiter, false);
+}
+
+static void who_waits_is_told_when_the_connection_ends(void **state)
+{
+	struct peer *peer = *state;
+	struct creation one, other;
+
+	peer_create(peer);
+	peer->connection->timeout_ms = PATIENCE_MS;
+	begin_creation(peer, &one);
+	begin_creation(peer, &other);
+	peer->helper = fd_close(peer->helper);
+	assert_int_equal(pthread_join(one.thread, NULL), 0);
+	assert_int_equal(pthread_join(other.thread, NULL), 0);
+	assert_int_equal(one.r, YETT_E_HELPER_UNAVAILABLE);
+	assert_int_equal(other.r, YETT_E_HELPER_UNAVAILABLE);
+}
+
+/* --- giving a sandbox up --- */
+
+static void closing_a_handle_asks_and_waits_for_nothing(void **state)
+{
+	struct peer *peer = *state;
+	char byte;
+
+	peer_create(peer);
+	peer->connection->timeout_ms = -1; /* it would wait for ever */
+	yett_sandbox_close(peer->sandbox);
+	peer->sandbox = NULL;
+	assert_int_equal(recv(peer->init, &byte, 1, MSG_DONTWAIT), 0); /* which is its end */
+	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	yett_sandbox_close(NULL);
+}
+
+static void closing_a_handle_that_was_attached_lets_go_of_the_sandbox(void **state)
+{
+	struct peer *peer = *state;
+
+	peer_connect(peer);
+	say_created(peer, 1);
+	assert_int_equal(yett_sandbox_attach(peer->connection, "box", &peer->sandbox, &peer->error), 0);
+	hear(peer, peer->helper);
+	peer->connection->timeout_ms = -1;
+	yett_sandbox_close(peer->sandbox);
+	peer->sandbox = NULL;
+	hear(peer, peer->helper);
+	assert_int_equal(peer->message.body.manage.action, MANAGE_DETACH);
+	/* the answer is nobody's, and no breach */
+	prepare(peer, MESSAGE_DONE)->body.done.id = put(peer, ID);
+	say(peer, peer->helper, 2, NULL, 0);
+	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
+}
+
+static void a_sandbox_that_was_ended_still_has_its_handle(void **state)
+{
+	static const char *const argv[] = {"x", NULL};
+	const struct yett_command_options options = COMMAND(.argv = argv);
+	struct peer *peer = *state;
+	struct yett_command *command;
+
+	peer_create(peer);
+	say_ended(peer, 1, ENDED_CLOSED);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_state(peer->sandbox), YETT_STATE_DESTROYED);
+	assert_string_equal(yett_sandbox_get_info(peer->sandbox)->id, ID);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_sandbox_dispatch(peer->sandbox, &peer->error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
 }
 
 static void an_answer_to_no_request_ends_the_connection(void **state)
@@ -468,7 +599,8 @@ static void destroying_closes_the_channel_and_waits_for_the_end(void **state)
 
 	peer_create(peer);
 	say_ended(peer, 1, ENDED_CLOSED);
-	assert_int_equal(yett_sandbox_destroy(peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
+	yett_sandbox_close(peer->sandbox);
 	peer->sandbox = NULL;
 	assert_int_equal(recv(peer->init, &byte, 1, 0), 0);
 }
@@ -478,7 +610,8 @@ static void destroying_does_not_wait_for_ever(void **state)
 	struct peer *peer = *state;
 
 	peer_create(peer);
-	assert_int_equal(yett_sandbox_destroy(peer->sandbox, &peer->error), YETT_E_TIMEOUT);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), YETT_E_TIMEOUT);
+	yett_sandbox_close(peer->sandbox);
 	peer->sandbox = NULL;
 	/* and an end that is told later finds nobody, which is no breach */
 	say_ended(peer, 1, ENDED_CLOSED);
@@ -493,7 +626,8 @@ static void a_sandbox_outlives_its_closed_connection_as_a_handle(void **state)
 	yett_connection_close(peer->connection);
 	peer->connection = NULL;
 	assert_int_equal(yett_sandbox_ended(peer->sandbox), YETT_ENDED_CLOSED);
-	assert_int_equal(yett_sandbox_destroy(peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_end(peer->sandbox, &peer->error), 0);
+	yett_sandbox_close(peer->sandbox);
 	peer->sandbox = NULL;
 }
 
@@ -607,6 +741,11 @@ int main(void)
 		TEST(a_service_that_is_not_root_is_refused),
 		TEST(a_request_is_signed_over_the_challenge_and_carries_its_shares),
 		TEST(a_share_has_one_source),
+		TEST(nobody_waits_behind_the_create_of_another_thread),
+		TEST(who_waits_is_told_when_the_connection_ends),
+		TEST(closing_a_handle_asks_and_waits_for_nothing),
+		TEST(closing_a_handle_that_was_attached_lets_go_of_the_sandbox),
+		TEST(a_sandbox_that_was_ended_still_has_its_handle),
 		TEST(commands_start_in_the_first_directory_that_is_shared),
 		TEST(a_refusal_leaves_the_connection_usable),
 		TEST(what_cannot_be_asked_is_refused_before_it_is_sent),
