@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
 
@@ -160,6 +161,7 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	/* what is left then makes the descriptor readable still: an init that never stops must not hold its client */
 	for (int i = 0; r == 0 && i < DISPATCH_MAX; i++)
 		r = command_turn(sandbox, channel_deadline(0), error);
+	operation_step_all(sandbox);
 	return r == -EAGAIN ? 0 : r;
 }
 

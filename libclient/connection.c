@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "libclient/discard.h"
 #include "libclient/sandbox.h"
 
 #define HELPER_END_TIMEOUT_MS 10000
@@ -208,8 +209,10 @@ static int route(struct yett_connection *connection, struct connection_request *
 	enum connection_wanted wanted;
 
 	if (is_answer(kind, &wanted)) {
-		if (!asked)
+		if (!asked) {
+			discard_frame(&channel->frame); /* a sandbox that nobody waits for any more ends by that */
 			return 0;
+		}
 		if (wanted != request->wanted)
 			return channel_violation(channel, YETT_R_KIND, error, "the helper answered something else than was asked");
 		if (kind == MESSAGE_CREATED)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "libclient/memory.h"
+#include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/worker.h"
 
@@ -18,19 +18,33 @@
 #define FAILED_TIMEOUT_MS 2000 /* for the other side to say something better */
 
 struct copy {
+	struct yett_operation base; /* first */
 	struct worker inside, outside;
 	struct worker *reader, *writer; /* of the archive: who packs comes before who unpacks */
-	const char *host_path;
+	char *host_path; /* owned */
+	deadline_ms whole, last; /* of all of it; of what is left when one side is done or has failed */
 	size_t host_name_length; /* of what the outside knows it by */
 	struct yett_copy_options options;
 	struct yett_copy_result result;
 	struct yett_error first_skipped;
 };
 
-static void copy_end(struct copy *copy)
+static void end(struct yett_operation *base)
 {
+	struct copy *copy = (struct copy *)base;
+
 	worker_end(&copy->inside);
 	worker_end(&copy->outside);
+	free(copy->host_path);
+	copy->host_path = NULL;
+}
+
+static void wait_for(struct yett_operation *base, deadline_ms deadline)
+{
+	struct copy *copy = (struct copy *)base;
+
+	copy->outside.sandbox = copy->inside.sandbox = base->sandbox; /* one that has ended has nothing left */
+	worker_wait((struct worker *const[]){&copy->outside, &copy->inside}, 2, deadline);
 }
 
 static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy,
@@ -146,13 +160,15 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	return 0;
 }
 
-static void turn(struct copy *copy, struct worker *worker)
+/* False: nothing came. */
+static bool turn(struct copy *copy, struct worker *worker)
 {
-	const struct message *message = &worker->channel->message;
+	const struct message *message;
 	int r = worker_take(worker);
 
 	if (r == -EAGAIN)
-		return;
+		return false;
+	message = &worker->channel->message;
 	if (r == 0 && message->kind == MESSAGE_FILE_SKIPPED)
 		r = note_skipped(copy, worker);
 	else if (r == 0 && message->kind != MESSAGE_FILE_DONE)
@@ -170,6 +186,7 @@ static void turn(struct copy *copy, struct worker *worker)
 		worker->error = why;
 		worker->is_over = true;
 	}
+	return true;
 }
 
 /*
@@ -187,74 +204,105 @@ static int why_failed(const struct copy *copy, struct yett_error *error)
 	return (int)why->code;
 }
 
-static int finish_copy(struct yett_sandbox *sandbox, struct copy *copy, struct yett_error *error)
+/* What it came to, once both sides have said their last word, or one has failed and the other had its time. */
+static int conclude(struct copy *copy, struct yett_error *error)
 {
-	struct worker *const workers[] = {&copy->outside, &copy->inside};
-	deadline_ms whole = channel_deadline(copy->options.timeout_ms > 0 ? copy->options.timeout_ms : -1), last = -1;
-	struct yett_error late;
-	int r;
+	int r = why_failed(copy, error);
 
-	while (!copy->outside.is_over || !copy->inside.is_over) {
-		bool failed = copy->outside.error.code || copy->inside.error.code;
-
-		/* The outside keeps the time while it works: it gives up on a pipe that does not move. */
-		if (last < 0 && (copy->outside.is_over || failed))
-			last = channel_deadline(failed ? FAILED_TIMEOUT_MS : WORKER_TIMEOUT_MS);
-		copy->outside.sandbox = copy->inside.sandbox = sandbox;
-		r = worker_wait(workers, 2, last >= 0 && (whole < 0 || last < whole) ? last : whole, &late);
-		if (r && failed)
-			break;
-		if (r) {
-			if (error)
-				*error = late;
-			return r;
-		}
-		for (size_t i = 0; i < 2; i++)
-			if (!workers[i]->is_over)
-				turn(copy, workers[i]);
-	}
-	r = why_failed(copy, error);
 	if (r == 0 && copy->first_skipped.code) {
 		error_detail(&copy->first_skipped, "%llu entries were passed over; all others were copied",
 			     (unsigned long long)copy->result.skipped);
-		if (error)
-			*error = copy->first_skipped;
+		*error = copy->first_skipped;
 		r = (int)copy->first_skipped.code;
 	}
 	return r;
 }
 
-static int run_copy(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path,
-		    const struct yett_copy_options *options, struct yett_copy_result **ret_result,
-		    struct yett_error *error)
+static int step(struct yett_operation *base, struct yett_error *error)
 {
-	_cleanup_(copy_end) struct copy copy = {.host_path = host_path ? host_path : ""};
-	_cleanup_(memory_freep) struct yett_copy_result *result = memory_new(sizeof *result);
-	int r = result ? prepare_copy(path, options, &copy, error) : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the copy");
+	struct copy *copy = (struct copy *)base;
+	struct worker *const workers[] = {&copy->outside, &copy->inside};
+	bool has_failed;
 
-	copy.reader = is_in ? &copy.outside : &copy.inside;
-	copy.writer = is_in ? &copy.inside : &copy.outside;
+	for (size_t i = 0; i < ARRAY_SIZE(workers); i++)
+		while (!workers[i]->is_over && turn(copy, workers[i]))
+			;
+	*base->copied = copy->result;
+	base->copied->size = sizeof *base->copied;
+	if (copy->outside.is_over && copy->inside.is_over)
+		return conclude(copy, error);
+	/* The outside keeps the time while it works: it gives up on a pipe that does not move. */
+	has_failed = copy->outside.error.code || copy->inside.error.code;
+	if (copy->last < 0 && (copy->outside.is_over || has_failed))
+		copy->last = channel_deadline(has_failed ? FAILED_TIMEOUT_MS : WORKER_TIMEOUT_MS);
+	base->deadline = copy->last >= 0 && (copy->whole < 0 || copy->last < copy->whole) ? copy->last : copy->whole;
+	if (channel_time_left(base->deadline) != 0)
+		return -EAGAIN;
+	return has_failed ? conclude(copy, error)
+			  : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+}
+
+static const struct operation_kind kind = {step, wait_for, end};
+
+static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
+		 struct yett_operation **ret_operation, struct yett_error *error)
+{
+	struct copy *copy = operation_new(&kind, sizeof *copy);
+	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)copy;
+	int r;
+
+	if (!copy || !(copy->host_path = strdup(host_path ? host_path : "")) || !(base->copied = memory_new(sizeof *base->copied)))
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the copy");
+	r = prepare_copy(path, options, copy, error);
+	copy->reader = is_in ? &copy->outside : &copy->inside;
+	copy->writer = is_in ? &copy->inside : &copy->outside;
+	copy->last = -1;
+	copy->whole = channel_deadline(copy->options.timeout_ms > 0 ? copy->options.timeout_ms : -1);
 	if (r == 0)
-		r = start_copy(sandbox, &copy, path, error);
+		r = start_copy(sandbox, copy, path, error);
 	if (r == 0)
-		r = finish_copy(sandbox, &copy, error);
-	if (result) {
-		*result = copy.result;
-		result->size = sizeof *result;
-	}
+		r = worker_watch(&copy->inside, error);
+	if (r == 0)
+		r = worker_watch(&copy->outside, error);
+	if (r)
+		return r;
+	base->deadline = copy->whole;
+	operation_add(base, sandbox);
+	*ret_operation = steal_ptr(&base);
+	return 0;
+}
+
+static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
+	       struct yett_copy_result **ret_result, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	int r = operation_run(begin(sandbox, is_in, path, host_path, options, &operation, error), &operation, error);
+
 	if (ret_result)
-		*ret_result = steal_ptr(&result);
+		*ret_result = operation ? steal_ptr(&operation->copied) : NULL;
 	return r;
 }
 
 int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
 		 const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
 {
-	return run_copy(sandbox, true, path, host_path, options, ret_result, error);
+	return run(sandbox, true, path, host_path, options, ret_result, error);
 }
 
 int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
 		  const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
 {
-	return run_copy(sandbox, false, path, host_path, options, ret_result, error);
+	return run(sandbox, false, path, host_path, options, ret_result, error);
+}
+
+int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path, const struct yett_copy_options *options,
+		       struct yett_operation **ret_operation, struct yett_error *error)
+{
+	return begin(sandbox, true, path, host_path, options, ret_operation, error);
+}
+
+int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path, const struct yett_copy_options *options,
+			struct yett_operation **ret_operation, struct yett_error *error)
+{
+	return begin(sandbox, false, path, host_path, options, ret_operation, error);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libclient/memory.h"
+#include "libclient/operation.h"
 #include "libclient/worker.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
@@ -30,33 +30,83 @@ static int check_path(const char *path, struct yett_error *error)
 	return 0;
 }
 
-/* Starts a worker with its request prepared; the caller fills in the rest, sends it, and ends the worker. */
-static int begin(struct yett_sandbox *sandbox, enum file_operation operation, const char *path, struct worker *worker,
-		 struct message_file **ret_request, struct yett_error *error)
-{
-	int r = check_path(path, error);
+/* One of them, begun. */
+struct file_call {
+	struct yett_operation base; /* first */
+	struct worker worker;
+	enum message_kind last; /* what its last word is when it went well */
+	char *path;		/* owned */
+	unsigned flags;		/* of an open */
+	size_t told, max;	/* of a list */
+	yett_file_fn each;
+	void *data;
+};
 
-	if (r == 0)
-		r = worker_start_inside(sandbox, worker, error);
-	if (r == 0)
-		r = worker_prepare(worker, operation, path, error);
-	if (r == 0)
-		*ret_request = &worker->channel->message.body.file;
-	return r;
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the file operation");
 }
 
-/* Sends the request, and takes the last word, which must be of this kind. */
-static int finish(struct worker *worker, enum message_kind kind, struct yett_error *error)
+static int step(struct yett_operation *base, struct yett_error *error);
+
+static void wait_for(struct yett_operation *base, deadline_ms deadline)
 {
-	int r = worker_send(worker, NULL, 0, error);
+	struct worker *worker = &((struct file_call *)base)->worker;
+
+	worker_wait(&worker, 1, deadline);
+}
+
+static void end(struct yett_operation *base)
+{
+	struct file_call *call = (struct file_call *)base;
+
+	worker_end(&call->worker);
+	free(call->path);
+	call->path = NULL;
+}
+
+static const struct operation_kind kind = {step, wait_for, end};
+
+/* Starts a worker with its request prepared; the caller fills in the rest, and sends it. */
+static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, struct file_call **ret_call,
+		 struct message_file **ret_request, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *base = NULL;
+	struct file_call *call;
+	int r = check_path(path, error);
+
+	if (r)
+		return r;
+	call = operation_new(&kind, sizeof *call);
+	base = (struct yett_operation *)call;
+	if (!call || !(call->path = strdup(path)))
+		return no_memory(error);
+	r = worker_start_inside(sandbox, &call->worker, error);
+	if (r == 0)
+		r = worker_prepare(&call->worker, wanted, path, error);
+	if (r)
+		return r;
+	call->last = MESSAGE_FILE_DONE;
+	*ret_request = &call->worker.channel->message.body.file;
+	*ret_call = call;
+	base = NULL;
+	return 0;
+}
+
+/* Sends the request; then it goes on by itself. Consumes the call. */
+static int send_it(struct yett_sandbox *sandbox, struct file_call *call, struct yett_operation **ret_operation, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *base = &call->base;
+	int r = worker_watch(&call->worker, error);
 
 	if (r == 0)
-		r = worker_next(worker, error);
-	if (r == 0 && worker->channel->message.kind != (uint32_t)kind) {
-		worker->is_over = false;
-		r = channel_violation(worker->channel, YETT_R_KIND, error, "yett-files answered with what was not asked");
-	}
-	return r;
+		r = worker_send(&call->worker, NULL, 0, error);
+	if (r)
+		return r;
+	base->deadline = channel_deadline(WORKER_TIMEOUT_MS);
+	operation_add(base, sandbox);
+	*ret_operation = steal_ptr(&base);
+	return 0;
 }
 
 /* Whether what came from inside is the open file that was asked for, of which nothing is to be feared. */
@@ -80,36 +130,35 @@ static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 	return 0;
 }
 
-int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd,
-		   struct yett_error *error)
+int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, struct yett_operation **ret_operation,
+			 struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
 	struct message_file *request;
-	_cleanup_fd_ int fd = -1;
+	struct file_call *call;
 	int r;
 
 	if (flags & ~63U || !(flags & (YETT_OPEN_READ | YETT_OPEN_WRITE)) || mode > 0777 ||
 	    ((flags & YETT_OPEN_EXCLUSIVE) && !(flags & YETT_OPEN_CREATE)) ||
 	    ((flags & (YETT_OPEN_APPEND | YETT_OPEN_TRUNCATE)) && !(flags & YETT_OPEN_WRITE)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "a file cannot be opened so");
-	r = begin(sandbox, FILE_OPEN, path, &worker, &request, error);
+	r = begin(sandbox, FILE_OPEN, path, &call, &request, error);
 	if (r)
 		return r;
-	request->flags = flags;
+	request->flags = call->flags = flags;
 	request->mode = mode;
-	r = finish(&worker, MESSAGE_FILE_OPENED, error);
-	if (r)
-		return r;
-	fd = steal_fd(&worker.channel->frame.fds[0]);
-	r = check_descriptor(fd, flags, error);
-	if (r == 0)
-		*ret_fd = steal_fd(&fd);
-	return r;
+	call->last = MESSAGE_FILE_OPENED;
+	return send_it(sandbox, call, ret_operation, error);
 }
 
-static int no_memory(struct yett_error *error)
+int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd,
+		   struct yett_error *error)
 {
-	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the content of a file");
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	int r = operation_run(yett_file_open_begin(sandbox, path, flags, mode, &operation, error), &operation, error);
+
+	if (r == 0)
+		*ret_fd = yett_operation_take_fd(operation);
+	return r;
 }
 
 static int io_failed(const char *what, const char *path, struct yett_error *error)
@@ -231,151 +280,216 @@ static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, u
 	return 0;
 }
 
+/* Of operations that are told of by their end alone. */
+static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, unsigned flags, enum yett_file_flag known,
+		      uint32_t wire, struct file_call **ret_call, struct message_file **ret_request, struct yett_error *error)
+{
+	uint32_t wire_flags;
+	int r = take_flag(flags, known, wire, &wire_flags, error);
+
+	if (r == 0)
+		r = begin(sandbox, wanted, path, ret_call, ret_request, error);
+	if (r == 0)
+		(*ret_request)->flags = wire_flags;
+	return r;
+}
+
+int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
+			 struct yett_error *error)
+{
+	struct message_file *request;
+	struct file_call *call;
+	int r = begin_with(sandbox, FILE_STAT, path, flags, YETT_FILE_FOLLOW, FILE_FOLLOW, &call, &request, error);
+
+	if (r)
+		return r;
+	call->last = MESSAGE_FILE_ENTRIES;
+	return send_it(sandbox, call, ret_operation, error);
+}
+
 int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_file_info **ret_info,
 		   struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
-	_cleanup_(memory_freep) struct yett_file_info *info = memory_new(sizeof *info);
-	struct message_file *request;
-	uint32_t wire;
-	int r = take_flag(flags, YETT_FILE_FOLLOW, FILE_FOLLOW, &wire, error);
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	int r = operation_run(yett_file_stat_begin(sandbox, path, flags, &operation, error), &operation, error);
 
-	if (r)
-		return r;
+	if (r == 0)
+		*ret_info = steal_ptr(&operation->info);
+	return r;
+}
+
+static int take_stat(struct file_call *call, struct yett_error *error)
+{
+	const struct message *message = &call->worker.channel->message;
+	_cleanup_(memory_freep) struct yett_file_info *info = memory_new(sizeof *info);
+
 	if (!info)
 		return no_memory(error);
-	r = begin(sandbox, FILE_STAT, path, &worker, &request, error);
-	if (r)
-		return r;
-	request->flags = wire;
-	r = finish(&worker, MESSAGE_FILE_ENTRIES, error);
-	if (r)
-		return r;
-	if (worker.channel->message.body.file_entries.entries_count != 1 ||
-	    !get_info(&worker.channel->message, worker.channel->message.body.file_entries.entries, info))
-		return channel_violation(worker.channel, YETT_R_RANGE, error, "yett-files told of something else");
-	(void)snprintf(info->path, sizeof info->path, "%s", path);
-	*ret_info = steal_ptr(&info);
+	if (message->body.file_entries.entries_count != 1 || !get_info(message, message->body.file_entries.entries, info))
+		return channel_violation(call->worker.channel, YETT_R_RANGE, error, "yett-files told of something else");
+	(void)snprintf(info->path, sizeof info->path, "%s", call->path);
+	call->base.info = steal_ptr(&info);
 	return 0;
 }
 
-struct listing {
-	const char *path;
-	size_t told, max;
-	yett_file_fn each;
-	void *data;
-	bool is_over; /* `each` has had enough */
-	struct yett_file_info info;
-};
-
-static int tell_entries(struct worker *worker, struct listing *listing, struct yett_error *error)
+/* Tells what came of a list. 0: all of it is told, or the caller has had enough; -EAGAIN: there is more to come. */
+static int tell_entries(struct file_call *call, struct yett_error *error)
 {
-	const struct message *message = &worker->channel->message;
+	const struct message *message = &call->worker.channel->message;
 	const struct message_file_entries *body = &message->body.file_entries;
-	bool has_slash = listing->path[strlen(listing->path) - 1] == '/';
+	_cleanup_(memory_freep) struct yett_file_info *info = memory_new(sizeof *info);
+	bool has_slash = call->path[strlen(call->path) - 1] == '/';
 
-	for (uint32_t i = 0; i < body->entries_count && !listing->is_over; i++) {
+	if (!info)
+		return no_memory(error);
+	for (uint32_t i = 0; i < body->entries_count; i++) {
 		const char *name = message_text(message, body->entries[i].name);
 
-		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-		    !get_info(message, &body->entries[i], &listing->info))
-			return channel_violation(worker->channel, YETT_R_RANGE, error,
-						 "yett-files listed what is no name of a file");
-		if (listing->told == listing->max)
-			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-					 "the directory has more than %zu entries", listing->max);
-		listing->told++;
-		(void)snprintf(listing->info.path, sizeof listing->info.path, "%s%s%s", listing->path,
-			       has_slash ? "" : "/", name);
-		listing->is_over = listing->each(&listing->info, listing->data) != 0;
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || !get_info(message, &body->entries[i], info))
+			return channel_violation(call->worker.channel, YETT_R_RANGE, error, "yett-files listed what is no name of a file");
+		if (call->told == call->max)
+			return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the directory has more than %zu entries", call->max);
+		call->told++;
+		(void)snprintf(info->path, sizeof info->path, "%s%s%s", call->path, has_slash ? "" : "/", name);
+		if (call->each(info, call->data) != 0)
+			return 0;
+	}
+	return -EAGAIN;
+}
+
+/* One message. */
+static int take(struct file_call *call, struct yett_error *error)
+{
+	struct worker *worker = &call->worker;
+	uint32_t kind_of = worker->channel->message.kind;
+
+	if (call->each && kind_of == MESSAGE_FILE_ENTRIES)
+		return tell_entries(call, error);
+	if (kind_of != (uint32_t)call->last) {
+		worker->is_over = false;
+		return channel_violation(worker->channel, YETT_R_KIND, error, "yett-files answered with what was not asked");
+	}
+	if (kind_of == MESSAGE_FILE_ENTRIES)
+		return take_stat(call, error);
+	if (kind_of == MESSAGE_FILE_OPENED) {
+		_cleanup_fd_ int fd = steal_fd(&worker->channel->frame.fds[0]);
+		int r = check_descriptor(fd, call->flags, error);
+
+		if (r == 0)
+			call->base.fd = steal_fd(&fd);
+		return r;
 	}
 	return 0;
+}
+
+static int step(struct yett_operation *base, struct yett_error *error)
+{
+	struct file_call *call = (struct file_call *)base;
+	int r;
+
+	do {
+		r = worker_take(&call->worker);
+		if (r == -EAGAIN)
+			break;
+		if (r) {
+			*error = call->worker.error;
+			return r;
+		}
+		base->deadline = channel_deadline(WORKER_TIMEOUT_MS);
+		r = take(call, error);
+	} while (r == -EAGAIN);
+	if (r == -EAGAIN && channel_time_left(base->deadline) == 0)
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+	return r;
+}
+
+int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
+			 struct yett_operation **ret_operation, struct yett_error *error)
+{
+	struct message_file *request;
+	struct file_call *call;
+	int r = begin(sandbox, FILE_LIST, path, &call, &request, error);
+
+	if (r)
+		return r;
+	request->entries_max = call->max = max;
+	call->each = each;
+	call->data = data;
+	return send_it(sandbox, call, ret_operation, error);
 }
 
 int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
 		   struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
-	_cleanup_free_ struct listing *listing = calloc(1, sizeof *listing);
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+
+	return operation_run(yett_file_list_begin(sandbox, path, max, each, data, &operation, error), &operation, error);
+}
+
+int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags, struct yett_operation **ret_operation,
+			  struct yett_error *error)
+{
 	struct message_file *request;
+	struct file_call *call;
 	int r;
 
-	if (!listing)
-		return no_memory(error);
-	*listing = (struct listing){.path = path, .max = max, .each = each, .data = data};
-	r = begin(sandbox, FILE_LIST, path, &worker, &request, error);
+	if (mode > 0777)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a directory", mode);
+	r = begin_with(sandbox, FILE_MKDIR, path, flags, YETT_FILE_PARENTS, FILE_RECURSIVE, &call, &request, error);
 	if (r)
 		return r;
-	request->entries_max = max;
-	r = worker_send(&worker, NULL, 0, error);
-	while (r == 0 && !listing->is_over) {
-		r = worker_next(&worker, error);
-		if (r == 0 && worker.channel->message.kind == MESSAGE_FILE_DONE)
-			return 0;
-		if (r == 0 && worker.channel->message.kind != MESSAGE_FILE_ENTRIES) {
-			worker.is_over = false;
-			r = channel_violation(worker.channel, YETT_R_KIND, error,
-					      "yett-files answered with what was not asked");
-		}
-		if (r == 0)
-			r = tell_entries(&worker, listing, error);
-	}
-	return r;
+	request->mode = mode;
+	return send_it(sandbox, call, ret_operation, error);
 }
 
 int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
 		    struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
-	struct message_file *request;
-	uint32_t wire;
-	int r = take_flag(flags, YETT_FILE_PARENTS, FILE_RECURSIVE, &wire, error);
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
+	return operation_run(yett_file_mkdir_begin(sandbox, path, mode, flags, &operation, error), &operation, error);
+}
+
+int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
+			   struct yett_operation **ret_operation, struct yett_error *error)
+{
+	struct message_file *request;
+	struct file_call *call;
+	int r = check_path(to, error);
+
+	if (r == 0)
+		r = begin_with(sandbox, FILE_RENAME, from, flags, YETT_FILE_REPLACE, FILE_REPLACE, &call, &request, error);
 	if (r)
 		return r;
-	if (mode > 0777)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a directory", mode);
-	r = begin(sandbox, FILE_MKDIR, path, &worker, &request, error);
-	if (r)
+	r = channel_put_text(call->worker.channel, to, MESSAGE_PATH_MAX, "the new path", &request->target, error);
+	if (r) {
+		yett_operation_free(&call->base);
 		return r;
-	request->mode = mode;
-	request->flags = wire;
-	return finish(&worker, MESSAGE_FILE_DONE, error);
+	}
+	return send_it(sandbox, call, ret_operation, error);
 }
 
 int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
 		     struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+
+	return operation_run(yett_file_rename_begin(sandbox, from, to, flags, &operation, error), &operation, error);
+}
+
+int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
+			   struct yett_error *error)
+{
 	struct message_file *request;
-	uint32_t wire;
-	int r = take_flag(flags, YETT_FILE_REPLACE, FILE_REPLACE, &wire, error);
+	struct file_call *call;
+	int r = begin_with(sandbox, FILE_REMOVE, path, flags, YETT_FILE_RECURSIVE, FILE_RECURSIVE, &call, &request, error);
 
-	if (r == 0)
-		r = check_path(to, error);
-
-	if (r == 0)
-		r = begin(sandbox, FILE_RENAME, from, &worker, &request, error);
-	if (r == 0)
-		r = channel_put_text(worker.channel, to, MESSAGE_PATH_MAX, "the new path", &request->target, error);
-	if (r)
-		return r;
-	request->flags = wire;
-	return finish(&worker, MESSAGE_FILE_DONE, error);
+	return r ? r : send_it(sandbox, call, ret_operation, error);
 }
 
 int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_error *error)
 {
-	_cleanup_(worker_end) struct worker worker = {0};
-	struct message_file *request;
-	uint32_t wire;
-	int r = take_flag(flags, YETT_FILE_RECURSIVE, FILE_RECURSIVE, &wire, error);
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
-	if (r == 0)
-		r = begin(sandbox, FILE_REMOVE, path, &worker, &request, error);
-
-	if (r)
-		return r;
-	request->flags = wire;
-	return finish(&worker, MESSAGE_FILE_DONE, error);
+	return operation_run(yett_file_remove_begin(sandbox, path, flags, &operation, error), &operation, error);
 }

@@ -20,6 +20,8 @@ struct yett_sandbox {
 	struct ask *asks; /* queries that wait for their answers, the innermost first */
 	int events;	  /* epoll(7): the channel and the streams of commands */
 	uint64_t streams_turn;
+	struct yett_operation *operations; /* those that go on when it is dispatched */
+	uint64_t operations_turn;
 	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
 };
 
@@ -131,6 +133,12 @@ _must_check_ int command_take_terminal(struct yett_command *command, int fd, str
  */
 _must_check_ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
 			      struct yett_sandbox *sandbox, struct yett_error *error);
+
+/*
+ * Waits for that answer. 0 when it is CONNECTION_ANSWERED; else the sandbox is out of the connection's list, and the error says what it was
+ * instead. With the lock held, but for while it waits.
+ */
+_must_check_ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error);
 
 /* The same up to its answer, which others may get theirs before. 0 when it is CONNECTION_ANSWERED. */
 _must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -122,8 +123,28 @@ int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker
 	return 0;
 }
 
+int worker_watch(struct worker *worker, struct yett_error *error)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int number;
+
+	if (epoll_ctl(worker->sandbox->events, EPOLL_CTL_ADD, worker->channel->fd, &event) == 0)
+		return 0;
+	number = errno;
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait for the file operation: %m");
+	(void)error_cause(error, NULL, number);
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+void worker_unwatch(struct worker *worker)
+{
+	(void)epoll_ctl(worker->sandbox->events, EPOLL_CTL_DEL, worker->channel->fd, NULL);
+}
+
 void worker_end(struct worker *worker)
 {
+	if (worker->channel)
+		worker_unwatch(worker);
 	if (worker->command && !worker->is_over)
 		(void)!yett_command_signal(worker->command, SIGKILL, NULL);
 	yett_command_free(worker->command);
@@ -146,14 +167,14 @@ int worker_prepare(struct worker *worker, enum file_operation operation, const c
 }
 
 /* What became of one that is gone without a word. Always a code. */
-static int explain_gone(struct worker *worker, struct yett_error *error)
+static int explain_gone(struct worker *worker, int timeout_ms, struct yett_error *error)
 {
 	const struct yett_result *result;
 	int r;
 
 	if (!worker->command)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files outside, ended without an answer");
-	r = yett_command_wait(worker->command, GONE_TIMEOUT_MS, &result, error);
+	r = yett_command_wait(worker->command, timeout_ms, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
 		return r; /* it could not be started, or the sandbox has ended */
 	if (r == 0 && result->out_of_memory)
@@ -172,10 +193,10 @@ int worker_send(struct worker *worker, const int *fds, size_t count, struct yett
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
 	worker->is_over = true;
-	return explain_gone(worker, error);
+	return explain_gone(worker, GONE_TIMEOUT_MS, error);
 }
 
-int worker_wait(struct worker *const *workers, size_t count, deadline_ms deadline, struct yett_error *error)
+void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadline)
 {
 	struct pollfd entries[3];
 	struct yett_sandbox *sandbox = workers[0]->sandbox;
@@ -184,22 +205,25 @@ int worker_wait(struct worker *const *workers, size_t count, deadline_ms deadlin
 		size_t n = 0;
 		int left = channel_time_left(deadline), r;
 
-		for (size_t i = 0; i < count; i++)
-			if (!workers[i]->is_over)
+		for (size_t i = 0; i < count; i++) {
+			if (workers[i]->gone_by > 0 && command_is_over(workers[i]->command))
+				return;
+			if (workers[i]->gone_by > 0 && (left < 0 || left > channel_time_left(workers[i]->gone_by)))
+				left = channel_time_left(workers[i]->gone_by);
+			if (!workers[i]->is_over && workers[i]->gone_by == 0)
 				entries[n++] = (struct pollfd){.fd = workers[i]->channel->fd, .events = POLLIN};
+		}
 		/* a sandbox that is over is told by its worker's end of file */
 		if (!sandbox->channel->failure.code)
 			entries[n++] = (struct pollfd){.fd = sandbox->channel->fd, .events = POLLIN};
 		r = poll(entries, n, left);
-		if (r < 0 && errno != EINTR)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait for the file operation: %m");
 		if (r == 0 && left >= 0)
-			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+			return;
 		if (r > 0 && !sandbox->channel->failure.code && entries[n - 1].revents)
 			(void)!yett_sandbox_dispatch(sandbox, NULL);
 		for (size_t i = 0; r > 0 && i < n; i++)
 			if (entries[i].revents && entries[i].fd != sandbox->channel->fd)
-				return 0;
+				return;
 	}
 }
 
@@ -207,6 +231,18 @@ static bool is_answer(uint32_t kind)
 {
 	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED ||
 	       kind == MESSAGE_FILE_DONE || kind == MESSAGE_ERROR;
+}
+
+/* Whether its end is still to come, which says more than that it is gone. */
+static bool is_to_be_explained(struct worker *worker)
+{
+	if (!worker->command || command_is_over(worker->command))
+		return false;
+	if (worker->gone_by == 0) {
+		worker->gone_by = channel_deadline(GONE_TIMEOUT_MS);
+		worker_unwatch(worker); /* it would be readable from now on */
+	}
+	return channel_time_left(worker->gone_by) != 0;
 }
 
 int worker_take(struct worker *worker)
@@ -220,8 +256,10 @@ int worker_take(struct worker *worker)
 		r = channel_violation(channel, YETT_R_KIND, &worker->error, "yett-files sent a message of kind %u",
 				      channel->message.kind);
 	if (r == YETT_E_NOT_RUNNING) {
+		if (is_to_be_explained(worker))
+			return -EAGAIN;
 		worker->is_over = true;
-		return explain_gone(worker, &worker->error);
+		return explain_gone(worker, 0, &worker->error);
 	}
 	if (r)
 		return r;
@@ -230,20 +268,4 @@ int worker_take(struct worker *worker)
 		return 0;
 	channel_get_error(channel, &worker->error);
 	return (int)worker->error.code;
-}
-
-int worker_next(struct worker *worker, struct yett_error *error)
-{
-	deadline_ms deadline = channel_deadline(WORKER_TIMEOUT_MS);
-	int r;
-
-	do {
-		r = worker_wait(&worker, 1, deadline, error);
-		if (r)
-			return r;
-		r = worker_take(worker);
-	} while (r == -EAGAIN);
-	if (r && error)
-		*error = worker->error;
-	return r;
 }

@@ -52,6 +52,7 @@ struct yett_connection;
 struct yett_sandbox;
 struct yett_command;
 struct yett_signer;
+struct yett_operation;
 
 /* The version of the library that is loaded, as "1.2.3". */
 YETT_API const char *yett_version(void);
@@ -289,6 +290,14 @@ YETT_API const char *yett_ended_name(enum yett_ended ended);
 YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection,
 						 const struct yett_sandbox_options *options,
 						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
+
+/*
+ * The same, begun: the operation is over when the answer is there, and yett_operation_take_sandbox() gives the sandbox. It goes on in
+ * yett_connection_dispatch(). What `options` point to is not needed any more when this returns. Freed before it is over, a sandbox that does not
+ * linger ends as soon as it is there.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_create_begin(struct yett_connection *connection, const struct yett_sandbox_options *options,
+						       struct yett_operation **ret_operation, struct yett_error *error);
 
 /*
  * The steps that creating it takes, as text; or the refusal that yett_sandbox_create() would get: it is made, and taken down before
@@ -935,7 +944,7 @@ struct yett_copy_result {
  * them. A directory that is there stays as it is, and gets what is copied besides what it has; a file that is there is replaced once the new
  * one is whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied, nor device nodes,
  * FIFOs and sockets: these are passed over, as is what cannot be read or written, and all else is copied. `options` may
- * be NULL; `ret_result` (may be NULL) is written on failure too.
+ * be NULL; `ret_result` (may be NULL) is written on failure too; NULL where nothing was begun.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
 					  const struct yett_copy_options *options, struct yett_copy_result **ret_result,
@@ -949,6 +958,58 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
 					   const struct yett_copy_options *options, struct yett_copy_result **ret_result,
 					   struct yett_error *error);
+
+/* --- operations --------------------------------------------------------------------------------------------- */
+
+/*
+ * For programs with an event loop: the functions that end in _begin start what the others wait for, and return an operation. It goes on
+ * whenever the connection (of a create) or the sandbox is dispatched, which is due when its descriptor is readable, and at the latest after
+ * yett_operation_time_left(). An operation is used by the thread that uses its sandbox; several may go on at once. When the
+ * sandbox is ended or closed, those in it are over, with YETT_E_NOT_RUNNING.
+ *
+ * yett_file_read() and yett_file_write() are an open, and then pread(2) and pwrite(2) of a regular file.
+ */
+YETT_API YETT_MUST_CHECK int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode,
+						  struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+						  struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
+						  struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
+						   struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
+						    struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
+						    struct yett_operation **ret_operation, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path,
+						const struct yett_copy_options *options, struct yett_operation **ret_operation,
+						struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path,
+						 const struct yett_copy_options *options, struct yett_operation **ret_operation,
+						 struct yett_error *error);
+
+/* Whether it is over, so that yett_operation_finish() does not wait; does what can be done now. Not in a callback of its own. */
+YETT_API bool yett_operation_is_over(struct yett_operation *operation);
+
+/* For poll(2): after so many milliseconds it is to be dispatched in any case; -1: never, as one that is over. */
+YETT_API int yett_operation_time_left(const struct yett_operation *operation);
+
+/*
+ * Waits for its end: timeout_ms -1 without bound, 0 just looks. What it came to, as the function that waits would return it, and the
+ * same each time. YETT_E_TIMEOUT also while it is not over. Not in a callback of its own.
+ */
+YETT_API YETT_MUST_CHECK int yett_operation_finish(struct yett_operation *operation, int timeout_ms, struct yett_error *error);
+
+/* What came of it, once it is over: the caller's from then on, and given once. -1 and NULL where there is none. */
+YETT_API int yett_operation_take_fd(struct yett_operation *operation);
+YETT_API struct yett_sandbox *yett_operation_take_sandbox(struct yett_operation *operation);
+
+/* The same of a stat and of a copy, also of one that failed; valid as long as the operation. */
+YETT_API const struct yett_file_info *yett_operation_file_info(const struct yett_operation *operation);
+YETT_API const struct yett_copy_result *yett_operation_copy_result(const struct yett_operation *operation);
+
+/* Gives it up, if it is not over: what has been done so far stays. Takes NULL. Not in a callback of its own. */
+YETT_API void yett_operation_free(struct yett_operation *operation);
 
 #undef YETT_API
 #undef YETT_MUST_CHECK

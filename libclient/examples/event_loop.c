@@ -1,62 +1,103 @@
-/* Runs two commands at once in one sandbox, without blocking: event_loop */
+/* Makes a sandbox, and runs two commands and a file operation at once in it,
+ * without blocking: event_loop */
 #include <poll.h>
 #include <stdio.h>
 #include <yett.h>
 
+struct loop {
+	struct yett_connection *connection;
+	struct yett_sandbox *sandbox; /* NULL until it is there */
+	int running;
+};
+
+/* Waits until there is something to do, or as long as the operation may
+ * have to, and has it done. */
+static int turn(struct loop *loop, const struct yett_operation *operation,
+		struct yett_error *error)
+{
+	struct pollfd fds[] = {
+	    {yett_connection_fd(loop->connection), POLLIN, 0},
+	    {loop->sandbox ? yett_sandbox_fd(loop->sandbox) : -1, POLLIN, 0}};
+	int r = 0;
+
+	poll(fds, 2, operation ? yett_operation_time_left(operation) : -1);
+	if (fds[0].revents)
+		r = yett_connection_dispatch(loop->connection, error);
+	if (r == 0 && fds[1].revents)
+		r = yett_sandbox_dispatch(loop->sandbox, error);
+	return r;
+}
+
+static int make_sandbox(struct loop *loop, struct yett_error *error)
+{
+	struct yett_operation *creation;
+	int r = yett_sandbox_create_begin(loop->connection, NULL, &creation,
+					  error);
+
+	if (r)
+		return r;
+	while (r == 0 && !yett_operation_is_over(creation))
+		r = turn(loop, creation, error);
+	if (r == 0)
+		r = yett_operation_finish(creation, 0, error);
+	loop->sandbox = yett_operation_take_sandbox(creation);
+	yett_operation_free(creation);
+	return r;
+}
+
 static void on_exit_of(struct yett_command *command, void *data)
 {
 	const struct yett_result *result;
-	int *running = data;
+	struct loop *loop = data;
 
 	if (yett_command_wait(command, 0, &result, NULL) == 0)
 		printf("a command ended with status %d\n", result->status);
 	yett_command_free(command);
-	--*running;
+	loop->running--;
 }
 
-static int start(struct yett_sandbox *sandbox, const char *text, int *running,
-		 struct yett_error *error)
+static int start(struct loop *loop, const char *text, struct yett_error *error)
 {
 	const char *const argv[] = {"sh", "-c", text, NULL};
 	const struct yett_command_options options = {.size = sizeof options,
 						     .argv = argv,
 						     .on_exit = on_exit_of,
-						     .data = running};
+						     .data = loop};
 	struct yett_command *command;
-	int r = yett_sandbox_exec(sandbox, &options, &command, error);
+	int r = yett_sandbox_exec(loop->sandbox, &options, &command, error);
 
-	*running += r == 0;
+	loop->running += r == 0;
 	return r;
 }
 
 int main(void)
 {
-	struct yett_connection *connection = NULL;
-	struct yett_sandbox *sandbox = NULL;
+	struct loop loop = {NULL, NULL, 0};
+	struct yett_operation *making = NULL;
 	struct yett_error error = {0};
-	int running = 0, r = yett_connect(NULL, &connection, &error);
+	int r = yett_connect(NULL, &loop.connection, &error);
 
 	if (r == 0)
-		r = yett_sandbox_create(connection, NULL, &sandbox, &error);
+		r = make_sandbox(&loop, &error);
 	if (r == 0)
-		r = start(sandbox, "sleep 0.2; exit 3", &running, &error);
+		r = start(&loop, "until [ -d /tmp/made ]; do sleep 0.1; done; exit 3",
+			  &error);
 	if (r == 0)
-		r = start(sandbox, "exit 4", &running, &error);
-	while (r == 0 && running > 0) {
-		struct pollfd fds[] = {
-		    {yett_connection_fd(connection), POLLIN, 0},
-		    {yett_sandbox_fd(sandbox), POLLIN, 0}};
-
-		poll(fds, 2, -1);
-		if (fds[0].revents)
-			r = yett_connection_dispatch(connection, &error);
-		if (r == 0 && fds[1].revents)
-			r = yett_sandbox_dispatch(sandbox, &error);
-	}
+		r = start(&loop, "exit 4", &error);
+	while (r == 0 && (loop.running > 1))
+		r = turn(&loop, NULL, &error);
+	if (r == 0) /* which the other one waits for */
+		r = yett_file_mkdir_begin(loop.sandbox, "/tmp/made", 0755, 0,
+					  &making, &error);
+	while (r == 0 && (loop.running || !yett_operation_is_over(making)))
+		r = turn(&loop, making, &error);
+	if (r == 0)
+		r = yett_operation_finish(making, 0, &error);
 	if (r)
 		fprintf(stderr, "event_loop: %s\n  %s\n", error.message,
 			error.detail);
-	yett_sandbox_close(sandbox);
-	yett_connection_close(connection);
+	yett_operation_free(making);
+	yett_sandbox_close(loop.sandbox);
+	yett_connection_close(loop.connection);
 	return r != 0;
 }

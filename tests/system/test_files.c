@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -500,6 +501,77 @@ static void operations_go_on_beside_commands(void **state)
 	yett_command_free(command);
 }
 
+/* What an event loop does. */
+static void dispatch_until_over(struct fixture *f, struct yett_operation *const *operations, size_t number)
+{
+	for (size_t over = 0; over < number;) {
+		struct pollfd wait = {.fd = yett_sandbox_fd(f->sandbox), .events = POLLIN};
+
+		(void)poll(&wait, 1, yett_operation_time_left(operations[over]));
+		assert_done(yett_sandbox_dispatch(f->sandbox, &error));
+		while (over < number && yett_operation_is_over(operations[over]))
+			over++;
+	}
+}
+
+static void operations_go_on_at_once_in_an_event_loop(void **state)
+{
+	enum { OPEN, STAT, LIST, MKDIR, RENAME, REMOVE, IN, OUT, NONE, COUNT };
+	struct fixture *f = *state;
+	struct yett_operation *operations[COUNT];
+	size_t told = 0;
+	char byte;
+	int fd;
+
+	(void)inside(f, "cd /tmp && echo text > file && mkdir l && touch l/1 l/2 l/3 && echo a > from && echo b > gone && seq 100000 > out");
+	(void)outside(f, "seq 100000 > in");
+	assert_done(yett_file_open_begin(f->sandbox, "/tmp/file", YETT_OPEN_READ, 0, &operations[OPEN], &error));
+	assert_done(yett_file_stat_begin(f->sandbox, "/tmp/file", 0, &operations[STAT], &error));
+	assert_done(yett_file_list_begin(f->sandbox, "/tmp/l", 10, count, &told, &operations[LIST], &error));
+	assert_done(yett_file_mkdir_begin(f->sandbox, "/tmp/d/d", 0700, YETT_FILE_PARENTS, &operations[MKDIR], &error));
+	assert_done(yett_file_rename_begin(f->sandbox, "/tmp/from", "/tmp/to", 0, &operations[RENAME], &error));
+	assert_done(yett_file_remove_begin(f->sandbox, "/tmp/gone", 0, &operations[REMOVE], &error));
+	assert_done(yett_copy_in_begin(f->sandbox, at(f, "in"), "/tmp/in", NULL, &operations[IN], &error));
+	assert_done(yett_copy_out_begin(f->sandbox, "/tmp/out", at(f, "out"), NULL, &operations[OUT], &error));
+	assert_done(yett_file_stat_begin(f->sandbox, "/tmp/none", 0, &operations[NONE], &error));
+	dispatch_until_over(f, operations, COUNT);
+	for (int i = 0; i < NONE; i++)
+		assert_done(yett_operation_finish(operations[i], 0, &error));
+	assert_failed(yett_operation_finish(operations[NONE], 0, &error), ENOENT);
+	assert_int_equal(told, 3);
+	fd = yett_operation_take_fd(operations[OPEN]);
+	assert_int_equal(pread(fd, &byte, 1, 0), 1);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(yett_operation_file_info(operations[STAT])->size_bytes, 5);
+	assert_string_equal(yett_operation_file_info(operations[STAT])->path, "/tmp/file");
+	assert_int_equal(yett_operation_copy_result(operations[IN])->entries, 1);
+	assert_string_equal(inside(f, "cd /tmp && cat to && test -d d/d && ! test -e gone && cmp in out && echo same"), "a\nsame\n");
+	assert_string_equal(outside(f, "cmp in out && echo same"), "same\n");
+	for (int i = 0; i < COUNT; i++)
+		yett_operation_free(operations[i]);
+}
+
+static void an_operation_ends_with_its_sandbox_or_when_it_is_given_up(void **state)
+{
+	struct fixture *f = *state;
+	struct yett_operation *given_up, *copy, *stat;
+	size_t told = 0;
+
+	(void)outside(f, "head -c 30000000 /dev/zero > large");
+	assert_done(yett_file_list_begin(f->sandbox, "/usr", 1000, count, &told, &given_up, &error));
+	yett_operation_free(given_up);
+	assert_done(yett_copy_in_begin(f->sandbox, at(f, "large"), "/tmp/large", NULL, &copy, &error));
+	assert_done(yett_file_stat_begin(f->sandbox, "/tmp", 0, &stat, &error));
+	assert_int_equal(yett_operation_finish(copy, 0, &error), YETT_E_TIMEOUT);
+	assert_done(yett_sandbox_end(f->sandbox, &error));
+	assert_true(yett_operation_is_over(copy));
+	assert_int_equal(yett_operation_finish(copy, -1, &error), YETT_E_NOT_RUNNING);
+	assert_int_equal(yett_operation_finish(stat, -1, &error), YETT_E_NOT_RUNNING);
+	yett_operation_free(copy);
+	yett_operation_free(stat);
+	assert_int_equal(yett_file_stat_begin(f->sandbox, "/tmp", 0, &stat, &error), YETT_E_NOT_RUNNING);
+}
+
 int main(void)
 {
 #define WITH_SANDBOX(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -508,6 +580,8 @@ int main(void)
 		WITH_SANDBOX(a_file_is_opened_as_asked),
 		WITH_SANDBOX(bad_requests_are_refused_with_a_reason),
 		WITH_SANDBOX(a_full_file_system_tells_what_was_written),
+		WITH_SANDBOX(operations_go_on_at_once_in_an_event_loop),
+		WITH_SANDBOX(an_operation_ends_with_its_sandbox_or_when_it_is_given_up),
 		WITH_SANDBOX(a_list_tells_all_of_each_entry),
 		WITH_SANDBOX(a_long_list_comes_whole),
 		WITH_SANDBOX(stat_follows_links_only_when_asked),

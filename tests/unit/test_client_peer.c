@@ -359,6 +359,81 @@ static void who_waits_is_told_when_the_connection_ends(void **state)
 
 /* --- giving a sandbox up --- */
 
+static void a_create_that_was_begun_is_over_when_the_answer_is_there(void **state)
+{
+	struct yett_share share = SHARE(.target = "/x", .flags = YETT_SHARE_FD);
+	const struct yett_sandbox_options options = SANDBOX(.shares = &share, .shares_count = 1);
+	struct yett_operation *operation;
+	struct peer *peer = *state;
+
+	peer_connect(peer);
+	peer->connection->timeout_ms = PATIENCE_MS;
+	share.fd = open("/usr", O_PATH | O_CLOEXEC);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, &options, &operation, &peer->error), 0);
+	share.fd = fd_close(share.fd);
+	hear(peer, peer->helper);
+	assert_int_equal(peer->envelope.kind, MESSAGE_CREATE);
+	assert_false(yett_operation_is_over(operation));
+	assert_in_range(yett_operation_time_left(operation), 1, PATIENCE_MS);
+	assert_int_equal(yett_operation_finish(operation, 0, &peer->error), YETT_E_TIMEOUT);
+	assert_null(yett_operation_take_sandbox(operation));
+	say_created(peer, 1);
+	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
+	assert_true(yett_operation_is_over(operation));
+	assert_int_equal(yett_operation_time_left(operation), -1);
+	assert_int_equal(yett_operation_finish(operation, 0, &peer->error), 0);
+	assert_int_equal(yett_operation_finish(operation, -1, &peer->error), 0);
+	peer->sandbox = yett_operation_take_sandbox(operation);
+	assert_string_equal(yett_sandbox_get_info(peer->sandbox)->id, ID);
+	assert_null(yett_operation_take_sandbox(operation));
+	assert_int_equal(yett_operation_take_fd(operation), -1);
+	yett_operation_free(operation);
+	hear(peer, peer->init); /* where commands start */
+	assert_string_equal(message_text(&peer->message, peer->message.body.session.cwd), "/x");
+}
+
+static void a_create_that_was_begun_says_why_it_failed(void **state)
+{
+	struct yett_operation *refused, *late, *left;
+	struct peer *peer = *state;
+
+	peer_connect(peer);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &refused, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &late, &peer->error), 0);
+	peer->connection->timeout_ms = PATIENCE_MS;
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &left, &peer->error), 0);
+	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
+	for (int i = 0; i < 2; i++) { /* the same each time */
+		assert_int_equal(yett_operation_finish(refused, -1, &peer->error), YETT_E_PERMISSION_DENIED);
+		assert_string_equal(peer->error.detail, "yett.conf:7");
+	}
+	assert_int_equal(yett_operation_finish(late, -1, &peer->error), YETT_E_TIMEOUT);
+	assert_true(yett_operation_is_over(late));
+	yett_connection_close(peer->connection);
+	peer->connection = NULL;
+	assert_int_equal(yett_operation_finish(left, -1, &peer->error), YETT_E_NOT_RUNNING);
+	yett_operation_free(refused);
+	yett_operation_free(late);
+	yett_operation_free(left);
+	yett_operation_free(NULL);
+}
+
+static void a_sandbox_that_nobody_waits_for_any_more_ends(void **state)
+{
+	struct yett_operation *operation;
+	struct peer *peer = *state;
+	char byte;
+
+	peer_connect(peer);
+	assert_int_equal(yett_sandbox_create_begin(peer->connection, NULL, &operation, &peer->error), 0);
+	yett_operation_free(operation);
+	say_created(peer, 1);
+	assert_int_equal(yett_connection_dispatch(peer->connection, &peer->error), 0);
+	for (int i = 0; i < 3000 && recv(peer->init, &byte, 1, MSG_DONTWAIT) != 0; i++) /* it is closed by a thread of its own */
+		(void)poll(NULL, 0, 10);
+	assert_int_equal(recv(peer->init, &byte, 1, MSG_DONTWAIT), 0);
+}
+
 static void closing_a_handle_asks_and_waits_for_nothing(void **state)
 {
 	struct peer *peer = *state;
@@ -743,6 +818,9 @@ int main(void)
 		TEST(a_share_has_one_source),
 		TEST(nobody_waits_behind_the_create_of_another_thread),
 		TEST(who_waits_is_told_when_the_connection_ends),
+		TEST(a_create_that_was_begun_is_over_when_the_answer_is_there),
+		TEST(a_create_that_was_begun_says_why_it_failed),
+		TEST(a_sandbox_that_nobody_waits_for_any_more_ends),
 		TEST(closing_a_handle_asks_and_waits_for_nothing),
 		TEST(closing_a_handle_that_was_attached_lets_go_of_the_sandbox),
 		TEST(a_sandbox_that_was_ended_still_has_its_handle),

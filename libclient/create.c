@@ -1,0 +1,551 @@
+/* See sandbox.h, and "sandbox" in yett.h: asking for a sandbox, or for its plan. */
+#include "libclient/container.h"
+#include "libclient/sandbox.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "libclient/keyfile.h"
+#include "libclient/operation.h"
+#include "libclient/options.h"
+#include "libclient/refusal.h"
+#include "protocol/codec.h"
+
+#define PLAN_MAX      (size_t)(1024 * 1024)
+#define MEMORY_TARGET "/mnt/memory"
+
+/* The descriptors of a create, in the order of its shares. */
+struct share_fds {
+	int fds[MESSAGE_SHARES_MAX];
+	bool opened[MESSAGE_SHARES_MAX]; /* by us, so ours to close */
+	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
+	size_t count;
+	bool has_memory;	     /* the last one is what is kept */
+	const char *first_directory; /* where it is to be inside; NULL: none is one */
+};
+
+static void share_fds_close(struct share_fds *fds)
+{
+	for (size_t i = 0; i < fds->count; i++)
+		if (fds->opened[i])
+			fd_close(fds->fds[i]);
+}
+
+/* That there is one source: a share that is all zeros is none, not descriptor 0. */
+static int check_source(const struct yett_share *share, const char *name, struct yett_error *error)
+{
+	bool has_fd = share->flags & YETT_SHARE_FD;
+
+	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name, share->flags);
+	if (!share->path && !has_fd)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
+	if (share->path && has_fd)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
+	if (has_fd && share->fd < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has %d for a descriptor: did the call fail that was to open it?",
+				 name, share->fd);
+	return 0;
+}
+
+static int cannot_share(const char *name, struct yett_error *error)
+{
+	int number = errno;
+
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
+	(void)error_cause(error, NULL, number);
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+/* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
+static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
+		     struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	const char *target = share->target ? share->target : share->path;
+	const char *name = share->path ? share->path : target ? target : "?";
+	struct message_share *entry = &create->shares[create->shares_count];
+	struct stat st;
+	int fd, r = check_source(share, name, error);
+
+	if (r)
+		return r;
+	fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
+	if (fd < 0)
+		return cannot_share(name, error);
+	fds->opened[fds->count] = share->path != NULL;
+	fds->targets[fds->count] = target;
+	fds->fds[fds->count++] = fd;
+	if (fstat(fd, &st) < 0)
+		return cannot_share(name, error);
+	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "cannot share %s: it is neither a directory nor a regular file", name);
+	if (!target || target[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				 "the place of %s inside is not an absolute path", name);
+	entry->fd = create->shares_count++;
+	entry->mode = share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
+	if (S_ISDIR(st.st_mode) && !fds->first_directory)
+		fds->first_directory = target;
+	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
+}
+
+#define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
+
+bool sandbox_is_name(const char *text)
+{
+	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789._-")] && !strchr("._-", *text);
+}
+
+/* The names of the wire, so that a bad one is told by name and not as a request out of bounds. */
+static int check_names(const struct yett_sandbox_options *options, struct yett_error *error)
+{
+	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
+
+	if (profile && !sandbox_is_name(profile))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a profile: " NAME_RULE, profile);
+	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+				 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
+	if (name && !sandbox_is_name(name))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
+	if (options->flags & ~(uint32_t)YETT_SANDBOX_LINGER)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x", options->flags);
+	if (options->directory && options->directory[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s", options->directory);
+	return 0;
+}
+
+/* Annotations are the labels that nobody looks sandboxes up by: '#' before their key keeps them apart. */
+static int put_labels(struct channel *channel, const char *const *labels, bool are_annotations, struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	const char *what = are_annotations ? "an annotation" : "a label";
+	int r = 0;
+
+	for (; r == 0 && labels && *labels; labels++) {
+		char text[MESSAGE_KEY_VALUE_MAX + 1];
+
+		if (create->labels_count == MESSAGE_LABELS_MAX)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels and annotations",
+					 MESSAGE_LABELS_MAX);
+		if (!strchr(*labels, '=') || **labels == '=' || **labels == MESSAGE_ANNOTATION)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s is not KEY=VALUE: %s", what, *labels);
+		if (snprintf(text, sizeof text, "%s%s", are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "", *labels) >= (int)sizeof text)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %d bytes", what,
+					 MESSAGE_KEY_VALUE_MAX - are_annotations);
+		r = channel_put_text(channel, text, MESSAGE_KEY_VALUE_MAX, what, &create->labels[create->labels_count++], error);
+	}
+	return r;
+}
+
+/* What it is called and how long it may live. */
+static int put_identity(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	int r = channel_put_text(channel, options->name, MESSAGE_NAME_MAX, "the name", &create->name, error);
+
+	if (r == 0)
+		r = put_labels(channel, options->labels, false, error);
+	if (r == 0)
+		r = put_labels(channel, options->annotations, true, error);
+	create->life = (struct message_life){.linger = options->flags & YETT_SANDBOX_LINGER,
+					     .wall_ms = options->wall_time_ms,
+					     .cpu_ms = options->cpu_time_ms,
+					     .idle_ms = options->idle_time_ms,
+					     .idle_action = (uint32_t)options->idle_action,
+					     .cleanup_ms = options->cleanup_ms};
+	return r;
+}
+
+static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds,
+		       struct yett_error *error)
+{
+	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
+	const char *first_directory;
+	int r;
+
+	if (options->shares_count + (options->memory_dir != NULL) > MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "%zu shares are more than the %d allowed", options->shares_count + (options->memory_dir != NULL),
+				 MESSAGE_SHARES_MAX);
+	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+				 "%zu tmpfs are more than the %d allowed", options->tmpfs_count, MESSAGE_TMPFS_MAX);
+	r = check_names(options, error);
+	if (r)
+		return r;
+	r = put_identity(channel, options, error);
+	if (r)
+		return r;
+	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX,
+			     "the name of the profile", &create->profile, error);
+	if (r == 0)
+		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name",
+				     &create->hostname, error);
+	for (size_t i = 0; r == 0 && i < options->shares_count; i++) {
+		struct yett_share share;
+
+		r = options_take_element(&options_share, options->shares, i, &share, error);
+		if (r == 0)
+			r = add_share(channel, &share, fds, error);
+	}
+	first_directory = fds->first_directory;
+	if (r == 0 && options->memory_dir)
+		r = add_share(channel, &(struct yett_share){.size = sizeof(struct yett_share), .path = options->memory_dir, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, fds, error);
+	fds->has_memory = options->memory_dir != NULL;
+	fds->first_directory = first_directory; /* what is kept is not what is worked on */
+	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
+		struct yett_tmpfs tmpfs;
+
+		r = options_take_element(&options_tmpfs, options->tmpfs, i, &tmpfs, error);
+		if (r)
+			break;
+		create->tmpfs[i].size_bytes = tmpfs.size_bytes;
+		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs", &create->tmpfs[i].target, error);
+		create->tmpfs_count++;
+	}
+	create->limits = (struct message_limits){
+		.memory_bytes = options->memory_bytes,
+		.cpu_millis = options->cpu_millis,
+		.pids = options->pids,
+		.files = options->open_files,
+	};
+	return r;
+}
+
+/* Where commands start; "/" is where init starts them by itself. */
+static int choose_directory(struct yett_sandbox *sandbox, const char *directory, struct yett_error *error)
+{
+	if (!directory || strcmp(directory, "/") == 0)
+		return 0;
+	sandbox->directory = strdup(directory);
+	return sandbox->directory ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+}
+
+/* Puts together what is asked for, a sandbox or its plan as sandbox->request says, with the lock held. */
+static int put_create(struct yett_connection *connection, const struct yett_sandbox_options *options, struct share_fds *fds,
+		      struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	int r;
+
+	if (connection->channel->failure.code) {
+		if (error)
+			*error = connection->channel->failure;
+		return (int)connection->channel->failure.code;
+	}
+	r = fill_create(connection->channel, options, fds, error);
+	if (r == 0)
+		r = choose_directory(sandbox, options->directory ? options->directory : fds->first_directory, error);
+	if (r)
+		return r;
+	connection->channel->message.body.create.plan_only = sandbox->request.wanted == CONNECTION_PLAN;
+	sandbox->outlives = options->flags & YETT_SANDBOX_LINGER;
+	return 0;
+}
+
+/* What only the client knows of a refusal. */
+static int explain(const struct yett_connection *connection, const struct share_fds *fds, int r, struct yett_error *error)
+{
+	if (r && error)
+		refusal_name_share(fds->targets, fds->fds, fds->count, error);
+	return connection->start == YETT_START_PERSONAL && geteuid() != 0 ? container_explain(r, error) : r;
+}
+
+static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
+	       struct yett_sandbox *sandbox, struct yett_error *error)
+{
+	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
+	int r = put_create(connection, options, &fds, sandbox, error);
+
+	if (r == 0)
+		r = sandbox_send(connection, fds.fds, fds.count, sandbox, error);
+	if (r == 0)
+		r = sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
+	return explain(connection, &fds, r, error);
+}
+
+/* Where a user's sandboxes keep what is to be there for the next one: made, with what is above it, for the user alone. */
+static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+{
+	static const char *const parts[] = {"/.local", "/state", "/yett", "/memory"};
+	size_t used;
+	int r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
+
+	if (r)
+		return r;
+	used = strlen(path);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		used += (size_t)snprintf(path + used, KEYFILE_PATH_SIZE - used, "%s", parts[i]);
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the directory %s: %m", path);
+	}
+	return 0;
+}
+
+/* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the profile wanted. */
+static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options, enum connection_wanted wanted,
+		   struct yett_sandbox **ret_sandbox, struct yett_error *error)
+{
+	struct yett_sandbox_options with;
+	struct yett_error why = {0};
+	char memory[KEYFILE_PATH_SIZE];
+	int r = options_take(&options_sandbox, options, &with, error);
+
+	if (r)
+		return r;
+	for (;;) {
+		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
+
+		r = sandbox ? ask(connection, &with, sandbox, &why)
+			    : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		if (r == 0) {
+			*ret_sandbox = steal_ptr(&sandbox);
+			return 0;
+		}
+		if (why.reason != YETT_R_WANTED_MOUNT || with.memory_dir)
+			break;
+		r = make_memory(memory, &why);
+		if (r)
+			break;
+		with.memory_dir = memory;
+	}
+	if (error)
+		*error = why;
+	return r;
+}
+
+int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
+			struct yett_sandbox **ret_sandbox, struct yett_error *error)
+{
+	CONNECTION_LOCKED(connection);
+	struct yett_sandbox *sandbox;
+	int r = ask_for(connection, options, CONNECTION_SANDBOX, &sandbox, error);
+
+	return r ? r : sandbox_take(sandbox, ret_sandbox, error);
+}
+
+/* A create that was begun. */
+struct creation {
+	struct yett_operation base; /* first */
+	struct yett_sandbox *asked; /* owned */
+	struct share_fds fds;
+	uint8_t *body; /* as it was asked for, in case it has to be once more; owned */
+	size_t body_length;
+};
+
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+}
+
+/* Descriptors of the caller's are borrowed until it has begun. */
+static int keep_request(struct creation *creation, const struct message *message, struct yett_error *error)
+{
+	creation->body = malloc(MESSAGE_PACKET_MAX);
+	if (!creation->body || message_encode(message, creation->body, MESSAGE_PACKET_MAX, &creation->body_length) < 0)
+		return no_memory(error);
+	for (size_t i = 0; i < creation->fds.count; i++) {
+		int fd = creation->fds.opened[i] ? creation->fds.fds[i] : fcntl(creation->fds.fds[i], F_DUPFD_CLOEXEC, 0);
+
+		if (fd < 0)
+			return cannot_share("a descriptor", error);
+		creation->fds.fds[i] = fd;
+		creation->fds.opened[i] = true;
+	}
+	return 0;
+}
+
+/* What the refusal is about, by what was asked for: the caller's texts are gone. */
+static int explain_kept(struct creation *creation, int r, struct yett_error *error)
+{
+	_cleanup_free_ struct message *message = malloc(sizeof *message);
+	struct yett_connection *connection = creation->asked->connection;
+
+	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length, message, NULL) != 0)
+		return r;
+	for (size_t i = 0; i < creation->fds.count; i++)
+		creation->fds.targets[i] = message_text(message, message->body.create.shares[i].target);
+	r = explain(connection, &creation->fds, r, error);
+	for (size_t i = 0; i < creation->fds.count; i++)
+		creation->fds.targets[i] = NULL;
+	return r;
+}
+
+/* Once more, with a directory at /mnt/memory, which was what the profile wanted. */
+static int ask_again(struct creation *creation, struct yett_error *error)
+{
+	struct yett_connection *connection = creation->asked->connection;
+	struct yett_sandbox *again = sandbox_new(CONNECTION_SANDBOX);
+	char memory[KEYFILE_PATH_SIZE];
+	int r = make_memory(memory, error);
+
+	if (!again)
+		return no_memory(error);
+	again->directory = steal_ptr(&creation->asked->directory);
+	again->outlives = creation->asked->outlives;
+	sandbox_free(creation->asked);
+	creation->asked = again;
+	creation->asked->connection = connection;
+	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length, &connection->channel->message, NULL) != 0)
+		r = no_memory(error);
+	if (r == 0)
+		r = add_share(connection->channel, &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET},
+			      &creation->fds, error);
+	creation->fds.has_memory = true;
+	return r ? r : sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
+}
+
+static int step_creation(struct yett_operation *base, struct yett_error *error)
+{
+	struct creation *creation = (struct creation *)base;
+	struct yett_connection *connection = creation->asked->connection;
+	int r;
+
+	if (!connection)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the connection was closed before the sandbox was there");
+	CONNECTION_LOCKED(connection);
+	(void)!connection_look(connection, NULL);
+	if (creation->asked->request.state == CONNECTION_ASKED && channel_time_left(base->deadline) != 0)
+		return -EAGAIN;
+	r = sandbox_finish(creation->asked, channel_deadline(0), error);
+	if (r == 0)
+		return sandbox_take(steal_ptr(&creation->asked), &base->made, error);
+	r = explain_kept(creation, r, error);
+	if (error->reason != YETT_R_WANTED_MOUNT || creation->fds.has_memory)
+		return r;
+	r = ask_again(creation, error);
+	base->deadline = channel_deadline(connection->timeout_ms);
+	return r ? r : -EAGAIN;
+}
+
+static void wait_for_creation(struct yett_operation *base, deadline_ms deadline)
+{
+	struct yett_connection *connection = ((struct creation *)base)->asked->connection;
+
+	if (connection) {
+		CONNECTION_LOCKED(connection);
+		(void)!connection_step(connection, deadline, NULL);
+	}
+}
+
+static void end_creation(struct yett_operation *base)
+{
+	struct creation *creation = (struct creation *)base;
+
+	if (creation->asked && creation->asked->connection) {
+		CONNECTION_LOCKED(creation->asked->connection);
+		sandbox_forget(creation->asked);
+	}
+	sandbox_freep(&creation->asked);
+	creation->asked = NULL;
+	share_fds_close(&creation->fds);
+	free(creation->body);
+	creation->body = NULL;
+}
+
+static const struct operation_kind creation_kind = {step_creation, wait_for_creation, end_creation};
+
+int yett_sandbox_create_begin(struct yett_connection *connection, const struct yett_sandbox_options *options,
+			      struct yett_operation **ret_operation, struct yett_error *error)
+{
+	struct creation *creation = operation_new(&creation_kind, sizeof *creation);
+	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)creation;
+	struct yett_sandbox_options known;
+	int r = options_take(&options_sandbox, options, &known, error);
+
+	if (r)
+		return r;
+	if (!creation || !(creation->asked = sandbox_new(CONNECTION_SANDBOX)))
+		return no_memory(error);
+	{
+		CONNECTION_LOCKED(connection);
+		r = put_create(connection, &known, &creation->fds, creation->asked, error);
+		if (r == 0)
+			r = keep_request(creation, &connection->channel->message, error);
+		if (r == 0)
+			r = sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
+	}
+	if (r)
+		return r;
+	base->deadline = channel_deadline(connection->timeout_ms);
+	*ret_operation = steal_ptr(&base);
+	return 0;
+}
+
+/* memfd_create(2), fcntl(2) F_GET_SEALS */
+int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const char *what, struct yett_error *error)
+{
+	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+	_cleanup_(memory_freep) char *bytes = NULL;
+	size_t size, used = 0;
+	struct stat st;
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size > max)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB",
+				 what, max >> 20);
+	size = (size_t)st.st_size;
+	bytes = memory_new(size + 1);
+	while (bytes && used < size) {
+		ssize_t n = pread(fd, bytes + used, size - used, (off_t)used);
+
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	if (!bytes || used < size)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s cannot be read", what);
+	bytes[size] = '\0';
+	*ret_bytes = steal_ptr(&bytes);
+	*ret_length = size;
+	return 0;
+}
+
+int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error)
+{
+	_cleanup_(memory_freep) char *text = NULL;
+	char *split;
+	size_t length;
+	int r = sealed_read(fd, PLAN_MAX, &text, &length, "plan", error);
+
+	if (r)
+		return r;
+	split = memchr(text, '\0', length);
+	if (!split || split + 1 == text + length || memchr(split + 1, '\0', length - (size_t)(split + 1 - text)))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is not text and JSON");
+	if (as_json)
+		memmove(text, split + 1, strlen(split + 1) + 1);
+	*ret_text = steal_ptr(&text);
+	return 0;
+}
+
+static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options, bool as_json, char **ret_text,
+		struct yett_error *error)
+{
+	CONNECTION_LOCKED(connection);
+	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
+	int r = ask_for(connection, options, CONNECTION_PLAN, &asked, error);
+
+	if (r)
+		return r;
+	sandbox_forget(asked);
+	return sandbox_read_plan(asked->request.fd, as_json, ret_text, error);
+}
+
+int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
+		      struct yett_error *error)
+{
+	return plan(connection, options, false, ret_text, error);
+}
+
+int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_json,
+			   struct yett_error *error)
+{
+	return plan(connection, options, true, ret_json, error);
+}

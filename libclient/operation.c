@@ -1,0 +1,153 @@
+/* See operation.h. */
+#include "libclient/operation.h"
+
+void *operation_new(const struct operation_kind *kind, size_t size)
+{
+	struct yett_operation *operation = calloc(1, size);
+
+	if (operation)
+		*operation = (struct yett_operation){.kind = kind, .fd = -1, .deadline = -1};
+	return operation;
+}
+
+void operation_add(struct yett_operation *operation, struct yett_sandbox *sandbox)
+{
+	operation->sandbox = sandbox;
+	operation->next = sandbox->operations;
+	sandbox->operations = operation;
+}
+
+static void leave(struct yett_operation *operation)
+{
+	struct yett_operation **at = operation->sandbox ? &operation->sandbox->operations : NULL;
+
+	while (at && *at != operation)
+		at = &(*at)->next;
+	if (at)
+		*at = operation->next;
+	operation->sandbox = NULL;
+	operation->next = NULL;
+}
+
+/* What is over has no process and no descriptor any more but those that the caller takes. */
+static void be_over(struct yett_operation *operation, int r)
+{
+	operation->is_over = true;
+	operation->r = r;
+	leave(operation);
+	operation->kind->end(operation);
+}
+
+static void step(struct yett_operation *operation)
+{
+	int r;
+
+	if (operation->is_over || operation->is_stepping)
+		return;
+	operation->is_stepping = true;
+	r = operation->kind->step(operation, &operation->error);
+	operation->is_stepping = false;
+	if (r != -EAGAIN)
+		be_over(operation, r);
+}
+
+/* One that has not gone on in this turn. Callbacks begin operations and free others, so the list is looked through anew each time. */
+static struct yett_operation *next_of(const struct yett_sandbox *sandbox, uint64_t turn)
+{
+	for (struct yett_operation *o = sandbox->operations; o; o = o->next)
+		if (o->turn < turn && !o->is_stepping)
+			return o;
+	return NULL;
+}
+
+void operation_step_all(struct yett_sandbox *sandbox)
+{
+	uint64_t turn = ++sandbox->operations_turn;
+	struct yett_operation *operation;
+
+	while ((operation = next_of(sandbox, turn))) {
+		operation->turn = turn;
+		step(operation);
+	}
+}
+
+void operation_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why)
+{
+	while (sandbox->operations) {
+		sandbox->operations->error = *why;
+		be_over(sandbox->operations, (int)why->code);
+	}
+}
+
+bool yett_operation_is_over(struct yett_operation *operation)
+{
+	step(operation);
+	return operation->is_over;
+}
+
+int yett_operation_time_left(const struct yett_operation *operation)
+{
+	return operation->is_over ? -1 : channel_time_left(operation->deadline);
+}
+
+static deadline_ms earlier(deadline_ms a, deadline_ms b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+int yett_operation_finish(struct yett_operation *operation, int timeout_ms, struct yett_error *error)
+{
+	deadline_ms deadline = channel_deadline(timeout_ms);
+
+	for (;;) {
+		step(operation);
+		if (operation->is_over)
+			break;
+		if (channel_time_left(deadline) == 0)
+			return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the operation is not over yet");
+		operation->is_stepping = true; /* here, and not by what is dispatched meanwhile */
+		operation->kind->wait(operation, earlier(deadline, operation->deadline));
+		operation->is_stepping = false;
+	}
+	if (operation->r && error)
+		*error = operation->error;
+	return operation->r;
+}
+
+int yett_operation_take_fd(struct yett_operation *operation)
+{
+	return steal_fd(&operation->fd);
+}
+
+struct yett_sandbox *yett_operation_take_sandbox(struct yett_operation *operation)
+{
+	return steal_ptr(&operation->made);
+}
+
+const struct yett_file_info *yett_operation_file_info(const struct yett_operation *operation)
+{
+	return operation->info;
+}
+
+const struct yett_copy_result *yett_operation_copy_result(const struct yett_operation *operation)
+{
+	return operation->copied;
+}
+
+void yett_operation_free(struct yett_operation *operation)
+{
+	if (!operation)
+		return;
+	if (!operation->is_over)
+		be_over(operation, 0);
+	fd_close(operation->fd);
+	yett_sandbox_close(operation->made);
+	yett_free(operation->info);
+	yett_free(operation->copied);
+	free(operation);
+}
+
+int operation_run(int r, struct yett_operation *const *operation, struct yett_error *error)
+{
+	return r ? r : yett_operation_finish(*operation, -1, error);
+}

@@ -1,0 +1,132 @@
+/* See sandbox.h: a request on the connection, from what is put together to its answer. */
+#include "libclient/sandbox.h"
+
+#include <string.h>
+
+#include "libclient/refusal.h"
+#include "libclient/signer.h"
+#include "protocol/codec.h"
+
+#define CLOSED_TIMEOUT_MS 1000 /* for a helper that closed to have said why */
+
+/*
+ * Where there is no key yet, a plan is asked for with one that nobody keeps: it makes nothing, and the helper tells it to whoever may
+ * enroll a key.
+ */
+static int need_signer(struct yett_connection *connection, struct yett_error *error)
+{
+	const struct message *message = &connection->channel->message;
+	bool is_plan = message->kind == MESSAGE_CREATE && message->body.create.plan_only;
+	int r;
+
+	if (connection->signer && !connection->is_passing_signer)
+		return 0;
+	yett_signer_free(connection->own_signer);
+	connection->own_signer = NULL;
+	connection->signer = NULL;
+	r = yett_signer_load(NULL, &connection->own_signer, error);
+	connection->is_passing_signer = r == YETT_E_NOT_FOUND && is_plan;
+	if (connection->is_passing_signer)
+		r = signer_new_passing(&connection->own_signer, error);
+	if (r == 0)
+		connection->signer = connection->own_signer;
+	else if (r == YETT_E_NOT_FOUND)
+		error_detail(error, "`yett keygen` makes a key, and so does the first `yett run`");
+	return r;
+}
+
+/* Signs channel->message over this connection's challenge and sends it with the next sequence number. */
+static int send_signed(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_error *error)
+{
+	struct channel *channel = connection->channel;
+	struct envelope envelope = {
+		.kind = (uint16_t)channel->message.kind,
+		.fd_count = (uint8_t)fd_count,
+		.sequence = channel->sequence + 1,
+		.is_signed = true,
+	};
+	size_t head = envelope_size(envelope.kind), length, signed_length;
+	uint8_t *packet = channel->frame.bytes; /* nothing is being received */
+	_cleanup_free_ uint8_t *to_sign = malloc(ENVELOPE_SIGNED_MAX);
+	int r;
+
+	if (!to_sign)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
+	if (message_encode(&channel->message, packet + head, MESSAGE_PACKET_MAX - head, &length) < 0)
+		return channel_explain(channel, error);
+	envelope.body_length = (uint32_t)length;
+	memcpy(envelope.tag, connection->challenge, sizeof envelope.tag);
+	memcpy(envelope.key, connection->signer->public_key, sizeof envelope.key);
+	signed_length = envelope_signed_bytes(&envelope, connection->challenge, packet + head, length, to_sign);
+	r = signer_sign(connection->signer, to_sign, signed_length, envelope.signature, error);
+	if (r)
+		return r;
+	envelope_write(&envelope, packet);
+	r = channel_send_packet(channel, packet, head + length, fds, fd_count,
+				channel_deadline(connection->timeout_ms), error);
+	if (r != YETT_E_NOT_RUNNING)
+		return r;
+	/* it may have said why before it closed */
+	do
+		r = connection_step(connection, channel_deadline(CLOSED_TIMEOUT_MS), error);
+	while (r == 0);
+	return r > 0 ? r : error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper does not listen");
+}
+
+void sandbox_forget(struct yett_sandbox *sandbox)
+{
+	struct yett_sandbox **at = &sandbox->connection->sandboxes;
+
+	while (*at && *at != sandbox)
+		at = &(*at)->next;
+	if (*at)
+		*at = sandbox->next;
+	sandbox->next = NULL;
+}
+
+int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+		 struct yett_error *error)
+{
+	int r = need_signer(connection, error);
+
+	if (r == 0)
+		r = send_signed(connection, fds, fd_count, error);
+	if (r)
+		return r;
+	sandbox->request.sequence = connection->channel->sequence;
+	sandbox->request.sandbox_state = YETT_STATE_RUNNING;
+	sandbox->connection = connection;
+	sandbox->next = connection->sandboxes;
+	connection->sandboxes = sandbox;
+	return 0;
+}
+
+/* Waits for the answer; once it is there, or will not come, what it says. */
+int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error)
+{
+	int r = 0;
+
+	while (r == 0 && sandbox->request.state == CONNECTION_ASKED)
+		r = connection_step(sandbox->connection, deadline, error);
+	if (sandbox->request.state == CONNECTION_ANSWERED)
+		return 0;
+	sandbox_forget(sandbox);
+	if (r == -EAGAIN)
+		return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the helper does not answer");
+	if (r)
+		return r;
+	if (sandbox->request.state == CONNECTION_ENDED)
+		return error_set(error, YETT_E_INIT_FAILED, YETT_R_NONE, "the sandbox ended before it was ready");
+	refusal_mend_key(&sandbox->request.error);
+	if (error)
+		*error = sandbox->request.error;
+	return (int)sandbox->request.error.code;
+}
+
+int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+		    struct yett_error *error)
+{
+	int r = sandbox_send(connection, fds, fd_count, sandbox, error);
+
+	return r ? r : sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
+}
