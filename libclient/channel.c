@@ -1,6 +1,7 @@
 /* See channel.h. */
 #include "libclient/channel.h"
 #include "libclient/discard.h"
+#include "libclient/failure.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -139,7 +140,7 @@ static int send_failed(const struct channel *channel, int r, struct yett_error *
 		return channel_explain(channel, error);
 	default:
 		errno = -r;
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "cannot send to %s: %m", channel->peer);
+		return failure_set(error, YETT_E_NOT_RUNNING, NULL, "cannot send to %s: %m", channel->peer);
 	}
 }
 

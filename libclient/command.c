@@ -9,6 +9,7 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
+#include "libclient/failure.h"
 
 #define SEND_TIMEOUT_MS 10000
 #define START_TIMEOUT_MS 10000
@@ -261,13 +262,8 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 			fd = fd_close(fd);
 		used += n > 0 ? (size_t)n : 0;
 	}
-	if (fd < 0 || fd_seal(fd) < 0) {
-		int number = errno;
-
-		(void)error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the input: %m");
-		(void)error_cause(error, NULL, number);
-		return YETT_E_OUT_OF_MEMORY;
-	}
+	if (fd < 0 || fd_seal(fd) < 0)
+		return failure_set(error, YETT_E_OUT_OF_MEMORY, NULL, "no memory for the input: %m");
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "libclient/discard.h"
 #include "libclient/sandbox.h"
+#include "libclient/failure.h"
 
 #define HELPER_END_TIMEOUT_MS 10000
 
@@ -18,7 +19,7 @@ static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 	socklen_t size = sizeof peer;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot tell who the helper is: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot tell who the helper is: %m");
 	if (peer.uid == 0 || (start != YETT_START_SERVICE && peer.uid == geteuid()))
 		return 0;
 	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,

@@ -11,6 +11,7 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/worker.h"
+#include "libclient/failure.h"
 
 #define ENTRIES_MAX	  1000000
 #define BYTES_MAX	  (UINT64_C(64) << 30)
@@ -96,7 +97,7 @@ static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX +
 	*ret_directory = open(*parent ? parent : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (*ret_directory >= 0)
 		return 0;
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %.200s: %m", *parent ? parent : ".");
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot open %.200s: %m", *parent ? parent : ".");
 }
 
 static int ask(struct copy *copy, struct worker *worker, const char *path, int stream, int directory,
@@ -123,7 +124,7 @@ static int start_copy(struct yett_sandbox *sandbox, struct copy *copy, const cha
 	if (r)
 		return r;
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a pipe for the copy: %m");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make a pipe for the copy: %m");
 	out = ends[0];
 	in = ends[1];
 	(void)fcntl(in, F_SETPIPE_SZ, PIPE_BYTES); /* as it is, it is only slower */

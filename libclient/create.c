@@ -11,6 +11,7 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
+#include "libclient/failure.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)
@@ -52,11 +53,7 @@ static int check_source(const struct yett_share *share, const char *name, struct
 
 static int cannot_share(const char *name, struct yett_error *error)
 {
-	int number = errno;
-
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot share %s: %m", name);
-	(void)error_cause(error, NULL, number);
-	return YETT_E_FILE_OPERATION_FAILED;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
 }
 
 /* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
@@ -282,7 +279,7 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		used += (size_t)snprintf(path + used, KEYFILE_PATH_SIZE - used, "%s", parts[i]);
 		if (mkdir(path, 0700) < 0 && errno != EEXIST)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the directory %s: %m", path);
+			return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make the directory %s: %m", path);
 	}
 	return 0;
 }

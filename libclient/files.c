@@ -6,6 +6,7 @@
 
 #include "libclient/operation.h"
 #include "libclient/worker.h"
+#include "libclient/failure.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
 
@@ -163,11 +164,7 @@ int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flag
 
 static int io_failed(const char *what, const char *path, struct yett_error *error)
 {
-	int number = errno;
-
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s %.150s: %m", what, path);
-	(void)error_cause(error, NULL, number);
-	return YETT_E_FILE_OPERATION_FAILED;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s %.150s: %m", what, path);
 }
 
 int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes, size_t *ret_length,

@@ -1,5 +1,6 @@
 /* See keyfile.h, and "keys" in yett.h. */
 #include "libclient/keyfile.h"
+#include "libclient/failure.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -31,7 +32,7 @@ static int failed(struct yett_error *error, const char *what, const char *path)
 			      : errno == EEXIST ? YETT_E_ALREADY_EXISTS
 						: YETT_E_FILE_OPERATION_FAILED;
 
-	return error_set(error, code, YETT_R_NONE, "cannot %s %s: %m", what, path);
+	return failure_set(error, code, NULL, "cannot %s %s: %m", what, path);
 }
 
 /* Opens a regular file of at most KEYFILE_MAX bytes and reads all of it. `private`: only its owner may read it. */

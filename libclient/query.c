@@ -8,6 +8,7 @@
 
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
+#include "libclient/failure.h"
 #include "protocol/schema.h"
 
 #define ANSWER_TIMEOUT_MS 10000
@@ -219,7 +220,7 @@ static int tell_output(struct yett_command *command, int i, int fd, uint64_t len
 		ssize_t n = pread(fd, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, (off_t)command->followed[i]);
 
 		if (n <= 0)
-			return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the output cannot be read: %m");
+			return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the output cannot be read: %m");
 		command->followed[i] += (uint64_t)n;
 		command->on_output(command, (enum yett_stream)i, bytes, (size_t)n, command->data);
 	}
@@ -618,7 +619,7 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 		ssize_t n = pread(fd, bytes + used, length - used, (off_t)used);
 
 		if (n <= 0)
-			return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the output cannot be read: %m");
+			return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the output cannot be read: %m");
 		used += (size_t)n;
 	}
 	bytes[used] = '\0';

@@ -2,6 +2,7 @@
 #include "libclient/discard.h"
 #include "libclient/sandbox.h"
 #include "libclient/operation.h"
+#include "libclient/failure.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -48,7 +49,7 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	sandbox->events = epoll_create1(EPOLL_CLOEXEC);
 	if (sandbox->events < 0 || epoll_ctl(sandbox->events, EPOLL_CTL_ADD, sandbox->channel->fd, &event) < 0) {
 		sandbox_forget(sandbox);
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot wait for a sandbox: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot wait for a sandbox: %m");
 	}
 	r = query_send_directory(sandbox, error);
 	if (r) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "libclient/keyfile.h"
+#include "libclient/failure.h"
 
 static int sign_with_secret(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {
@@ -24,7 +25,7 @@ int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t
 	if (r == 0)
 		return 0;
 	errno = r < 0 ? -r : r;
-	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_NONE, "the signer did not sign the request: %m");
+	return failure_set(error, YETT_E_BAD_SIGNATURE, NULL, "the signer did not sign the request: %m");
 }
 
 int signer_from_seed(const uint8_t seed[KEY_SEED_SIZE], struct yett_signer **ret_signer, struct yett_error *error)

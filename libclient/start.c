@@ -22,6 +22,7 @@
 
 #include "libclient/connection.h"
 #include "libclient/options.h"
+#include "libclient/failure.h"
 
 #define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000
@@ -92,7 +93,7 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 	bool writable_by_others;
 
 	if (lstat(path, &st) < 0)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "cannot look at %s: %m", path);
+		return failure_set(error, YETT_E_NOT_FOUND, NULL, "cannot look at %s: %m", path);
 	writable_by_others = (st.st_mode & 022) && !(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
 	if (is_file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file",
@@ -151,7 +152,7 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s",
 				 helper_path);
 	if (!realpath(helper_path, resolved))
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no helper at %s: %m", helper_path);
+		return failure_set(error, YETT_E_NOT_FOUND, NULL, "no helper at %s: %m", helper_path);
 	r = check_component("/", false, error);
 	for (char *at = resolved + 1; r == 0 && (at = strchr(at, '/')); at++) {
 		*at = '\0';
@@ -257,7 +258,7 @@ static int cannot_execute(int r, const char *path, struct yett_error *error)
 
 	int number = errno = -r;
 
-	r = error_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+	r = failure_set(error, is_denied ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, NULL, "cannot execute %s: %m", path);
 	(void)error_cause(error, NULL, number);
 	if (is_denied)
 		error_detail(error, "its group, which the administrator chooses, may execute it, and you are not in that group");
@@ -281,7 +282,7 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 	if (r)
 		return r;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot make a socket to the helper: %m");
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot make a socket to the helper: %m");
 	ours = pair[0];
 	theirs = pair[1];
 	r = above_stdio(&theirs);

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 
 #include "libclient/sandbox.h"
+#include "libclient/failure.h"
 
 #define READ_SIZE 65536
 #define READS_MAX 4 /* in a row, of one stream */
@@ -12,11 +13,7 @@
 
 static int failed(const char *what, struct yett_error *error)
 {
-	int number = errno;
-
-	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "cannot %s the command: %m", what);
-	(void)error_cause(error, "stdio", number);
-	return YETT_E_COMMAND_FAILED;
+	return failure_set(error, YETT_E_COMMAND_FAILED, "stdio", "cannot %s the command: %m", what);
 }
 
 static int make_pipe(int *ret_reader, int *ret_writer, struct yett_error *error)
@@ -32,7 +29,7 @@ static int make_pipe(int *ret_reader, int *ret_writer, struct yett_error *error)
 
 int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct yett_error *error)
 {
-	int reader, writer, r = make_pipe(&reader, &writer, error);
+	int reader = -1, writer = -1, r = make_pipe(&reader, &writer, error);
 
 	if (r)
 		return r;

@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "libclient/sandbox.h"
+#include "libclient/failure.h"
 
 /*
  * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a number of a slave. The
@@ -61,6 +62,6 @@ int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t co
 		return 0;
 	}
 	if (set_size(command->terminal, rows, columns) < 0)
-		return error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the terminal cannot be resized: %m");
+		return failure_set(error, YETT_E_COMMAND_FAILED, NULL, "the terminal cannot be resized: %m");
 	return 0;
 }

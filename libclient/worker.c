@@ -1,5 +1,6 @@
 /* See worker.h. */
 #include "libclient/worker.h"
+#include "libclient/failure.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -50,14 +51,14 @@ static int program_open(struct yett_sandbox *sandbox, struct yett_error *error)
 		return r;
 	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot read %s: %m", path);
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot read %s: %m", path);
 	memfd = fd_copy_program("yett-files", file);
 	if (memfd < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot copy %s: %s", path, strerror(-memfd));
 	(void)snprintf(copy, sizeof copy, "/proc/self/fd/%d", memfd);
 	sandbox->files_program = open(copy, O_RDONLY | O_CLOEXEC);
 	if (sandbox->files_program < 0)
-		return error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot open the copy of %s: %m", path);
+		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot open the copy of %s: %m", path);
 	return 0;
 }
 
@@ -67,7 +68,7 @@ static int make_channel(struct worker *worker, int *ret_theirs, struct yett_erro
 	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make a socket for the file operation: %m");
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot make a socket for the file operation: %m");
 	*ret_theirs = pair[1];
 	worker->channel = channel_take(pair[0], "yett-files");
 	if (!worker->channel)
@@ -112,7 +113,7 @@ int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker
 		r = spawn(path, argv, theirs, NULL, 0, &worker.pid);
 		if (r < 0) {
 			errno = -r;
-			r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot execute %s: %m", path);
+			r = failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot execute %s: %m", path);
 		}
 	}
 	if (r) {
@@ -126,14 +127,10 @@ int worker_start_outside(struct yett_sandbox *sandbox, struct worker *ret_worker
 int worker_watch(struct worker *worker, struct yett_error *error)
 {
 	struct epoll_event event = {.events = EPOLLIN};
-	int number;
 
 	if (epoll_ctl(worker->sandbox->events, EPOLL_CTL_ADD, worker->channel->fd, &event) == 0)
 		return 0;
-	number = errno;
-	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot wait for the file operation: %m");
-	(void)error_cause(error, NULL, number);
-	return YETT_E_FILE_OPERATION_FAILED;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot wait for the file operation: %m");
 }
 
 void worker_unwatch(struct worker *worker)

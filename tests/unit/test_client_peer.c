@@ -202,6 +202,7 @@ static void what_cannot_be_asked_is_refused_before_it_is_sent(void **state)
 		int r = yett_sandbox_create(peer->connection, &wrong[i], &peer->sandbox, &peer->error);
 
 		assert_true(r == YETT_E_INVALID_REQUEST || r == YETT_E_FILE_OPERATION_FAILED);
+		assert_int_equal(peer->error.os_error, r == YETT_E_FILE_OPERATION_FAILED ? ENOENT : 0);
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 }
