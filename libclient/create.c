@@ -366,7 +366,8 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length, message, NULL) != 0)
 		return r;
 	for (size_t i = 0; i < creation->fds.count; i++)
-		creation->fds.targets[i] = message_text(message, message->body.create.shares[i].target);
+		creation->fds.targets[i] = i < message->body.create.shares_count ? message_text(message, message->body.create.shares[i].target)
+										 : MEMORY_TARGET; /* which was added */
 	r = explain(connection, &creation->fds, r, error);
 	for (size_t i = 0; i < creation->fds.count; i++)
 		creation->fds.targets[i] = NULL;

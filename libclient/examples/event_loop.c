@@ -1,5 +1,5 @@
 /* Makes a sandbox, and runs two commands and a file operation at once in it,
- * without blocking: event_loop */
+ * without blocking: event_loop [PROFILE] */
 #include <poll.h>
 #include <stdio.h>
 #include <yett.h>
@@ -28,11 +28,14 @@ static int turn(struct loop *loop, const struct yett_operation *operation,
 	return r;
 }
 
-static int make_sandbox(struct loop *loop, struct yett_error *error)
+static int make_sandbox(struct loop *loop, const char *profile,
+			struct yett_error *error)
 {
+	const struct yett_sandbox_options options = {.size = sizeof options,
+						     .profile = profile};
 	struct yett_operation *creation;
-	int r = yett_sandbox_create_begin(loop->connection, NULL, &creation,
-					  error);
+	int r = yett_sandbox_create_begin(loop->connection, &options,
+					  &creation, error);
 
 	if (r)
 		return r;
@@ -70,7 +73,7 @@ static int start(struct loop *loop, const char *text, struct yett_error *error)
 	return r;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct loop loop = {NULL, NULL, 0};
 	struct yett_operation *making = NULL;
@@ -78,13 +81,13 @@ int main(void)
 	int r = yett_connect(NULL, &loop.connection, &error);
 
 	if (r == 0)
-		r = make_sandbox(&loop, &error);
+		r = make_sandbox(&loop, argc > 1 ? argv[1] : NULL, &error);
 	if (r == 0)
 		r = start(&loop, "until [ -d /tmp/made ]; do sleep 0.1; done; exit 3",
 			  &error);
 	if (r == 0)
 		r = start(&loop, "exit 4", &error);
-	while (r == 0 && (loop.running > 1))
+	while (r == 0 && loop.running > 1)
 		r = turn(&loop, NULL, &error);
 	if (r == 0) /* which the other one waits for */
 		r = yett_file_mkdir_begin(loop.sandbox, "/tmp/made", 0755, 0,

@@ -41,6 +41,16 @@ class Conventional(yett.Case):
         self.assertEqual((os.stat(path).st_uid, stat.S_IMODE(os.stat(path).st_mode)), (self.alice.uid, 0o700))
         self.assertEqual(os.stat(path + '/note').st_uid, self.alice.uid)
 
+    def test_a_program_with_an_event_loop_gets_it_too(self):
+        program = self.service.run_.path('libclient/examples/event_loop')
+        done = self.service.run(self.bob, program, 'agent')
+        self.assertEqual((done.code, done.err), (0, ''), done)
+        self.assertTrue(os.path.isdir(self.bob.home + '/.local/state/yett/memory'))
+        done = self.service.run(self.bob, program, 'shut')
+        self.assertEqual(done.code, 1)
+        self.assertIn('does not allow the writable share /mnt/memory', done.err)
+        self.assertIn('asked ' + self.bob.home, done.err)
+
     def test_a_sandbox_whose_profile_wants_none_has_none(self):
         self.assertNotEqual(self.sandbox('ls', '/mnt').code, 0)
         self.assertNotIn('/mnt', self.output('true', options=['--dry-run']))
