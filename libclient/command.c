@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/failure.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
-#include "libclient/failure.h"
 
 #define SEND_TIMEOUT_MS 10000
 #define START_TIMEOUT_MS 10000

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "libclient/discard.h"
-#include "libclient/sandbox.h"
 #include "libclient/failure.h"
+#include "libclient/sandbox.h"
 
 #define HELPER_END_TIMEOUT_MS 10000
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "libclient/failure.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/worker.h"
-#include "libclient/failure.h"
 
 #define ENTRIES_MAX	  1000000
 #define BYTES_MAX	  (UINT64_C(64) << 30)

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libclient/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
-#include "libclient/failure.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "libclient/failure.h"
 #include "libclient/operation.h"
 #include "libclient/worker.h"
-#include "libclient/failure.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
 

@@ -1,6 +1,6 @@
 /* See keyfile.h, and "keys" in yett.h. */
-#include "libclient/keyfile.h"
 #include "libclient/failure.h"
+#include "libclient/keyfile.h"
 
 #include <fcntl.h>
 #include <pwd.h>

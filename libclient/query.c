@@ -6,15 +6,12 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/failure.h"
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
-#include "libclient/failure.h"
-#include "protocol/schema.h"
 
 #define ANSWER_TIMEOUT_MS 10000
 #define FOLLOW_SIZE	  65536
-#define TEXT_SIZE	  128 /* of what is told of a command, with its NUL */
-#define ARGV_BYTES_MAX	  512 /* with the NUL of each */
 #define LIST_MAX	  4096 /* more than init knows of at a time; one that lies may not go on for ever */
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
@@ -33,82 +30,6 @@ const char *yett_command_state_name(enum yett_command_state state)
 static bool is_over(uint32_t state)
 {
 	return state != EXECUTION_PENDING && state != EXECUTION_RUNNING;
-}
-
-/* What does not fit is cut: the sum is bounded by what init may send, and init may lie. False: no memory. */
-static bool take_argv(const struct channel *channel, const struct message_command *from, struct yett_command_status *to)
-{
-	const char *argv[ARGV_BYTES_MAX]; /* of one byte each at least */
-	size_t used = 0, told = 0, count = 0;
-	char *text = memory_add(to, TEXT_SIZE);
-
-	if (!text)
-		return false;
-	for (uint32_t i = 0; i < from->argv_count; i++) {
-		const char *argument = message_text(&channel->message, from->argv[i]);
-		size_t size = strlen(argument) + 1;
-
-		to->argv_cut = to->argv_cut || size > ARGV_BYTES_MAX - used;
-		if (to->argv_cut)
-			break;
-		used += size;
-		argv[count++] = argument;
-		if (told < TEXT_SIZE)
-			told += (size_t)snprintf(text + told, TEXT_SIZE - told, "%s%s", i ? " " : "", argument);
-	}
-	to->argv_cut = to->argv_cut || from->argv_cut;
-	schema_clean_text(text); /* it may be cut within a character */
-	channel_make_printable(text);
-	to->text = text;
-	to->argv = (const char *const *)memory_add_list(to, argv, count);
-	return to->argv != NULL;
-}
-
-static bool take_outputs(const struct message_command *from, struct yett_command_status *to)
-{
-	for (int i = 0; i < 2; i++) {
-		struct yett_output_status *output = memory_add(to, sizeof *output);
-
-		if (!output)
-			return false;
-		*output = (struct yett_output_status){.size = sizeof *output,
-						      .captured = from->captured >> i & 1,
-						      .truncated = from->truncated >> i & 1,
-						      .length = (size_t)from->output_bytes[i]};
-		to->outputs[i] = output;
-	}
-	return true;
-}
-
-static void take_error(const struct channel *channel, const struct message_command *from, struct yett_error *error)
-{
-	*error = (struct yett_error){.code = YETT_E_COMMAND_FAILED, .os_error = (int)from->error_number};
-	channel_copy_printable(&channel->message, from->message, error->message, sizeof error->message);
-	channel_copy_printable(&channel->message, from->detail, error->detail, sizeof error->detail);
-	channel_copy_text(&channel->message, from->step, error->step, sizeof error->step);
-}
-
-/* NULL: no memory. */
-static struct yett_command_status *take_status(const struct channel *channel, const struct message_command *from)
-{
-	_cleanup_(memory_freep) struct yett_command_status *to = memory_new(sizeof *to);
-	bool has_failed = from->state == EXECUTION_FAILED;
-	struct yett_error *error = to && has_failed ? memory_add(to, sizeof *error) : NULL;
-	struct yett_result *result = memory_add(to, sizeof *result);
-
-	if (!result || (has_failed && !error) || !take_argv(channel, from, to) || !take_outputs(from, to))
-		return NULL;
-	*result = command_result(&from->result);
-	if (error)
-		take_error(channel, from, error);
-	to->size = sizeof *to;
-	to->id = from->id;
-	to->state = (enum yett_command_state)from->state;
-	to->pid = from->pid;
-	to->started_ms = from->started_ms;
-	to->result = result;
-	to->error = error;
-	return steal_ptr(&to);
 }
 
 /* Whether the message can be the answer to this query: of one exactly that one, of a list ascending ids from there on. */
@@ -136,29 +57,12 @@ static size_t fds_due(const struct message_query *query, const struct message_co
 	return (answer->commands[0].output_bytes[0] > 0) + (answer->commands[0].output_bytes[1] > 0);
 }
 
-/* NULL: no memory. */
-static struct yett_session *take_session(const struct channel *channel)
-{
-	const struct message_surroundings *from = &channel->message.body.surroundings;
-	_cleanup_(memory_freep) struct yett_session *session = memory_new(sizeof *session);
-	const char **env = memory_add(session, (from->env_count + 1) * sizeof *env);
-
-	if (!env || !(session->directory = memory_add_text(session, message_text(&channel->message, from->cwd))))
-		return NULL;
-	for (uint32_t i = 0; i < from->env_count; i++)
-		if (!(env[i] = memory_add_text(session, message_text(&channel->message, from->env[i]))))
-			return NULL;
-	session->size = sizeof *session;
-	session->env = env;
-	return steal_ptr(&session);
-}
-
 /* False: no memory. */
 static bool take_list(const struct channel *channel, const struct message_commands *answer, struct ask *ask)
 {
 	ask->list = memory_new(sizeof *ask->list);
 	for (uint32_t i = 0; ask->list && i < answer->commands_count; i++) {
-		struct yett_command_status *status = take_status(channel, &answer->commands[i]);
+		struct yett_command_status *status = answer_status(channel, &answer->commands[i]);
 
 		if (!status || !list_add(ask->list, status))
 			return false;
@@ -177,7 +81,7 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 		return 0;
 	}
 	if (ask->answer == MESSAGE_SURROUNDINGS) {
-		ask->session = take_session(channel);
+		ask->session = answer_session(channel);
 		if (!ask->session)
 			(void)error_set(&ask->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for an answer");
 		return 0;
@@ -285,7 +189,7 @@ static int take_end(struct channel *channel, struct yett_command *command, struc
 	command->result = command_result(&from->result);
 	command->state = from->state == EXECUTION_FAILED ? COMMAND_FAILED : COMMAND_EXITED;
 	if (command->state == COMMAND_FAILED)
-		take_error(channel, from, &command->error);
+		answer_error(channel, from, &command->error);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* See sandbox.h, and "sandbox" in yett.h: asking for one, and ending it. */
 #include "libclient/discard.h"
-#include "libclient/sandbox.h"
-#include "libclient/operation.h"
 #include "libclient/failure.h"
+#include "libclient/operation.h"
+#include "libclient/sandbox.h"
 
 #include <sys/epoll.h>
 #include <sys/socket.h>

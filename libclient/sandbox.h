@@ -109,6 +109,11 @@ void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
 _must_check_ int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory,
 			       struct yett_error *error);
 
+/* answer.c: a command or a session that init tells of, to be freed with yett_free(); NULL: no memory. And why a command failed. */
+struct yett_command_status *answer_status(const struct channel *channel, const struct message_command *from);
+struct yett_session *answer_session(const struct channel *channel);
+void answer_error(const struct channel *channel, const struct message_command *from, struct yett_error *error);
+
 /* query.c: handles what came if it answers a query or the wait of an attached command. 0, or a violation of the protocol. */
 _must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_error *error);
 

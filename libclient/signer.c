@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "libclient/keyfile.h"
 #include "libclient/failure.h"
+#include "libclient/keyfile.h"
 
 static int sign_with_secret(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data)
 {

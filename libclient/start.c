@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 
 #include "libclient/connection.h"
-#include "libclient/options.h"
 #include "libclient/failure.h"
+#include "libclient/options.h"
 
 #define HELPER_FD	      3
 #define HELPER_END_TIMEOUT_MS 1000

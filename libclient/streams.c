@@ -3,8 +3,8 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-#include "libclient/sandbox.h"
 #include "libclient/failure.h"
+#include "libclient/sandbox.h"
 
 #define READ_SIZE 65536
 #define READS_MAX 4 /* in a row, of one stream */

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "libclient/sandbox.h"
 #include "libclient/failure.h"
+#include "libclient/sandbox.h"
 
 /*
  * A pty's master is the one open of this node (Documentation/admin-guide/devices.txt) that has a number of a slave. The

@@ -1,6 +1,6 @@
 /* See worker.h. */
-#include "libclient/worker.h"
 #include "libclient/failure.h"
+#include "libclient/worker.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -80,7 +80,10 @@ YETT_API bool yett_error_retryable(const struct yett_error *error);
 
 /* --- keys --------------------------------------------------------------------------------------------------- */
 
-/* Signs message[0 … length) with Ed25519; 0 or an errno. Called while a sandbox is asked for, in that thread. */
+/*
+ * Signs message[0 … length) with Ed25519; 0 or an errno. Called while something is asked of the helper, in that thread; other calls on the
+ * connection wait until it returns.
+ */
 typedef int (*yett_sign_fn)(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
 			    void *data);
 

@@ -1,4 +1,4 @@
-"""What must hold of yett.h for the programs that include it: test_header.py SOURCE_ROOT BUILD_ROOT VERSION CC…  TAP."""
+"""What must hold of yett.h for the programs that include it: test_header.py SOURCE_ROOT BUILD_ROOT VERSION SANITIZERS CC…  TAP."""
 import os
 import re
 import subprocess
@@ -9,7 +9,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 import yett  # pylint: disable=wrong-import-position
 
-ROOT, BUILD, VERSION, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4:]
+ROOT, BUILD, VERSION, SANITIZERS, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5:]
 INCLUDE = [f"-I{os.path.join(ROOT, folder)}" for folder in ("libclient", "protocol")]
 STANDARD = "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 
@@ -31,7 +31,9 @@ def macros(source):
 def run_program(body):
     with tempfile.TemporaryDirectory() as folder:
         program = os.path.join(folder, "x")
-        result = run("-x", "c", "-", "-x", "none", "-o", program, os.path.join(BUILD, "libclient", "libyett.so.0"),
+        # a library with a sanitizer in it needs a program that brings that one
+        sanitize = [] if SANITIZERS == "none" else [f"-fsanitize={SANITIZERS}"]
+        result = run(*sanitize, "-x", "c", "-", "-x", "none", "-o", program, os.path.join(BUILD, "libclient", "libyett.so.0"),
                      f"-Wl,-rpath,{os.path.join(BUILD, 'libclient')}", source=f"#include <stdio.h>\n#include <yett.h>\nint main(void) {{ {body} }}\n")
         assert result.returncode == 0, result.stderr
         return subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
