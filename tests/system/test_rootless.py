@@ -41,17 +41,18 @@ SHARE = '''
 import ctypes, os, sys
 yett = ctypes.CDLL(sys.argv[1])
 class Share(ctypes.Structure):
-    _fields_ = [("path", ctypes.c_char_p), ("fd", ctypes.c_int), ("writable", ctypes.c_bool), ("target", ctypes.c_char_p)]
+    _fields_ = [("size", ctypes.c_size_t), ("path", ctypes.c_char_p), ("target", ctypes.c_char_p), ("flags", ctypes.c_uint32), ("fd", ctypes.c_int)]
 class Options(ctypes.Structure):
-    _fields_ = [("profile", ctypes.c_char_p), ("hostname", ctypes.c_char_p), ("shares", ctypes.POINTER(Share)), ("count", ctypes.c_size_t),
-                ("rest", ctypes.c_char * 1024)]
-share = Share(None, os.open(sys.argv[2], os.O_PATH), False, b"/work")
+    _fields_ = [("size", ctypes.c_size_t), ("profile", ctypes.c_char_p), ("hostname", ctypes.c_char_p), ("directory", ctypes.c_char_p),
+                ("shares", ctypes.POINTER(Share)), ("count", ctypes.c_size_t), ("rest", ctypes.c_char * 1024)]
+YETT_SHARE_FD = 2
+share = Share(ctypes.sizeof(Share), None, b"/work", YETT_SHARE_FD, os.open(sys.argv[2], os.O_PATH))
 error, connection, sandbox = ctypes.create_string_buffer(4096), ctypes.c_void_p(), ctypes.c_void_p()
 assert yett.yett_connect(None, ctypes.byref(connection), error) == 0
 if sys.argv[3]:
     {"rename": lambda path: os.rename(path, path + ".moved"), "remove": os.rmdir}[sys.argv[3]](sys.argv[2])
-r = yett.yett_sandbox_create(connection, ctypes.byref(Options(None, None, ctypes.pointer(share), 1)), ctypes.byref(sandbox), error)
-print("shared" if r == 0 else error.raw)
+r = yett.yett_sandbox_create(connection, ctypes.byref(Options(ctypes.sizeof(Options), None, None, None, ctypes.pointer(share), 1)), ctypes.byref(sandbox), error)
+print("shared" if r == 0 else error.raw.replace(b"\\0", b""))
 '''
 
 
