@@ -1,7 +1,7 @@
 /* See place.h. */
 #include "helper/place.h"
 #include "helper/privilege.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -9,6 +9,16 @@ static const char *const step_names[PLAN_STEP_KINDS] = {
 #undef X
 };
 
+bool plan_is_base(const struct plan *plan, const struct plan_step *step)
+{
+	static const bool always[PLAN_STEP_KINDS] = {
+		[PLAN_ROOT] = true, [PLAN_PROC] = true, [PLAN_DEVPTS] = true, [PLAN_ETC] = true, [PLAN_HOSTNAME] = true,
+	};
+	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
+
+	return always[step->kind] || (is_cover && strncmp(plan_text(plan, step->target), "/proc/", 6) == 0);
+}
+
 const char *plan_step_name(enum plan_step_kind kind)
 {
 	return kind < PLAN_STEP_KINDS ? step_names[kind] : "unknown step";

@@ -1,7 +1,7 @@
 /*
- * The plan: everything root will do for one sandbox, fully resolved, printable, and nothing else.
+ * The plan: everything that is done for one sandbox, fully resolved, printable, and nothing else.
  *
- * monitor/planning.c makes it (a pure function of a decision), setup/ carries it out, and it crosses from one to the
+ * monitor/planning.c makes it (a pure function of a decision), setup/ carries out root's part of it and init the rest, and it crosses from one to the
  * other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
  */
 #pragma once
@@ -28,9 +28,9 @@
 	X(SLOT, "slot")             /* one of the user's sandboxes, as many as the grant allows */         \
 	X(CGROUP, "cgroup")         /* SANDBOX below the user's cgroup, with its limits */                 \
 	X(IDS, "ids")               /* a private range of host ids */                                      \
-	X(USER_NAMESPACE, "user-namespace") /* its map, and no further ones below it */                    \
+	X(USER_NAMESPACE, "user-namespace") /* its map; below it the one of commands, and no further ones */                    \
 	X(TEMPLATE, "template")     /* enter the profile's mount namespace */                              \
-	X(NAMESPACES, "namespaces") /* mount, pid, network, ipc, uts, cgroup, in one clone3 */             \
+	X(NAMESPACES, "namespaces") /* mount, pid, network, ipc, uts, cgroup: the sandbox's own */             \
 	X(ROOT, "root")             /* the sandbox's own tmpfs, and the template's trees on it */          \
 	X(PROC, "proc")                                                                                    \
 	X(DEVPTS, "devpts")                                                                                \
@@ -42,8 +42,8 @@
 	X(MASK, "mask")             /* a path inside, hidden */                                            \
 	X(LOOPBACK, "loopback")     /* lo up */                                                            \
 	X(HOSTNAME, "hostname")                                                                            \
-	X(IDENTITY, "identity")     /* user namespace entered, ids taken, capabilities dropped */          \
-	X(INIT, "init")             /* yett-init from its sealed memfd */
+	X(IDENTITY, "identity")     /* capabilities of building dropped, the user namespace of commands entered */          \
+	X(INIT, "init")             /* yett-init serves, with the label of commands */
 
 enum plan_step_kind {
 #define X(name, text) PLAN_##name,
@@ -100,6 +100,7 @@ struct plan_life {
 #define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
 #define PLAN_ANNOTATION '#' /* as MESSAGE_ANNOTATION */
 #define PLAN_WEAKER_SIZE 512 /* all that can be missing at once */
+#define PLAN_BASE_SIZE 32
 
 struct plan {
 	char id[PLAN_ID_SIZE];
@@ -132,6 +133,7 @@ struct plan {
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
 	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
+	uint8_t base[PLAN_BASE_SIZE]; /* hash of all that steps of the base read: equal where these are */
 	uint32_t share_fds;  /* how many descriptors come with the plan */
 	uint32_t steps_count;
 	uint32_t arena_used;
@@ -153,3 +155,9 @@ _must_check_ int plan_add_text(struct plan *plan, const char *string, struct pla
 struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
 
 const char *plan_step_name(enum plan_step_kind kind);
+
+/*
+ * Whether the step is one of the base: what the profile and the caller decide, whatever else is asked. A sandbox in which these are
+ * done, and no other, is a ready one; a request fits it where `base` is the same.
+ */
+bool plan_is_base(const struct plan *plan, const struct plan_step *step);

@@ -9,13 +9,11 @@
 
 /* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not be needed. */
 static const int build[] = {
-	CAP_SYS_ADMIN,    /* mounts, namespaces, sethostname */
-	CAP_SYS_CHROOT,   /* setns of a mount namespace, root, the decoder's file system */
-	CAP_NET_ADMIN,    /* loopback */
+	CAP_SYS_ADMIN,    /* the template, clones and id maps of mounts, namespaces */
+	CAP_SYS_CHROOT,   /* setns of a mount namespace, the decoder's file system */
 	CAP_MKNOD,        /* the template's /dev */
-	CAP_CHOWN,        /* personal directories, cgroup delegation */
-	CAP_DAC_OVERRIDE, /* mount points below directories of other users */
-	CAP_FOWNER,       /* modes of what was just given away */
+	CAP_CHOWN,        /* the template, cgroup delegation */
+	CAP_DAC_OVERRIDE, /* what a client shares, and above it; leaves of groups that init owns */
 	CAP_SETUID,       /* uid_map; decoder, key reader */
 	CAP_SETGID,       /* gid_map */
 	CAP_SETPCAP,      /* bounding sets */
@@ -23,6 +21,9 @@ static const int build[] = {
 	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one */
 	CAP_KILL,         /* ending processes of private ids */
 };
+
+/* Without root: what init builds with and the helper does not, since both have one user namespace. INIT_BUILD_CAPABILITIES */
+static const int hand_on[] = {CAP_NET_ADMIN, CAP_FOWNER, CAP_SYS_RESOURCE};
 
 static const int supervise[] = {
 	CAP_KILL,         /* ending init */
@@ -62,7 +63,8 @@ int privilege_take(enum privilege_role role)
 	}
 	capng_clear(CAPNG_SELECT_ALL);
 	if (update(CAPNG_EFFECTIVE, roles[role].effective, roles[role].effective_count) < 0 ||
-	    update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, roles[role].permitted, roles[role].permitted_count) < 0)
+	    update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, roles[role].permitted, roles[role].permitted_count) < 0 ||
+	    (geteuid() != 0 && role != PRIVILEGE_SUPERVISOR && update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, hand_on, ARRAY_SIZE(hand_on)) < 0))
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
 		return -EPERM;

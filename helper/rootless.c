@@ -3,7 +3,7 @@
 
 #include "base/userns.h"
 #include "helper/setup/cgroup_ops.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <errno.h>
 #include <fcntl.h>

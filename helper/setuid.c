@@ -1,8 +1,9 @@
 /* See setuid.h. Each step says what the caller could do by what it takes away. */
 #include "helper/setuid.h"
 #include "helper/log.h"
-#include "helper/setup/kernel.h"
-#include "helper/setup/steps.h"
+#include "base/kernel.h"
+#include "helper/setup/making.h"
+#include "base/reached.h"
 
 #include <cap-ng.h>
 #include <grp.h>
@@ -431,7 +432,7 @@ int setuid_cleanse(struct peer *ret_caller, struct yett_error *error)
 	if (r == 0)
 		r = failed("caller", read_caller(ret_caller, error), error);
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++) {
-		(void)setup_step_reached("setuid", steps[i].name);
+		(void)reached_step("setuid", steps[i].name);
 		r = failed(steps[i].name, steps[i].take(error), error);
 	}
 	return r;
@@ -442,16 +443,16 @@ int setuid_settle(const struct setup_host *host, const struct peer *caller, stru
 	sigset_t none;
 	int r;
 
-	(void)setup_step_reached("setuid", "place");
+	(void)reached_step("setuid", "place");
 	r = reserve_helper(&host->reserve, caller->uid, SETUID_HELPERS_MAX, ret_place, error);
 	if (r != 0)
 		return failed("place", r, error);
-	(void)setup_step_reached("setuid", "groups");
+	(void)reached_step("setuid", "groups");
 	r = cgroup_host_enter_helpers(&host->cgroups);
 	(void)sigemptyset(&none);
 	if (r == 0 && sigprocmask(SIG_SETMASK, &none, NULL) < 0)
 		r = -errno;
 	if (r == 0)
-		(void)setup_step_reached("setuid", "settled");
+		(void)reached_step("setuid", "settled");
 	return failed("control groups", r, error);
 }

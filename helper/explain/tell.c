@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "helper/explain/explain.h"
 #include "helper/monitor/planning.h"
-#include "helper/setup/steps.h"
+#include "helper/setup/making.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -198,10 +198,9 @@ static void tell_linger(const struct policy_grant *grant, struct json *json, FIL
 static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
 {
 	const struct setup_host host = {.policy = explain->policy};
-	const struct setup setup = {.host = &host, .plan = plan};
 	struct stat st;
 
-	return mounts_check_share(&setup, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+	return share_check(&host, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
 }
 
 /* The plan of the same request, whose steps are the same, by a grant without share_rw: what that allows, share_ro allows. */

@@ -67,7 +67,7 @@ static const struct {
 /* Of a regular file; the others mean something for directories only. */
 #define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | RIGHT_RESOLVE_UNIX)
 
-/* What every sandbox has on its own root: setup/root.c. Rules add up from a path to the root, so "/" gives little. */
+/* What every sandbox has on its own root: init/build/root.c. Rules add up from a path to the root, so "/" gives little. */
 static const struct {
 	const char *path;
 	uint64_t rights;

@@ -7,10 +7,13 @@
  * executed its program yet, and the pipes of outputs that are kept. Nothing in the loop waits for anything else, but for the
  * end of a child that it has killed before that had a command.
  *
- * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there.
- * It must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
+ * Before that it builds its sandbox: build/build.h.
+ *
+ * Privilege: an inside id of its own in the payload's user namespace, with CAP_SETUID, CAP_SETGID and CAP_KILL there. When it serves, it
+ * must never open a path but in its cgroup, nor run a command's code: each is a child that has dropped all of that.
  */
 #include "base/clock.h"
+#include "helper/init/build/build.h"
 #include "helper/init/channel.h"
 #include "helper/init/leaf.h"
 #include "helper/init/start.h"
@@ -58,13 +61,15 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 	label[strcspn(label, "\n")] = '\0';
 }
 
-static void main_report(int r, const char *step, struct init_config *config)
+static void main_report(int r, const char *step, struct init_config *config, const struct yett_error *refused)
 {
-	struct init_report report = {.error = -r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
+	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
 	bool has_listener = config && config->listener > 0;
 
 	main_read_label(report.layers.label);
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
+	if (refused)
+		report.refused = *refused;
 	(void)!frame_send(INIT_FD_CONTROL, &report, sizeof report, has_listener ? &config->listener : NULL, has_listener, 0);
 	if (has_listener)
 		config->listener = fd_close(config->listener);
@@ -218,28 +223,34 @@ static void main_warm(struct init *init)
 	init->tokens[0].kind = 0;
 }
 
-int main(void)
+/* Started with an argument, to build its sandbox first. Tests start it in one that they have made. */
+int main(int argc, char **argv)
 {
 	struct init *init =
 		mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	const char *step = "memory";
+	bool is_to_build = argc > 1;
+	struct yett_error refused = {0};
 	int children, r;
 
+	(void)argv;
 	if (init == MAP_FAILED) {
-		main_report(-errno, step, NULL);
+		main_report(-errno, step, NULL, NULL);
 		return EXIT_FAILURE;
 	}
-	r = start_run(&init->config, &step);
+	r = is_to_build ? build_run(&init->config, &step, &refused) : 0;
+	if (r == 0)
+		r = start_run(&init->config, is_to_build, &step);
 	children = r == 0 ? main_open_children() : r;
-	if (children < 0) {
-		main_report(children, step, NULL);
+	if (r != 0 || children < 0) {
+		main_report(r != 0 ? r : children, step, NULL, &refused);
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
 	init->like = (struct channel){.frame = &init->frame, .message = &init->message,
 				       .scratch = {init->tokens, MESSAGE_TOKENS_MAX}, .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
-	main_report(0, "", &init->config);
+	main_report(0, "", &init->config, NULL);
 	main_warm(init);
 	main_serve(init, children);
 	tell_totals(&init->commands.tell);

@@ -342,7 +342,7 @@ static int start_filter(struct init_config *config)
 
 	if (count == 0)
 		return 0;
-	/* Commands with capabilities may change ids; their shared directories have a map of their own (setup/build.c). */
+	/* Commands with capabilities may change ids; their shared directories have a map of their own (open_map() of setup/share.c). */
 	if (config->capabilities == 0) {
 		if (!start_has_head(config))
 			return -EBADMSG;
@@ -377,9 +377,9 @@ static const struct {
 	{"system-call-filter", start_filter}, /* last: what comes before may need more */
 };
 
-int start_run(struct init_config *config, const char **ret_step)
+int start_run(struct init_config *config, bool has_config, const char **ret_step)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(start_stages); i++) {
+	for (size_t i = has_config ? 1 : 0; i < ARRAY_SIZE(start_stages); i++) {
 		/* The configuration comes first of all, so there is one to ask. */
 		int r = i == 0 || layer_is_on(config, start_stages[i].name) ? start_stages[i].run(config) : 0;
 

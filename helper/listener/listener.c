@@ -62,8 +62,12 @@ struct worker {
 struct user {
 	uid_t uid;
 	gid_t gid;
-	struct supervisor spares[POLICY_SPARES_MAX];
+	struct spare {
+		struct supervisor supervisor;
+		uint32_t profile;
+	} spares[POLICY_SPARES_MAX];
 	size_t spares_count;
+	uint32_t profile; /* that was asked for last */
 	bool is_filling; /* from half empty until full: one wait for a grace period then serves several */
 	uint64_t last_used_ms;
 };
@@ -142,7 +146,7 @@ static void drop_spares(struct user *user)
 {
 	/* End of file on its socket is how a supervisor learns that nobody wants it. */
 	for (size_t i = 0; i < user->spares_count; i++)
-		fd_close(user->spares[i].socket);
+		fd_close(user->spares[i].supervisor.socket);
 	user->spares_count = 0;
 }
 
@@ -429,12 +433,21 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
-/* A prepared supervisor of the user that still lives; -1 if there is none. One that was killed closed its end. */
-static int take_spare(struct user *user)
+/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there is none. One that was killed closed its end. */
+static int take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
-		int socket = user->spares[--user->spares_count].socket;
-		struct pollfd wait = {.fd = socket};
+		struct pollfd wait;
+		size_t i = user->spares_count - 1;
+		int socket;
+
+		while (i > 0 && user->spares[i].profile != profile)
+			i--;
+		if (user->spares[i].profile != profile)
+			i = user->spares_count - 1;
+		socket = user->spares[i].supervisor.socket;
+		user->spares[i] = user->spares[--user->spares_count];
+		wait = (struct pollfd){.fd = socket};
 
 		if (poll(&wait, 1, 0) == 0)
 			return socket;
@@ -459,7 +472,9 @@ static void handle_worker(struct listener *l, size_t i)
 	}
 	user = find_user(l, wish.uid, wish.gid);
 	user->last_used_ms = clock_now_ms();
-	socket = take_spare(user);
+	/* A monitor of the policy before may ask for one of its table; it is told that its policy is over. */
+	user->profile = wish.profile < l->policy->profiles_count ? wish.profile : 0;
+	socket = take_spare(user, wish.profile);
 	(void)!send_fd(l->workers[i].control, 0, socket);
 	fd_close(socket);
 }
@@ -479,7 +494,7 @@ static void handle_ready(struct listener *l)
 
 			if (user->uid == ready.uid && ready.generation == l->policy->generation &&
 			    user->spares_count < l->policy->spares)
-				user->spares[user->spares_count++] = (struct supervisor){0, steal_fd(&frame->fds[0])};
+				user->spares[user->spares_count++] = (struct spare){{0, steal_fd(&frame->fds[0])}, ready.profile};
 		}
 	}
 	frame_close_fds(frame);
@@ -495,6 +510,8 @@ static bool refill(struct listener *l)
 	for (size_t i = 0; i < l->users_count; i++) {
 		struct user *user = &l->users[i];
 		struct idmap_subject subject = {.uid = user->uid, .gid = user->gid};
+		struct supervisor_ahead ahead = {l->pool[1], user->profile};
+		struct spare *next = &user->spares[user->spares_count];
 
 		if (now - user->last_used_ms > USER_IDLE_MS) {
 			drop_spares(user);
@@ -507,8 +524,9 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &l->place, &subject, l->pool[1], &user->spares[user->spares_count]) < 0)
+		if (supervisor_start(l->host, &l->place, &subject, &ahead, &next->supervisor) < 0)
 			return false;
+		next->profile = user->profile;
 		user->spares_count++;
 		return true;
 	}
@@ -539,8 +557,10 @@ static void reload(struct listener *l)
 		log_line(LOG_LEVEL_ERROR, "the policy was not loaded anew: %s", error.message[0] ? error.message : strerror(-r));
 	if (privilege_lower() < 0 || r != 0)
 		return;
-	for (size_t i = 0; i < l->users_count; i++)
+	for (size_t i = 0; i < l->users_count; i++) {
 		drop_spares(&l->users[i]);
+		l->users[i].profile = 0; /* of the table that was */
+	}
 	for (size_t i = l->workers_count; i > 0; i--)
 		if (!l->workers[i - 1].is_serving)
 			remove_worker(l, i - 1);

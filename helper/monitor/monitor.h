@@ -42,4 +42,5 @@ void monitor_free(struct monitor *monitor);
 struct monitor_wish {
 	uid_t uid;
 	gid_t gid;
+	uint32_t profile; /* of the sandbox that is asked for: one that is ready for it is preferred */
 };

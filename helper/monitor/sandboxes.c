@@ -18,7 +18,7 @@
 
 #define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
 #define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
-#define TAKER_DEADLINE_MS 30000 /* longer than a supervisor waits for a sandbox to be ready */
+#define TAKER_DEADLINE_MS 60000 /* longer than a supervisor waits for init to be made, and then to be ready */
 
 /*
  * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
@@ -26,7 +26,7 @@
  */
 static int wish(struct connection *c, struct supervisor *ret_supervisor)
 {
-	struct monitor_wish wish = {c->peer.uid, c->peer.gid};
+	struct monitor_wish wish = {c->peer.uid, c->peer.gid, c->plan->profile};
 	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
 
 	if (c->monitor->listener < 0)
@@ -68,7 +68,7 @@ static int start_supervisor(const struct connection *c, struct supervisor *ret_s
 					.groups_count = c->peer.groups_count,
 					.identity = (enum plan_identity)c->plan->identity};
 
-	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, &subject, -1,
+	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, &subject, NULL,
 				ret_supervisor);
 }
 

@@ -2,7 +2,7 @@
 #include "helper/setup/cgroup_ops.h"
 #include "base/clock.h"
 #include "base/units.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -318,8 +318,8 @@ int cgroup_make_leaf(const struct cgroup *cgroup)
 
 int cgroup_delegate(const struct cgroup *cgroup, uid_t owner)
 {
-	/* What a delegatee needs of its root, and no more: limits stay root's. cgroup-v2, "Delegation". */
-	static const char *const files[] = {"cgroup.procs", "cgroup.threads", "cgroup.subtree_control"};
+	/* What a delegatee needs of its root, and no more: limits stay root's; and to be born in the leaf. cgroup-v2, "Delegation". */
+	static const char *const files[] = {"cgroup.procs", "cgroup.threads", "cgroup.subtree_control", "init/cgroup.procs"};
 	int sandbox = cgroup->sandbox[0];
 
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
@@ -451,7 +451,7 @@ int cgroup_empty(const struct cgroup *cgroup)
 		ops_of(&cgroup->host->trees[i])->forget_peak(cgroup->sandbox[i]);
 	do {
 		remove_children(cgroup->sandbox[0], deadline_ms);
-		/* A group whose children have controllers takes no process of its own, and the builder is to be born in it. */
+		/* A group whose children have controllers takes no process of its own, and who makes the next init is to be born in it. */
 		ops_of(&cgroup->host->trees[0])->disable_children(cgroup->sandbox[0], cgroup->host->trees[0].controllers);
 		r = cgroup_make_leaf(cgroup);
 	} while (r == -EEXIST && clock_now_ms() < deadline_ms);

@@ -1,6 +1,6 @@
 /* cgroup v1: a tree for each controller, or for a few mounted together. Kernel document cgroup-v1. */
 #include "helper/setup/cgroup_ops.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* cgroup v2: one tree, controllers enabled top down. Kernel document cgroup-v2. */
 #include "helper/setup/cgroup_ops.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <inttypes.h>
 #include <stdio.h>

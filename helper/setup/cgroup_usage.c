@@ -4,7 +4,7 @@
  * Reads only what the kernel wrote, and what any user may read; no capability is needed.
  */
 #include "helper/setup/cgroup.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -108,7 +108,7 @@ static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
 		(void)fclose(threads);
 }
 
-/* In the leaves: who is in the group itself is the builder. */
+/* In the leaves: who is in the group itself makes inits. */
 static void count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage)
 {
 	_cleanup_fd_ int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

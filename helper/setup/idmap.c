@@ -1,7 +1,7 @@
 /* See idmap.h. */
 #include "helper/setup/idmap.h"
 #include "helper/privilege.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <inttypes.h>
 #include <sched.h>
@@ -151,25 +151,18 @@ static int write_map(pid_t pid, const char *file, const struct idmap_half *half)
 }
 
 /*
- * The child that the namespace is made with: it closes the door behind it, then goes. What the kernel counts by user, and a user
- * namespace does not bound by itself (inotify instances, message queues, pending signals), is charged to who made it: `owner`.
- * The door is in a proc of its own, where that can be mounted: in one that all use, the kernel keeps a file of that name for each
- * user namespace, and goes through all of them to find one's own.
+ * The child that the namespace is made with: then it goes. What the kernel counts by user, and a user namespace does not bound by itself
+ * (inotify instances, message queues, pending signals), is charged to who made it: `owner`.
  */
-static void __attribute__((noreturn)) hold_namespace(int channel, uid_t owner, bool close_door)
+static void __attribute__((noreturn)) hold_namespace(int channel, uid_t owner)
 {
-	int proc = close_door ? kernel_mount_new("proc", NULL, "", 0) : -1;
-	const char *door = proc < 0 ? "/proc/sys/user/max_user_namespaces" : "sys/user/max_user_namespaces";
 	int r = setresuid((uid_t)-1, owner, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0 ? -errno : 0;
 	char byte;
 
-	if (write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1)
-		_exit(1);
-	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
-	_exit(close_door && kernel_write_file(proc, door, "0") < 0 ? 2 : 0);
+	_exit(write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1);
 }
 
-static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, uid_t owner, bool close_door)
+static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, uid_t owner)
 {
 	_cleanup_fd_ int ours = -1, theirs = -1, fd = -1;
 	char path[64];
@@ -185,7 +178,7 @@ static int open_with(const struct idmap_half *uids, const struct idmap_half *gid
 		return -errno;
 	if (pid == 0) {
 		(void)close(ours); /* else the supervisor's death would leave us reading */
-		hold_namespace(theirs, owner, close_door);
+		hold_namespace(theirs, owner);
 	}
 	theirs = fd_close(theirs);
 	if (read(ours, &r, sizeof r) != sizeof r)
@@ -212,7 +205,7 @@ static int open_with(const struct idmap_half *uids, const struct idmap_half *gid
 int idmap_open(const struct idmap *map)
 {
 	/* init's id: the sandbox's own, so that none can use up what another one, or root, is left. */
-	return open_with(&map->uids, &map->gids, idmap_host(&map->uids, map->init_inside), true);
+	return open_with(&map->uids, &map->gids, idmap_host(&map->uids, map->init_inside));
 }
 
 int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
@@ -220,5 +213,5 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	struct idmap_half uids = {.lines = {{disk_uid, host_uid, 1}}, .count = 1};
 	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
 
-	return open_with(&uids, &gids, geteuid(), false);
+	return open_with(&uids, &gids, geteuid());
 }

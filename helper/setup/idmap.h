@@ -61,7 +61,7 @@ void idmap_make_rootless(const struct idmap_subject *subject, struct idmap *ret_
 uint32_t idmap_host(const struct idmap_half *half, uint32_t inside);
 
 /*
- * Makes a user namespace with this map, below which no further one can be made; a descriptor or -errno.
+ * Makes a user namespace with this map; a descriptor or -errno.
  * -ENOSPC: this host's user.max_user_namespaces is 0.
  */
 _must_check_ int idmap_open(const struct idmap *map);

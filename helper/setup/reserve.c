@@ -1,7 +1,7 @@
 /* See reserve.h. */
 #include "helper/setup/reserve.h"
 #include "helper/setup/idmap.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 #include "helper/setup/registry.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* See selinux.h. As root; writes only to its own /proc/self/attr. */
 #include "helper/setup/selinux.h"
 #include "helper/policy/policy.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,8 +44,10 @@ enum selinux_state selinux_look(const char *type)
 	int r;
 
 	/* selinuxfs is mounted where SELinux is in use, and only there. */
-	if (!*type || kernel_read_file(AT_FDCWD, "/sys/fs/selinux/enforce", enforce, sizeof enforce) <= 0)
+	if (kernel_read_file(AT_FDCWD, "/sys/fs/selinux/enforce", enforce, sizeof enforce) <= 0)
 		return SELINUX_ABSENT;
+	if (!*type)
+		return SELINUX_UNNAMED;
 	selinux_process_context(type, 0, context);
 	r = kernel_write_file(AT_FDCWD, "/proc/self/attr/exec", context);
 	/* Only to see whether the kernel takes it: what is executed next is no init. An empty context is the usual one. */

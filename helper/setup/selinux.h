@@ -13,7 +13,8 @@
 
 /* How it is with a profile's type, looked at when its template is built. */
 enum selinux_state {
-	SELINUX_ABSENT,     /* the kernel does not use SELinux, or the profile names no type */
+	SELINUX_ABSENT,     /* the kernel does not use SELinux */
+	SELINUX_UNNAMED,    /* it does, and the profile names no type */
 	SELINUX_UNKNOWN,    /* the loaded policy does not know the type */
 	SELINUX_PERMISSIVE, /* labelled, and everything is allowed */
 	SELINUX_ENFORCING,

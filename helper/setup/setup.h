@@ -1,12 +1,12 @@
 /*
- * Carrying out a plan: the only code that makes privileged system calls for a sandbox.
+ * What root does for a sandbox: the only code that makes privileged system calls for one.
  *
- * Three processes take part:
- *   supervisor  reserves ids, makes cgroups and the user namespace, and stays
- *   builder     sits in the sandbox's cgroups and forks (on v1, moving there waits for a grace period while being born
- *               there costs nothing, so it stays for the user's next sandbox)
- *   inside      the builder's child, made ahead in new namespaces: waits for a plan, clones the client's mounts, enters
- *               the template, mounts, drops everything, and becomes yett-init
+ * Processes that take part:
+ *   supervisor  reserves ids, makes cgroups and the user namespace, gives orders, and stays
+ *   leaver      is born in the sandbox's cgroups, leaves the host for the template and the user namespace, makes init, and is gone
+ *   sharer      looks at what the client brought, clones it, sends the clones to init, and is gone
+ *   builder     where cgroups are of v1 only: sits in them and forks leavers (moving there waits for a grace period)
+ *   init        builds the sandbox as nobody of the host: helper/init/build. Started before there is a request, where one is expected
  * A failing step is named in the error; what came before it is undone by setup_end().
  */
 #pragma once
@@ -26,6 +26,7 @@ struct setup_host {
 	struct reserve_host reserve;
 	struct template *templates; /* one for each profile of the policy */
 	int init_program;           /* sealed memfd with yett-init */
+	int user_ns;                /* where is_rootless: our own, which is the upper one of all sandboxes */
 	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
 	bool is_rootless;           /* struct setup_rootless */
 };
@@ -69,29 +70,39 @@ void setup_sweep(const struct setup_host *host);
 struct setup;
 
 /*
- * What can be done before the request is known but for its user: range, cgroups, a builder waiting in them, and the
- * user namespace for `subject`, which is only a guess: a plan for other ids gets another. `plan`, NULL if it is not known
- * yet: its slot is taken first of all. 0, -errno or a code.
+ * What can be done before the request is known but for its user: range, cgroups, the user namespace for `subject`, and an init in new
+ * namespaces for `profile`. These are only guesses: a plan for others gets others. `plan`, NULL if it is not known yet: its slot is
+ * taken first of all. 0, -errno or a code.
  */
-_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, const struct plan *plan,
+_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
 			       struct setup **ret_setup, struct yett_error *error);
 
 /*
- * Carries out the plan. `connection` is the client's (borrowed, -1 without shares): the process inside takes the packet that lies
- * there, with what is to be shared, so that nobody else ever has that open. On success init is running but has not yet
- * reported: see setup_control(). `ret_channel` is the client's end of the exec channel. On failure nothing of the
- * sandbox runs any more; call setup_end().
+ * Carries out root's part of the plan, and has init carry out the rest. `connection` is the client's (borrowed, -1 without shares):
+ * a process of its own takes the packet that lies there, with what is to be shared, so that nobody else ever has that open. On
+ * success init is building but has not yet reported: see setup_control(); then setup_end_sharer() is due. `ret_channel` is the
+ * client's end of the exec channel. On failure call setup_end().
  */
 _must_check_ int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel,
 			     struct yett_error *error);
 
-/* The supervisor's end of init's control socket, and a pidfd of init; borrowed. -1 before setup_build(). */
+/* The supervisor's end of init's control socket, and a pidfd of init; borrowed. */
 int setup_control(const struct setup *setup);
 int setup_init_pidfd(const struct setup *setup);
 uint32_t setup_private_uid(const struct setup *setup);
+uint32_t setup_profile(const struct setup *setup);    /* that it was last made, or prepared, for */
 uint64_t setup_generation(const struct setup *setup); /* of the policy it was prepared under */
 
-/* Why the process inside gave up before it was init; NULL if it did not say. */
+/* After init's report: ends the process that shared, if it has not ended. */
+void setup_end_sharer(struct setup *setup);
+
+/* The next sandbox is expected to be like the one of this plan: setup_recycle(). */
+void setup_keep_plan(struct setup *setup, const struct plan *plan);
+
+/* Whether init was ready for the plan before there was one: then it reports that, too. */
+bool setup_was_ready(const struct setup *setup);
+
+/* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
 /* What others see of it, to be changed; and written for them. */

@@ -1,7 +1,7 @@
 /* See template.h. */
 #include "helper/setup/template.h"
 #include "helper/setup/idmap.h"
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 #include "helper/setup/etc.h"
 
 #include <inttypes.h>
@@ -154,8 +154,8 @@ static int make_node(const char *path, dev_t device, uint32_t face)
 /* `extra` are the numbers of further nodes that the policy names, read before the host's /dev went out of sight. */
 static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_t face)
 {
-	/* Of the first two sandboxes see nothing: mounts_overlay(). */
-	static const char *const directories[] = {"/lower", "/empty", "/dev", "/dev/pts", "/dev/mqueue"};
+	/* Of the first three sandboxes see nothing: overlay_make(), build(). */
+	static const char *const directories[] = {"/lower", "/empty", "/proc", "/dev", "/dev/pts", "/dev/mqueue"};
 	char path[PATH_MAX];
 	int r = 0;
 
@@ -257,20 +257,26 @@ static int attach(const struct template_entry *entry, int tree)
 	return move_mount(tree, "", AT_FDCWD, entry->path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
+/*
+ * The kernel lets a user namespace mount a proc where another one can be seen in full. The template's is of the pid namespace of this
+ * process, which ends: there is no process in it. mount_namespaces(7). `face_ns` -1: there is no face.
+ */
 static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir,
-		 uint32_t face, struct yett_error *error)
+		 uint32_t face, int face_ns, struct yett_error *error)
 {
 	size_t system = template->entries_count - 2; /* the last two are /etc and /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
 	bool is_rootless = face == UINT32_MAX;
-	_cleanup_fd_ int face_ns = is_rootless ? -1 : idmap_open_single(0, face, 0, face);
+	_cleanup_fd_ int proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
 		return -ENOMEM;
-	if (face_ns < 0 && !is_rootless)
-		return face_ns;
+	if (proc < 0) {
+		(void)error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", plan_step_name(PLAN_PROC), strerror(-proc));
+		return error_cause(error, plan_step_name(PLAN_PROC), -proc);
+	}
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
 	for (size_t i = 0; i < system; i++) {
@@ -293,10 +299,45 @@ static int build(const struct policy_profile *profile, const struct template *te
 		r = make_dev(&profile->devices, numbers, face);
 	if (r == 0 && is_rootless)
 		r = attach_nodes(nodes);
+	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
 	/* Below a sandbox's own root lies this one: it is shared, so nobody must ever write to it. */
 	if (r == 0 && mount_setattr(AT_FDCWD, "/", 0, &(struct mount_attr){.attr_set = MOUNT_ATTR_RDONLY}, sizeof(struct mount_attr)) < 0)
 		r = -errno;
 	return r;
+}
+
+static void add_text(struct init_profile *profile, const char *text)
+{
+	size_t size = strlen(text) + 1;
+
+	memcpy(profile->data + profile->data_used, text, size);
+	profile->data_used += (uint32_t)size;
+}
+
+/* What init is told of the profile: helper/init/config.h. A sealed memfd or -errno. */
+static int write_profile(const struct policy_profile *policy, const struct template *template)
+{
+	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
+	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter, size = init_size + command_size;
+	_cleanup_free_ struct init_profile *profile = NULL;
+
+	for (size_t i = 0; i < template->entries_count; i++)
+		size += strlen(template->entries[i].path) + strlen(template->entries[i].link ?: "") + 2;
+	profile = calloc(1, sizeof *profile + size);
+	if (!profile)
+		return -ENOMEM;
+	profile->init_filter_count = (uint32_t)policy->init_filter_count;
+	profile->command_filter_count = (uint32_t)policy->command_filter_count;
+	profile->entries_count = (uint32_t)template->entries_count;
+	memcpy(profile->data, policy->init_filter, init_size);
+	memcpy(profile->data + init_size, policy->command_filter, command_size);
+	profile->data_used = (uint32_t)(init_size + command_size);
+	for (size_t i = 0; i < template->entries_count; i++) {
+		add_text(profile, template->entries[i].path);
+		add_text(profile, template->entries[i].link ?: "");
+	}
+	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
 
 int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
@@ -307,7 +348,8 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 		int r;
 		struct yett_error error;
 	} *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	_cleanup_(template_close) struct template template = {.mount_ns = -1};
+	_cleanup_(template_close) struct template template = {.mount_ns = -1, .profile = -1};
+	_cleanup_fd_ int face_ns = -1;
 	int go[2], r = list_entries(profile, &template, error);
 	char path[64], byte;
 	pid_t pid;
@@ -319,9 +361,10 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 	if (r != 0)
 		return (void)munmap(result, sizeof *result), r;
 	result->r = -ECHILD;
-	pid = fork();
+	face_ns = face == UINT32_MAX ? -1 : idmap_open_single(0, face, 0, face);
+	pid = face_ns < 0 && face != UINT32_MAX ? face_ns : kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
 	if (pid == 0) {
-		result->r = build(profile, &template, runtime_dir, face, &result->error);
+		result->r = build(profile, &template, runtime_dir, face, face_ns, &result->error);
 		(void)close(go[0]);
 		(void)!write(go[1], "", 1);
 		(void)pause(); /* until the parent holds the namespace */
@@ -337,7 +380,11 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 		(void)kill(pid, SIGKILL);
 		(void)waitpid(pid, NULL, 0);
 	}
-	r = pid < 0 ? -errno : result->r;
+	r = pid < 0 ? pid : result->r;
+	if (r == 0) {
+		r = template.profile = write_profile(profile, &template);
+		r = r < 0 ? r : 0;
+	}
 	if (r > 0 && error)
 		*error = result->error;
 	if (r < 0)
@@ -345,7 +392,7 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 	(void)munmap(result, sizeof *result);
 	if (r == 0) {
 		*ret_template = template;
-		template = (struct template){.mount_ns = -1};
+		template = (struct template){.mount_ns = -1, .profile = -1};
 	}
 	return r;
 }
@@ -353,10 +400,11 @@ int template_build(const struct policy_profile *profile, const char *runtime_dir
 void template_close(struct template *template)
 {
 	template->mount_ns = fd_close(template->mount_ns);
+	template->profile = fd_close(template->profile);
 	for (size_t i = 0; i < template->entries_count; i++) {
 		free(template->entries[i].path);
 		free(template->entries[i].link);
 	}
 	free(template->entries);
-	*template = (struct template){.mount_ns = -1};
+	*template = (struct template){.mount_ns = -1, .profile = -1};
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/error.h"
+#include "helper/init/config.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"
 
@@ -20,6 +21,7 @@ struct template_entry {
 struct template {
 	enum selinux_state selinux; /* how it is with the profile's type */
 	int mount_ns; /* -1: not built */
+	int profile;  /* sealed memory: struct init_profile. -1: not built */
 	struct template_entry *entries;
 	size_t entries_count;
 };

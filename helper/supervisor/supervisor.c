@@ -101,36 +101,60 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type, label);
 }
 
+/* One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno. */
+static int hear_report(const struct setup *setup, uint64_t end_ms, struct frame *frame, struct init_report *ret_report)
+{
+	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
+	uint64_t now = clock_now_ms();
+
+	if (now >= end_ms || poll(wait, ARRAY_SIZE(wait), (int)(end_ms - now)) <= 0)
+		return 0;
+	frame_close_fds(frame);
+	if (frame_receive(setup_control(setup), frame, MSG_DONTWAIT) <= 0 || frame->length != sizeof *ret_report)
+		return -ECHILD;
+	memcpy(ret_report, frame->bytes, sizeof *ret_report);
+	ret_report->layers.label[INIT_LABEL_SIZE - 1] = ret_report->step[sizeof ret_report->step - 1] = '\0';
+	return 1;
+}
+
+/* Why there is no sandbox: what a process of ours said, or else init, of which nothing is believed but that it is text. */
+static int explain_failure(const struct setup *setup, const struct init_report *report, struct yett_error *error)
+{
+	const struct yett_error *ours = setup_inside_error(setup);
+
+	if (ours) {
+		*error = *ours;
+		return (int)error->code;
+	}
+	if (report->error > 0 && report->refused.code != YETT_OK && error_is_sound(&report->refused)) {
+		*error = report->refused;
+		return (int)error->code;
+	}
+	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report->step[0] ? " at " : "", report->step, strerror(report->error));
+	return error_cause(error, "init", report->error);
+}
+
 /* Waits for init's word that it serves the channel. */
-static int await_init(const struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, int *ret_listener,
+static int await_init(struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, int *ret_listener,
 		      struct yett_error *error)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
-	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
 	struct init_report report = {.error = ECHILD};
-	const struct yett_error *inside;
-	int r = poll(wait, ARRAY_SIZE(wait), INIT_DEADLINE_MS);
+	uint64_t end_ms = clock_now_ms() + INIT_DEADLINE_MS;
+	int r = frame ? hear_report(setup, end_ms, frame, &report) : -ENOMEM;
 
+	if (r > 0 && setup_was_ready(setup) && report.kind == INIT_ORDER_READY && report.error == 0)
+		r = hear_report(setup, end_ms, frame, &report);
+	if (r > 0)
+		*ret_listener = frame->fd_count == 1 ? steal_fd(&frame->fds[0]) : -1;
+	frame_close_fds(frame);
+	setup_end_sharer(setup);
 	if (r == 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox was not ready within %d s", INIT_DEADLINE_MS / 1000);
-	if (frame && frame_receive(setup_control(setup), frame, MSG_DONTWAIT) > 0 && frame->length == sizeof report) {
-		memcpy(&report, frame->bytes, sizeof report);
-		*ret_listener = frame->fd_count == 1 ? steal_fd(&frame->fds[0]) : -1;
-	}
-	frame_close_fds(frame);
-	if (report.error == 0) {
-		report.layers.label[INIT_LABEL_SIZE - 1] = '\0';
-		*ret_layers = report.layers;
-		return check_label(plan, report.layers.label, error);
-	}
-	inside = setup_inside_error(setup);
-	if (inside) {
-		*error = *inside;
-		return (int)error->code;
-	}
-	report.step[sizeof report.step - 1] = '\0';
-	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report.step[0] ? " at " : "", report.step, strerror(report.error));
-	return error_cause(error, "init", report.error);
+	if (r < 0 || report.error != 0 || report.kind != INIT_ORDER_SANDBOX)
+		return explain_failure(setup, &report, error);
+	*ret_layers = report.layers;
+	return check_label(plan, report.layers.label, error);
 }
 
 static int create(struct setup *setup, const struct order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)
@@ -235,6 +259,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	life_keep_plan(life, &order->plan); /* not before: nobody waits for it */
+	setup_keep_plan(setup, &order->plan);
 	(void)madvise(order, sizeof *order, MADV_DONTNEED);
 	narrowed = narrow(is_kept);
 	if (r == 0)
@@ -247,9 +272,9 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 }
 
 /* Puts itself at the listener's disposal; a new socket for orders, or -errno when the listener is gone. */
-static int announce(const struct setup_host *host, uid_t uid, int pool)
+static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, int pool)
 {
-	struct supervisor_ready ready = {uid, host->policy->generation};
+	struct supervisor_ready ready = {uid, profile, host->policy->generation};
 	int pair[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
@@ -288,20 +313,20 @@ static void stand_alone(void)
  * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares itself ahead; without
  * one the order is there already, and tells whether it may prepare anything at all.
  */
-static void run(const struct setup_host *host, const struct idmap_subject *subject, int pool, int socket)
+static void run(const struct setup_host *host, const struct idmap_subject *subject, const struct supervisor_ahead *ahead, int socket)
 {
 	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
 	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
 	struct pollfd wait = {.fd = socket, .events = POLLIN};
-	bool is_ahead = pool >= 0, is_useless;
+	bool is_ahead = ahead != NULL, is_useless;
 
 	if (order == MAP_FAILED || r < 0 || (!is_ahead && receive_order(socket, order) <= 0))
 		return;
 	if (!is_ahead && (order->plan.life.linger || order->plan.life.cleanup_ms))
 		stand_alone();
-	prepared = setup_prepare(host, subject, is_ahead ? NULL : &order->plan, &setup, &failed.error);
+	prepared = setup_prepare(host, subject, is_ahead ? ahead->profile : order->plan.profile, is_ahead ? NULL : &order->plan, &setup, &failed.error);
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
 	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
@@ -320,7 +345,7 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 		if (!is_good || !is_ahead || setup_recycle(setup, subject) < 0)
 			break;
 		fd_close(socket);
-		socket = announce(host, subject->uid, pool);
+		socket = announce(host, subject->uid, setup_profile(setup), ahead->pool);
 		if (socket < 0)
 			break;
 	}
@@ -329,8 +354,8 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 	fd_close(socket);
 }
 
-int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject, int pool,
-		     struct supervisor *ret_supervisor)
+int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
+		     const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
 {
 	int pair[2];
 	pid_t pid;
@@ -339,13 +364,13 @@ int supervisor_start(const struct setup_host *host, const struct place *place, c
 		return -errno;
 	pid = place_fork(place);
 	if (pid == 0) {
-		const int keep_open[] = {pair[1], pool};
+		const int keep_open[] = {pair[1], ahead ? ahead->pool : -1};
 		sigset_t no_signals;
 
 		(void)sigemptyset(&no_signals);
 		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
-		run(host, subject, pool, pair[1]);
+		run(host, subject, ahead, pair[1]);
 		_exit(0);
 	}
 	(void)close(pair[1]);

@@ -44,15 +44,22 @@ struct supervisor {
 /* Supervisor → listener, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */
 struct supervisor_ready {
 	uid_t uid;
+	uint32_t profile; /* that it expects to be asked for */
 	uint64_t generation; /* of the policy that it knows */
 };
 
+/* Of one that is started before there is an order. */
+struct supervisor_ahead {
+	int pool;
+	uint32_t profile; /* that is expected */
+};
+
 /*
- * Forks a supervisor into `place` that prepares itself for a sandbox of `subject` at once. With `pool` (-1: none) it
- * announces itself there after each sandbox, and ends when nobody takes it. 0 or -errno.
+ * Forks a supervisor into `place` for a sandbox of `subject`. With `ahead` (else NULL) it prepares itself at once, announces itself at the
+ * pool after each sandbox, and ends when nobody takes it. 0 or -errno.
  */
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
-				  int pool, struct supervisor *ret_supervisor);
+				  const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor);
 
 /* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);

@@ -59,10 +59,10 @@ def forget_drop_in(unit, folder):
 
 
 def sandboxed():
-    """The host's pids of all that runs under a private id."""
+    """The host's pids of all that runs under a private id; not of what is ready for a sandbox to come."""
     return [pid for pid in yett.processes()
             if int((yett.status_of(pid).get('Uid') or '0').split()[0]) in IDS and yett.is_alive(pid)
-            and not yett.argv_of(pid)[:1] == ['yett-decoder']]
+            and not yett.argv_of(pid)[:1] == ['yett-decoder'] and not yett.is_building(pid)]
 
 
 def busy_groups(uid='*'):

@@ -19,7 +19,7 @@ EXPECTED = {
         ('yett_sandbox_t (signal|search|read) yett_sandbox_t (process|dir|file)', 'selinux: what is of another sandbox'),
     ),
     'apparmor': (  # PROFILE OPERATION, and what it is about
-        ('unconfined change_onexec yett-test-there-is-none', 'apparmor: a label that does not exist'),
+        ('unconfined change_profile yett-test-there-is-none', 'apparmor: a label that does not exist'),
         ('yett-helper create inet stream', 'apparmor: what the helper never needs'),
         ('yett-helper exec /usr/bin/true', 'the same'),
         ('yett-sandbox create inet raw', 'hostile-payload: raw sockets'),

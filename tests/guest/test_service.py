@@ -211,6 +211,20 @@ class Confinement(installed.Case):
         self.assertEqual(os.stat('/home/ann/work/file').st_uid, self.ann.uid)
 
 
+CAPABLE = '''
+profile "capable" {
+  extends = "default"
+  capabilities = {"chown"}
+}
+grant "capable" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"capable"}
+  capabilities = {"chown"}
+}
+'''
+
+
 class UserNamespaces(installed.Case):
     """Hardened hosts deny them to ordinary users: by this setting on Debian, by AppArmor on Ubuntu. Yett asks as root."""
 
@@ -225,7 +239,14 @@ class UserNamespaces(installed.Case):
         self.addCleanup(self.set, yett.read(self.SETTING))
         self.set('0')
         self.assertNotEqual(self.run_as(self.ann, 'unshare', '--user', 'true').code, 0)
-        self.output(self.ann, 'true')
+        self.policy(CAPABLE)  # and so nothing that was ready before is used
+        self.assertEqual(self.output(self.ann, 'sh', '-c', 'unshare --user true 2>&1; cat /proc/sys/user/max_user_namespaces').splitlines()[-1], '0')
+        done = self.sandbox(self.ann, 'true', options=('-p', 'capable'))
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('commands can keep no capabilities on this host', done.err)
+        self.set('1')
+        self.reload()
+        self.output(self.ann, 'true', options=('-p', 'capable'))
 
 
 class Limits(installed.Case):

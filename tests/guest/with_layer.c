@@ -83,7 +83,7 @@ static void add_path(struct init_config *config, enum init_path access, const ch
 	config->paths_count++;
 }
 
-/* What config.c of the helper would say of a sandbox with the shipped policy's default profile, which shares $ESCAPE_SHARE. */
+/* What init/build/derive.c would say of a sandbox with the shipped policy's default profile, which shares $ESCAPE_SHARE. */
 static void fill(struct init_config *config, const struct policy_profile *profile, const char *program)
 {
 	const char *share = getenv("ESCAPE_SHARE");
@@ -166,7 +166,7 @@ static int run_by_init(const char *program)
 	compile_profile(&config, program);
 	make_message(&message, program);
 	send_config(&config);
-	r = start_run(&config, &step);
+	r = start_run(&config, false, &step);
 	if (r < 0)
 		give_up(step, r);
 	if (strcmp(chosen->name, "landlock") == 0 && config.landlock_abi == 0)

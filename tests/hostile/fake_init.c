@@ -2,9 +2,10 @@
  * A yett-init that is the attacker's: it does to its supervisor and to its client what YETT_TEST_INIT says.
  *
  * Started by a helper in the place of the real one (--libexec), as init is: an id of its own in the payload's user
- * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment.
+ * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment, which the plan has.
  */
 #include "helper/init/config.h"
+#include "helper/plan.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -24,14 +26,15 @@
 #define CHANNEL INIT_FD_CHANNEL
 #define CONTROL INIT_FD_CONTROL
 
-static struct init_config config;
+static struct init_config config; /* so many bytes */
+static char plan[sizeof(struct plan)];
 static struct frame frame;
 static struct message message;
 static uint64_t sequence; /* of the command that the client asks for */
 
 static void report(int error, const char *step)
 {
-	struct init_report report = {.error = error};
+	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = error};
 
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
 	(void)send(CONTROL, &report, sizeof report, MSG_NOSIGNAL);
@@ -97,7 +100,7 @@ static void report_large(void)
 
 static void report_without_nul(void)
 {
-	struct init_report report = {.error = 99999};
+	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = 99999};
 
 	memset(report.step, 'A', sizeof report.step);
 	(void)send(CONTROL, &report, sizeof report, MSG_NOSIGNAL);
@@ -514,12 +517,25 @@ static const struct {
 int main(void)
 {
 	const char prefix[] = "YETT_TEST_INIT=";
-	ssize_t n = recv(CONTROL, &config, sizeof config, 0);
+	struct init_order order = {0};
 	const char *at;
+	ssize_t n = 1;
 
+	while (n > 0 && order.kind != INIT_ORDER_SANDBOX) {
+		n = frame_receive(CONTROL, &frame, 0);
+		memcpy(&order, frame.bytes, sizeof order);
+		if (n > 0 && order.kind == INIT_ORDER_READY)
+			(void)send(CONTROL, &(struct init_report){.kind = INIT_ORDER_READY}, sizeof(struct init_report), MSG_NOSIGNAL);
+		if (n > 0)
+			n = pread(frame.fds[INIT_ORDER_PLAN], plan, sizeof plan, 0);
+		frame_close_fds(&frame);
+	}
 	if (n <= 0)
 		return 1;
-	at = memmem(config.data, sizeof config.data, prefix, sizeof prefix - 1);
+	/* All that it builds: some of the modes open terminals. */
+	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "mode=0620,ptmxmode=0666") < 0)
+		_exit(5);
+	at = memmem(plan, (size_t)n, prefix, sizeof prefix - 1);
 	for (size_t i = 0; at && i < ARRAY_SIZE(modes); i++)
 		if (strcmp(at + sizeof prefix - 1, modes[i].name) == 0)
 			modes[i].run();

@@ -1,11 +1,12 @@
 """
 A process dies at the worst moment: each of them, at each step of the set-up, and in every order while a command runs.
 
-The helper here links tests/support/faults.c, so that it waits at a named step, or fails there. After the next request
+The helper and init here link tests/support/faults.c, so that they wait at a named step, or fail there. After the next request
 has been served nothing may be left of what died.
 """
 import contextlib
 import errno
+import fcntl
 import glob
 import itertools
 import mmap
@@ -39,10 +40,10 @@ NAME_SIZE, LOG_SIZE = 64, 256
 HOLD, FAIL = 1, 2
 
 # Reached by a supervisor once in its life, so not by those that are ready already.
-FIRST_STEPS = ('supervisor:prepare', 'builder:enter')
+FIRST_STEPS = ('supervisor:prepare', 'supervisor:reserved', 'builder:enter')
 
-# Steps whose failure is nobody's: at the first nothing is there yet to fail, at the last the sandbox is over.
-NOT_FAILING = ('supervisor:prepare', 'supervisor:end', 'supervisor:recycle')
+# Steps whose failure is nobody's: at the first ones nothing is there yet to fail, at the last the sandbox is over.
+NOT_FAILING = ('supervisor:prepare', 'supervisor:reserved', 'supervisor:end', 'supervisor:recycle')
 
 
 class Faults:
@@ -54,8 +55,8 @@ class Faults:
         self.size = self.HEAD.size + LOG_SIZE * NAME_SIZE
         with open(path, 'wb') as file:
             file.truncate(self.size)
-        with open(path, 'r+b') as file:
-            self.map = mmap.mmap(file.fileno(), self.size)
+        self.file = open(path, 'r+b')  # pylint: disable=consider-using-with  # as long as the map
+        self.map = mmap.mmap(self.file.fileno(), self.size)
         self.path = path
 
     def set(self, name='', action=0, error=0, armed=0, recording=0):
@@ -63,14 +64,20 @@ class Faults:
         self.map[:NAME_SIZE] = name.encode().ljust(NAME_SIZE, b'\0')
         struct.pack_into('IiIIIiII', self.map, NAME_SIZE, action, error, armed, 0, 0, 0, recording, 0)
 
+    def holder(self):
+        """The process that waits, or did. No /proc tells init's pid: it holds a lock. fcntl_locking(2)"""
+        query = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 1, 0)
+        return self.get()['pid'] or struct.unpack('hhqqi4x', fcntl.fcntl(self.file, fcntl.F_GETLK, query))[4]
+
     def get(self):
         return dict(zip(('action', 'error', 'armed', 'reached', 'go', 'pid', 'recording', 'log_count'),
                         struct.unpack_from('IiIIIiII', self.map, NAME_SIZE)))
 
     def release(self):
         """Lets the process go on, and sees it go, or dead."""
+        pid = self.holder()
         struct.pack_into('I', self.map, NAME_SIZE + 16, 1)
-        yett.wait_until(lambda: self.get()['reached'] == 2 or not yett.is_alive(self.get()['pid']), 'going on')
+        yett.wait_until(lambda: self.get()['reached'] == 2 or not yett.is_alive(pid), 'going on')
 
     def log(self):
         count = min(self.get()['log_count'], LOG_SIZE)
@@ -82,14 +89,15 @@ def depth(pid):
     return len(yett.status_of(pid).get('NSpid', '').split())
 
 
-def family(supervisor, listener):
-    """The processes of one sandbox, by what they are."""
+def family(supervisor, listener, held=0, role=None):
+    """The processes of one sandbox, by what they are; `held` is known to be `role`."""
     if supervisor in (0, listener, os.getpid()):  # to whom orphans go: a test must not kill its own parents, nor its own group
         raise AssertionError('the supervisor is gone')
     pids = {'supervisor': supervisor}
-    for child in yett.children_of(supervisor):
+    for child in sorted(yett.children_of(supervisor)):
         if yett.is_alive(child):
-            pids['inside' if depth(child) == 2 else 'builder'] = child
+            # Of those outside, the builder came first; the others are there for a moment.
+            pids.setdefault('inside' if depth(child) == 2 else role if child == held else 'builder', child)
     monitor = yett.parent_of(supervisor)
     if monitor not in (0, listener):  # which has those that are ready for whoever comes
         pids['monitor'] = monitor
@@ -108,8 +116,10 @@ class CrashCase(yett.Case):
     def setUpClass(cls):
         run = yett.run_of_process()
         cls.faults = Faults(run.path('faults'))
+        if not os.path.exists(run.path('libexec-crash')):
+            run.libexec('libexec-crash', init=hostile.program('yett-init-faults'))
         cls.service_options = {'before': POLICY, 'spares': cls.spares, 'helper': 'tests/hostile/yett-helper-faults',
-                               'libexec': run.path('helper'), 'environment': {'YETT_TEST_FAULTS': cls.faults.path}}
+                               'libexec': run.path('libexec-crash'), 'environment': {'YETT_TEST_FAULTS': cls.faults.path}}
         super().setUpClass()
         cls.data = cls.alice.mkdir('data')
         cls.alice.mkdir('data/masked')
@@ -137,11 +147,11 @@ class CrashCase(yett.Case):
 
     def family_at(self, name, client):
         """The processes around the one that waits at a step."""
-        pid = self.faults.get()['pid']
+        pid = self.faults.holder()
         supervisor = pid if name.startswith('supervisor:') else yett.parent_of(pid)
         if self.spares and supervisor in (0, self.service.pid()):  # one too many, which has ended on its own
             return {'client': client.pid}
-        return {'client': client.pid, **family(supervisor, self.service.pid())}
+        return {'client': client.pid, **family(supervisor, self.service.pid(), pid, name.split(':')[0])}
 
     def family_of_running(self, client):
         """The same for a sandbox in which a command runs; there must be only one."""
@@ -214,7 +224,9 @@ class CrashCase(yett.Case):
         self.faults.release()
         done = self.finish(client)
         self.faults.set()
-        is_lost = victim in ('monitor', 'supervisor', 'inside') and name not in ('supervisor:end', 'supervisor:recycle')
+        # An init that has not been told anything yet is replaced by another one.
+        is_early = victim == 'inside' and name.startswith('supervisor:')
+        is_lost = not is_early and victim in ('monitor', 'supervisor', 'inside', 'leaver', 'sharer') and name not in ('supervisor:end', 'supervisor:recycle')
         if is_lost and not self.spares:
             self.assertEqual(done.code, 125, done)
         self.assert_nothing_left()
@@ -319,6 +331,8 @@ class Spares(CrashCase):
     spares = 2
 
 
+# Those that live as long as the sandbox, and those that live for a moment while it is made.
+PASSING = ('leaver', 'sharer')
 PROCESSES = ('client', 'monitor', 'decoder', 'supervisor', 'builder', 'inside')
 
 
@@ -348,8 +362,9 @@ def add_all_cases():
         steps = record(case_class)
         if len(steps) < 20:
             raise RuntimeError('too few steps were reached: %s' % steps)
-        for victim in PROCESSES:
-            hostile.add_cases(case_class, 'death_of_%s_at' % victim, [(name, victim) for name in steps],
+        for victim in (*PROCESSES, *PASSING):
+            hostile.add_cases(case_class, 'death_of_%s_at' % victim,
+                              [(name, victim) for name in steps if victim in PROCESSES or name.startswith(victim + ':')],
                               lambda self, name, victim: self.die(name, victim))
     hostile.add_cases(OneShot, 'failure_of', [(name,) for name in record(OneShot) if name not in NOT_FAILING],
                       lambda self, name: self.fail_at(name))

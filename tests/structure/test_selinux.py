@@ -21,10 +21,10 @@ except ImportError:
 
 SOURCE = os.path.abspath(sys.argv[1])
 STORES = ('/etc/selinux', '/var/lib/selinux')
-SANDBOX, INIT, DECODER, CLOSER, COMPILER, HELPER = ('yett_sandbox_t', 'yett_init_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t',
-                                                    'yett_helper_t')
+SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, HELPER = ('yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t',
+                                                           'yett_helper_t')
 INSIDE = (SANDBOX, INIT)
-ALL = (SANDBOX, INIT, DECODER, CLOSER, COMPILER, HELPER)
+ALL = (SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, HELPER)
 UNPRIVILEGED = (SANDBOX, INIT, DECODER, CLOSER, COMPILER)
 # What a process may do to another one to its harm.
 HARM = {'ptrace', 'sigkill', 'sigstop', 'signal', 'setsched', 'setpgid', 'setcap', 'setrlimit', 'share', 'noatsecure', 'siginh',
@@ -75,14 +75,14 @@ class Policy:
 
 
 def harm_to_others(policy):
-    """Processes: a sandbox only its own, init also its commands; decoder and compiler nobody."""
-    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER)}
-    return [rule for rule in policy.find(UNPRIVILEGED, {'process'}, HARM) if (rule[0], rule[2]) not in own]
+    """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; decoder and compiler nobody."""
+    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER)}
+    return [rule for rule in policy.find((*UNPRIVILEGED, BUILD), {'process'}, HARM) if (rule[0], rule[2]) not in own]
 
 
 def capabilities(policy):
-    """None over the host for init and commands, and over the sandbox's user namespace only those of start_capabilities()."""
-    return (policy.find(INSIDE, {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER], {'cap_userns', 'cap2_userns'}) +
+    """None over the host for init, who builds and commands, and over the sandbox's user namespace only those of start_capabilities()."""
+    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER], {'cap_userns', 'cap2_userns'}) +
             [rule for rule in policy.find([INIT], {'cap_userns', 'cap2_userns'}) if rule[3] not in ('kill', 'setgid', 'setpcap', 'setuid')] +
             [rule for rule in policy.find([DECODER, CLOSER, COMPILER], {'capability', 'capability2'})
              # net_bind_service: auth_use_nsswitch() for those who ask a directory service; yett-policy drops it before
@@ -118,7 +118,7 @@ def writing(policy):
 
 
 def secrets(policy):
-    return [rule for rule in policy.find(INSIDE + (DECODER, CLOSER), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
+    return [rule for rule in policy.find(INSIDE + (BUILD, DECODER, CLOSER), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
 
 
 def system_interfaces(policy):
@@ -137,10 +137,13 @@ def decoder_files(policy):
 
 def foreign_programs(policy):
     """The helper runs no program as itself, and gets into no domain but those of its parts."""
-    parts = {DECODER, CLOSER, COMPILER, INIT}
+    parts = {DECODER, CLOSER, COMPILER, BUILD}
     return ([rule for rule in policy.find([HELPER], {'file'}, {'execute_no_trans'})] +
             [rule for rule in policy.find([HELPER], {'process'}, {'transition', 'dyntransition'}) if rule[2] not in parts] +
-            [rule for rule in policy.find([INIT], {'file'}, {'entrypoint'}) if rule[2] != 'yett_memfd_t'] +
+            policy.find([BUILD], {'file'}, {'execute_no_trans'}) +
+            [rule for rule in policy.find([BUILD], {'file'}, {'entrypoint'}) if rule[2] != 'yett_memfd_t'] +
+            policy.find([INIT], {'file'}, {'entrypoint'}) +
+            [rule for rule in policy.find([BUILD], {'process'}, {'transition', 'dyntransition'}) if rule[2] != INIT] +
             [rule for rule in policy.find([INIT], {'process'}, {'transition', 'dyntransition'}) if rule[2] != SANDBOX])
 
 
@@ -200,9 +203,9 @@ class Module(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(len(search(self.bad)), 1)
 
-    def test_only_the_helper_makes_inits_and_only_init_makes_commands(self):
-        for domain, maker in ((INIT, HELPER), (SANDBOX, INIT)):
-            may = self.good.who_may(domain, 'process', 'transition')
+    def test_only_the_helper_makes_builders_only_they_become_inits_and_only_init_makes_commands(self):
+        for domain, maker, how in ((BUILD, HELPER, 'transition'), (INIT, BUILD, 'dyntransition'), (SANDBOX, INIT, 'transition')):
+            may = self.good.who_may(domain, 'process', how)
             self.assertIn(maker, may)
             # Domains that are confined in nothing can become anything: it is they whom the policy trusts.
             unconfined = {str(kind) for kind in self.good.policy.lookup_typeattr('unconfined_domain_type').expand()}

@@ -1,20 +1,25 @@
 /*
- * The other setup_step_reached(): what the crash tests' helper links instead of helper/setup/reached.c.
+ * The other reached_step(): what the crash tests' helper and init link instead of base/reached.c.
  *
- * Runs wherever set-up runs, as root, in a helper that only tests start. What is to happen stands in a file that the
- * test maps as well (YETT_TEST_FAULTS): every process forked from the helper sees it, whatever file system it has.
+ * Runs wherever set-up runs, as root and as init, in programs that only tests start. What is to happen stands in a file that the
+ * test maps as well (YETT_TEST_FAULTS): every process forked from the helper sees it, whatever file system it has. init has it by
+ * a descriptor, which the process that becomes it leaves open.
  */
-#include "helper/setup/steps.h"
+#include "base/reached.h"
+#include "base/fd.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/types.h>
 
 #define NAME_SIZE 64
 #define LOG_SIZE  256
+#define INIT_FD   900
 
 enum action { ACTION_NONE, ACTION_HOLD, ACTION_FAIL };
 
@@ -30,20 +35,36 @@ struct faults {
 	char log[LOG_SIZE][NAME_SIZE];
 };
 
-/* Made before main(), so that no code of the helper's knows of it. NULL: not asked for. */
+/* Made before main(), so that no code of the program's knows of it. NULL: not asked for. */
 static struct faults *faults;
 
 static void __attribute__((constructor)) open_faults(void)
 {
 	const char *path = getenv("YETT_TEST_FAULTS");
-	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+	int fd = path ? open(path, O_RDWR | O_CLOEXEC) : fcntl(INIT_FD, F_GETFD) < 0 ? -1 : INIT_FD;
 
 	if (fd < 0)
 		return;
 	faults = mmap(NULL, sizeof *faults, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (faults == MAP_FAILED)
 		abort();
-	(void)close(fd);
+	if (path)
+		(void)close(fd);
+	else
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* The descriptor for init: opened while the host's files are in sight, left open when all others have been closed. */
+static void hand_to_init(const char *name)
+{
+	int fd = strcmp(name, "leaver:leave") == 0 ? open(getenv("YETT_TEST_FAULTS"), O_RDWR | O_CLOEXEC) : -1;
+
+	if (fd >= 0) {
+		(void)dup3(fd, INIT_FD, O_CLOEXEC);
+		(void)close(fd);
+	}
+	if (strcmp(name, "leaver:init") == 0)
+		(void)fcntl(INIT_FD, F_SETFD, 0);
 }
 
 static void record(const char *name)
@@ -69,21 +90,28 @@ static pid_t outer_pid(void)
 	n = readlink("/proc/self", text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	inner = getpid();
-	outer = (pid_t)strtol(text, NULL, 10);
+	outer = getpid() == 1 ? 0 : (pid_t)strtol(text, NULL, 10);
 	return outer;
 }
 
-/* Until the test has done what it wants to. A stop signal would not do: PID 1 of a namespace cannot send itself one. */
+/*
+ * Until the test has done what it wants to. A stop signal would not do: PID 1 of a namespace cannot send itself one. Where no /proc tells
+ * our pid outside, it is who holds a lock of the file: F_GETLK of fcntl_locking(2).
+ */
 static void hold(void)
 {
+	struct flock lock = {.l_type = F_WRLCK, .l_len = 1};
+
 	faults->pid = outer_pid();
+	if (faults->pid == 0)
+		(void)fcntl(INIT_FD, F_SETLK, &lock);
 	atomic_store(&faults->reached, 1);
 	while (!atomic_load(&faults->go))
 		(void)poll(NULL, 0, 1);
 	atomic_store(&faults->reached, 2);
 }
 
-int setup_step_reached(const char *process, const char *step)
+int reached_step(const char *process, const char *step)
 {
 	char name[NAME_SIZE];
 
@@ -91,6 +119,7 @@ int setup_step_reached(const char *process, const char *step)
 		return 0;
 	(void)outer_pid();
 	(void)snprintf(name, sizeof name, "%s:%s", process, step);
+	hand_to_init(name);
 	if (faults->is_recording)
 		record(name);
 	if (faults->action == ACTION_NONE || strcmp(name, faults->name) != 0 || atomic_fetch_sub(&faults->armed, 1) != 1)

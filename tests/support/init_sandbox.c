@@ -142,7 +142,7 @@ static void keep_capabilities(uint64_t set)
 			_exit(102);
 }
 
-/* What the builder does last: ids, capabilities, descriptors, exec from the memfd. */
+/* What init finds when it has built: ids, capabilities, descriptors, exec from the memfd. */
 static _Noreturn void become_init(const int fds[INIT_FD_END], int go)
 {
 	static char *const argv[] = {"yett-init", NULL}, *const env[] = {NULL};

@@ -129,6 +129,11 @@ def inits_among(pids):
     return [pid for pid in pids if status_of(pid).get('NSpid', '').split()[1:] == ['1']]
 
 
+def is_building(pid):
+    """Whether it is an init that builds its sandbox, or has one ready: it holds CAP_SYS_ADMIN until it serves."""
+    return argv_of(pid)[:1] == ['yett-init'] and bool(int(status_of(pid).get('CapPrm', '0'), 16) & 1 << 21)
+
+
 def is_alive(pid):
     state = status_of(pid).get('State', 'Z')
     return not state.startswith(('Z', 'X'))

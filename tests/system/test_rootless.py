@@ -355,8 +355,8 @@ class Contained(yett.Case):
         self.assert_told(['a part of /proc is covered, as a container covers /proc/keys', 'systempaths=unconfined'], 'mount --bind /dev/null /proc/keys')
 
     def test_what_fails_for_another_reason_is_not_put_down_to_a_proc_that_is_covered(self):
-        """No network namespaces may be made there."""
-        script = 'mount --bind /dev/null /proc/keys; echo 0 >/proc/sys/user/max_net_namespaces; exec "$@"'
+        """No pid namespaces may be made there."""
+        script = 'mount --bind /dev/null /proc/keys; echo 0 >/proc/sys/user/max_pid_namespaces; exec "$@"'
         done = self.contained('true', 'run', '--', 'true', around=['python3', '-c', REMAPPED, 'sh', '-c', script, 'sh'])
         self.assert_refused(done, 125, 'No space left on device')
         self.assertNotIn('/proc', done.err)

@@ -485,6 +485,65 @@ static void the_same_decision_gives_the_same_plan(void **state)
 	assert_memory_equal(first, &d->plan, offsetof(struct plan, arena) + d->plan.arena_used);
 }
 
+/* The base of a plan of this policy, with what a test has set besides. */
+static void base_of(struct decide *d, const char *policy, uint8_t base[PLAN_BASE_SIZE])
+{
+	decide_policy(d, policy);
+	assert_int_equal(decide_plan(d), 0);
+	memcpy(base, d->plan.base, PLAN_BASE_SIZE);
+}
+
+static void what_a_request_adds_leaves_the_base_as_it_is(void **state)
+{
+	struct decide *d = *state;
+	uint8_t plain[PLAN_BASE_SIZE], other[PLAN_BASE_SIZE];
+
+	base_of(d, PLAIN, plain);
+	decide_share(d, 0, SHARE_RW, "/work");
+	decide_tmpfs(d, "/scratch", 1u << 20);
+	d->request.body.create.limits.pids = 5;
+	d->request.body.create.name = decide_text(d, "box");
+	base_of(d, PLAIN, other);
+	assert_memory_equal(plain, other, PLAN_BASE_SIZE);
+}
+
+static void set_home(struct decide *d) { strcpy(d->peer.home, "/home/alicf"); }
+static void set_shell(struct decide *d) { strcpy(d->peer.shell, "/bin/sh"); }
+static void set_user(struct decide *d) { strcpy(d->peer.user_name, "alicf"); }
+static void set_group_name(struct decide *d) { strcpy(d->peer.group_name, "stafg"); }
+static void set_uid(struct decide *d) { d->peer.uid++; }
+static void set_gid(struct decide *d) { d->peer.gid++; }
+static void set_group(struct decide *d) { d->peer.groups[1]++; }
+static void set_groups(struct decide *d) { d->peer.groups_count--; }
+static void set_host_name(struct decide *d) { d->request.body.create.hostname = decide_text(d, "box"); }
+
+static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
+{
+	static void (*const changes[])(struct decide *d) = {set_home, set_shell, set_user, set_group_name, set_uid, set_gid, set_group, set_groups, set_host_name};
+	static const char *const policies[] = {
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 65M }\n" GRANT,
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M overlay_ro = true }\n" GRANT,
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M mask = {\"/proc/net\"} }\n" GRANT,
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M private_home = false }\n" GRANT,
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M hostname = \"other\" }\n" GRANT,
+	};
+	struct decide *d = *state;
+	uint8_t plain[PLAN_BASE_SIZE], other[PLAN_BASE_SIZE];
+
+	base_of(d, PLAIN, plain);
+	for (size_t i = 0; i < ARRAY_SIZE(changes); i++) {
+		decide_reset(d);
+		changes[i](d);
+		base_of(d, PLAIN, other);
+		assert_memory_not_equal(plain, other, PLAN_BASE_SIZE);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		decide_reset(d);
+		base_of(d, policies[i], other);
+		assert_memory_not_equal(plain, other, PLAN_BASE_SIZE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +568,8 @@ int main(void)
 		WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused),
 		WITH_DECIDE(labels_that_no_record_can_hold_are_refused),
 		WITH_DECIDE(the_same_decision_gives_the_same_plan),
+		WITH_DECIDE(what_a_request_adds_leaves_the_base_as_it_is),
+		WITH_DECIDE(whatever_a_ready_sandbox_was_built_by_is_in_the_base),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* See kernel.h. */
-#include "helper/setup/kernel.h"
+#include "base/kernel.h"
 
 int kernel_mount_new(const char *type, const char *const *options, const char *label, unsigned mount_attributes)
 {

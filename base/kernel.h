@@ -1,7 +1,7 @@
 /*
  * System calls that the C library does not wrap, and small idioms around those it does.
  *
- * Used by setup/ and by the roles that supervise processes; each function is one system call and acts with the
+ * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes; each function is one system call and acts with the
  * privilege of its caller.
  */
 #pragma once
@@ -17,6 +17,41 @@
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+#ifndef MOVE_MOUNT_F_EMPTY_PATH /* musl, which wraps none of these either */
+#include <linux/mount.h>
+
+static inline int fsopen(const char *type, unsigned flags)
+{
+	return (int)syscall(SYS_fsopen, type, flags);
+}
+
+static inline int fsconfig(int fd, unsigned command, const char *key, const void *value, int aux)
+{
+	return (int)syscall(SYS_fsconfig, fd, command, key, value, aux);
+}
+
+static inline int fsmount(int fd, unsigned flags, unsigned attributes)
+{
+	return (int)syscall(SYS_fsmount, fd, flags, attributes);
+}
+
+static inline int open_tree(int dir, const char *path, unsigned flags)
+{
+	return (int)syscall(SYS_open_tree, dir, path, flags);
+}
+
+static inline int move_mount(int from, const char *from_path, int to, const char *to_path, unsigned flags)
+{
+	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
+}
+
+static inline int mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *attributes, size_t size)
+{
+	return (int)syscall(SYS_mount_setattr, dir, path, flags, attributes, size);
+}
+#endif
 
 /* fork(2) with clone3(2) flags; 0 in the child, the pid in the parent, or -errno. */
 static inline pid_t kernel_clone(uint64_t flags, int exit_signal, int cgroup_fd, int *pidfd)

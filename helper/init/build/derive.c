@@ -1,11 +1,26 @@
-/*
- * From a plan to what init is told. In the supervisor; root's own data only, read by init before any client's.
- */
-#include "helper/setup/kernel.h"
-#include "helper/setup/steps.h"
+/* From a plan and its profile to what init and its commands go by: see build.h. */
+#include "helper/init/build/build.h"
 
-#include <stddef.h>
-#include <sys/socket.h>
+#include <string.h>
+
+static size_t filters_size(const struct init_profile *profile)
+{
+	return ((size_t)profile->init_filter_count + profile->command_filter_count) * sizeof(struct sock_filter);
+}
+
+bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link)
+{
+	const char *end = (const char *)profile->data + profile->data_used;
+
+	if (!*at)
+		*at = (const char *)profile->data + filters_size(profile);
+	if (*at >= end)
+		return false;
+	*ret_path = *at;
+	*ret_link = *ret_path + strlen(*ret_path) + 1;
+	*at = *ret_link + strlen(*ret_link) + 1;
+	return true;
+}
 
 static int append(struct init_config *config, const void *bytes, size_t size)
 {
@@ -26,16 +41,15 @@ static int add_path(struct init_config *config, bool is_writable, const char *pa
 }
 
 /* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
-static int add_paths(const struct setup *setup, struct init_config *config)
+static int add_paths(const struct build *b, struct init_config *config)
 {
-	const struct template *template = &setup->host->templates[setup->plan->profile];
-	const struct plan *plan = setup->plan;
-	const char *home = plan_text(plan, plan->home);
+	const struct plan *plan = b->plan;
+	const char *home = plan_text(plan, plan->home), *at = NULL, *path, *link;
 	int r = home[0] && home[1] ? add_path(config, true, home) : 0;
 
-	for (size_t i = 0; r == 0 && i < template->entries_count; i++)
-		if (!template->entries[i].link)
-			r = add_path(config, false, template->entries[i].path);
+	while (r == 0 && derive_next_entry(b->profile, &at, &path, &link))
+		if (!*link)
+			r = add_path(config, false, path);
 	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 
@@ -45,15 +59,14 @@ static int add_paths(const struct setup *setup, struct init_config *config)
 	return r;
 }
 
-static int fill(const struct setup *setup, struct init_config *config)
+int derive_config(const struct build *b, struct init_config *config)
 {
-	const struct plan *plan = setup->plan;
-	const struct policy_profile *profile = &setup->host->policy->profiles[plan->profile];
+	const struct plan *plan = b->plan;
 	bool root = plan->identity == PLAN_IDENTITY_ROOT;
 	int r;
 
-	config->uid = setup->map->payload_uid;
-	config->gid = setup->map->payload_gid;
+	config->uid = b->order.payload_uid;
+	config->gid = b->order.payload_gid;
 	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else there. */
 	config->groups_count = root ? 0 : plan->groups_count;
 	for (uint32_t i = 0; i < config->groups_count; i++)
@@ -64,35 +77,20 @@ static int fill(const struct setup *setup, struct init_config *config)
 	config->linger = plan->life.linger;
 	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
 	config->memory_bytes = plan->limits.memory_bytes;
-	config->keeps_groups = setup->host->is_rootless;
+	config->keeps_groups = b->order.is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,
-					      .processes = setup_limits_pids_by_user(setup->host) ? plan->limits.pids : 0,
+					      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,
 					      .stack_bytes = plan->limits.stack_bytes};
-	config->fds_present = setup->cgroup.sandbox[0] < 0 ? 3 : 7;
-	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
-		if (setup->counters[i] >= 0)
-			config->fds_present |= 8u << i;
-	config->init_filter_count = (uint32_t)profile->init_filter_count;
-	config->command_filter_count = (uint32_t)profile->command_filter_count;
-	r = append(config, profile->init_filter, profile->init_filter_count * sizeof *profile->init_filter);
-	if (r == 0)
-		r = append(config, profile->command_filter, profile->command_filter_count * sizeof *profile->command_filter);
+	config->fds_present = b->order.fds_present & ~INIT_DEV_PRESENT;
+	config->init_filter_count = b->profile->init_filter_count;
+	config->command_filter_count = b->profile->command_filter_count;
+	r = append(config, b->profile->data, filters_size(b->profile));
 	for (uint32_t i = 0; r == 0 && i < plan->env_count; i++, config->env_count++) {
 		const char *text = plan_text(plan, plan->env[i]);
 
 		r = append(config, text, strlen(text) + 1);
 	}
-	return r == 0 ? add_paths(setup, config) : r;
-}
-
-int config_send(const struct setup *setup, int control)
-{
-	_cleanup_free_ struct init_config *config = calloc(1, sizeof *config);
-	int r = config ? fill(setup, config) : -ENOMEM;
-
-	if (r < 0)
-		return r;
-	return send(control, config, offsetof(struct init_config, data) + config->data_used, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	return r == 0 ? add_paths(b, config) : r;
 }

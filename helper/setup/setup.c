@@ -1,0 +1,543 @@
+/*
+ * The supervisor's part of a set-up: what is reserved, limited and mapped for a sandbox, its init started and told, and all of it undone.
+ * See setup.h and making.h. With full privilege.
+ */
+#include "base/units.h"
+#include "base/kernel.h"
+#include "base/reached.h"
+#include "helper/setup/making.h"
+#include "protocol/frame.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+
+/* A refusal says which grant bounds their number: the plan's first step is this one. */
+static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot, struct yett_error *error)
+{
+	const struct plan_step *step = &plan->steps[0];
+	int r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, ret_slot, error);
+	char asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
+
+	if (r == YETT_E_RESOURCE_LIMIT)
+		error_rest(error, &(struct error_rule){"max_sandboxes", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0,
+						       units_format_number(plan->sandboxes_max + (uint64_t)1, asked),
+						       units_format_number(plan->sandboxes_max, allowed), false});
+	return r;
+}
+
+static int take_slot(struct setup *setup, const struct plan *plan, struct yett_error *error)
+{
+	const char *name = plan_text(plan, plan->name);
+	int r = 0;
+
+	if (setup->slot.fd < 0) /* else setup_prepare() took it */
+		r = reserve_users_slot(setup->host, plan, &setup->slot, error);
+	return r == 0 && *name ? reserve_name(&setup->host->reserve, plan->caller_uid, name, &setup->called, error) : r;
+}
+
+static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yett_error *error)
+{
+	const struct plan_step *step = &plan->steps[PLAN_CGROUP]; /* the steps of the supervisor stand first, one of each */
+	struct plan_limits limits = plan->limits;
+	char allowed[UNITS_TEXT_SIZE];
+	struct error_rule rule = {"user_memory", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0, NULL,
+				  units_format_size(plan->user_limits.memory_bytes, allowed), false};
+
+	/*
+	 * Besides them init may have a child ready for the next command. What is near the kernel's PID_MAX_LIMIT limits nothing, and more
+	 * than that is refused; where the user's processes are counted, init sees to it.
+	 */
+	limits.pids = limits.pids == 0 || limits.pids > 4194300 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
+	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, &rule, error);
+}
+
+static struct idmap_subject subject_of(const struct plan *plan)
+{
+	return (struct idmap_subject){.uid = plan->caller_uid,
+				      .gid = plan->caller_gid,
+				      .groups = plan->groups,
+				      .groups_count = plan->groups_count,
+				      .identity = (enum plan_identity)plan->identity};
+}
+
+static int make_map(const struct setup *setup, const struct idmap_subject *subject, struct idmap *ret_map)
+{
+	if (!setup->host->is_rootless)
+		return idmap_make(subject, setup->first, setup->host->face, ret_map);
+	idmap_make_rootless(subject, ret_map);
+	return 0;
+}
+
+static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
+{
+	return a->count == b->count && memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
+}
+
+static int open_user_namespace(struct setup *setup, struct yett_error *error)
+{
+	int fd = setup->host->is_rootless ? fcntl(setup->host->user_ns, F_DUPFD_CLOEXEC, 3) : idmap_open(&setup->map);
+
+	if (fd == -ENOSPC)
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+				 "this host allows no user namespaces; as root: sysctl user.max_user_namespaces=15000");
+	if (fd < 0)
+		return setup->host->is_rootless ? -errno : fd;
+	setup->user_ns = fd;
+	setup->init_host = idmap_host(&setup->map.uids, setup->map.init_inside);
+	return setup->host->is_rootless || setup->host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
+}
+
+/* Whether the ids are the ones that were expected; if not, the user namespace is another one from here on. */
+static int map_ids(struct setup *setup, const struct plan *plan, bool *ret_same, struct yett_error *error)
+{
+	struct idmap_subject subject = subject_of(plan);
+	struct idmap map;
+	int r = make_map(setup, &subject, &map);
+
+	if (r == -E2BIG)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have");
+	if (r < 0)
+		return r;
+	*ret_same = setup->user_ns >= 0 && same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
+		    map.init_inside == setup->map.init_inside;
+	setup->map = map;
+	if (*ret_same)
+		return 0;
+	setup->user_ns = fd_close(setup->user_ns);
+	return open_user_namespace(setup, error);
+}
+
+static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
+{
+	*setup = (struct setup){.host = host,
+				.profile = profile,
+				.range = {.fd = -1},
+				.slot = {.fd = -1},
+				.called = {.fd = -1},
+				.listening = -1,
+				.user_ns = -1,
+				.counters = {-1, -1, -1, -1},
+				.builder = -1,
+				.sharer = -1,
+				.go = -1,
+				.control = -1,
+				.channel = -1,
+				.init_pidfd = -1};
+	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
+		setup->cgroup.user[i] = setup->cgroup.sandbox[i] = -1;
+}
+
+static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
+{
+	int r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
+
+	if (setup->host->cgroups.count == 0)
+		return r;
+	if (r == 0)
+		r = cgroup_make_leaf(&setup->cgroup);
+	if (r == 0)
+		cgroup_open_counters(&setup->cgroup, setup->counters);
+	return r;
+}
+
+/* The range of the next sandbox: first of all, since its file is how a sweep finds whatever else there is. */
+static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *error)
+{
+	uint32_t index = 0;
+	int r = reserve_range(&setup->host->reserve, uid, setup->name, &setup->range, &index, error);
+
+	if (r != 0)
+		return r;
+	record_init(&setup->record, uid, setup->name);
+	setup->first = setup->host->reserve.ids_first + index * IDMAP_RANGE;
+	return 0;
+}
+
+static int prepare_map(struct setup *setup, const struct idmap_subject *subject, struct yett_error *error)
+{
+	int r = make_map(setup, subject, &setup->map);
+
+	return r < 0 ? r : open_user_namespace(setup, error);
+}
+
+int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
+		  struct setup **ret_setup, struct yett_error *error)
+{
+	struct setup *setup = calloc(1, sizeof *setup);
+	const char *step = "prepare";
+	uint64_t serial;
+	int r = 0;
+
+	if (!setup)
+		return -ENOMEM;
+	setup_init(host, profile, setup);
+	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (setup->shared == MAP_FAILED) {
+		free(setup);
+		return -ENOMEM;
+	}
+	setup->shared->result = -EINPROGRESS;
+	(void)reached_step("supervisor", "prepare");
+	/* Not our pid: it may be a later supervisor's while a sweep still looks for what we left. */
+	if (getrandom(&serial, sizeof serial, 0) == sizeof serial)
+		(void)snprintf(setup->name, sizeof setup->name, "s%016" PRIx64, serial);
+	else
+		r = -EIO;
+	/* First the slot: a user who asks for more than the grant's number of sandboxes uses up no range and no cgroup. */
+	if (r == 0 && plan)
+		r = reserve_users_slot(host, plan, &setup->slot, error);
+	if (r == 0) {
+		step = "ids";
+		r = prepare_range(setup, subject->uid, error);
+	}
+	if (r == 0) {
+		step = "cgroup";
+		(void)reached_step("supervisor", "reserved");
+		r = prepare_cgroup(setup, subject->uid, setup->name);
+	}
+	if (r == 0) {
+		step = "user-namespace";
+		r = prepare_map(setup, subject, error);
+	}
+	if (r == 0) {
+		step = "socket";
+		r = setup->listening = registry_listen(&host->reserve, setup->name);
+		r = r < 0 ? r : 0;
+	}
+	if (r == 0) {
+		step = "builder";
+		r = builder_make_init(setup);
+	}
+	if (r != 0) {
+		if (r < 0 && setup_inside_error(setup))
+			*error = *setup_inside_error(setup);
+		else if (r < 0)
+			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
+				  strerror(-r));
+		setup_end(setup);
+		return r < 0 ? YETT_E_INIT_FAILED : r;
+	}
+	*ret_setup = setup;
+	return 0;
+}
+
+/* Has init build what the plan says, or what the profile decides of it. What is to be attached comes from `trees`; -1: nothing is. */
+static int give_order(const struct setup *setup, const struct plan *plan, enum init_order_kind kind, int trees)
+{
+	const struct template *template = &setup->host->templates[plan->profile];
+	struct init_order order = {.kind = kind,
+				   .payload_uid = setup->map.payload_uid,
+				   .payload_gid = setup->map.payload_gid,
+				   .fds_present = setup->cgroup.sandbox[0] < 0 ? 3 : 7,
+				   .is_rootless = setup->host->is_rootless,
+				   .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
+				   .uses_selinux = template->selinux > SELINUX_UNNAMED};
+	_cleanup_fd_ int memory = fd_new_sealed("yett-plan", plan, offsetof(struct plan, arena) + plan->arena_used);
+	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
+
+	if (memory < 0)
+		return memory;
+	if (plan->overlay_ro && !setup->host->is_rootless)
+		order.fds_present |= INIT_DEV_PRESENT; /* cover_dev() */
+	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
+		if (setup->counters[i] >= 0)
+			order.fds_present |= 8u << i;
+	if (template->selinux >= SELINUX_PERMISSIVE) {
+		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
+		selinux_file_context(setup->init_host, order.files_label);
+	}
+	return frame_send(setup->control, &order, sizeof order, fds, trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
+}
+
+static bool has_ended(const struct setup *setup)
+{
+	struct pollfd wait = {.fd = setup->init_pidfd, .events = POLLIN};
+
+	return poll(&wait, 1, 0) != 0;
+}
+
+/* The guess was wrong: another init, which has built nothing yet. */
+static int start_over(struct setup *setup, uint32_t profile)
+{
+	builder_end_child(setup->shared->init_pid);
+	setup->shared->init_pid = 0;
+	setup->init_pidfd = fd_close(setup->init_pidfd);
+	setup->control = fd_close(setup->control);
+	setup->channel = fd_close(setup->channel);
+	setup->shared->result = -EINPROGRESS;
+	setup->shared->error = (struct yett_error){0};
+	setup->is_ready = false;
+	setup->profile = profile;
+	return builder_make_init(setup);
+}
+
+/* What is to be sure of before anything is built; where the host uses AppArmor, init says it. */
+static int check_selinux(const struct setup_host *host, const struct plan *plan, struct yett_error *error)
+{
+	enum selinux_state state = host->templates[plan->profile].selinux;
+
+	if (!plan->label_required || state == SELINUX_ABSENT || state == SELINUX_ENFORCING)
+		return 0;
+	if (state == SELINUX_UNNAMED)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor",
+				 plan_text(plan, plan->label));
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s", plan_text(plan, plan->selinux_type),
+			 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
+}
+
+static bool has_shares(const struct plan *plan)
+{
+	bool has_shares = false;
+
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		has_shares = has_shares || plan->steps[i].kind == PLAN_SHARE || plan->steps[i].kind == PLAN_HOST;
+	return has_shares;
+}
+
+/* What only root can do for a sandbox. In this order, by the names that errors and the plan have for it. */
+static int reserve_all(struct setup *setup, const struct plan *plan, bool *ret_same, struct yett_error *error)
+{
+	const char *step = "slot";
+	int r = reached_step("supervisor", step);
+
+	if (r == 0)
+		r = take_slot(setup, plan, error);
+	if (r == 0) {
+		step = "cgroup";
+		r = reached_step("supervisor", step);
+	}
+	if (r == 0)
+		r = limit_cgroup(setup, plan, error);
+	if (r == 0) {
+		step = "ids";
+		r = reached_step("supervisor", step);
+	}
+	if (r == 0)
+		r = map_ids(setup, plan, ret_same, error);
+	if (r < 0)
+		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
+	return r == 0 ? 0 : error_cause(error, step, r < 0 ? -r : error->os_error);
+}
+
+int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel, struct yett_error *error)
+{
+	int trees[2] = {-1, -1};
+	bool fits = false;
+	int r = check_selinux(setup->host, plan, error);
+
+	if (r == 0)
+		r = reserve_all(setup, plan, &fits, error);
+	fits = fits && !has_ended(setup) && setup->profile == plan->profile &&
+	       (!setup->is_ready || memcmp(setup->last->base, plan->base, sizeof plan->base) == 0);
+	if (r == 0 && !fits)
+		r = start_over(setup, plan->profile);
+	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
+		r = -errno;
+	if (r == 0)
+		r = give_order(setup, plan, INIT_ORDER_SANDBOX, trees[1]);
+	trees[1] = fd_close(trees[1]);
+	if (r == 0 && trees[0] >= 0)
+		r = share_start(setup, plan, connection, trees[0]);
+	fd_close(trees[0]); /* now the end of that process is the end of the socket */
+	/* init has given up already: whoever waits for it learns why. */
+	if (r != 0 && r != -EPIPE)
+		return r;
+	cgroup_enable_leaves(&setup->cgroup);
+	*ret_channel = steal_fd(&setup->channel);
+	return 0;
+}
+
+bool setup_was_ready(const struct setup *setup)
+{
+	return setup->is_ready;
+}
+
+void setup_keep_plan(struct setup *setup, const struct plan *plan)
+{
+	size_t size = offsetof(struct plan, arena) + plan->arena_used;
+
+	free(setup->last);
+	setup->last = malloc(size);
+	if (setup->last)
+		memcpy(setup->last, plan, size);
+}
+
+int setup_control(const struct setup *setup)
+{
+	return setup->control;
+}
+
+int setup_init_pidfd(const struct setup *setup)
+{
+	return setup->init_pidfd;
+}
+
+uint32_t setup_private_uid(const struct setup *setup)
+{
+	return idmap_host(&setup->map.uids, setup->map.payload_uid);
+}
+
+const struct yett_error *setup_inside_error(const struct setup *setup)
+{
+	return setup->shared->result > 0 ? &setup->shared->error : NULL;
+}
+
+void setup_end_sharer(struct setup *setup)
+{
+	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it may be stuck in a file system. */
+	if (!builder_end_child_soon(setup->sharer))
+		setup->is_spoilt = true;
+	setup->sharer = -1;
+}
+
+/* What every sandbox has for itself, gone: its processes, its user namespace. */
+static bool end_sandbox(struct setup *setup)
+{
+	bool out_of_memory = setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
+
+	setup_end_sharer(setup);
+	builder_end_child(setup->shared->init_pid);
+	setup->shared->init_pid = 0;
+	setup->user_ns = fd_close(setup->user_ns);
+	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
+	setup->is_spoilt = setup->is_spoilt || (setup->control >= 0 && !frame_close_socket(setup->control));
+	setup->control = -1;
+	setup->channel = fd_close(setup->channel);
+	setup->init_pidfd = fd_close(setup->init_pidfd);
+	return out_of_memory;
+}
+
+bool setup_finish(struct setup *setup)
+{
+	(void)reached_step("supervisor", "end");
+	return end_sandbox(setup);
+}
+
+void setup_forget(struct setup *setup)
+{
+	reserve_release(&setup->called);
+	reserve_release(&setup->slot);
+}
+
+struct record *setup_record(struct setup *setup)
+{
+	return &setup->record;
+}
+
+void setup_publish(struct setup *setup)
+{
+	(void)registry_write(setup->range.fd, &setup->record);
+}
+
+void setup_add_totals(const struct setup *setup, const struct message_totals *more)
+{
+	registry_add_totals(&setup->host->reserve, more);
+}
+
+int setup_listening(const struct setup *setup)
+{
+	return setup->listening;
+}
+
+int setup_pause(struct setup *setup, bool pause)
+{
+	return cgroup_freeze(&setup->cgroup, pause);
+}
+
+uint64_t setup_count(const struct setup *setup, enum usage_count count)
+{
+	uint64_t value = 0;
+
+	if (setup->cgroup.host)
+		(void)cgroup_read_count(&setup->cgroup, count, &value);
+	return value;
+}
+
+bool setup_is_busy(const struct setup *setup)
+{
+	char path[48], text[16];
+	pid_t init = setup->shared->init_pid;
+
+	if (setup->host->cgroups.count > 0)
+		return cgroup_count(&setup->cgroup) != 1 + (setup->builder > 0);
+	/* Each process in init's pid namespace is a descendant of it. proc_pid_task(5) */
+	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
+	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
+}
+
+uint32_t setup_pid_inside(uint32_t thread)
+{
+	char path[32], text[4096], *at;
+	unsigned long pid = 0;
+	int count = 0;
+
+	(void)snprintf(path, sizeof path, "/proc/%u/status", thread);
+	at = kernel_read_file(AT_FDCWD, path, text, sizeof text) > 0 ? strstr(text, "\nNStgid:") : NULL;
+	for (at = at ? strchr(at, '\t') : NULL; at && *at == '\t'; count++)
+		pid = strtoul(at + 1, &at, 10);
+	return count > 1 ? (uint32_t)pid : 0; /* one of the host's has one number, and is no caller of ours any more */
+}
+
+int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
+{
+	struct reservation last = setup->range;
+	struct idmap_subject expected = setup->last ? subject_of(setup->last) : *subject;
+	struct yett_error error;
+	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
+
+	if (r == 0)
+		r = cgroup_empty(&setup->cgroup);
+	if (r < 0)
+		return r;
+	setup->shared->result = -EINPROGRESS;
+	setup->shared->error = (struct yett_error){0};
+	/* The next range before the last one is let go: a reservation is how a sweep finds the cgroup, were we killed here. */
+	setup->range = (struct reservation){.fd = -1};
+	r = prepare_range(setup, subject->uid, &error);
+	if (r == 0)
+		r = prepare_map(setup, &expected, &error);
+	cgroup_read_usage(&setup->cgroup, &setup->record.before);
+	/* Nothing runs under these ids any more. */
+	reserve_release(&last);
+	if (setup->last)
+		setup->profile = setup->last->profile;
+	if (r == 0)
+		r = builder_make_init(setup);
+	setup->is_ready = r == 0 && setup->last;
+	if (setup->is_ready)
+		r = give_order(setup, setup->last, INIT_ORDER_READY, -1);
+	return r > 0 ? -ENOSPC : r;
+}
+
+void setup_end(struct setup *setup)
+{
+	builder_end(setup);
+	(void)end_sandbox(setup);
+	setup_forget(setup);
+	registry_unlisten(&setup->host->reserve, setup->name);
+	fd_close(setup->listening);
+	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
+		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
+	cgroup_close(&setup->cgroup);
+	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
+		fd_close(setup->counters[i]);
+	fd_close(setup->range.fd);
+	(void)munmap(setup->shared, sizeof *setup->shared);
+	free(setup->last);
+	free(setup);
+}
+
+uint32_t setup_profile(const struct setup *setup)
+{
+	return setup->profile;
+}
+
+uint64_t setup_generation(const struct setup *setup)
+{
+	return setup->host->policy->generation;
+}

@@ -1,0 +1,367 @@
+/*
+ * What a client brings to be shared: looked at, cloned and id-mapped. See making.h.
+ *
+ * With full privilege, in a process of its own that can be killed: what a client made is open here only, and then in init. Clones are made
+ * in the helper's own mount namespace: open_tree(2) then refuses a descriptor whose mount is another namespace's, where names
+ * could lie. Root resolves no path of a client: its descriptors are cloned, and init attaches them.
+ */
+#include "base/escape.h"
+#include "base/kernel.h"
+#include "base/reached.h"
+#include "helper/setup/making.h"
+#include "protocol/frame.h"
+
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/vfs.h>
+
+struct sharing {
+	const struct setup *setup;
+	const struct plan *plan;
+	struct frame *frame; /* the client's packet */
+	int user_ns;         /* that shares are mapped by */
+	int to;              /* init */
+};
+
+/* File systems that are interfaces to the kernel rather than places for files. */
+static const struct {
+	long magic;
+	const char *name;
+} pseudo_file_systems[] = {
+	{PROC_SUPER_MAGIC, "proc"},       {SYSFS_MAGIC, "sysfs"},         {CGROUP_SUPER_MAGIC, "cgroup"},
+	{CGROUP2_SUPER_MAGIC, "cgroup2"}, {NSFS_MAGIC, "nsfs"},           {DEBUGFS_MAGIC, "debugfs"},
+	{TRACEFS_MAGIC, "tracefs"},       {SECURITYFS_MAGIC, "securityfs"}, {SELINUX_MAGIC, "selinuxfs"},
+	{SMACK_MAGIC, "smackfs"},         {BPF_FS_MAGIC, "bpf"},          {DEVPTS_SUPER_MAGIC, "devpts"},
+	{PIPEFS_MAGIC, "pipefs"},         {SOCKFS_MAGIC, "sockfs"},       {ANON_INODE_FS_MAGIC, "anon_inodefs"},
+	{BINDERFS_SUPER_MAGIC, "binder"}, {EFIVARFS_MAGIC, "efivarfs"},   {AUTOFS_SUPER_MAGIC, "autofs"},
+	{0x62656570, "configfs"},         {0x6165676C, "pstore"},         {0x65735543, "fusectl"},
+	{0x19800202, "mqueue"},
+};
+
+static const char *pseudo_name(int fd)
+{
+	struct statfs sfs;
+
+	if (fstatfs(fd, &sfs) < 0)
+		return "unknown";
+	for (size_t i = 0; i < ARRAY_SIZE(pseudo_file_systems); i++)
+		if ((long)sfs.f_type == pseudo_file_systems[i].magic)
+			return pseudo_file_systems[i].name;
+	return NULL;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether `directory` or one above it is the other one. Names play no part. */
+static bool is_in(int directory, const struct stat *other)
+{
+	_cleanup_fd_ int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat here, above;
+
+	if (at < 0 || fstat(at, &here) < 0)
+		return false;
+	while (!same_file(&here, other)) {
+		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (up < 0 || fstat(up, &above) < 0 || same_file(&here, &above)) {
+			fd_close(up);
+			return false;
+		}
+		fd_close(at);
+		at = up;
+		here = above;
+	}
+	return true;
+}
+
+/* `rules` is the step's source: directories separated by newlines; "*" is any. */
+static bool is_allowed(int fd, const struct stat *st, const char *rules)
+{
+	char rule[PATH_MAX];
+	struct stat wanted;
+
+	for (const char *at = rules; *at;) {
+		size_t length = strcspn(at, "\n");
+
+		if (length == 1 && *at == '*')
+			return true;
+		if (length < sizeof rule && S_ISDIR(st->st_mode)) {
+			memcpy(rule, at, length);
+			rule[length] = '\0';
+			if (stat(rule, &wanted) == 0 && is_in(fd, &wanted))
+				return true;
+		}
+		at += length + (at[length] == '\n');
+	}
+	return false;
+}
+
+/*
+ * Where a user's programs keep the sockets by which they are spoken to, and the display server its own: who can connect
+ * there is the user to them. And the helper's own. Neither these nor what holds them is shared; what does not exist holds nothing.
+ */
+static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
+{
+	const char *directories[] = {"/run/user", "/tmp/.X11-unix", runtime_dir};
+
+	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(directories); i++) {
+		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+		struct stat runtime;
+
+		if (held >= 0 && (fstat(held, &runtime) < 0 || is_in(fd, &runtime) || is_in(held, st)))
+			return true;
+	}
+	return false;
+}
+
+int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
+		struct yett_error *error)
+{
+	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
+	const char *pseudo = pseudo_name(fd);
+
+	if (fstat(fd, ret_stat) < 0)
+		return -errno;
+	if (!S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is neither a directory nor a regular file", target);
+	if (pseudo)
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
+	if (is_runtime(fd, ret_stat, host->policy->runtime_dir))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
+	if (is_allowed(fd, ret_stat, rules))
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
+			S_ISDIR(ret_stat->st_mode) ? "directory" : "file", step->writable ? "read-write" : "read-only");
+	error_rest(error, &(struct error_rule){step->writable ? "share_rw" : "share_ro", "grant", plan_text(plan, plan->grant_name),
+					       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
+	return YETT_E_PERMISSION_DENIED;
+}
+
+/*
+ * Private first of all: a clone in a peer group would carry mounts made inside out to the host and the other way
+ * round. Recursive: a clone of the top alone would uncover what was mounted over.
+ */
+static int restrict_tree(const struct sharing *sharing, int tree, bool writable, const char *target, struct yett_error *error)
+{
+	bool is_rootless = sharing->setup->host->is_rootless;
+	struct mount_attr attributes = {
+		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) |
+			    (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
+		.propagation = MS_PRIVATE,
+		.userns_fd = is_rootless ? 0 : (uint64_t)sharing->user_ns,
+	};
+
+	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+		return 0;
+	if (!is_rootless && (errno == EINVAL || errno == EPERM))
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+				 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
+	return -errno;
+}
+
+/*
+ * A helper without root has a mount namespace of its own, in which no descriptor of the client's can be cloned: what is there
+ * by the same name is, if it is the same file. Names that lie deceive only who is served, and who could open it anyway.
+ */
+static int reopen(int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat wanted, found;
+	ssize_t n;
+	_cleanup_fd_ int own = -1;
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
+		return -errno;
+	return same_file(&wanted, &found) ? steal_fd(&own) : -ESTALE;
+}
+
+static int clone_share(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+{
+	const struct setup_host *host = sharing->setup->host;
+	const char *target = plan_text(sharing->plan, step->target);
+	int fd = sharing->frame->fds[step->fd], r;
+	struct stat asked, cloned;
+	_cleanup_fd_ int tree = -1, own = host->is_rootless ? reopen(fd) : -1;
+
+	if (host->is_rootless && own < 0)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
+	fd = own < 0 ? fd : own;
+	r = share_check(host, sharing->plan, fd, step, &asked, error);
+	if (r != 0)
+		return r;
+	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 && errno == EINVAL)
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+				 "the share for %s is of another mount namespace than the helper's", target);
+	if (tree < 0 || fstat(tree, &cloned) < 0)
+		return -errno;
+	if (!same_file(&asked, &cloned))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s changed while it was looked at", target);
+	r = restrict_tree(sharing, tree, step->writable, target, error);
+	if (r == 0)
+		*ret_tree = steal_fd(&tree);
+	return r;
+}
+
+/* -1, where there is none and none need be. */
+static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+{
+	const char *target = plan_text(sharing->plan, step->target), *source = plan_text(sharing->plan, step->source);
+	_cleanup_fd_ int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	int r;
+
+	*ret_tree = -1;
+	if (tree < 0 && errno == ENOENT && step->optional)
+		return 0;
+	if (tree < 0)
+		return -errno;
+	r = restrict_tree(sharing, tree, step->writable, target, error);
+	if (r == 0)
+		*ret_tree = steal_fd(&tree);
+	return r;
+}
+
+/* Takes the client's packet: the monitor has seen that it lies there and what it says. */
+static int take_packet(struct sharing *sharing, int connection, struct yett_error *error)
+{
+	int r = frame_receive(connection, sharing->frame, MSG_DONTWAIT);
+
+	if (r == -EMSGSIZE || (r > 0 && sharing->frame->fd_count != sharing->plan->share_fds))
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s", error_reason_text(YETT_R_FD_COUNT));
+	return r > 0 ? 0 : r < 0 ? r : -ECONNRESET;
+}
+
+/*
+ * A payload that is 0 inside is nobody to other people's files: shares show it only what is the caller's. One that keeps
+ * capabilities likewise: they reach every id that its user namespace maps, root's among them.
+ */
+static int open_map(struct sharing *sharing)
+{
+	const struct idmap *map = &sharing->setup->map;
+	const struct plan *plan = sharing->plan;
+
+	sharing->user_ns = sharing->setup->user_ns;
+	if (!sharing->setup->host->is_rootless && (map->shares_need_own_map || plan->capabilities != 0))
+		sharing->user_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid), plan->caller_gid,
+						     idmap_host(&map->gids, map->payload_gid));
+	return sharing->user_ns < 0 && !sharing->setup->host->is_rootless ? sharing->user_ns : 0;
+}
+
+static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
+{
+	const char *name = plan_step_name(step->kind), *target = plan_text(sharing->plan, step->target);
+	int r = reached_step("sharer", name);
+
+	if (r == 0)
+		r = (step->kind == PLAN_SHARE ? clone_share : clone_host)(sharing, step, ret_tree, error);
+	if (r < 0)
+		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s %s failed: %s", name, target, strerror(-r));
+	return r == 0 ? 0 : error_cause(error, name, r < 0 ? -r : error->os_error);
+}
+
+/* -1: none. What there is of a plan that is carried out no further goes with this process. */
+static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX], struct yett_error *error)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
+		const struct plan_step *step = &sharing->plan->steps[i];
+
+		trees[i] = -1;
+		if (r == 0 && i < sharing->plan->steps_count && (step->kind == PLAN_SHARE || step->kind == PLAN_HOST))
+			r = clone_step(sharing, step, &trees[i], error);
+	}
+	return r;
+}
+
+static int send_kinds(const struct sharing *sharing, const int trees[static PLAN_STEPS_MAX])
+{
+	uint8_t kinds[PLAN_STEPS_MAX] = {0};
+	struct stat st;
+
+	for (uint32_t i = 0; i < sharing->plan->steps_count; i++) {
+		if (trees[i] < 0)
+			continue;
+		if (fstat(trees[i], &st) < 0)
+			return -errno;
+		kinds[i] = S_ISDIR(st.st_mode) ? INIT_TREE_DIRECTORY : INIT_TREE_FILE;
+	}
+	return frame_send(sharing->to, kinds, sharing->plan->steps_count, NULL, 0, 0);
+}
+
+static int send_some(const struct sharing *sharing, struct init_trees *packet, const int *fds)
+{
+	int r = frame_send(sharing->to, packet, sizeof *packet, fds, packet->count, 0);
+
+	packet->count = 0;
+	return r;
+}
+
+/* In packets as large as they may be. The last one has none: by then nobody but init has any, and their mounts are in nobody's use. */
+static int send_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
+{
+	struct init_trees packet = {0};
+	int fds[INIT_TREES_MAX], r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < sharing->plan->steps_count; i++) {
+		if (trees[i] < 0)
+			continue;
+		if (packet.count == INIT_TREES_MAX)
+			r = send_some(sharing, &packet, fds);
+		packet.steps[packet.count] = i;
+		fds[packet.count++] = trees[i];
+	}
+	if (r == 0)
+		r = send_some(sharing, &packet, fds);
+	for (uint32_t i = 0; i < sharing->plan->steps_count; i++)
+		trees[i] = fd_close(trees[i]);
+	packet.is_last = true;
+	return r == 0 ? send_some(sharing, &packet, fds) : r;
+}
+
+static void __attribute__((noreturn)) share(struct sharing *sharing, int connection)
+{
+	struct setup_shared *shared = sharing->setup->shared;
+	int trees[PLAN_STEPS_MAX], r;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	setup_host_keep_only(sharing->setup->host, (const int[]){connection, sharing->to, sharing->setup->user_ns}, 3);
+	r = open_map(sharing);
+	if (r == 0 && connection >= 0)
+		r = take_packet(sharing, connection, &shared->error);
+	if (r == 0)
+		r = clone_all(sharing, trees, &shared->error);
+	if (r == 0)
+		r = send_kinds(sharing, trees);
+	if (r == 0)
+		r = send_trees(sharing, trees);
+	if (r == 0)
+		_exit(0);
+	if (r < 0)
+		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0, "what is to be shared cannot be cloned: %s", strerror(-r));
+	shared->result = r; /* before init sees the end of what it waits for */
+	_exit(1);
+}
+
+int share_start(struct setup *setup, const struct plan *plan, int connection, int to)
+{
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct sharing sharing = {.setup = setup, .plan = plan, .frame = frame, .user_ns = -1, .to = to};
+
+	if (!frame)
+		return -ENOMEM;
+	setup->sharer = fork();
+	if (setup->sharer == 0)
+		share(&sharing, connection);
+	return setup->sharer < 0 ? -errno : 0;
+}
