@@ -52,10 +52,10 @@ static int add_line(struct idmap_half *half, uint32_t inside, uint32_t host, uin
 	return 0;
 }
 
-/* The specials, and between them the plain range. */
-static int fill(const struct specials *specials, uint32_t first, struct idmap_half *half)
+/* The specials, and between them the plain range: `count` ids from 0 on, onto `first` and what follows. */
+static int fill(const struct specials *specials, uint32_t first, uint32_t count, struct idmap_half *half)
 {
-	uint32_t next = 0, end = IDMAP_RANGE - specials->borrowed;
+	uint32_t next = 0, end = count - specials->borrowed;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < specials->count; i++) {
@@ -105,9 +105,9 @@ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t fac
 		add_special(&uids, 0, face);
 	if (!root && subject->gid != 0 && !taken(subject, 0))
 		add_special(&gids, 0, face);
-	r = fill(&uids, first, &ret_map->uids);
+	r = fill(&uids, first, IDMAP_RANGE, &ret_map->uids);
 	if (r == 0)
-		r = fill(&gids, first, &ret_map->gids);
+		r = fill(&gids, first, IDMAP_RANGE, &ret_map->gids);
 	ret_map->init_inside = IDMAP_RANGE - 3 - (uids.borrowed > gids.borrowed ? uids.borrowed : gids.borrowed);
 	while (taken(subject, ret_map->init_inside))
 		ret_map->init_inside--;
@@ -214,4 +214,20 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
 
 	return open_with(&uids, &gids, geteuid());
+}
+
+int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, uint32_t end)
+{
+	struct specials uids = {0}, gids = {0};
+	struct idmap shares = {0};
+	int r;
+
+	add_special(&uids, subject->uid, idmap_host(&map->uids, subject->uid));
+	add_special(&gids, subject->gid, idmap_host(&map->gids, subject->gid));
+	for (size_t i = 0; i < subject->groups_count; i++)
+		add_special(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]));
+	r = fill(&uids, 0, end, &shares.uids);
+	if (r == 0)
+		r = fill(&gids, 0, end, &shares.gids);
+	return r == 0 ? open_with(&shares.uids, &shares.gids, geteuid()) : r;
 }

@@ -68,3 +68,11 @@ _must_check_ int idmap_open(const struct idmap *map);
 
 /* A user namespace that maps only on-disk `disk_uid`/`disk_gid` onto the given host ids, for mounts. A fd or -errno. */
 _must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid);
+
+/*
+ * A user namespace for mounts of what `subject`, of whom `map` was made, shares: the ids of the caller onto those in the sandbox, and
+ * all others below `end`, where private ids begin, onto themselves. None of these is in `map`: whoever takes ids of the sandbox can be
+ * nobody who owns a file there but the caller, and files of others keep the rights that they give to groups and to everybody. A
+ * descriptor or -errno.
+ */
+_must_check_ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, uint32_t end);

@@ -242,19 +242,25 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
 }
 
 /*
- * A payload that is 0 inside is nobody to other people's files: shares show it only what is the caller's. One that keeps
- * capabilities likewise: they reach every id that its user namespace maps, root's among them.
+ * Shares show the ids of the caller, and nobody else's, as ids of the sandbox: init may take each of these while it builds, and has
+ * capabilities over files that are theirs. A payload that is 0 inside, or keeps capabilities, is nobody to its own groups' files, too.
  */
 static int open_map(struct sharing *sharing)
 {
 	const struct idmap *map = &sharing->setup->map;
+	const struct setup_host *host = sharing->setup->host;
 	const struct plan *plan = sharing->plan;
+	const struct idmap_subject subject = {
+		.uid = plan->caller_uid, .gid = plan->caller_gid, .groups = plan->groups, .groups_count = plan->groups_count};
 
-	sharing->user_ns = sharing->setup->user_ns;
-	if (!sharing->setup->host->is_rootless && (map->shares_need_own_map || plan->capabilities != 0))
+	if (host->is_rootless)
+		return 0;
+	if (map->shares_need_own_map || plan->capabilities != 0)
 		sharing->user_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid), plan->caller_gid,
 						     idmap_host(&map->gids, map->payload_gid));
-	return sharing->user_ns < 0 && !sharing->setup->host->is_rootless ? sharing->user_ns : 0;
+	else
+		sharing->user_ns = idmap_open_shares(map, &subject, host->policy->ids_first);
+	return sharing->user_ns < 0 ? sharing->user_ns : 0;
 }
 
 static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
