@@ -200,7 +200,7 @@ struct own {
 static int prepare_rootless(struct monitor *monitor, struct policy *policy, const char *libexec, int socket, struct own *ret_own,
 			    struct yett_error *error)
 {
-	_cleanup_fd_ int group = rootless_open_cgroup();
+	_cleanup_fd_ int group = -1;
 	int r = peer_read(socket, &ret_own->caller, error);
 
 	if (r == 0 && ret_own->caller.uid != geteuid())
@@ -212,6 +212,7 @@ static int prepare_rootless(struct monitor *monitor, struct policy *policy, cons
 	monitor->means = (struct means){.is_rootless = true, .misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
 	if (rootless_enter(&monitor->no_host) != 0)
 		return 0;
+	group = rootless_open_cgroup(); /* of the mount namespace that we are in now: init gets a mount of its own of it */
 	rootless_runtime_dir(ret_own->runtime_dir);
 	policy->runtime_dir = ret_own->runtime_dir;
 	r = prepare_host(monitor, libexec, &(struct setup_rootless){group}, NULL, error);

@@ -42,11 +42,22 @@ static int name_step(const struct setup *setup, const char *step, int r)
 	return r;
 }
 
+/*
+ * The sandbox's group by a mount of its own, for init: from a directory of the host's mount ".." leads to the whole host, whatever root
+ * directory one has. Closing the tree takes the mount out of reach of mount(2), and leaves it to the descriptor.
+ */
+static int detach_group(const struct setup *setup)
+{
+	_cleanup_fd_ int tree = has_cgroup(setup) ? open_tree(setup->cgroup.sandbox[0], "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
+
+	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+}
+
 /* The process that leaves: `ends` are init's. */
 static void __attribute__((noreturn)) leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {
 	const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
-	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], setup->cgroup.sandbox[0], setup->counters[0], setup->counters[1],
+	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup), setup->counters[0], setup->counters[1],
 				    setup->counters[2], setup->counters[3], -1}};
 	/* A new leaf for each sandbox. */
 	_cleanup_fd_ int leaf = openat(setup->cgroup.sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -55,7 +66,7 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the leaf. */
-	if (r == 0 && ((leaf < 0 && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0))
+	if (r == 0 && (((leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0))
 		r = -errno;
 	if (r == 0)
 		r = identity_leave(setup, &fds);
