@@ -12,6 +12,7 @@
 
 #include <grp.h>
 #include <linux/capability.h>
+#include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 
@@ -101,6 +102,9 @@ int identity_leave(const struct setup *setup, struct identity_fds *fds)
 	/* Without root there is one user namespace, ours already, with one id, and the groups cannot be changed. */
 	if (!setup->host->is_rootless && (setns(setup->user_ns, CLONE_NEWUSER) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
 					  setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
+		return -errno;
+	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he has. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
 		return -errno;
 	return keep_what_building_takes();
 }

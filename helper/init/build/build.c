@@ -19,7 +19,6 @@
 enum build_stage { STAGE_AHEAD, STAGE_READY, STAGE_OWN, STAGE_OTHERS, STAGE_LAST, STAGES };
 
 static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
-	[PLAN_IDS] = {[STAGE_AHEAD] = names_keyring},
 	[PLAN_ROOT] = {[STAGE_READY] = root_make},
 	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},

@@ -75,7 +75,6 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step);
 _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
 
 /* names.c: what the sandbox is called, and how it is reached. */
-int names_keyring(struct build *b, const struct plan_step *step);
 int names_loopback(struct build *b, const struct plan_step *step);
 int names_host(struct build *b, const struct plan_step *step);
 

@@ -2,17 +2,9 @@
 #include "base/kernel.h"
 #include "helper/init/build/build.h"
 
-#include <linux/keyctl.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-
-/* The helper's keys are not ours to show; the payload gets no key ring call at all. */
-int names_keyring(struct build *b, const struct plan_step *step)
-{
-	(void)b, (void)step;
-	return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS ? -errno : 0;
-}
 
 int names_loopback(struct build *b, const struct plan_step *step)
 {
