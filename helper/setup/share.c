@@ -290,6 +290,44 @@ static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_
 	return r;
 }
 
+/*
+ * What restricts a mount could be taken off it by whoever attaches it with power over his own mounts, as init has while it builds. The
+ * kernel locks it where it copies mounts for another user namespace: mount_namespaces(7). So they go into a copy of the template's mounts,
+ * and come as copies out of one that is the sandbox's upper user namespace's. Nothing of either outlives this process.
+ */
+static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS_MAX])
+{
+	const struct setup *setup = sharing->setup;
+	_cleanup_fd_ int at = kernel_mount_new("tmpfs", NULL, "", 0);
+	char name[16];
+	struct stat st;
+
+	if (at < 0)
+		return at;
+	/* "lower" is there for it: template.c */
+	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    move_mount(at, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir("lower") < 0)
+		return -errno;
+	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
+		(void)snprintf(name, sizeof name, "%u", i);
+		if (trees[i] >= 0 && (fstat(trees[i], &st) < 0 || (S_ISDIR(st.st_mode) ? mkdir(name, 0700) : mknod(name, S_IFREG, 0)) < 0 ||
+				      move_mount(trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0))
+			return -errno;
+	}
+	if (setns(setup->user_ns, CLONE_NEWUSER) < 0 || unshare(CLONE_NEWNS) < 0)
+		return -errno;
+	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
+		if (trees[i] < 0)
+			continue;
+		(void)snprintf(name, sizeof name, "%u", i);
+		(void)close(trees[i]);
+		trees[i] = open_tree(AT_FDCWD, name, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		if (trees[i] < 0)
+			return -errno;
+	}
+	return 0;
+}
+
 static int send_kinds(const struct sharing *sharing, const int trees[static PLAN_STEPS_MAX])
 {
 	uint8_t kinds[PLAN_STEPS_MAX] = {0};
@@ -347,6 +385,8 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 		r = take_packet(sharing, connection, &shared->error);
 	if (r == 0)
 		r = clone_all(sharing, trees, &shared->error);
+	if (r == 0 && !sharing->setup->host->is_rootless)
+		r = lock_trees(sharing, trees);
 	if (r == 0)
 		r = send_kinds(sharing, trees);
 	if (r == 0)
