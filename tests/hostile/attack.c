@@ -1,4 +1,4 @@
-/* See attack.h. Prints a line "NAME RESULT" for each attack: "works", the name of an errno, or that of a signal. */
+/* See attack.h. With "building" as its argument those of a builder, too. Prints a line "NAME RESULT" for each attack: "works", the name of an errno, or that of a signal. */
 #include "tests/hostile/attack.h"
 
 #include <sched.h>
@@ -42,14 +42,15 @@ static void try_one(const struct attack *attack, int *shared)
 	(void)fflush(stdout);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	static const struct attack *const subjects[] = {attack_processes, attack_kernel, attack_files, attack_sockets};
+	static const struct attack *const subjects[] = {attack_processes, attack_kernel, attack_files, attack_sockets, attack_building};
+	size_t count = ARRAY_SIZE(subjects) - !(argc > 1 && strcmp(argv[1], "building") == 0);
 	int *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (shared == MAP_FAILED)
 		return 1;
-	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++)
+	for (size_t i = 0; i < count; i++)
 		for (const struct attack *attack = subjects[i]; attack->name; attack++)
 			try_one(attack, shared);
 	return 0;

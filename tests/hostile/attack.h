@@ -21,6 +21,7 @@ extern const struct attack attack_processes[]; /* somebody else's process: $ATTA
 extern const struct attack attack_kernel[];    /* namespaces, mounts, system calls */
 extern const struct attack attack_files[];     /* set-id files, devices, the template, what is not shared */
 extern const struct attack attack_sockets[];   /* families, and who listens outside */
+extern const struct attack attack_building[];  /* what is in reach of init while it builds; run only when it is asked for */
 
 /* A path below $ATTACK_DIR, which may be written; valid until the next call. */
 const char *attack_path(const char *name);

@@ -10,7 +10,9 @@
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -497,6 +499,139 @@ static void ends_control_when_followed(void)
 	stay();
 }
 
+/* --- in the place of all that it builds --- */
+
+static struct init_trees trees;
+static int tree_fds[INIT_TREES_MAX];
+static size_t tree_count;
+
+/* Loopback up, as init has it: without it nobody lingers. */
+static void raise_loopback(void)
+{
+	struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
+		_exit(6);
+	(void)close(fd);
+}
+
+/* What the client shares, while there is every capability of building. */
+static void take_trees(int from)
+{
+	while (from >= 0 && !trees.is_last && frame_receive(from, &frame, 0) > 0) {
+		memcpy(&trees, frame.bytes, sizeof trees);
+		for (size_t i = 0; i < frame.fd_count && tree_count < ARRAY_SIZE(tree_fds); i++)
+			tree_fds[tree_count++] = frame.fds[i];
+	}
+}
+
+static void attach_trees(void)
+{
+	if (mount("tmpfs", "/lower", "tmpfs", 0, "mode=0755") < 0)
+		_exit(7);
+	for (size_t i = 0; i < tree_count; i++) {
+		char path[32];
+		struct stat st;
+
+		(void)snprintf(path, sizeof path, "/lower/%zu", i);
+		if (fstat(tree_fds[i], &st) < 0 || (S_ISDIR(st.st_mode) ? mkdir(path, 0755) : mknod(path, S_IFREG | 0644, 0)) < 0 ||
+		    move_mount(tree_fds[i], "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			_exit(8);
+	}
+}
+
+/* How many processes the /proc of the template shows. */
+static int count_processes(void)
+{
+	DIR *proc = opendir("/proc");
+	int count = 0;
+
+	for (struct dirent *entry; proc && (entry = readdir(proc));)
+		count += entry->d_name[0] >= '1' && entry->d_name[0] <= '9';
+	return proc ? count : -1;
+}
+
+/*
+ * Executes the attacks (the first share, by its path) as the command that the client asks for, with all that init has: its capabilities and its
+ * descriptors. Their surroundings stand in a file of the third.
+ */
+static void attacks(void)
+{
+	char environment[4096], *variables[32] = {0};
+	int count = count_processes(), fd, status;
+	ssize_t n;
+	pid_t child;
+
+	attach_trees();
+	if (mount("proc", "/proc", "proc", 0, NULL) < 0)
+		_exit(9);
+	fd = open("/lower/2/environment", O_RDONLY | O_CLOEXEC);
+	n = read(fd, environment, sizeof environment - 1);
+	environment[n > 0 ? n : 0] = '\0';
+	for (size_t i = 0; i + 1 < ARRAY_SIZE(variables) && (variables[i] = strtok(i ? NULL : environment, "\n")); i++)
+		;
+	serve();
+	(void)dprintf(frame.fds[1], "template-processes %d\n", count);
+	child = fork();
+	if (child == 0) {
+		(void)dup2(frame.fds[1], STDOUT_FILENO);
+		(void)dup2(frame.fds[2], STDERR_FILENO);
+		(void)execve("/lower/0", (char *[]){"attack", "building", NULL}, variables);
+		(void)dprintf(STDERR_FILENO, "the attacks were not executed: %s\n", strerror(errno));
+		_exit(127);
+	}
+	(void)waitpid(child, &status, 0);
+	frame_close_fds(&frame);
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+/* --- lies in the place of the report --- */
+
+static void report_with(const int *fds, size_t count, uint32_t kind)
+{
+	const struct init_report report = {.kind = kind};
+
+	(void)!frame_send(CONTROL, &report, sizeof report, fds, count, 0);
+}
+
+static void reports_nothing(void) { stay(); }
+static void reports_empty(void) { (void)send(CONTROL, "", 0, MSG_NOSIGNAL), stay(); }
+static void reports_other_order(void) { report_with(NULL, 0, INIT_ORDER_READY), stay(); }
+static void reports_unknown_order(void) { report_with(NULL, 0, 99), stay(); }
+
+static void reports_twice(void)
+{
+	report(0, "");
+	exited_first();
+}
+
+static void reports_with_a_socket(void)
+{
+	report_with((int[]){CHANNEL}, 1, INIT_ORDER_SANDBOX);
+	exited_first();
+}
+
+static void reports_with_a_lingering_one(void)
+{
+	int fd = make_lingering();
+
+	report_with(&fd, 1, INIT_ORDER_SANDBOX);
+	(void)close(fd);
+	stay();
+}
+
+static void reports_with_lingering_ones(void)
+{
+	int fd = make_lingering();
+
+	report_with((int[]){fd, fd}, 2, INIT_ORDER_SANDBOX);
+	(void)close(fd);
+	stay();
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -511,7 +646,9 @@ static const struct {
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
 	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(lingers_on_control), MODE(lingers_on_channel), MODE(floods_control),
-	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed),
+	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed), MODE(attacks),
+	MODE(reports_nothing), MODE(reports_empty), MODE(reports_other_order), MODE(reports_unknown_order), MODE(reports_twice),
+	MODE(reports_with_a_socket), MODE(reports_with_a_lingering_one), MODE(reports_with_lingering_ones),
 };
 
 int main(void)
@@ -519,6 +656,7 @@ int main(void)
 	const char prefix[] = "YETT_TEST_INIT=";
 	struct init_order order = {0};
 	const char *at;
+	int trees_socket = -1;
 	ssize_t n = 1;
 
 	while (n > 0 && order.kind != INIT_ORDER_SANDBOX) {
@@ -528,10 +666,14 @@ int main(void)
 			(void)send(CONTROL, &(struct init_report){.kind = INIT_ORDER_READY}, sizeof(struct init_report), MSG_NOSIGNAL);
 		if (n > 0)
 			n = pread(frame.fds[INIT_ORDER_PLAN], plan, sizeof plan, 0);
+		if (n > 0 && frame.fd_count > INIT_ORDER_TREES)
+			trees_socket = steal_fd(&frame.fds[INIT_ORDER_TREES]);
 		frame_close_fds(&frame);
 	}
 	if (n <= 0)
 		return 1;
+	take_trees(trees_socket);
+	raise_loopback();
 	/* All that it builds: some of the modes open terminals. */
 	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "mode=0620,ptmxmode=0666") < 0)
 		_exit(5);

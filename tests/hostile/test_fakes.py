@@ -110,6 +110,8 @@ INITS = [
     ('wrong_kind', 125, 'yett: '), ('signal_to_client', 125, 'yett: '), ('descriptors', 125, 'yett: '),
     ('endless_started', 125, 'yett: '), ('endless_exited', 0, ''), ('leaves_children', 0, ''),
     ('nested_groups', 0, ''), ('frozen', 0, ''), ('threaded', 0, ''), ('many_groups', 0, ''),
+    ('reports_empty', 125, 'yett: '), ('reports_other_order', 125, 'init failed'), ('reports_unknown_order', 125, 'init failed'),
+    ('reports_twice', 125, 'yett: '), ('reports_with_a_socket', 125, 'yett: '),
 ]
 
 
@@ -125,7 +127,7 @@ TERMINALS = [
 LINGERING = ('lingers_on_control', 'lingers_on_channel')
 
 # These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
-DEAF = ('closes_channel', 'empty_packet', 'stays')
+DEAF = ('closes_channel', 'empty_packet', 'stays', 'reports_nothing')
 MODES = [row[0] for row in INITS + TERMINALS] + list(LINGERING + DEAF)
 
 
@@ -174,7 +176,8 @@ class Inits(yett.Case):
 
     def test_what_lingers_from_inside_holds_up_nobody(self):
         for mode in LINGERING:
-            self.misbehave(mode, 125, 'yett: ')
+            with self.subTest(mode):
+                self.misbehave(mode, 125, 'yett: ')
 
     def test_a_terminal_that_was_not_asked_for_is_none(self):
         done = self.sandbox('true', options=('-p', 'terminal-right'))
@@ -182,7 +185,7 @@ class Inits(yett.Case):
 
     def test_those_that_heed_nothing_go_with_the_connection(self):
         clients = [self.start('true', options=('-p', mode.replace('_', '-'))) for mode in DEAF]
-        for client, code in zip(clients, (125, 125, 0)):
+        for client, code in zip(clients, (125, 125, 0, 125)):
             _, err = client.communicate(timeout=60)
             self.assertEqual(client.returncode, code, err)
         self.service.wait_no_leftovers()
