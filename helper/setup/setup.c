@@ -405,7 +405,8 @@ static bool end_sandbox(struct setup *setup)
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
-	setup->is_spoilt = setup->is_spoilt || (setup->control >= 0 && !frame_close_socket(setup->control));
+	if (setup->control >= 0 && !frame_close_socket(setup->control))
+		setup_spoil(setup);
 	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
 	setup->init_pidfd = fd_close(setup->init_pidfd);
@@ -416,6 +417,11 @@ bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
 	return end_sandbox(setup);
+}
+
+void setup_spoil(struct setup *setup)
+{
+	setup->is_spoilt = true;
 }
 
 void setup_forget(struct setup *setup)

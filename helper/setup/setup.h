@@ -131,6 +131,9 @@ bool setup_finish(struct setup *setup);
 /* After setup_finish(): it no longer counts as one of the user's, and its name is free. */
 void setup_forget(struct setup *setup);
 
+/* Something of init's is open here and cannot be closed: this is the last sandbox, and the end of its supervisor closes it. */
+void setup_spoil(struct setup *setup);
+
 /*
  * After setup_forget(): prepares for another sandbox of the same user, with another range and user namespace, in the same
  * cgroups and with the same builder. 0, or -errno: then setup_end() is all that can be done.

@@ -7,11 +7,13 @@
 #include "protocol/frame.h"
 
 #include <fcntl.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -101,17 +103,35 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type, label);
 }
 
-/* One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno. */
-static int hear_report(const struct setup *setup, uint64_t end_ms, struct frame *frame, struct init_report *ret_report)
+static bool is_listener(int fd)
+{
+	const uint64_t nobody = 0;
+
+	return ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &nobody) < 0 && errno == ENOENT;
+}
+
+/*
+ * One packet of init's, or that it has ended. 1, 0 when nothing came in time, or -errno. Descriptors that are not what they should be are
+ * left open until our end: closing one can take as long as a captured init wants. socket(7), SO_LINGER
+ */
+static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame, struct init_report *ret_report)
 {
 	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
 	uint64_t now = clock_now_ms();
+	bool has_fds;
 
 	if (now >= end_ms || poll(wait, ARRAY_SIZE(wait), (int)(end_ms - now)) <= 0)
 		return 0;
 	frame_close_fds(frame);
-	if (frame_receive(setup_control(setup), frame, MSG_DONTWAIT) <= 0 || frame->length != sizeof *ret_report)
+	/* What is none stays in the socket, with the descriptors it may have. */
+	if (frame_peek(setup_control(setup), frame, &has_fds) <= 0 || frame->length != sizeof *ret_report ||
+	    frame_receive(setup_control(setup), frame, MSG_DONTWAIT) <= 0)
 		return -ECHILD;
+	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
+		frame->fd_count = 0;
+		setup_spoil(setup);
+		return -EPROTO;
+	}
 	memcpy(ret_report, frame->bytes, sizeof *ret_report);
 	ret_report->layers.label[INIT_LABEL_SIZE - 1] = ret_report->step[sizeof ret_report->step - 1] = '\0';
 	return 1;

@@ -111,7 +111,7 @@ INITS = [
     ('endless_started', 125, 'yett: '), ('endless_exited', 0, ''), ('leaves_children', 0, ''),
     ('nested_groups', 0, ''), ('frozen', 0, ''), ('threaded', 0, ''), ('many_groups', 0, ''),
     ('reports_empty', 125, 'yett: '), ('reports_other_order', 125, 'init failed'), ('reports_unknown_order', 125, 'init failed'),
-    ('reports_twice', 125, 'yett: '), ('reports_with_a_socket', 125, 'yett: '),
+    ('reports_twice', 125, 'yett: '), ('reports_with_a_socket', 125, 'init failed'),
 ]
 
 
@@ -124,7 +124,7 @@ TERMINALS = [
 ]
 
 # These send what takes an hour to close.
-LINGERING = ('lingers_on_control', 'lingers_on_channel')
+LINGERING = ('lingers_on_control', 'lingers_on_channel', 'reports_with_a_lingering_one', 'reports_with_lingering_ones')
 
 # These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
 DEAF = ('closes_channel', 'empty_packet', 'stays', 'reports_nothing')
