@@ -263,7 +263,7 @@ class Sources(unittest.TestCase):
         handled = dict(re.findall(r"\[PLAN_(\w+)\] = \{(.*)\}", table.group(1)))
         self.assertGreater(len(kinds), 10)
         # Root's own, which are no table: reserve_all() and open_user_namespace() of setup.c, leave() of builder.c
-        roots = {"SLOT", "CGROUP", "USER_NAMESPACE", "TEMPLATE", "NAMESPACES"}
+        roots = {"SLOT", "CGROUP", "IDS", "USER_NAMESPACE", "TEMPLATE", "NAMESPACES"}
         self.assertEqual(sorted(set(kinds) - roots), sorted(handled))
         for kind, functions in handled.items():
             self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
