@@ -42,10 +42,10 @@ int restrict_check(const struct init_config *config, const struct message *messa
 		if (*message_text(message, exec->paths[i]) != '/')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 					 "a path that a command is restricted to is not absolute");
-	/* init may take no other id (start_guard): shares are mapped by the same ids, and belong to whoever has them. */
+	/* init may take no other id: start_guard(). */
 	if (exec->has_user && exec->user != config->uid && config->capabilities == 0)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-				 "commands of this sandbox can only be user %u: with another id they would own others' files in shares",
+				 "commands of this sandbox can only be user %u: its profile gives them no capabilities",
 				 config->uid);
 	if (exec->has_user && exec->user == (uint32_t)getuid() && exec->user != config->uid)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "user %u is the sandbox's init", exec->user);

@@ -18,9 +18,8 @@
 _must_check_ int start_check_config(const struct init_config *config, size_t length);
 
 /*
- * What makes CAP_SETUID and CAP_SETGID harmless to others. The shared directories are id-mapped by the same user
- * namespace, so with any other id of it a captured init would be another owner of files there, root among them. A filter
- * judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
+ * What bounds CAP_SETUID and CAP_SETGID. Only the caller's ids own anything on what is shared (open_map() of setup/share.c), but with any
+ * other id of the sandbox a captured init would be somebody else to its commands, root of the template among them. A filter judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
  * It stands behind a filter's head (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
  */
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
