@@ -10,12 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* An id that does not follow the plain range: inside → host. */
+/* An id that does not follow the plain range: inside → host; NO_ID: it is left out. */
 struct special {
 	uint32_t inside, host;
 };
 
-#define SPECIALS_MAX (PLAN_GROUPS_MAX + 4)
+#define NO_ID UINT32_MAX
+#define SPECIALS_MAX (2 * PLAN_GROUPS_MAX + 8)
 
 struct specials {
 	struct special items[SPECIALS_MAX];
@@ -64,7 +65,7 @@ static int fill(const struct specials *specials, uint32_t first, uint32_t count,
 
 		if (next < until)
 			r = add_line(half, next, first + next, until - next);
-		if (r == 0)
+		if (r == 0 && s->host != NO_ID)
 			r = add_line(half, s->inside, s->host, 1);
 		if (s->inside >= next)
 			next = s->inside + 1;
@@ -216,18 +217,27 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	return open_with(&uids, &gids, geteuid());
 }
 
-int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, uint32_t end)
+/* `id` stands for the caller's on the disk; what it stands for is nobody else's there. */
+static void add_shared(struct specials *specials, uint32_t id, uint32_t host)
+{
+	if (host == id)
+		return;
+	add_special(specials, id, host);
+	add_special(specials, host, NO_ID);
+}
+
+int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject)
 {
 	struct specials uids = {0}, gids = {0};
 	struct idmap shares = {0};
 	int r;
 
-	add_special(&uids, subject->uid, idmap_host(&map->uids, subject->uid));
-	add_special(&gids, subject->gid, idmap_host(&map->gids, subject->gid));
+	add_shared(&uids, subject->uid, idmap_host(&map->uids, subject->uid));
+	add_shared(&gids, subject->gid, idmap_host(&map->gids, subject->gid));
 	for (size_t i = 0; i < subject->groups_count; i++)
-		add_special(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]));
-	r = fill(&uids, 0, end, &shares.uids);
+		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]));
+	r = fill(&uids, 0, UINT32_MAX, &shares.uids);
 	if (r == 0)
-		r = fill(&gids, 0, end, &shares.gids);
+		r = fill(&gids, 0, UINT32_MAX, &shares.gids);
 	return r == 0 ? open_with(&shares.uids, &shares.gids, geteuid()) : r;
 }

@@ -71,8 +71,8 @@ _must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_
 
 /*
  * A user namespace for mounts of what `subject`, of whom `map` was made, shares: the ids of the caller onto those in the sandbox, and
- * all others below `end`, where private ids begin, onto themselves. None of these is in `map`: whoever takes ids of the sandbox can be
- * nobody who owns a file there but the caller, and files of others keep the rights that they give to groups and to everybody. A
- * descriptor or -errno.
+ * all others onto themselves. So whoever takes ids of the sandbox can be nobody who owns a file there but the caller (and, of files that
+ * they gave away before, private ids), files of others keep the rights that they give to groups and to everybody, and chown(2) says EPERM
+ * where it says so outside. A descriptor, -E2BIG or -errno.
  */
-_must_check_ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, uint32_t end);
+_must_check_ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject);

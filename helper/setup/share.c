@@ -259,7 +259,7 @@ static int open_map(struct sharing *sharing)
 		sharing->user_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid), plan->caller_gid,
 						     idmap_host(&map->gids, map->payload_gid));
 	else
-		sharing->user_ns = idmap_open_shares(map, &subject, host->policy->ids_first);
+		sharing->user_ns = idmap_open_shares(map, &subject);
 	return sharing->user_ns < 0 ? sharing->user_ns : 0;
 }
 
