@@ -146,7 +146,10 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		r = take(host->ranges, &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
-			(void)hint(host, "next-range", index + 1); /* not start + 1: what lies between is in use, and this one will be free */
+			next = hint(host, "next-range", 0);
+			/* Not start + 1: what lies between is in use, and this one will be free. Nor back, where others have gone on meanwhile. */
+			if (next <= index || next - index > host->ids_ranges / 2)
+				(void)hint(host, "next-range", index + 1);
 		}
 		if (r != -EEXIST)
 			return r;
