@@ -215,10 +215,15 @@ class Commands(yett.Case):
         yett.wait_until(waiting, 'a child that is ready')
         return waiting()[0]
 
+    def keep_busy(self):
+        """One that is at rest for a moment lets its ready child go; on a busy machine we would come too late."""
+        self.background('sleep', '1000')
+
     def test_a_child_is_ready_for_the_next_command(self):
         def number_of_a_shell():
             return self.yett('exec', 'box', '--', 'sh', '-c', 'echo $$').out.strip()
 
+        self.keep_busy()
         number_of_a_shell()
         number_of_a_shell()
         for _ in range(3):
@@ -241,6 +246,7 @@ class Commands(yett.Case):
         self.assertEqual(self.ready_child(), child)
 
     def test_a_child_that_is_ready_is_not_needed(self):
+        self.keep_busy()
         for _ in range(2):
             self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
         child = self.ready_child()
