@@ -505,8 +505,9 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"}, .tmpfs_count = 1};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_INVALID_REQUEST);
 	assert_null(sandbox);
-	yett_sandbox_end(create(fixture->connection), NULL);
-	yett_sandbox_close(create(fixture->connection));
+	sandbox = create(fixture->connection);
+	assert_done(yett_sandbox_end(sandbox, &error));
+	yett_sandbox_close(sandbox);
 }
 
 static void a_signer_of_the_programs_own_signs(void **state)
