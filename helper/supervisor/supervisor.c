@@ -119,12 +119,16 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
 	uint64_t now = clock_now_ms();
 	bool has_fds;
+	int r;
 
 	if (now >= end_ms || poll(wait, ARRAY_SIZE(wait), (int)(end_ms - now)) <= 0)
 		return 0;
 	frame_close_fds(frame);
-	/* What is none stays in the socket, with the descriptors it may have. */
-	if (frame_peek(setup_control(setup), frame, &has_fds) <= 0 || frame->length != sizeof *ret_report ||
+	/* What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that first. unix(7) */
+	r = frame_peek(setup_control(setup), frame, &has_fds);
+	if (r == -ECONNRESET)
+		r = frame_peek(setup_control(setup), frame, &has_fds);
+	if (r <= 0 || frame->length != sizeof *ret_report ||
 	    frame_receive(setup_control(setup), frame, MSG_DONTWAIT) <= 0)
 		return -ECHILD;
 	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
