@@ -34,12 +34,18 @@ static struct frame frame;
 static struct message message;
 static uint64_t sequence; /* of the command that the client asks for */
 
-static void report(int error, const char *step)
+static void report_as(int error, const char *step, const char *label)
 {
 	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = error};
 
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
+	(void)snprintf(report.layers.label, sizeof report.layers.label, "%s", label);
 	(void)send(CONTROL, &report, sizeof report, MSG_NOSIGNAL);
+}
+
+static void report(int error, const char *step)
+{
+	report_as(error, step, "");
 }
 
 static void stay(void)
@@ -48,17 +54,22 @@ static void stay(void)
 		(void)pause();
 }
 
-/* Ready, as far as one can tell, until the client wants a command. */
-static void serve(void)
+/* Ready, as far as one can tell, and under that label, until the client wants a command. */
+static void serve_as(const char *label)
 {
 	struct envelope envelope;
 	struct yett_error error;
 
-	report(0, "");
+	report_as(0, "", label);
 	if (frame_receive(CHANNEL, &frame, 0) <= 0 ||
 	    envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
 		_exit(1);
 	sequence = envelope.sequence;
+}
+
+static void serve(void)
+{
+	serve_as("");
 }
 
 static int say(enum message_kind kind, uint64_t number)
@@ -632,6 +643,25 @@ static void reports_with_lingering_ones(void)
 	stay();
 }
 
+/* --- in the place of its label --- */
+
+static void run_as(const char *label)
+{
+	serve_as(label);
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
+static void label_none(void) { run_as(""); }
+static void label_right(void) { run_as("yett-sandbox (enforce)"); }
+static void label_complaining(void) { run_as("yett-sandbox (complain)"); }
+static void label_of_another(void) { run_as("yett-sandbox-strict (enforce)"); }
+static void label_cut_off(void) { run_as("yett-sandbox (enforce"); }
+static void label_right_type(void) { run_as("system_u:system_r:yett_init_t:s0:c1,c2"); }
+static void label_other_type(void) { run_as("system_u:system_r:yett_init_t_other:s0"); }
+static void label_other_user(void) { run_as("unconfined_u:unconfined_r:yett_init_t:s0"); }
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -649,6 +679,8 @@ static const struct {
 	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed), MODE(attacks),
 	MODE(reports_nothing), MODE(reports_empty), MODE(reports_other_order), MODE(reports_unknown_order), MODE(reports_twice),
 	MODE(reports_with_a_socket), MODE(reports_with_a_lingering_one), MODE(reports_with_lingering_ones),
+	MODE(label_none),      MODE(label_right),    MODE(label_complaining),  MODE(label_of_another),
+	MODE(label_cut_off),   MODE(label_right_type), MODE(label_other_type), MODE(label_other_user),
 };
 
 int main(void)

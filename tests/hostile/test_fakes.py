@@ -123,20 +123,28 @@ TERMINALS = [
     ('terminal_slave', 125, "something else than a terminal"),
 ]
 
+# Under which label it says to run, where the profile requires the shipped one; and whether that is it.
+LABELS = [
+    ('label_right', True), ('label_right_type', True), ('label_none', False), ('label_complaining', False), ('label_of_another', False),
+    ('label_cut_off', False), ('label_other_type', False), ('label_other_user', False),
+]
+
 # These send what takes an hour to close.
 LINGERING = ('lingers_on_control', 'lingers_on_channel', 'reports_with_a_lingering_one', 'reports_with_lingering_ones')
 
 # These heed nothing, so that the client waits as long as it waits for a helper, and then closes the connection.
 DEAF = ('closes_channel', 'empty_packet', 'stays', 'reports_nothing')
-MODES = [row[0] for row in INITS + TERMINALS] + list(LINGERING + DEAF)
+MODES = [row[0] for row in INITS + TERMINALS + LABELS] + list(LINGERING + DEAF)
 
 
 def profiles():
     text = ''
     for name in MODES:
         text += 'profile "%s" {\n  extends = "default"\n  environment = {"YETT_TEST_INIT=%s"}\n}\n' % (name.replace('_', '-'), name)
+    for name, _ in LABELS:
+        text += 'profile "%s-required" {\n  extends = "%s"\n  label = required\n}\n' % (2 * (name.replace('_', '-'),))
     return text + ('grant "inits" {\n  users = {"*"}\n  user_keys = true\n  profiles = {%s}\n}\n' %
-                   ', '.join('"%s"' % name.replace('_', '-') for name in MODES))
+                   ', '.join('"%s"' % name.replace('_', '-') for name in MODES + [row[0] + '-required' for row in LABELS]))
 
 
 class Inits(yett.Case):
@@ -174,6 +182,14 @@ class Inits(yett.Case):
         self.assertEqual(termios.tcgetattr(theirs), before)
         self.service.wait_no_leftovers()
 
+    def say_label(self, mode, is_right):
+        """What init says of its label counts, and no sandbox goes on without one that is required."""
+        self.assertEqual(self.sandbox('true', options=('-p', mode.replace('_', '-'))).code, 0)
+        done = self.sandbox('true', options=('-p', mode.replace('_', '-') + '-required'))
+        self.assertEqual(done.code, 0 if is_right else 125, done)
+        self.assertIn('' if is_right else "the label 'yett-sandbox' is required and not enforced", done.err)
+        self.service.wait_no_leftovers()
+
     def test_what_lingers_from_inside_holds_up_nobody(self):
         for mode in LINGERING:
             with self.subTest(mode):
@@ -200,6 +216,7 @@ class Inits(yett.Case):
 
 hostile.add_cases(Inits, 'init', INITS, Inits.misbehave)
 hostile.add_cases(Inits, 'init', TERMINALS, Inits.misbehave_on_terminal)
+hostile.add_cases(Inits, 'init', LABELS, Inits.say_label)
 
 # What yett-policy does, as a shell script, and what is told of it. $image is the descriptor that it writes its answer to.
 COMPILERS = [

@@ -122,6 +122,47 @@ static void a_service_that_is_not_root_is_refused(void **state)
 	(void)rmdir(directory);
 }
 
+/* What a client of the uid `own` makes of a helper whose end `maker` has made. unix(7), SO_PEERCRED */
+static int take_from(struct peer *peer, uid_t maker, uid_t own, enum yett_start start)
+{
+	const struct yett_connect_options options = {.size = sizeof options, .signer = peer->signer, .timeout_ms = SHORT_MS};
+	int fd, r;
+
+	assert_int_equal(seteuid(maker), 0);
+	fd = peer_pair(peer);
+	assert_int_equal(seteuid(getuid()), 0);
+	say_hello(peer, 1, 1);
+	assert_int_equal(seteuid(own), 0);
+	r = connection_take(fd, &options, start, &peer->connection, &peer->error);
+	assert_int_equal(seteuid(getuid()), 0);
+	peer->helper = fd_close(peer->helper);
+	yett_connection_close(peer->connection);
+	peer->connection = NULL;
+	return r;
+}
+
+static void the_helper_is_root_s_or_one_s_own_and_nobody_else_s(void **state)
+{
+	struct peer *peer = *state;
+	const uid_t alice = 12345, bob = 12346, own = getuid();
+
+	assert_int_equal(take_from(peer, own, own, YETT_START_PERSONAL), 0);
+	if (own != 0) {
+		print_message("not root: nobody else can make an end\n");
+		assert_int_equal(take_from(peer, own, own, YETT_START_SERVICE), YETT_E_SECURITY_VIOLATION);
+		return;
+	}
+	for (enum yett_start start = YETT_START_SERVICE; start <= YETT_START_SETUID; start++) {
+		assert_int_equal(take_from(peer, 0, alice, start), 0);
+		assert_int_equal(take_from(peer, bob, alice, start), YETT_E_SECURITY_VIOLATION);
+		assert_non_null(strstr(peer->error.message, "belongs to uid 12346, not to root"));
+		assert_int_equal(take_from(peer, bob, 0, start), YETT_E_SECURITY_VIOLATION);
+	}
+	assert_int_equal(take_from(peer, alice, alice, YETT_START_PERSONAL), 0);
+	/* A program of the user's own could stand where the service should, and be told what is for root's. */
+	assert_int_equal(take_from(peer, alice, alice, YETT_START_SERVICE), YETT_E_SECURITY_VIOLATION);
+}
+
 /* --- asking for a sandbox --- */
 
 static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void **state)
@@ -815,6 +856,7 @@ int main(void)
 		TEST(a_refusal_for_a_hello_is_handed_on),
 		TEST(a_hello_with_descriptors_is_a_breach_of_protocol),
 		TEST(a_service_that_is_not_root_is_refused),
+		TEST(the_helper_is_root_s_or_one_s_own_and_nobody_else_s),
 		TEST(a_request_is_signed_over_the_challenge_and_carries_its_shares),
 		TEST(a_share_has_one_source),
 		TEST(nobody_waits_behind_the_create_of_another_thread),

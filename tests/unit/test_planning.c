@@ -485,6 +485,41 @@ static void the_same_decision_gives_the_same_plan(void **state)
 	assert_memory_equal(first, &d->plan, offsetof(struct plan, arena) + d->plan.arena_used);
 }
 
+#define GIVES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\", \"kill\"} identity_root = true }\n"
+
+/* What nothing else stands for: a plan without it would carry out less than the policy says, or more. */
+static void a_plan_has_what_the_profile_gives_and_requires(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { capabilities = {\"kill\", \"chown\"} identity = root umask = 027 nice = 5 label = required "
+			 "apparmor_profile = \"boxed\" selinux_type = \"boxed_t\" }\n" GIVES);
+	d->request.body.create.plan_only = true;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.capabilities, 1u << 0 | 1u << 5);
+	assert_int_equal(d->plan.identity, PLAN_IDENTITY_ROOT);
+	assert_int_equal(d->plan.umask, 027);
+	assert_int_equal(d->plan.nice, 5);
+	assert_true(d->plan.label_required);
+	assert_true(d->plan.is_dry);
+	assert_string_equal(text(d, d->plan.label), "boxed");
+	assert_string_equal(text(d, d->plan.selinux_type), "boxed_t");
+	decide_reset(d);
+	decide_policy(d, "profile \"default\" { capabilities = {\"chown\"} label = if_available apparmor_profile = \"boxed\" }\n" GIVES);
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.capabilities, 1u << 0);
+	assert_int_equal(d->plan.identity, PLAN_IDENTITY_PRIVATE);
+	assert_false(d->plan.label_required);
+	assert_false(d->plan.is_dry);
+	decide_policy(d, PLAIN);
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.capabilities, 0);
+	assert_int_equal(d->plan.caller_uid, 1000);
+	assert_int_equal(d->plan.groups_count, 2);
+	assert_int_equal(d->plan.sandboxes_max, 3);
+	assert_int_equal(d->plan.user_limits.pids, 9);
+}
+
 /* The base of a plan of this policy, with what a test has set besides. */
 static void base_of(struct decide *d, const char *policy, uint8_t base[PLAN_BASE_SIZE])
 {
@@ -568,6 +603,7 @@ int main(void)
 		WITH_DECIDE(a_name_that_could_be_an_id_and_a_label_said_twice_are_refused),
 		WITH_DECIDE(labels_that_no_record_can_hold_are_refused),
 		WITH_DECIDE(the_same_decision_gives_the_same_plan),
+		WITH_DECIDE(a_plan_has_what_the_profile_gives_and_requires),
 		WITH_DECIDE(what_a_request_adds_leaves_the_base_as_it_is),
 		WITH_DECIDE(whatever_a_ready_sandbox_was_built_by_is_in_the_base),
 	};

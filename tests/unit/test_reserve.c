@@ -1,0 +1,429 @@
+/* Reservations: nothing is given twice while somebody has it, and what the dead have left is given again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "helper/setup/idmap.h"
+#include "helper/setup/registry.h"
+
+#define FIRST UINT32_C(1879048192)
+#define ALICE 1000
+#define BOB   1001
+
+struct fixture {
+	char directory[40];
+	struct reserve_host host;
+	struct yett_error error;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+
+	*state = f;
+	strcpy(f->directory, "/tmp/yett-reserve-XXXXXX");
+	return mkdtemp(f->directory) ? reserve_host_open(f->directory, FIRST, 4, &f->host, &f->error) : -1;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	char command[80];
+
+	reserve_host_close(&f->host);
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
+	free(f);
+	return system(command);
+}
+
+static unsigned files_in(int directory)
+{
+	DIR *entries = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	unsigned count = 0;
+
+	assert_non_null(entries);
+	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries))
+		count += entry->d_name[0] != '.';
+	(void)closedir(entries);
+	return count;
+}
+
+static int take_range(struct fixture *f, struct reservation *reservation, uint32_t *index)
+{
+	return reserve_range(&f->host, ALICE, "s0", reservation, index, &f->error);
+}
+
+/* --- ranges --- */
+
+static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
+{
+	struct reservation taken[3], more;
+	struct fixture *f = *state;
+	uint32_t index[3], again;
+	char name[16];
+
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(take_range(f, &taken[i], &index[i]), 0);
+		assert_in_range(index[i], 1, 3);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(index[i], index[j]);
+		(void)snprintf(name, sizeof name, "%u", FIRST + index[i] * IDMAP_RANGE);
+		assert_int_equal(faccessat(f->host.ranges, name, F_OK, 0), 0); /* by which an older policy would know it */
+	}
+	assert_int_equal(take_range(f, &more, &again), YETT_E_RESOURCE_LIMIT);
+	assert_non_null(strstr(f->error.message, "all 3 private id ranges"));
+	reserve_release(&taken[1]);
+	assert_int_equal(take_range(f, &taken[1], &again), 0);
+	assert_int_equal(again, index[1]);
+	for (size_t i = 0; i < 3; i++)
+		reserve_release(&taken[i]);
+	assert_int_equal(files_in(f->host.ranges), 0);
+}
+
+static void where_there_is_one_range_or_none_there_is_no_other(void **state)
+{
+	struct reservation taken, more;
+	struct fixture *f = *state;
+	uint32_t index;
+
+	f->host.ids_ranges = 1;
+	assert_int_equal(take_range(f, &taken, &index), YETT_E_RESOURCE_LIMIT);
+	f->host.ids_ranges = 2;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(take_range(f, &taken, &index), 0);
+		assert_int_equal(index, 1);
+		assert_int_equal(take_range(f, &more, &index), YETT_E_RESOURCE_LIMIT);
+		reserve_release(&taken);
+	}
+}
+
+static void a_range_comes_again_when_all_others_have_had_their_turn(void **state)
+{
+	struct reservation held, taken;
+	struct fixture *f = *state;
+	uint32_t index, first, kept;
+
+	f->host.ids_ranges = 6;
+	assert_int_equal(take_range(f, &held, &kept), 0);
+	assert_int_equal(take_range(f, &taken, &first), 0);
+	reserve_release(&taken);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(take_range(f, &taken, &index), 0);
+		assert_int_not_equal(index, kept);
+		assert_int_not_equal(index, first);
+		reserve_release(&taken);
+	}
+	assert_int_equal(take_range(f, &taken, &index), 0);
+	assert_int_equal(index, first);
+	reserve_release(&taken);
+	reserve_release(&held);
+}
+
+/* The number is a hint in a file: whatever stands there, what is given lies in bounds and is free. */
+static void a_hint_that_is_none_does_no_harm(void **state)
+{
+	static const char *const hints[] = {"", "0", "3", "4", "5", "-1", "4294967295", "4294967296", "99999999999999999999", "nonsense"};
+	struct reservation taken[3], more;
+	struct fixture *f = *state;
+	uint32_t index[3], seen;
+
+	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
+		int fd = openat(f->host.runtime, "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+		assert_int_equal(write(fd, hints[i], strlen(hints[i])), strlen(hints[i]));
+		(void)close(fd);
+		seen = 0;
+		for (size_t j = 0; j < 3; j++) {
+			assert_int_equal(take_range(f, &taken[j], &index[j]), 0);
+			assert_in_range(index[j], 1, 3);
+			seen |= 1u << index[j];
+		}
+		assert_int_equal(seen, 0xe);
+		assert_int_equal(take_range(f, &more, &index[0]), YETT_E_RESOURCE_LIMIT);
+		for (size_t j = 0; j < 3; j++)
+			reserve_release(&taken[j]);
+	}
+}
+
+/* --- slots, helpers and names --- */
+
+static void a_user_has_as_many_slots_as_are_allowed(void **state)
+{
+	struct reservation own[2], other, more;
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(reserve_slot(&f->host, ALICE, 2, &own[i], &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, 2, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_non_null(strstr(f->error.message, "this user 2 sandboxes"));
+	assert_int_equal(more.fd, -1);
+	assert_int_equal(reserve_slot(&f->host, BOB, 2, &other, &f->error), 0);
+	assert_int_equal(reserve_slot(&f->host, ALICE, 3, &more, &f->error), 0); /* the policy allows more now */
+	reserve_release(&own[0]);
+	assert_int_equal(reserve_slot(&f->host, ALICE, 2, &own[0], &f->error), 0);
+	reserve_release(&own[0]);
+	reserve_release(&own[1]);
+	reserve_release(&other);
+	reserve_release(&more);
+	assert_int_equal(files_in(f->host.slots), 0);
+}
+
+static void where_slots_have_no_bound_none_is_taken(void **state)
+{
+	struct reservation none;
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 100; i++) {
+		assert_int_equal(reserve_slot(&f->host, ALICE, 0, &none, &f->error), 0);
+		assert_int_equal(none.fd, -1);
+		reserve_release(&none);
+	}
+	assert_int_equal(files_in(f->host.slots), 0);
+}
+
+static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
+{
+	struct reservation slot, helper, more;
+	struct fixture *f = *state;
+
+	assert_int_equal(reserve_slot(&f->host, ALICE, 1, &slot, &f->error), 0);
+	assert_int_equal(reserve_helper(&f->host, ALICE, 1, &helper, &f->error), 0);
+	assert_int_equal(reserve_helper(&f->host, ALICE, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	assert_non_null(strstr(f->error.message, "at most 1 set-user-id"));
+	assert_int_equal(reserve_slot(&f->host, ALICE, 1, &more, &f->error), YETT_E_RESOURCE_LIMIT);
+	reserve_release(&slot);
+	reserve_release(&helper);
+}
+
+static void a_name_is_one_sandboxs_of_each_user(void **state)
+{
+	char longest[MESSAGE_NAME_MAX + 1], other[MESSAGE_NAME_MAX + 1];
+	struct reservation name, another, more;
+	struct fixture *f = *state;
+
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &more, &f->error), YETT_E_ALREADY_EXISTS);
+	assert_non_null(strstr(f->error.message, "'box'"));
+	assert_int_equal(reserve_name(&f->host, BOB, "box", &another, &f->error), 0);
+	reserve_release(&name);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
+	reserve_release(&name);
+	reserve_release(&another);
+	/* The longest name of the largest uid is whole in the name of the file: two that differ at their ends are two. */
+	memset(longest, 'n', MESSAGE_NAME_MAX);
+	longest[MESSAGE_NAME_MAX] = '\0';
+	memcpy(other, longest, sizeof other);
+	other[MESSAGE_NAME_MAX - 1] = 'm';
+	assert_int_equal(reserve_name(&f->host, UINT32_MAX - 1, longest, &name, &f->error), 0);
+	assert_int_equal(reserve_name(&f->host, UINT32_MAX - 1, other, &another, &f->error), 0);
+	reserve_release(&name);
+	reserve_release(&another);
+	assert_int_equal(files_in(f->host.names), 0);
+}
+
+static void what_holds_nothing_is_released_without_harm(void **state)
+{
+	struct reservation none = {.fd = -1, .dir = -1}, name;
+	struct fixture *f = *state;
+
+	reserve_release(&none);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &name, &f->error), 0);
+	reserve_release(&name);
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &none, &f->error), 0);
+	reserve_release(&name); /* again: it is somebody else's by now */
+	assert_int_equal(files_in(f->host.names), 1);
+	reserve_release(&none);
+}
+
+/* --- the dead --- */
+
+/* A process with one reservation of each kind, which stays until it is killed. */
+static pid_t hold_all(struct fixture *f, uid_t uid, const char *cgroup)
+{
+	int ready[2];
+	pid_t child;
+	char byte = 0;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0) {
+		struct reservation held[3];
+		uint32_t index;
+		bool is_held = reserve_range(&f->host, uid, cgroup, &held[0], &index, &f->error) == 0 &&
+			       reserve_slot(&f->host, uid, 1, &held[1], &f->error) == 0 &&
+			       reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
+
+		(void)!write(ready[1], is_held ? "y" : "n", 1);
+		for (;;)
+			(void)pause();
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(byte, 'y');
+	(void)close(ready[0]);
+	(void)close(ready[1]);
+	return child;
+}
+
+static void end(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+struct swept {
+	unsigned count;
+	uid_t uid;
+	char cgroup[24];
+	int answer;
+};
+
+static int sweep(void *userdata, uid_t uid, const char *name)
+{
+	struct swept *swept = userdata;
+
+	swept->count++;
+	swept->uid = uid;
+	(void)snprintf(swept->cgroup, sizeof swept->cgroup, "%s", name);
+	return swept->answer;
+}
+
+static void what_the_dead_have_left_is_swept_and_of_the_living_nothing(void **state)
+{
+	struct swept swept = {0};
+	struct fixture *f = *state;
+	struct reservation again;
+	pid_t alice = hold_all(f, ALICE, "s1"), bob = hold_all(f, BOB, "s2");
+
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 0);
+	end(bob);
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 3);
+	assert_int_equal(swept.count, 1);
+	assert_int_equal(swept.uid, BOB);
+	assert_string_equal(swept.cgroup, "s2");
+	assert_int_equal(reserve_name(&f->host, ALICE, "box", &again, &f->error), YETT_E_ALREADY_EXISTS);
+	assert_int_equal(reserve_name(&f->host, BOB, "box", &again, &f->error), 0);
+	reserve_release(&again);
+	end(alice);
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 3);
+	assert_int_equal(swept.uid, ALICE);
+	assert_int_equal(files_in(f->host.ranges) + files_in(f->host.slots) + files_in(f->host.names), 0);
+}
+
+static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
+{
+	struct swept swept = {.answer = -EBUSY};
+	struct fixture *f = *state;
+
+	end(hold_all(f, ALICE, "s1"));
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 2); /* the slot and the name */
+	assert_int_equal(files_in(f->host.ranges), 1);
+	swept.answer = 0;
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 1);
+	assert_int_equal(files_in(f->host.ranges), 0);
+}
+
+/* Nobody is told to kill or remove anything by a file that nobody wrote. */
+static void what_is_no_record_sweeps_nothing(void **state)
+{
+	struct swept swept = {0};
+	struct fixture *f = *state;
+	int fd = openat(f->host.ranges, "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, "s1 1000\n", 8), 8);
+	(void)close(fd);
+	(void)close(openat(f->host.ranges, "1879179264", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)close(openat(f->host.ranges, "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(symlinkat("lost+found", f->host.ranges, "1879244800"), 0);
+	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 0);
+	assert_int_equal(swept.count, 0);
+	assert_int_equal(files_in(f->host.ranges), 4);
+}
+
+/* --- the directory --- */
+
+static void directories_are_its_owners_alone(void **state)
+{
+	struct fixture *f = *state;
+	const int closed[] = {f->host.ranges, f->host.slots, f->host.names, f->host.control};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+		assert_int_equal(fstat(closed[i], &st), 0);
+		assert_int_equal(st.st_mode & 0777, 0700);
+		assert_int_equal(st.st_uid, geteuid());
+	}
+}
+
+static void check_unusable(struct fixture *f, const char *path)
+{
+	struct reserve_host host;
+
+	assert_true(reserve_host_open(path, FIRST, 4, &host, &f->error) < 0);
+	assert_int_equal(f->error.code, YETT_E_UNSUPPORTED);
+	assert_non_null(strstr(f->error.message, path));
+}
+
+static void one_that_others_can_write_or_made_is_not_used(void **state)
+{
+	struct fixture *f = *state;
+	struct reserve_host host;
+	char path[64];
+
+	for (mode_t mode = 0002; mode <= 0020; mode += 016) {
+		assert_int_equal(chmod(f->directory, 0755 | mode), 0);
+		check_unusable(f, f->directory);
+	}
+	assert_int_equal(chmod(f->directory, 0755), 0);
+	assert_int_equal(fchmod(f->host.names, 0770), 0);
+	check_unusable(f, f->directory);
+	assert_int_equal(fchmod(f->host.names, 0700), 0);
+	(void)snprintf(path, sizeof path, "%s/link", f->directory);
+	assert_int_equal(symlink(f->directory, path), 0);
+	check_unusable(f, path);
+	(void)snprintf(path, sizeof path, "%s/file", f->directory);
+	(void)close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	check_unusable(f, path);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(f->directory, ALICE, 0), 0);
+		check_unusable(f, f->directory);
+		assert_int_equal(chown(f->directory, 0, 0), 0);
+	} else {
+		print_message("not root: no directory of somebody else's can be made\n");
+	}
+	assert_int_equal(reserve_host_open(f->directory, FIRST, 4, &host, &f->error), 0);
+	reserve_host_close(&host);
+}
+
+#define WITH_HOST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_HOST(each_range_is_somebodys_once_and_the_first_is_nobodys),
+		WITH_HOST(where_there_is_one_range_or_none_there_is_no_other),
+		WITH_HOST(a_range_comes_again_when_all_others_have_had_their_turn),
+		WITH_HOST(a_hint_that_is_none_does_no_harm),
+		WITH_HOST(a_user_has_as_many_slots_as_are_allowed),
+		WITH_HOST(where_slots_have_no_bound_none_is_taken),
+		WITH_HOST(helpers_and_sandboxes_of_a_user_are_counted_apart),
+		WITH_HOST(a_name_is_one_sandboxs_of_each_user),
+		WITH_HOST(what_holds_nothing_is_released_without_harm),
+		WITH_HOST(what_the_dead_have_left_is_swept_and_of_the_living_nothing),
+		WITH_HOST(a_range_stays_reserved_until_what_it_stood_for_is_gone),
+		WITH_HOST(what_is_no_record_sweeps_nothing),
+		WITH_HOST(directories_are_its_owners_alone),
+		WITH_HOST(one_that_others_can_write_or_made_is_not_used),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,479 @@
+/*
+ * Who asked is proven: each way in which a request is not what a key signed for this place on this connection has its own refusal.
+ *
+ * Signatures, keys and files are real; the decoder is a child of the test's, so that it can lie.
+ */
+#include "tests/unit/decide.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "helper/monitor/verify.h"
+#include "protocol/codec.h"
+#include "protocol/envelope.h"
+
+#define GRANT	  "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n"
+#define GRANT_OWN "grant \"g\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n"
+
+struct fixture {
+	struct decide decide;
+	char directory[40];
+	uint8_t public[ENVELOPE_KEY_SIZE], secret[crypto_sign_SECRETKEYBYTES];
+	uint8_t packet[MESSAGE_PACKET_MAX], body[1024];
+	size_t length, fd_count; /* of the packet */
+	struct verify_context context;
+	struct decoder decoder;
+	struct peer_reader reader;
+	struct message message; /* as the decoder says */
+	struct verified verified;
+	struct yett_error error;
+	uint64_t sequence;
+};
+
+/* --- the decoder --- */
+
+enum lie { HONEST, WRONG_PLAN, WRONG_PROFILE, REFUSES };
+
+static void answer(int socket, enum lie lie)
+{
+	static struct message message;
+	static uint8_t body[MESSAGE_PACKET_MAX];
+	struct yett_error error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_MALFORMED};
+	struct decoder_question question;
+
+	while (recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question) {
+		struct decoder_answer head = {0};
+
+		(void)!recv(socket, body, question.length, MSG_WAITALL);
+		if (lie == REFUSES || message_decode(question.task, body, question.length, &message, &error) != 0) {
+			head = (struct decoder_answer){.status = 1, .body_size = sizeof error};
+			(void)send(socket, &head, sizeof head, MSG_NOSIGNAL);
+			(void)send(socket, &error, sizeof error, MSG_NOSIGNAL);
+			continue;
+		}
+		if (lie == WRONG_PLAN)
+			message.body.create.plan_only = !message.body.create.plan_only;
+		if (lie == WRONG_PROFILE)
+			message.arena[message.body.create.profile.offset]++;
+		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(question.task), .arena_used = message.arena_used};
+		(void)send(socket, &head, sizeof head, MSG_NOSIGNAL);
+		(void)send(socket, &message.body, head.body_size, MSG_NOSIGNAL);
+		(void)send(socket, message.arena, head.arena_used, MSG_NOSIGNAL);
+	}
+}
+
+static void start_decoder(struct fixture *f, enum lie lie)
+{
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	decoder_free(&f->decoder);
+	f->decoder = (struct decoder){.pid = fork(), .pidfd = -1, .socket = pair[0], .is_ready = true};
+	if (f->decoder.pid == 0) {
+		(void)close(pair[0]);
+		answer(pair[1], lie);
+		_exit(0);
+	}
+	(void)close(pair[1]);
+}
+
+/* --- requests --- */
+
+static void sign(struct fixture *f, struct envelope *envelope, const uint8_t *body)
+{
+	static uint8_t bytes[ENVELOPE_SIGNED_MAX];
+	size_t length = envelope_signed_bytes(envelope, f->context.challenge, body, envelope->body_length, bytes);
+
+	memcpy(envelope->tag, f->context.challenge, sizeof envelope->tag);
+	memcpy(envelope->key, f->public, sizeof envelope->key);
+	assert_int_equal(crypto_sign_detached(envelope->signature, NULL, bytes, length, f->secret), 0);
+}
+
+/* The packet of the request, signed for that place on this connection. */
+static void write_packet(struct fixture *f, uint64_t sequence, size_t fd_count)
+{
+	struct envelope envelope = {.kind = (uint16_t)f->decide.request.kind, .fd_count = (uint8_t)fd_count, .sequence = sequence, .is_signed = true};
+	size_t length;
+
+	assert_int_equal(message_encode(&f->decide.request, f->body, sizeof f->body, &length), 0);
+	envelope.body_length = (uint32_t)length;
+	sign(f, &envelope, f->body);
+	envelope_write(&envelope, f->packet);
+	memcpy(f->packet + envelope_size(envelope.kind), f->body, length);
+	f->length = envelope_size(envelope.kind) + length;
+	f->fd_count = fd_count;
+}
+
+static int verify(struct fixture *f)
+{
+	memset(&f->error, 0, sizeof f->error);
+	f->sequence = 0;
+	memset(&f->verified, 0, sizeof f->verified);
+	return verify_request(&f->context, f->packet, f->length, f->fd_count, &f->message, &f->sequence, &f->verified, &f->error);
+}
+
+static void accepted(struct fixture *f)
+{
+	int r = verify(f);
+
+	if (r != 0)
+		fail_msg("%d: %s (%s)", r, f->error.message, f->error.detail);
+	assert_ptr_equal(f->verified.request, &f->message);
+	assert_ptr_equal(f->verified.peer, &f->decide.peer);
+	assert_int_equal(f->verified.fd_count, f->fd_count);
+}
+
+/* Nothing of what was written for a verified request is there either. */
+static void refused(struct fixture *f, enum yett_code code, enum yett_reason reason)
+{
+	static const struct verified nothing;
+	int r = verify(f);
+
+	if (r != (int)code || f->error.code != code || f->error.reason != reason)
+		fail_msg("%d, reason %d: %s (%s)", r, f->error.reason, f->error.message, f->error.detail);
+	assert_memory_equal(&f->verified, &nothing, sizeof nothing);
+}
+
+/* --- who may --- */
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static void write_key(const char *path, const uint8_t key[ENVELOPE_KEY_SIZE], mode_t mode)
+{
+	char line[128] = "ed25519 ";
+
+	(void)sodium_bin2base64(line + 8, sizeof line - 8, key, ENVELOPE_KEY_SIZE, sodium_base64_VARIANT_ORIGINAL);
+	write_file(path, strcat(line, " me@home\n"), mode);
+}
+
+static void enroll(struct fixture *f, const char *name)
+{
+	char path[80];
+
+	(void)snprintf(path, sizeof path, "%s/keys/%s.pub", f->directory, name);
+	write_key(path, f->public, 0644);
+}
+
+static void set_policy(struct fixture *f, const char *grants)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof text, "helper { keys_dir = \"%s/keys\" }\nprofile \"default\" { }\n%s", f->directory, grants);
+	decide_policy(&f->decide, text);
+	f->context.policy = f->decide.policy;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *f = calloc(1, sizeof *f);
+	char path[80];
+
+	*state = f;
+	decide_reset(&f->decide);
+	strcpy(f->directory, "/tmp/yett-verify-XXXXXX");
+	if (sodium_init() < 0 || !mkdtemp(f->directory) || crypto_sign_keypair(f->public, f->secret) < 0)
+		return -1;
+	(void)snprintf(path, sizeof path, "%s/keys", f->directory);
+	if (mkdir(path, 0755) < 0)
+		return -1;
+	f->decoder = DECODER_NONE;
+	f->reader = PEER_READER_NONE;
+	f->context = (struct verify_context){.peer = &f->decide.peer, .decoder = &f->decoder, .reader = &f->reader, .next_sequence = 1};
+	memset(f->context.challenge, 'c', sizeof f->context.challenge);
+	f->decide.request.body.create.profile = decide_text(&f->decide, "default");
+	set_policy(f, GRANT);
+	enroll(f, "laptop");
+	start_decoder(f, HONEST);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+	char command[80];
+
+	decoder_free(&f->decoder);
+	peer_reader_free(&f->reader);
+	policy_free(f->decide.policy);
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
+	free(f);
+	return system(command);
+}
+
+static void a_request_that_an_enrolled_key_signed_is_verified(void **state)
+{
+	struct fixture *f = *state;
+
+	decide_share(&f->decide, 0, SHARE_RO, "/work");
+	write_packet(f, 1, 1);
+	accepted(f);
+	assert_int_equal(f->sequence, 1);
+	assert_int_equal(f->verified.key_source, KEY_ENROLLED);
+	assert_string_equal(f->verified.principal, "laptop");
+	assert_false(f->verified.is_first_key);
+	assert_string_equal(message_text(&f->message, f->message.body.create.shares[0].target), "/work");
+	f->decide.request.kind = MESSAGE_MANAGE;
+	f->decide.request.body.manage = (struct message_manage){.action = MANAGE_LIST};
+	write_packet(f, 2, 0);
+	accepted(f);
+	assert_int_equal(f->context.next_sequence, 3);
+}
+
+static void each_request_counts_once_and_in_its_order(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t wrong = 2; wrong != 0; wrong = wrong == 2 ? UINT64_MAX : 0) {
+		write_packet(f, wrong, 0);
+		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_OUT_OF_ORDER);
+		assert_true(f->sequence == wrong);
+	}
+	write_packet(f, 0, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
+	assert_int_equal(f->context.next_sequence, 1); /* none of them took the place of the right one */
+	write_packet(f, 1, 0);
+	accepted(f);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_REPLAYED);
+	assert_non_null(strstr(f->error.detail, "sequence 1, expected 2"));
+}
+
+static void a_request_for_another_connection_is_none_for_this_one(void **state)
+{
+	struct fixture *f = *state;
+
+	f->context.challenge[ENVELOPE_TAG_SIZE - 1] ^= 1;
+	write_packet(f, 1, 0);
+	f->context.challenge[ENVELOPE_TAG_SIZE - 1] ^= 1;
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_OTHER_CONNECTION);
+	assert_int_equal(f->context.next_sequence, 1);
+	/* Where the tag is the same by chance the signature tells. */
+	f->context.challenge[MESSAGE_CHALLENGE_SIZE - 1] ^= 1;
+	write_packet(f, 1, 0);
+	f->context.challenge[MESSAGE_CHALLENGE_SIZE - 1] ^= 1;
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
+}
+
+/* Nor does any of them reach the decoder: there is none. */
+static void no_bit_of_a_request_can_be_changed(void **state)
+{
+	struct fixture *f = *state;
+
+	decoder_free(&f->decoder);
+	write_packet(f, 1, 0);
+	for (size_t bit = 0; bit < 8 * f->length; bit++) {
+		f->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		f->context.next_sequence = 1;
+		if (verify(f) != YETT_E_BAD_SIGNATURE && f->error.code != YETT_E_PROTOCOL)
+			fail_msg("bit %zu: %s", bit, f->error.message);
+		f->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	f->context.next_sequence = 1;
+	assert_true(verify(f) < 0); /* as it was, it is for the decoder */
+}
+
+static void descriptors_are_as_many_as_were_signed(void **state)
+{
+	struct fixture *f = *state;
+
+	decide_share(&f->decide, 0, SHARE_RO, "/work");
+	for (size_t came = 0; came < 4; came += 2) {
+		write_packet(f, 1, 1);
+		f->fd_count = came;
+		refused(f, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+	}
+	write_packet(f, 1, 1);
+	f->packet[5] = 2; /* the envelope says what came, and the signature another number */
+	f->fd_count = 2;
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_WRONG_SIGNATURE);
+}
+
+static void no_descriptor_comes_with_what_needs_none(void **state)
+{
+	struct fixture *f = *state;
+
+	f->decide.request.kind = MESSAGE_MANAGE;
+	f->decide.request.body.manage = (struct message_manage){.action = MANAGE_LIST};
+	write_packet(f, 1, 1);
+	refused(f, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
+	assert_int_equal(f->context.next_sequence, 1);
+}
+
+static void other_kinds_of_messages_are_no_requests(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint16_t kind = 1; kind < MESSAGE_CREATE + 40; kind++) {
+		struct envelope envelope = {.kind = kind, .sequence = 1};
+
+		if (envelope_kind_is_signed(kind))
+			continue;
+		envelope_write(&envelope, f->packet);
+		f->length = envelope_size(kind);
+		refused(f, YETT_E_PROTOCOL, YETT_R_KIND);
+	}
+	f->length = 3;
+	refused(f, YETT_E_PROTOCOL, YETT_R_TRUNCATED);
+	assert_int_equal(f->sequence, 0); /* it could not be read */
+}
+
+static void a_key_that_is_not_enrolled_proves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(crypto_sign_keypair(f->public, f->secret), 0);
+	write_packet(f, 1, 0);
+	/* Where users' own keys count for nobody, the rule says so. */
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	assert_non_null(strstr(f->error.message, "accepts keys that users enrolled themselves"));
+}
+
+static void a_key_under_two_names_proves_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	enroll(f, "desktop");
+	write_packet(f, 1, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_NONE);
+	assert_non_null(strstr(f->error.message, "two names"));
+}
+
+/* --- what the decoder says --- */
+
+static void what_the_decoder_says_counts_only_as_it_was_signed(void **state)
+{
+	struct fixture *f = *state;
+
+	for (enum lie lie = WRONG_PLAN; lie <= WRONG_PROFILE; lie++) {
+		start_decoder(f, lie);
+		write_packet(f, f->context.next_sequence, 0);
+		refused(f, YETT_E_PROTOCOL, YETT_R_NOT_CANONICAL);
+		assert_non_null(strstr(f->error.message, "is not what was signed"));
+	}
+	start_decoder(f, REFUSES);
+	write_packet(f, f->context.next_sequence, 0);
+	refused(f, YETT_E_PROTOCOL, YETT_R_MALFORMED);
+}
+
+static void without_a_decoder_nothing_is_verified(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(kill(f->decoder.pid, SIGKILL), 0);
+	write_packet(f, 1, 0);
+	assert_true(verify(f) < 0);
+	assert_int_equal(f->error.code, YETT_E_HELPER_UNAVAILABLE);
+}
+
+/* --- keys of the user's own --- */
+
+/* The user that the test runs as, with a home of the test's. */
+static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
+{
+	struct peer *peer = &f->decide.peer;
+	char path[sizeof f->directory + 40];
+
+	set_policy(f, GRANT_OWN);
+	peer->uid = geteuid();
+	peer->gid = getegid();
+	peer->groups_count = 0;
+	strcpy(peer->home, f->directory);
+	(void)snprintf(path, sizeof path, "rm -f '%s/keys/laptop.pub'", f->directory);
+	assert_int_equal(system(path), 0);
+	(void)snprintf(path, sizeof path, "%s/.config", f->directory);
+	(void)mkdir(path, 0700);
+	strcat(path, "/yett");
+	(void)mkdir(path, 0700);
+	strcat(path, "/authorized_keys");
+	if (key)
+		write_key(path, key, mode);
+}
+
+static void a_key_of_the_users_own_counts_where_a_grant_says_so(void **state)
+{
+	struct fixture *f = *state;
+
+	be_user(f, f->public, 0600);
+	write_packet(f, 1, 0);
+	accepted(f);
+	assert_int_equal(f->verified.key_source, KEY_OF_USER);
+	assert_string_equal(f->verified.principal, "");
+	assert_false(f->verified.is_first_key);
+	set_policy(f, GRANT);
+	write_packet(f, 2, 0);
+	assert_true(verify(f) > 0);
+}
+
+static void anothers_key_is_none_of_the_users(void **state)
+{
+	static const uint8_t other[ENVELOPE_KEY_SIZE] = {1};
+	struct fixture *f = *state;
+
+	be_user(f, other, 0600);
+	write_packet(f, 1, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	f->decide.request.body.create.plan_only = true; /* not even for a plan: some key is enrolled */
+	write_packet(f, 2, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+}
+
+static void a_file_that_others_can_write_enrolls_nobody(void **state)
+{
+	struct fixture *f = *state;
+
+	be_user(f, f->public, 0620);
+	write_packet(f, 1, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	assert_non_null(strstr(f->error.message, "others can write"));
+}
+
+static void where_no_key_is_enrolled_one_is_good_for_a_plan_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	be_user(f, NULL, 0);
+	write_packet(f, 1, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	f->decide.request.body.create.plan_only = true;
+	write_packet(f, 2, 0);
+	accepted(f);
+	assert_true(f->verified.is_first_key);
+	f->decide.request.kind = MESSAGE_MANAGE;
+	f->decide.request.body.manage = (struct message_manage){.action = MANAGE_LIST};
+	write_packet(f, 3, 0);
+	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+}
+
+#define WITH_REQUEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_REQUEST(a_request_that_an_enrolled_key_signed_is_verified),
+		WITH_REQUEST(each_request_counts_once_and_in_its_order),
+		WITH_REQUEST(a_request_for_another_connection_is_none_for_this_one),
+		WITH_REQUEST(no_bit_of_a_request_can_be_changed),
+		WITH_REQUEST(descriptors_are_as_many_as_were_signed),
+		WITH_REQUEST(no_descriptor_comes_with_what_needs_none),
+		WITH_REQUEST(other_kinds_of_messages_are_no_requests),
+		WITH_REQUEST(a_key_that_is_not_enrolled_proves_nothing),
+		WITH_REQUEST(a_key_under_two_names_proves_nothing),
+		WITH_REQUEST(what_the_decoder_says_counts_only_as_it_was_signed),
+		WITH_REQUEST(without_a_decoder_nothing_is_verified),
+		WITH_REQUEST(a_key_of_the_users_own_counts_where_a_grant_says_so),
+		WITH_REQUEST(anothers_key_is_none_of_the_users),
+		WITH_REQUEST(a_file_that_others_can_write_enrolls_nobody),
+		WITH_REQUEST(where_no_key_is_enrolled_one_is_good_for_a_plan_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
