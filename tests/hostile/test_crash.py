@@ -6,17 +6,15 @@ has been served nothing may be left of what died.
 """
 import contextlib
 import errno
-import fcntl
 import glob
 import itertools
-import mmap
 import os
 import signal
-import struct
 import unittest
 
 import hostile
 import yett
+from hostile import Faults
 
 POLICY = '''
 profile "crash" {
@@ -36,52 +34,11 @@ grant "crash" {
 }
 '''
 
-NAME_SIZE, LOG_SIZE = 64, 256
-HOLD, FAIL = 1, 2
-
 # Reached by a supervisor once in its life, so not by those that are ready already.
 FIRST_STEPS = ('supervisor:prepare', 'supervisor:reserved', 'builder:enter')
 
 # Steps whose failure is nobody's: at the first ones nothing is there yet to fail, at the last the sandbox is over.
 NOT_FAILING = ('supervisor:prepare', 'supervisor:reserved', 'supervisor:end', 'supervisor:recycle')
-
-
-class Faults:
-    """The memory shared with the helper; the layout is that of struct faults."""
-
-    HEAD = struct.Struct('%dsIiIIIiII' % NAME_SIZE)
-
-    def __init__(self, path):
-        self.size = self.HEAD.size + LOG_SIZE * NAME_SIZE
-        with open(path, 'wb') as file:
-            file.truncate(self.size)
-        self.file = open(path, 'r+b')  # pylint: disable=consider-using-with  # as long as the map
-        self.map = mmap.mmap(self.file.fileno(), self.size)
-        self.path = path
-
-    def set(self, name='', action=0, error=0, armed=0, recording=0):
-        """From here on the fault is in force. `armed` comes last, since a helper may be running."""
-        self.map[:NAME_SIZE] = name.encode().ljust(NAME_SIZE, b'\0')
-        struct.pack_into('IiIIIiII', self.map, NAME_SIZE, action, error, armed, 0, 0, 0, recording, 0)
-
-    def holder(self):
-        """The process that waits, or did. No /proc tells init's pid: it holds a lock. fcntl_locking(2)"""
-        query = struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 1, 0)
-        return self.get()['pid'] or struct.unpack('hhqqi4x', fcntl.fcntl(self.file, fcntl.F_GETLK, query))[4]
-
-    def get(self):
-        return dict(zip(('action', 'error', 'armed', 'reached', 'go', 'pid', 'recording', 'log_count'),
-                        struct.unpack_from('IiIIIiII', self.map, NAME_SIZE)))
-
-    def release(self):
-        """Lets the process go on, and sees it go, or dead."""
-        pid = self.holder()
-        struct.pack_into('I', self.map, NAME_SIZE + 16, 1)
-        yett.wait_until(lambda: self.get()['reached'] == 2 or not yett.is_alive(pid), 'going on')
-
-    def log(self):
-        count = min(self.get()['log_count'], LOG_SIZE)
-        return [self.map[self.HEAD.size + i * NAME_SIZE:][:NAME_SIZE].rstrip(b'\0').decode() for i in range(count)]
 
 
 def depth(pid):
@@ -167,11 +124,7 @@ class CrashCase(yett.Case):
 
     def count_spares(self):
         """By the ranges that are reserved for the user."""
-        uids = []
-        for path in glob.glob(self.service.runtime + '/ids/*'):
-            with contextlib.suppress(FileNotFoundError), open(path, 'rb') as file:
-                uids += struct.unpack_from('12xI', file.read(16))  # struct record, helper/setup/registry.h
-        return uids.count(self.alice.uid)
+        return [hostile.record_uid(path) for path in glob.glob(self.service.runtime + '/ids/*')].count(self.alice.uid)
 
     def hold(self, name):
         """A client while whose sandbox is made, or made ready for another, a process waits at the step."""
@@ -181,9 +134,9 @@ class CrashCase(yett.Case):
             self.service.stop()
             self.service.wait_no_leftovers()
             self.service.start()
-        self.faults.set(name, HOLD, armed=1)
+        self.faults.set(name, Faults.HOLD)
         client = self.client('true')
-        yett.wait_until(lambda: self.faults.get()['reached'], 'step ' + name)
+        yett.wait_until(lambda: self.faults.reached(), 'step ' + name)
         return client
 
     def assert_nothing_left(self):
@@ -232,9 +185,9 @@ class CrashCase(yett.Case):
         self.assert_nothing_left()
 
     def fail_at(self, name):
-        self.faults.set(name, FAIL, errno.EIO, armed=1)
+        self.faults.set(name, Faults.FAIL, errno.EIO)
         done = self.finish(self.client('true'))
-        self.assertTrue(self.faults.get()['reached'], name)
+        self.assertTrue(self.faults.reached(), name)
         self.faults.set()
         if done.code == 0:  # one that ended before it was told anything was replaced by another one
             self.assertTrue(name == 'leaver:init' or name.startswith('init ahead:'), name)
@@ -251,14 +204,27 @@ class OneShot(CrashCase):
     """Each sandbox has a supervisor of its own, and after it there must be nothing at all."""
 
     def test_a_dry_run_whose_supervisor_dies_is_told_what_died(self):
-        self.faults.set('supervisor:cgroup', HOLD, armed=1)
+        self.faults.set('supervisor:cgroup', Faults.HOLD)
         client = self.start('true', options=(*self.options(), '--dry-run'))
-        yett.wait_until(lambda: self.faults.get()['reached'], 'the step of a dry run')
-        os.kill(self.faults.get()['pid'], signal.SIGKILL)
+        yett.wait_until(lambda: self.faults.reached(), 'the step of a dry run')
+        os.kill(self.faults.holder(), signal.SIGKILL)
         self.faults.release()
         self.assertIn('the supervisor of the sandbox died', self.finish(client).err)
         self.faults.set()
         self.assert_nothing_left()
+
+    def test_every_step_of_a_plan_is_carried_out(self):
+        """Of each kind that there is, by the process that it is for."""
+        done = self.start('true', options=(*self.options(), '--dry-run', '--json'))
+        plan = self.finish(done)
+        planned = {step['step'] for step in yett.told(plan.out)['plan']['steps']}
+        self.assertEqual(planned, set(hostile.step_names()))
+        self.faults.set(recording=True)
+        kinds = ('mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup', 'user')
+        seen = self.client('sh', '-c', 'cd /proc/self/ns && readlink ' + ' '.join(kinds)).communicate(timeout=yett.DEADLINE)[0].decode().split()
+        # These are made together with the process that enters them, and seen by it.
+        self.assertEqual((len(seen), set(seen) & {os.readlink('/proc/self/ns/' + kind) for kind in kinds}), (len(kinds), set()))
+        self.assertEqual(planned - {name.split(':')[1] for name in self.faults.log()}, {'user-namespace', 'template', 'namespaces'})
 
     def kill_in_order(self, *order):
         client = self.client('sh', '-c', 'echo ready; setsid sleep 1000 & exec sleep 1000')
@@ -344,7 +310,7 @@ def record(case_class):
     """The steps that the sandboxes of a class go through, in their order."""
     class Recorder(case_class):
         def runTest(self):
-            self.faults.set(recording=1)
+            self.faults.set(recording=True)
             for _ in range(2):  # the second one is made by who was there for the first one
                 self.wait_for_spares()
                 self.client('true').communicate()

@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import time
 
 import hostile
@@ -174,12 +173,12 @@ class Lives(yett.Case):
 
     def ask(self, path, sandbox, action):
         """What a monitor says to a supervisor, and the answer; as an ordinary user in a process of its own."""
-        script = ('import socket, struct, sys\n'
+        script = ('import socket, sys\n'
                   's = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n'
                   's.connect(sys.argv[1])\n'
-                  's.send(struct.pack("17s3xI", sys.argv[2].encode(), int(sys.argv[3])))\n'
+                  's.send(bytes.fromhex(sys.argv[2]))\n'
                   'print(len(s.recv(4096)))\n')
-        return ['python3', '-c', script, path, sandbox, str(action)]
+        return ['python3', '-c', script, path, hostile.supervisor_request(sandbox, action).hex()]
 
     def test_only_root_reaches_a_supervisor(self):
         sandbox = self.create()
@@ -208,9 +207,10 @@ class Lives(yett.Case):
         for wrong in ('0' * 16, sandbox[:-1], ''):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
                 asking.connect(path)
-                asking.send(struct.pack('17s3xI', wrong.encode(), 7))
+                asking.send(hostile.supervisor_request(wrong, 7))
                 self.assertEqual(asking.recv(4096), b'')
-        for odd in (b'', b'x' * 23, b'x' * 60000):
+        right = hostile.supervisor_request(sandbox, 7)
+        for odd in (b'', right[:-1], right + b'\0', b'x' * 60000):
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
                 asking.connect(path)
                 asking.send(odd)

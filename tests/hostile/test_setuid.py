@@ -23,7 +23,7 @@ import hostile  # pylint: disable=unused-import  # more programs
 import setuid
 import yett
 from setuid import HELPER, LIBC, LIBEXEC, as_user
-from test_crash import HOLD, Faults
+from hostile import Faults
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_TIMERSLACK, PR_SET_SECUREBITS = 38, 22, 1, 36, 29, 28
 UNAME26 = 0x20000
@@ -359,11 +359,11 @@ class Reach(SetuidCase):
         cls.faults = Faults(cls.service.folder + '/faults')
 
     def held(self, step):
-        self.faults.set('setuid:' + step, HOLD, armed=1)
+        self.faults.set('setuid:' + step, Faults.HOLD)
         self.addCleanup(self.faults.set)
         started = self.launch(env={'YETT_TEST_FAULTS': self.faults.path})
-        yett.wait_until(lambda: self.faults.get()['reached'] or not yett.is_alive(started.pid), 'step ' + step)
-        self.assertEqual(self.faults.get()['pid'], started.pid)
+        yett.wait_until(lambda: self.faults.reached() or not yett.is_alive(started.pid), 'step ' + step)
+        self.assertEqual(self.faults.holder(), started.pid)
         return started
 
     def test_no_signal_reaches_it_once_it_is_root(self):

@@ -257,17 +257,6 @@ class Sources(unittest.TestCase):
             file.flush()
             self.assertNotEqual(self.parse_apparmor(file.name).returncode, 0)
 
-    def test_every_step_of_a_plan_has_a_function_that_carries_it_out(self):
-        kinds = re.findall(r"^\tX\((\w+), \"", read("helper", "plan.h"), re.M)
-        table = re.search(r"steps\[PLAN_STEP_KINDS\]\[STAGES\] = \{(.*?)\n\};", read("helper", "init", "build", "build.c"), re.S)
-        handled = dict(re.findall(r"\[PLAN_(\w+)\] = \{(.*)\}", table.group(1)))
-        self.assertGreater(len(kinds), 10)
-        # Root's own, which are no table: reserve_all() and open_user_namespace() of setup.c, leave() of builder.c
-        roots = {"SLOT", "CGROUP", "IDS", "USER_NAMESPACE", "TEMPLATE", "NAMESPACES"}
-        self.assertEqual(sorted(set(kinds) - roots), sorted(handled))
-        for kind, functions in handled.items():
-            self.assertRegex(functions, r"\[STAGE_\w+\] = [a-z]\w+", kind)
-
 
 class Vectors(unittest.TestCase):
     FOLDER = os.path.join(ROOT, "protocol", "vectors")

@@ -7,33 +7,16 @@
  */
 #include "base/reached.h"
 #include "base/fd.h"
+#include "tests/support/faults.h"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/types.h>
 
-#define NAME_SIZE 64
-#define LOG_SIZE  256
-#define INIT_FD   900
-
-enum action { ACTION_NONE, ACTION_HOLD, ACTION_FAIL };
-
-/* tests/hostile/test_crash.py has the same layout. */
-struct faults {
-	char name[NAME_SIZE]; /* "process:step" */
-	uint32_t action;
-	int32_t error;
-	atomic_uint armed, reached, go; /* armed: 1 is the next time it is reached; reached: 1 at the step, 2 past it */
-	int32_t pid;
-	uint32_t is_recording;
-	atomic_uint log_count;
-	char log[LOG_SIZE][NAME_SIZE];
-};
+#define INIT_FD 900
 
 /* Made before main(), so that no code of the program's knows of it. NULL: not asked for. */
 static struct faults *faults;
@@ -71,8 +54,8 @@ static void record(const char *name)
 {
 	unsigned at = atomic_fetch_add(&faults->log_count, 1);
 
-	if (at < LOG_SIZE)
-		(void)snprintf(faults->log[at], NAME_SIZE, "%s", name);
+	if (at < FAULTS_LOG_SIZE)
+		(void)snprintf(faults->log[at], FAULTS_NAME_SIZE, "%s", name);
 }
 
 /*
@@ -113,7 +96,7 @@ static void hold(void)
 
 int reached_step(const char *process, const char *step)
 {
-	char name[NAME_SIZE];
+	char name[FAULTS_NAME_SIZE];
 
 	if (!faults)
 		return 0;
