@@ -3,25 +3,26 @@
 What the guests found out about each layer alone (test_each_layer.py), put together.
 
 Usage: layers.py BUILD LSM…      reads BUILD/guest/LSM/layers.json, writes BUILD/layers.json, and checks it: with both LSMs
-                                 whether they agree, whether what hangs on one layer is known to do so, and whether
-                                 docs/security-tests.md shows what came out. BUILD/guest/layers/testlog.json is for tools/count-results
-       layers.py BUILD           the table that docs/security-tests.md shows, from BUILD/layers.json
+                                 whether they agree, whether what hangs on one layer is known to do so, and whether the table of
+                                 attacks (tests/support/attacks.py) says what came out. BUILD/guest/layers/testlog.json is for
+                                 tools/count-results
+       layers.py BUILD           what was found, as letters of that table, from BUILD/layers.json
 """
 import json
 import os
-import re
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, 'tests', 'support'))
+import attacks  # noqa: E402
+
 PAGE = 'docs/security-tests.md'
 LABELS = ('apparmor', 'selinux')
-ALONE = ('namespaces', 'seccomp', 'landlock', 'capabilities', *LABELS)
+ALONE = tuple(attacks.LAYERS.values())
 LAYERS = ('none', *ALONE, 'all')
 
 # What only one layer stops; PAGE says why the others do not.
 ONLY_ONE = ('loopback', 'reopen-for-writing', 'others-file-in-share', 'set-id-by-mode', 'set-id-by-open')
-
-HEAD = ('attempt', 'what it would give', 'namespaces and ids', 'seccomp', 'Landlock', 'capabilities', 'AppArmor', 'SELinux')
 
 
 def stopping(row):
@@ -29,22 +30,11 @@ def stopping(row):
     return [layer for layer in ALONE if row['results'].get(layer, 'works') != 'works']
 
 
-def attempts_of_sources(folder):
-    """The names in escape*.c, in the order in which they are made."""
-    with open(os.path.join(folder, 'escape.c'), encoding='utf-8') as file:
-        subjects = re.findall(r'escape_(\w+)', re.search(r'subjects\[\] = \{(.*?)\}', file.read()).group(1))
-    names = []
-    for subject in subjects:
-        with open(os.path.join(folder, 'escape_%s.c' % subject), encoding='utf-8') as file:
-            names += re.findall(r'^\t\{"([\w-]+)", "', file.read(), re.M)
-    return names
-
-
 def merge(found):
     """One list of attempts from {lsm: contents of layers.json}; and what is wrong, as texts."""
     problems, rows = [], []
     for parts in zip(*(contents['attempts'] for contents in found.values())):
-        row = {'name': parts[0]['name'], 'gives': parts[0]['gives'], 'results': {}}
+        row = {'name': parts[0]['name'], 'results': {}}
         for layer in LAYERS:
             values = [part['results'][layer] for part in parts if layer in part['results']]
             if len({value == 'works' for value in values}) > 1:
@@ -66,12 +56,16 @@ def judge(rows):
             ['%s is stopped by no layer that is alone' % row['name'] for row in rows if not stopping(row)])
 
 
-def table(rows):
-    lines = ['| %s |' % ' | '.join(HEAD), '|%s' % (' --- |' * len(HEAD))]
-    for row in rows:
-        cells = ['●' if row['results'][layer] != 'works' else '' for layer in ALONE]
-        lines.append('| %s |' % ' | '.join([row['name'], row['gives'], *cells]))
-    return '\n'.join(lines) + '\n'
+def letters(row):
+    """What was found, as the table of attacks has it."""
+    return ''.join(letter for letter, layer in attacks.LAYERS.items() if row['results'].get(layer, 'works') != 'works')
+
+
+def compare(rows, expected):
+    """What of the results the table of attacks ({name: letters}) says otherwise, as texts."""
+    found = {row['name']: letters(row) for row in rows}
+    return ['%s is stopped by "%s", and the table of attacks says "%s"' % (name, found.get(name), expected.get(name))
+            for name in sorted({*found, *expected}) if found.get(name) != expected.get(name)]
 
 
 def read_json(*path):
@@ -83,10 +77,7 @@ def put_together(build, lsms):
     found = {lsm: read_json(build, 'guest', lsm, 'layers.json') for lsm in lsms}
     rows, problems = merge(found)
     if set(LABELS) <= set(lsms):
-        problems += judge(rows)
-        with open(os.path.join(SOURCE, PAGE), encoding='utf-8') as file:
-            if not problems and table(rows) not in file.read():
-                problems.append(PAGE + ' shows another table; that of this run: tests/guest/layers.py ' + build)
+        problems += judge(rows) + compare(rows, {attack.name: attack.layers for attack in attacks.ATTACKS if attack.is_measured})
     with open(os.path.join(build, 'layers.json'), 'w', encoding='utf-8') as file:
         json.dump({'machines': [contents['machine'] for contents in found.values()], 'attempts': rows}, file, indent=1)
     return problems
@@ -94,7 +85,8 @@ def put_together(build, lsms):
 
 def main(build, lsms):
     if not lsms:
-        print(table(read_json(build, 'layers.json')['attempts']), end='')
+        for row in read_json(build, 'layers.json')['attempts']:
+            print(row['name'], letters(row))
         return 0
     try:
         problems = put_together(build, lsms)

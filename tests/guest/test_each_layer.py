@@ -1,29 +1,26 @@
 """
-Which layer stops which attempt when it is the only one on: each attempt of tests/guest/escape*.c, with nothing in its way,
+Which layer stops which attempt when it is the only one on: each attack of the table (tests/support/attacks.py) that is measured, with nothing in its way,
 with each layer alone, and with all. In the guest, and without what harms the machine anywhere else.
 
 Three layers and the labels are put around it by with_layer.c. "namespaces" is a sandbox of the real helper, whose profile
 gives back all capabilities and has the tests' init leave out the rest. What came out is kept for tests/guest/layers.py.
 """
-import array
 import contextlib
-import ctypes
 import glob
 import json
 import os
-import pty
 import re
 import shutil
-import socket
-import stat
 import subprocess
 import unittest
 
+import attacks
 import layers
 import selinux
+import surroundings
 import yett
 
-yett.STAGED += ('tests/guest/escape', 'tests/guest/with_layer', 'tests/hostile/yett-init-layers')
+yett.STAGED += ('tests/hostile/attack', 'tests/guest/with_layer', 'tests/hostile/yett-init-layers')
 
 LSM = os.environ.get('YETT_GUEST_LSM')
 IS_GUEST = bool(LSM) and os.path.exists(os.path.join(yett.SOURCE, 'run.json'))
@@ -68,24 +65,6 @@ SELINUX_RULES = '''
 '''
 
 MODULES = ('dummy', 'tcp_bbr', 'nbd', 'sch_red', 'crc_itu_t', 'ifb', 'msr')
-IPC_CREAT, IPC_RMID = 0o1000, 0
-
-
-def libc_call(name, *arguments):
-    libc = ctypes.CDLL(None, use_errno=True)
-    result = getattr(libc, name)(*arguments)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), name)
-    return result
-
-
-def handle_of(path):
-    """TYPE:BYTES:HEX of a file handle. name_to_handle_at(2)"""
-    handle = ctypes.create_string_buffer(8 + 128)
-    handle[0:4] = array.array('I', [128]).tobytes()
-    libc_call('name_to_handle_at', -100, path.encode(), handle, ctypes.byref(ctypes.c_int()), 0)
-    size, kind = array.array('i', handle.raw[:8])
-    return '%d:%d:%s' % (kind, size, handle.raw[8:8 + size].hex())
 
 
 def module_file():
@@ -98,38 +77,32 @@ def module_file():
     raise RuntimeError('there is none of the modules %s' % ', '.join(MODULES))
 
 
-class Surroundings:
-    """What the attempts look for, and the variables that say where it is."""
+class Machine(surroundings.Surroundings):
+    """The same, and what there is of the machine to be harmed."""
 
     def __init__(self, stack, alice):
-        self.stack = stack
         # Not in /tmp, which Landlock leaves to every sandbox.
-        self.outside = '/var/lib/yett-escape-%d' % os.getpid()
+        self.outside = '/var/lib/yett-attack-%d' % os.getpid()
         self.share = self.outside + '/share'
         stack.callback(shutil.rmtree, self.outside)
-        self.make_files(alice)
-        self.variables = {
-            'ESCAPE_OUTSIDE': self.outside, 'ESCAPE_SHARE': self.share, 'ESCAPE_HANDLE': handle_of(self.outside + '/secret'),
-            'ESCAPE_SHM': str(self.make_shared_memory()), 'ESCAPE_QUEUE': self.make_queue(),
-            'ESCAPE_TERMINAL': self.make_terminal(), **self.make_listeners(), **self.make_victim()}
+        self.make_files()
+        super().__init__(stack, self.outside, self.share, self.share + '/attack')
+        self.hand_over(alice)
         if IS_GUEST:
             self.variables.update(self.find_machine())
 
-    def make_files(self, alice):
-        os.mkdir(self.outside)
+    def make_files(self):
+        os.makedirs(self.share)
         os.chmod(self.outside, 0o755)
         yett.write(self.outside + '/secret', 'secret', 0o600)
         yett.write(self.outside + '/open', 'as it was', 0o666)
         yett.write(self.outside + '/input', 'as it was', 0o666)
         yett.write(self.outside + '/program', '#!/bin/sh\n', 0o755)
-        os.mkdir(self.share)
-        yett.write(self.share + '/secret', 'secret', 0o600)
-        os.mkdir(self.share + '/mount')
-        os.mknod(self.share + '/device', stat.S_IFCHR, os.makedev(1, 5))
-        os.chmod(self.share + '/device', 0o666)
         yett.write(self.share + '/swap', '\0' * (1 << 20), 0o600)
         subprocess.run(['mkswap', self.share + '/swap'], check=True, capture_output=True)
-        shutil.copy(yett.run_of_process().path('tests/guest/escape'), self.share + '/escape')
+        shutil.copy(yett.run_of_process().path('tests/hostile/attack'), self.share + '/attack')
+
+    def hand_over(self, alice):
         os.chown(self.share, alice.uid, alice.gid)
         os.chmod(self.share, 0o777)  # that a root without capabilities may not write there would stop what no layer stops
         os.chown(self.share + '/mount', alice.uid, alice.gid)
@@ -137,74 +110,29 @@ class Surroundings:
             # What is handed to a sandbox is labelled so that it may be used there.
             subprocess.run(['chcon', '-R', '-t', 'yett_share_t', self.share, self.outside + '/input'], check=True)
 
-    def make_shared_memory(self):
-        key = 0x79750000 + os.getpid() % 65536
-        segment = libc_call('shmget', key, 4096, IPC_CREAT | 0o666)
-        self.stack.callback(libc_call, 'shmctl', segment, IPC_RMID, None)
-        return key
-
-    def make_queue(self):
-        name = '/yett-escape-%d' % os.getpid()
-        before = os.umask(0)
-        os.close(libc_call('mq_open', name.encode(), os.O_CREAT | os.O_RDWR, 0o666, None))
-        os.umask(before)
-        self.stack.callback(libc_call, 'mq_unlink', name.encode())
-        return name
-
-    def make_terminal(self):
-        ours, theirs = pty.openpty()
-        self.stack.callback(os.close, ours)
-        self.stack.callback(os.close, theirs)
-        return os.ttyname(theirs)
-
-    def make_listeners(self):
-        abstract, path = 'yett-escape-%d' % os.getpid(), self.outside + '/socket'
-        listeners = [socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX), socket.create_server(('127.0.0.1', 0))]
-        for listener, name in zip(listeners, ('\0' + abstract, path)):
-            listener.bind(name)
-        for listener in listeners:
-            listener.listen(64)
-            self.stack.enter_context(listener)
-        os.chmod(path, 0o777)
-        return {'ESCAPE_ABSTRACT': abstract, 'ESCAPE_PORT': str(listeners[2].getsockname()[1])}
-
-    def make_victim(self):
-        victim = subprocess.Popen([self.share + '/escape', 'victim'], stdout=subprocess.PIPE, text=True,
-                                  env={'ESCAPE_OUTSIDE': self.outside})
-        self.stack.callback(victim.communicate)
-        self.stack.callback(victim.kill)
-        pid, address = victim.stdout.readline().split()
-        return {'ESCAPE_VICTIM': pid, 'ESCAPE_ADDRESS': address}
-
     def find_machine(self):
         disk, kind = next(row[:3:2] for row in map(str.split, yett.read('/proc/mounts').splitlines())
                           if row[1] == '/' and row[0].startswith('/dev/'))
         disk = '/dev/vda' if disk == '/dev/root' else disk
         module, name = module_file()
-        return {'ESCAPE_HARM': '1', 'ESCAPE_DISK': disk, 'ESCAPE_DISK_NUMBER': str(os.stat(disk).st_rdev), 'ESCAPE_DISK_TYPE': kind,
-                'ESCAPE_SYSFS': '/sys/block/%s/queue/read_ahead_kb' % os.path.basename(disk),
-                'ESCAPE_MODULE': module, 'ESCAPE_MODULE_NAME': name}
+        return {'ATTACK_HARM': '1', 'ATTACK_DISK': disk, 'ATTACK_DISK_NUMBER': str(os.stat(disk).st_rdev), 'ATTACK_DISK_TYPE': kind,
+                'ATTACK_SYSFS': '/sys/block/%s/queue/read_ahead_kb' % os.path.basename(disk),
+                'ATTACK_MODULE': module, 'ATTACK_MODULE_NAME': name}
 
     def run(self, *argv):
         """As root, with nothing around it but what argv puts there. None: this machine does not have that."""
         with open(self.outside + '/input', 'rb') as stdin:
-            done = subprocess.run([*argv, self.share + '/escape'], stdin=stdin, capture_output=True, text=True, check=False,
+            done = subprocess.run([*argv, self.share + '/attack', 'layer'], stdin=stdin, capture_output=True, text=True, check=False,
                                   env={**os.environ, **self.variables})
-        return None if argv and done.returncode == 77 else results_of(done.returncode, done.stdout, done.stderr)
+        return None if argv and done.returncode == 77 else surroundings.results_of(done.returncode, done.stdout, done.stderr)
 
     def run_in_sandbox(self, user, service, *options):
         options = [*options, '--rw', self.share, '--timeout', '180s']
         for name, value in self.variables.items():
             options += ['-e', '%s=%s' % (name, value)]
         with open(self.outside + '/input', 'rb') as stdin:
-            done = service.sandbox(user, self.share + '/escape', options=options, stdin=stdin)
-        return results_of(done.code, done.out, done.err)
-
-
-def results_of(code, out, err):
-    if code != 0:
-        raise RuntimeError('the attempts did not end well: %d\n%s%s' % (code, out, err))
-    return dict(line.split() for line in out.splitlines())
+            done = service.sandbox(user, self.share + '/attack', 'layer', options=options, stdin=stdin)
+        return surroundings.results_of(done.code, done.out, done.err)
 
 
 class EachLayer(unittest.TestCase):
@@ -217,15 +145,13 @@ class EachLayer(unittest.TestCase):
         cls.run_ = yett.run_of_process()
         alice = cls.run_.user(1)
         cls.load_labels()
-        around = Surroundings(cls.stack, alice)
+        around = Machine(cls.stack, alice)
         cls.results = {'none': around.run()}
         for name in ('seccomp', 'landlock', 'capabilities', 'apparmor', 'selinux'):
             cls.results[name] = around.run(cls.run_.path('tests/guest/with_layer'), name)
         cls.results['namespaces'] = cls.run_in_sandbox(around, alice, '-p', 'bare', before=BARE, **cls.programs())
         cls.results['all'] = cls.run_in_sandbox(around, alice)
         cls.results['none-again'] = around.run()
-        listed = subprocess.run([around.share + '/escape', 'list'], check=True, capture_output=True, text=True).stdout
-        cls.attempts = [line.split('\t') for line in listed.splitlines()]
         cls.write_results()
 
     @classmethod
@@ -265,17 +191,17 @@ class EachLayer(unittest.TestCase):
     def write_results(cls):
         machine = {'kernel': os.uname().release, 'landlock_abi': yett.landlock_abi(), 'lsm': LSM or 'none'}
         names = [name for name in layers.LAYERS if cls.results[name] is not None]
-        rows = [{'name': name, 'gives': gives, 'results': {layer: cls.results[layer][name] for layer in names}}
-                for name, gives in cls.attempts]
+        rows = [{'name': name, 'results': {layer: cls.results[layer][name] for layer in names}} for name in cls.results['none']]
         with open(RESULT, 'w', encoding='utf-8') as file:
             json.dump({'machine': machine, 'attempts': rows}, file, indent=1)
 
     def tried(self):
         """What this machine has at all; the guest has everything."""
         absent = () if IS_GUEST else ('untried', 'ENOENT', 'ENOSYS', 'EAFNOSUPPORT')
-        return [name for name, _ in self.attempts if self.results['none'][name] not in absent]
+        return [name for name, result in self.results['none'].items() if result not in absent]
 
-    def test_there_are_more_than_forty_attempts(self):
+    def test_they_are_those_of_the_table(self):
+        self.assertEqual(set(self.results['none']), {attack.name for attack in attacks.ATTACKS if attack.is_measured})
         self.assertGreater(len(self.tried()), 40)
 
     def test_each_works_where_nothing_is_in_its_way(self):
@@ -291,6 +217,13 @@ class EachLayer(unittest.TestCase):
         rows = json.loads(yett.read(RESULT))['attempts']
         tried = [row for row in rows if row['name'] in self.tried()]
         self.assertEqual([row['name'] for row in tried if not layers.stopping(row)], [])
+
+    def test_each_layer_stops_what_the_table_says(self):
+        """Landlock's version is not that of the guests elsewhere."""
+        letters = [letter for letter, layer in attacks.LAYERS.items() if self.results[layer] is not None and (IS_GUEST or letter != 'L')]
+        for name in self.tried():
+            found = [letter for letter in letters if self.results[attacks.LAYERS[letter]][name] != 'works']
+            self.assertEqual(found, [letter for letter in letters if letter in attacks.BY_NAME[name].layers], name)
 
     def test_each_layer_stops_something_and_not_everything(self):
         for layer in layers.ALONE:

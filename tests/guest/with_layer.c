@@ -1,5 +1,5 @@
 /*
- * with_layer LAYER PROGRAM: runs the program with exactly one of a sandbox's layers of defence around it, as root and on the
+ * with_layer LAYER PROGRAM [ARGUMENT…]: runs the program with exactly one of a sandbox's layers of defence around it, as root and on the
  * host: nothing else is between it and the machine.
  *
  * seccomp, landlock and capabilities are init's own steps (helper/init/start.c and launch.c), on a configuration made of the
@@ -83,14 +83,14 @@ static void add_path(struct init_config *config, enum init_path access, const ch
 	config->paths_count++;
 }
 
-/* What init/build/derive.c would say of a sandbox with the shipped policy's default profile, which shares $ESCAPE_SHARE. */
+/* What init/build/derive.c would say of a sandbox with the shipped policy's default profile, which shares $ATTACK_DIR. */
 static void fill(struct init_config *config, const struct policy_profile *profile, const char *program)
 {
-	const char *share = getenv("ESCAPE_SHARE");
+	const char *share = getenv("ATTACK_DIR");
 	struct stat st;
 
 	if (!share || stat(share, &st) < 0)
-		give_up("$ESCAPE_SHARE", ENOENT);
+		give_up("$ATTACK_DIR", ENOENT);
 	config->uid = st.st_uid;
 	config->gid = st.st_gid;
 	config->fds_present = 1;
@@ -137,13 +137,14 @@ static void send_config(const struct init_config *config)
 		give_up("control socket", errno);
 }
 
-static void make_message(struct message *message, const char *program)
+static void make_message(struct message *message, char *const program[])
 {
 	struct message_exec *exec = &message->body.exec;
-	int r;
+	int r = 0;
 
 	message->kind = MESSAGE_EXEC;
-	r = message_add_text(message, program, &exec->argv[exec->argv_count++]);
+	for (size_t i = 0; r == 0 && program[i]; i++)
+		r = message_add_text(message, program[i], &exec->argv[exec->argv_count++]);
 	for (char **entry = environ; r == 0 && *entry && exec->env_count < MESSAGE_ENV_MAX; entry++)
 		r = message_add_text(message, *entry, &exec->env[exec->env_count++]);
 	if (r == 0)
@@ -152,7 +153,7 @@ static void make_message(struct message *message, const char *program)
 		give_up("message", r);
 }
 
-static int run_by_init(const char *program)
+static int run_by_init(char *const program[])
 {
 	static struct init_config config;
 	static struct message message;
@@ -163,7 +164,7 @@ static int run_by_init(const char *program)
 	const char *step = "";
 	int r, status;
 
-	compile_profile(&config, program);
+	compile_profile(&config, program[0]);
 	make_message(&message, program);
 	send_config(&config);
 	r = start_run(&config, false, &step);
@@ -185,9 +186,8 @@ static int run_by_init(const char *program)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : BROKEN;
 }
 
-static int run_with_label(const char *program)
+static int run_with_label(char *const program[])
 {
-	char *const argv[] = {(char *)program, NULL};
 	_cleanup_fd_ int fd = open(chosen->label_file, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0)
@@ -195,18 +195,18 @@ static int run_with_label(const char *program)
 	/* EINVAL: the kernel's LSM, if there is one, does not know the label. */
 	if (write(fd, chosen->label, strlen(chosen->label)) < 0)
 		return errno == EINVAL || errno == ENOENT ? NOT_HERE : (give_up("label", errno), BROKEN);
-	(void)execve(program, argv, environ);
+	(void)execve(program[0], program, environ);
 	give_up("execve", errno);
 }
 
 int main(int argc, char *argv[])
 {
-	for (size_t i = 0; argc == 3 && i < ARRAY_SIZE(layers); i++)
+	for (size_t i = 0; argc >= 3 && i < ARRAY_SIZE(layers); i++)
 		if (strcmp(argv[1], layers[i].name) == 0)
 			chosen = &layers[i];
 	if (!chosen) {
-		(void)fprintf(stderr, "Usage: with_layer LAYER PROGRAM\n");
+		(void)fprintf(stderr, "Usage: with_layer LAYER PROGRAM [ARGUMENT…]\n");
 		return 2;
 	}
-	return chosen->label ? run_with_label(argv[2]) : run_by_init(argv[2]);
+	return chosen->label ? run_with_label(argv + 2) : run_by_init(argv + 2);
 }

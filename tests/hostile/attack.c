@@ -1,57 +1,189 @@
-/* See attack.h. With "building" as its argument those of a builder, too. Prints a line "NAME RESULT" for each attack: "works", the name of an errno, or that of a signal. */
+/*
+ * See attack.h. attack GROUP    runs those of "command", "layer" or "builder": a line "NAME RESULT" for each, "works", the name of an
+ *                               errno or of a signal, or "untried" for what harms the machine, unless $ATTACK_HARM is set
+ *               attack list     a line "NAME GROUP…" for each
+ *               attack victim   a process to be attacked: prints "PID ADDRESS" and waits
+ */
 #include "tests/hostile/attack.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
-const char *attack_path(const char *name)
-{
-	static char path[4096];
+#define DEADLINE_S 20 /* of one that hangs; nothing is expected to take long */
+#define NO_RESULT  1
 
-	(void)snprintf(path, sizeof path, "%s/%s", getenv("ATTACK_DIR"), name);
+static const struct attack *const subjects[] = {
+	attack_processes,   attack_kernel,	   attack_files,   attack_sockets, attack_host_files,
+	attack_host_kernel, attack_host_processes, attack_machine, attack_ipc,	   attack_building};
+
+static const struct {
+	const char *name;
+	unsigned group;
+} groups[] = {{"command", ATTACK_COMMAND}, {"layer", ATTACK_LAYER}, {"builder", ATTACK_BUILDER}};
+
+const char *given(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	if (!value) {
+		(void)fprintf(stderr, "attack: $%s is missing\n", variable);
+		abort();
+	}
+	return value;
+}
+
+long given_number(const char *variable)
+{
+	return strtol(given(variable), NULL, 0);
+}
+
+bool may_harm(void)
+{
+	return getenv("ATTACK_HARM");
+}
+
+static const char *join(const char *directory, const char *name)
+{
+	static char paths[2][4096];
+	static unsigned next;
+	char *path = paths[next++ % 2];
+
+	(void)snprintf(path, sizeof paths[0], "%s/%s", directory, name);
 	return path;
 }
 
+const char *outside(const char *name)
+{
+	return join(given("ATTACK_OUTSIDE"), name);
+}
+
+const char *shared(const char *name)
+{
+	return join(given("ATTACK_DIR"), name);
+}
+
+const char *victim_file(const char *name)
+{
+	char directory[32];
+
+	(void)snprintf(directory, sizeof directory, "/proc/%ld", given_number("ATTACK_VICTIM"));
+	return join(directory, name);
+}
+
+const char *own_file(const char *name)
+{
+	const char *path = shared(name);
+	int fd;
+
+	(void)unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	return fd >= 0 && close(fd) == 0 ? path : NULL;
+}
+
+int try_read(const char *path)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char byte;
+	ssize_t n = fd < 0 ? -1 : read(fd, &byte, 1);
+
+	return n == 0 ? -ENODATA : result_of(n);
+}
+
+int try_write(const char *path, int flags, const char *text)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC | flags, 0644);
+
+	return fd < 0 ? -errno : result_of(write(fd, text, strlen(text)));
+}
+
+/* Where mounting works it must not reach the others, nor the host. A layer alone is not to be hidden by namespaces of our own making. */
+static void live_apart(unsigned group)
+{
+	if (group != ATTACK_LAYER && unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		_exit(1);
+}
+
 /* In a child, so that one that is killed for trying, or changes what it is, does not end the others. */
-static void try_one(const struct attack *attack, int *shared)
+static void try_one(const struct attack *attack, unsigned group, int *result)
 {
 	pid_t child;
 	int status = 0;
 
-	*shared = 1; /* no result */
+	*result = NO_RESULT;
 	child = fork();
 	if (child == 0) {
-		/* Where mounting works it must not reach the other attacks, nor the host. */
-		if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-			_exit(1);
-		*shared = attack->run(attack->argument);
+		(void)alarm(DEADLINE_S);
+		live_apart(group);
+		*result = attack->run ? attack->run() : attack->run_with(attack->argument);
 		_exit(0);
 	}
 	(void)waitpid(child, &status, 0);
-	if (*shared == 1 && WIFSIGNALED(status))
+	if (*result == NO_RESULT && WIFSIGNALED(status))
 		(void)printf("%s SIG%s\n", attack->name, sigabbrev_np(WTERMSIG(status)));
-	else if (*shared == 0)
+	else if (*result == 0)
 		(void)printf("%s works\n", attack->name);
 	else
-		(void)printf("%s %s\n", attack->name, *shared < 0 ? strerrorname_np(-*shared) : "silent");
+		(void)printf("%s %s\n", attack->name, *result < 0 ? strerrorname_np(-*result) : "silent");
 	(void)fflush(stdout);
 }
 
-int main(int argc, char **argv)
+static int try_all(unsigned group)
 {
-	static const struct attack *const subjects[] = {attack_processes, attack_kernel, attack_files, attack_sockets, attack_building};
-	size_t count = ARRAY_SIZE(subjects) - !(argc > 1 && strcmp(argv[1], "building") == 0);
-	int *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (shared == MAP_FAILED)
+	if (result == MAP_FAILED)
 		return 1;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++)
 		for (const struct attack *attack = subjects[i]; attack->name; attack++)
-			try_one(attack, shared);
+			if (!(attack->groups & group))
+				continue;
+			else if (attack->harms && group == ATTACK_LAYER && !may_harm())
+				(void)printf("%s untried\n", attack->name);
+			else
+				try_one(attack, group, result);
 	return 0;
+}
+
+static int list(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(subjects); i++)
+		for (const struct attack *attack = subjects[i]; attack->name; attack++) {
+			(void)printf("%s", attack->name);
+			for (size_t j = 0; j < ARRAY_SIZE(groups); j++)
+				(void)printf("%s%s", attack->groups & groups[j].group ? " " : "", attack->groups & groups[j].group ? groups[j].name : "");
+			(void)printf("%s\n", attack->harms ? " harms" : "");
+		}
+	return 0;
+}
+
+static int be_victim(void)
+{
+	static char secret[] = VICTIM_SECRET;
+	int fd = open(outside("secret"), O_RDONLY | O_CLOEXEC);
+
+	/* Yama, where it is on, is no layer of ours. */
+	if (fd < 0 || dup2(fd, VICTIM_FD) < 0 || (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) < 0 && errno != EINVAL))
+		return 1;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)printf("%d %" PRIuPTR "\n", getpid(), (uintptr_t)secret);
+	(void)fflush(stdout);
+	for (;;)
+		(void)pause();
+}
+
+int main(int argc, char *argv[])
+{
+	for (size_t i = 0; argc == 2 && i < ARRAY_SIZE(groups); i++)
+		if (strcmp(argv[1], groups[i].name) == 0)
+			return try_all(groups[i].group);
+	if (argc == 2 && strcmp(argv[1], "list") == 0)
+		return list();
+	return argc == 2 && strcmp(argv[1], "victim") == 0 ? be_victim() : 2;
 }

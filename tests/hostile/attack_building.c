@@ -36,12 +36,12 @@ static int clear(int at, const char *path, uint64_t attribute)
 {
 	struct mount_attr attributes = {.attr_clr = attribute};
 
-	return attack_result(mount_setattr(at, path, *path ? 0 : AT_EMPTY_PATH, &attributes, sizeof attributes));
+	return result_of(mount_setattr(at, path, *path ? 0 : AT_EMPTY_PATH, &attributes, sizeof attributes));
 }
 
 static int tree_remount(long tree)
 {
-	return attack_result(mount(NULL, trees[tree], NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL));
+	return result_of(mount(NULL, trees[tree], NULL, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, NULL));
 }
 
 static int tree_writable(long tree)
@@ -57,7 +57,7 @@ static int tree_set_id(long tree)
 static int tree_super(long tree)
 {
 	/* outside it is a file system of the test's own that is changed for everybody */
-	return attack_result(mount(NULL, getenv("ATTACK_SUPER") ?: trees[tree], NULL, MS_REMOUNT, NULL));
+	return result_of(mount(NULL, getenv("ATTACK_SUPER") ?: trees[tree], NULL, MS_REMOUNT, NULL));
 }
 
 /* With all capabilities there are, over a namespace of mounts that is a copy of this one. */
@@ -94,7 +94,7 @@ static int tree_umount(long tree)
 	/* of two, the upper one is of the attacker's own making */
 	if (tree == TREE_PROC && umount2(trees[tree], MNT_DETACH) < 0)
 		return -errno;
-	return attack_result(umount2(trees[tree], MNT_DETACH));
+	return result_of(umount2(trees[tree], MNT_DETACH));
 }
 
 /* --- shares --- */
@@ -110,7 +110,7 @@ static int share_device(long unused)
 	int fd, r = clear(AT_FDCWD, getenv("ATTACK_DIR"), MOUNT_ATTR_NODEV);
 
 	(void)unused;
-	fd = open(attack_path("device"), O_RDONLY | O_CLOEXEC);
+	fd = open(shared("device"), O_RDONLY | O_CLOEXEC);
 	return fd >= 0 && read(fd, &byte, 1) == 1 ? 0 : r < 0 ? r : -errno;
 }
 
@@ -118,7 +118,7 @@ static int become(const char *variable)
 {
 	uid_t id = (uid_t)strtoul(getenv(variable), NULL, 10);
 
-	return attack_result(setresuid(id, id, id));
+	return result_of(setresuid(id, id, id));
 }
 
 enum who { ROOT, OTHER };
@@ -133,28 +133,28 @@ static int file_of(long who)
 	const char *path;
 	int r = become(ids[who]), fd;
 
-	path = attack_path("open-to-all");
+	path = shared("open-to-all");
 	if (r < 0 || chdir(path) < 0)
 		return r < 0 ? r : -errno;
 	fd = open(names[who], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
-	return fd < 0 ? -errno : attack_result(fchmod(fd, 04755));
+	return fd < 0 ? -errno : result_of(fchmod(fd, 04755));
 }
 
 static int give_to(long who)
 {
-	return attack_result(chown(attack_path("given"), (uid_t)strtoul(getenv(ids[who]), NULL, 10), (gid_t)-1));
+	return result_of(chown(shared("given"), (uid_t)strtoul(getenv(ids[who]), NULL, 10), (gid_t)-1));
 }
 
 static int read_as(long who)
 {
-	int r = become(ids[who]), fd = r < 0 ? r : open(attack_path(secrets[who]), O_RDWR | O_CLOEXEC);
+	int r = become(ids[who]), fd = r < 0 ? r : open(shared(secrets[who]), O_RDWR | O_CLOEXEC);
 
-	return r < 0 ? r : attack_result(fd);
+	return r < 0 ? r : result_of(fd);
 }
 
 static int read_anyway(long who)
 {
-	return attack_result(open(attack_path(secrets[who]), O_RDWR | O_CLOEXEC));
+	return result_of(open(shared(secrets[who]), O_RDWR | O_CLOEXEC));
 }
 
 /* --- descriptors of the helper's --- */
@@ -166,8 +166,8 @@ static int group_upwards(long unused)
 	char path[4096];
 
 	(void)unused;
-	(void)snprintf(path, sizeof path, "%s%s", upwards, getenv("ATTACK_HOST_FILE"));
-	return attack_result(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
+	(void)snprintf(path, sizeof path, "%s%s", upwards, outside("secret"));
+	return result_of(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
 }
 
 static int group_host_process(long unused)
@@ -175,8 +175,8 @@ static int group_host_process(long unused)
 	char path[4096];
 
 	(void)unused;
-	(void)snprintf(path, sizeof path, "%s/proc/%s/status", upwards, getenv("ATTACK_HOST_PID"));
-	return attack_result(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
+	(void)snprintf(path, sizeof path, "%s/proc/%s/status", upwards, given("ATTACK_VICTIM"));
+	return result_of(openat(INIT_FD_CGROUP, path, O_RDONLY | O_CLOEXEC));
 }
 
 /* The group that is above, by whatever way. */
@@ -194,7 +194,7 @@ static int write_at(int directory, const char *file, const char *text)
 {
 	int fd = openat(directory, file, O_WRONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : attack_result(write(fd, text, strlen(text)));
+	return fd < 0 ? -errno : result_of(write(fd, text, strlen(text)));
 }
 
 static int group_leave(long unused)
@@ -237,21 +237,21 @@ static int peer(long what)
 		return -errno;
 	switch ((enum peer)what) {
 	case PEER_SIGNAL:
-		return attack_result(syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0));
+		return result_of(syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0));
 	case PEER_DESCRIPTOR:
-		return attack_result(syscall(SYS_pidfd_getfd, pidfd, 0, 0));
+		return result_of(syscall(SYS_pidfd_getfd, pidfd, 0, 0));
 	case PEER_NAMESPACE:
-		return attack_result(ioctl(pidfd, PIDFD_GET_MNT_NAMESPACE, 0));
+		return result_of(ioctl(pidfd, PIDFD_GET_MNT_NAMESPACE, 0));
 	case PEER_JOIN:
 	default:
-		return attack_result(setns(pidfd, CLONE_NEWUTS));
+		return result_of(setns(pidfd, CLONE_NEWUTS));
 	}
 }
 
 static int own_program(long unused)
 {
 	(void)unused;
-	return attack_result(open("/proc/self/exe", O_RDWR | O_CLOEXEC) < 0 ? open("/proc/1/exe", O_RDWR | O_CLOEXEC) : 0);
+	return result_of(open("/proc/self/exe", O_RDWR | O_CLOEXEC) < 0 ? open("/proc/1/exe", O_RDWR | O_CLOEXEC) : 0);
 }
 
 /* A key of root's, in the session that the helper was started in. */
@@ -261,7 +261,7 @@ static int session_key(long unused)
 	long key = syscall(SYS_keyctl, KEYCTL_SEARCH, KEY_SPEC_SESSION_KEYRING, "user", getenv("ATTACK_KEY"), 0);
 
 	(void)unused;
-	return key < 0 ? -errno : attack_result(syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof text, 0));
+	return key < 0 ? -errno : result_of(syscall(SYS_keyctl, KEYCTL_READ, key, text, sizeof text, 0));
 }
 
 /* --- processes and namespaces of the host --- */
@@ -274,8 +274,8 @@ static int see_processes(long unused)
 	(void)unused;
 	if (mount("proc", path, "proc", 0, NULL) < 0)
 		return -errno;
-	(void)snprintf(process, sizeof process, "%s/%s/status", path, getenv("ATTACK_HOST_PID"));
-	return attack_result(open(process, O_RDONLY | O_CLOEXEC));
+	(void)snprintf(process, sizeof process, "%s/%s/status", path, given("ATTACK_VICTIM"));
+	return result_of(open(process, O_RDONLY | O_CLOEXEC));
 }
 
 /* The group's namespace is the one that init is in and that belongs to the host's user namespace. */
@@ -283,7 +283,7 @@ static int namespace_above(long request)
 {
 	int fd = open("/proc/self/ns/cgroup", O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : attack_result(ioctl(fd, (unsigned long)request));
+	return fd < 0 ? -errno : result_of(ioctl(fd, (unsigned long)request));
 }
 
 static int by_number(long root)
@@ -300,7 +300,7 @@ static int by_number(long root)
 	file.handle.handle_type = type;
 	for (text += used; *text && sscanf(text, "%2hhx", &file.handle.f_handle[file.handle.handle_bytes]) == 1; text += 2)
 		file.handle.handle_bytes++;
-	return attack_result(open_by_handle_at((int)root, &file.handle, O_RDONLY | O_CLOEXEC));
+	return result_of(open_by_handle_at((int)root, &file.handle, O_RDONLY | O_CLOEXEC));
 }
 
 static int dearer(long unused)
@@ -310,47 +310,48 @@ static int dearer(long unused)
 }
 
 const struct attack attack_building[] = {
+#define ROW(text, function, value) {text, ATTACK_BUILDER, .run_with = function, .argument = value}
 #define TREE(name, tree)                                                                                                       \
-	{"remount-" name, tree_remount, tree}, {"writable-" name, tree_writable, tree}, {"clone-tree-" name, tree_clone, tree},   \
-		{"bind-tree-" name, tree_bind, tree}, {"nested-" name, tree_nested, tree}, {"super-" name, tree_super, tree}
+	ROW("remount-" name, tree_remount, tree), ROW("writable-" name, tree_writable, tree), ROW("clone-tree-" name, tree_clone, tree), \
+		ROW("bind-tree-" name, tree_bind, tree), ROW("nested-" name, tree_nested, tree), ROW("super-" name, tree_super, tree)
 	TREE("root", TREE_ROOT),
 	TREE("usr", TREE_USR),
 	TREE("etc", TREE_ETC),
 	TREE("dev", TREE_DEV),
-	{"honour-set-id-usr", tree_set_id, TREE_USR},
-	{"umount-root", tree_umount, TREE_ROOT},
-	{"umount-usr", tree_umount, TREE_USR},
-	{"umount-dev", tree_umount, TREE_DEV},
-	{"umount-proc", tree_umount, TREE_PROC},
-	{"share-writable", share_clear, MOUNT_ATTR_RDONLY},
-	{"share-set-id", share_clear, MOUNT_ATTR_NOSUID},
-	{"share-devices", share_clear, MOUNT_ATTR_NODEV},
-	{"share-device", share_device, 0},
-	{"file-of-root", file_of, ROOT},
-	{"file-of-other", file_of, OTHER},
-	{"give-to-root", give_to, ROOT},
-	{"give-to-other", give_to, OTHER},
-	{"secret-as-root", read_as, ROOT},
-	{"secret-as-other", read_as, OTHER},
-	{"secret-anyway", read_anyway, ROOT},
-	{"secret-of-other-anyway", read_anyway, OTHER},
-	{"group-host-file", group_upwards, 0},
-	{"group-host-process", group_host_process, 0},
-	{"group-above", group_above, 0},
-	{"group-leave", group_leave, 0},
-	{"group-limit", group_limit, 0},
-	{"group-mount-limit", group_mount_limit, 2},
-	{"group1-mount-limit", group_mount_limit, 1},
-	{"peer-signal", peer, PEER_SIGNAL},
-	{"peer-descriptor", peer, PEER_DESCRIPTOR},
-	{"peer-namespace", peer, PEER_NAMESPACE},
-	{"peer-join", peer, PEER_JOIN},
-	{"own-program", own_program, 0},
-	{"session-key", session_key, 0},
-	{"see-processes", see_processes, 0},
-	{"owner-namespace", namespace_above, NS_GET_USERNS},
-	{"process-by-number", by_number, HANDLE_OF_PROCESS},
-	{"namespace-by-number", by_number, HANDLE_OF_NAMESPACE},
-	{"dearer", dearer, 0},
+	ROW("honour-set-id-usr", tree_set_id, TREE_USR),
+	ROW("umount-root", tree_umount, TREE_ROOT),
+	ROW("umount-usr", tree_umount, TREE_USR),
+	ROW("umount-dev", tree_umount, TREE_DEV),
+	ROW("umount-proc", tree_umount, TREE_PROC),
+	ROW("share-writable", share_clear, MOUNT_ATTR_RDONLY),
+	ROW("share-set-id", share_clear, MOUNT_ATTR_NOSUID),
+	ROW("share-devices", share_clear, MOUNT_ATTR_NODEV),
+	ROW("share-device", share_device, 0),
+	ROW("file-of-root", file_of, ROOT),
+	ROW("file-of-other", file_of, OTHER),
+	ROW("give-to-root", give_to, ROOT),
+	ROW("give-to-other", give_to, OTHER),
+	ROW("secret-as-root", read_as, ROOT),
+	ROW("secret-as-other", read_as, OTHER),
+	ROW("secret-anyway", read_anyway, ROOT),
+	ROW("secret-of-other-anyway", read_anyway, OTHER),
+	ROW("group-host-file", group_upwards, 0),
+	ROW("group-host-process", group_host_process, 0),
+	ROW("group-above", group_above, 0),
+	ROW("group-leave", group_leave, 0),
+	ROW("group-limit", group_limit, 0),
+	ROW("group-mount-limit", group_mount_limit, 2),
+	ROW("group1-mount-limit", group_mount_limit, 1),
+	ROW("peer-signal", peer, PEER_SIGNAL),
+	ROW("peer-descriptor", peer, PEER_DESCRIPTOR),
+	ROW("peer-namespace", peer, PEER_NAMESPACE),
+	ROW("peer-join", peer, PEER_JOIN),
+	ROW("own-program", own_program, 0),
+	ROW("session-key", session_key, 0),
+	ROW("see-processes", see_processes, 0),
+	ROW("owner-namespace", namespace_above, NS_GET_USERNS),
+	ROW("process-by-number", by_number, HANDLE_OF_PROCESS),
+	ROW("namespace-by-number", by_number, HANDLE_OF_NAMESPACE),
+	ROW("dearer", dearer, 0),
 	{0},
 };

@@ -40,19 +40,19 @@ static pid_t victim(void)
 
 static int send_signal(long signal)
 {
-	return attack_result(kill(victim(), (int)signal));
+	return result_of(kill(victim(), (int)signal));
 }
 
 static int thread_signal(long signal)
 {
 	pid_t pid = victim();
 
-	return attack_result(syscall(SYS_tgkill, pid, pid, signal));
+	return result_of(syscall(SYS_tgkill, pid, pid, signal));
 }
 
 static int queue_signal(long signal)
 {
-	return attack_result(sigqueue(victim(), (int)signal, (union sigval){0}));
+	return result_of(sigqueue(victim(), (int)signal, (union sigval){0}));
 }
 
 static int pidfd_of_victim(void)
@@ -62,12 +62,12 @@ static int pidfd_of_victim(void)
 
 static int pidfd_signal(long signal)
 {
-	return attack_result(syscall(SYS_pidfd_send_signal, pidfd_of_victim(), signal, NULL, 0));
+	return result_of(syscall(SYS_pidfd_send_signal, pidfd_of_victim(), signal, NULL, 0));
 }
 
 static int trace(long request)
 {
-	return attack_result(ptrace((enum __ptrace_request)request, victim(), NULL, NULL));
+	return result_of(ptrace((enum __ptrace_request)request, victim(), NULL, NULL));
 }
 
 static int limit(long resource)
@@ -77,12 +77,12 @@ static int limit(long resource)
 	if (getrlimit((__rlimit_resource_t)resource, &limit) < 0)
 		return -errno;
 	limit.rlim_cur = 0;
-	return attack_result(prlimit(victim(), (enum __rlimit_resource)resource, &limit, NULL));
+	return result_of(prlimit(victim(), (enum __rlimit_resource)resource, &limit, NULL));
 }
 
 static int priority(long value)
 {
-	return attack_result(setpriority(PRIO_PROCESS, (id_t)victim(), (int)value));
+	return result_of(setpriority(PRIO_PROCESS, (id_t)victim(), (int)value));
 }
 
 static int affinity(long cpu)
@@ -91,17 +91,17 @@ static int affinity(long cpu)
 
 	CPU_ZERO(&set);
 	CPU_SET((size_t)cpu, &set);
-	return attack_result(sched_setaffinity(victim(), sizeof set, &set));
+	return result_of(sched_setaffinity(victim(), sizeof set, &set));
 }
 
 static int scheduler(long policy)
 {
-	return attack_result(sched_setscheduler(victim(), (int)policy, &(struct sched_param){0}));
+	return result_of(sched_setscheduler(victim(), (int)policy, &(struct sched_param){0}));
 }
 
 static int io_priority(long value)
 {
-	return attack_result(syscall(SYS_ioprio_set, 1, victim(), value));
+	return result_of(syscall(SYS_ioprio_set, 1, victim(), value));
 }
 
 static int memory(long write)
@@ -109,18 +109,18 @@ static int memory(long write)
 	static char here[16], there[16]; /* at the same place in a child that was forked */
 	struct iovec local = {here, sizeof here}, remote = {there, sizeof there};
 
-	return attack_result(write ? process_vm_writev(victim(), &local, 1, &remote, 1, 0)
+	return result_of(write ? process_vm_writev(victim(), &local, 1, &remote, 1, 0)
 				   : process_vm_readv(victim(), &local, 1, &remote, 1, 0));
 }
 
 static int steal_descriptor(long fd)
 {
-	return attack_result(syscall(SYS_pidfd_getfd, pidfd_of_victim(), fd, 0));
+	return result_of(syscall(SYS_pidfd_getfd, pidfd_of_victim(), fd, 0));
 }
 
 static int compare(long fd)
 {
-	return attack_result(syscall(SYS_kcmp, getpid(), victim(), KCMP_FILE, fd, fd));
+	return result_of(syscall(SYS_kcmp, getpid(), victim(), KCMP_FILE, fd, fd));
 }
 
 static int advise(long advice)
@@ -128,7 +128,7 @@ static int advise(long advice)
 	static char here[4096] __attribute__((aligned(4096)));
 	struct iovec range = {here, sizeof here};
 
-	return attack_result(syscall(SYS_process_madvise, pidfd_of_victim(), &range, 1, advice, 0));
+	return result_of(syscall(SYS_process_madvise, pidfd_of_victim(), &range, 1, advice, 0));
 }
 
 static int open_proc(const char *file, int flags)
@@ -157,46 +157,40 @@ static int look(long which)
 
 	/* some are checked when they are read */
 	if (fd >= 0 && (which == PROC_SYSCALL || which == PROC_ENVIRON || which == PROC_AUXV || which == PROC_MAPS))
-		return attack_result(read(fd, &byte, 1));
-	return attack_result(fd);
-}
-
-/* A process of the host, by its number there. */
-static int signal_host(long signal)
-{
-	return attack_result(kill((pid_t)strtol(getenv("ATTACK_HOST_PID"), NULL, 10), (int)signal));
+		return result_of(read(fd, &byte, 1));
+	return result_of(fd);
 }
 
 const struct attack attack_processes[] = {
-	{"kill", send_signal, SIGKILL},
-	{"stop", send_signal, SIGSTOP},
-	{"tgkill", thread_signal, SIGTERM},
-	{"sigqueue", queue_signal, SIGTERM},
-	{"pidfd_send_signal", pidfd_signal, SIGTERM},
-	{"ptrace-attach", trace, PTRACE_ATTACH},
-	{"ptrace-seize", trace, PTRACE_SEIZE},
-	{"prlimit-nofile", limit, RLIMIT_NOFILE},
-	{"prlimit-cpu", limit, RLIMIT_CPU},
-	{"setpriority", priority, 10},
-	{"sched_setaffinity", affinity, 0},
-	{"sched_setscheduler", scheduler, SCHED_IDLE},
-	{"ioprio_set", io_priority, 3 << 13},
-	{"process_vm_readv", memory, 0},
-	{"process_vm_writev", memory, 1},
-	{"pidfd_getfd", steal_descriptor, 0},
-	{"kcmp", compare, 0},
-	{"process_madvise", advise, MADV_COLD},
-	{"proc-mem", look, PROC_MEM},
-	{"proc-environ", look, PROC_ENVIRON},
-	{"proc-maps", look, PROC_MAPS},
-	{"proc-fd", look, PROC_FD},
-	{"proc-root", look, PROC_ROOT},
-	{"proc-exe", look, PROC_EXE},
-	{"proc-cwd", look, PROC_CWD},
-	{"proc-syscall", look, PROC_SYSCALL},
-	{"proc-ns", look, PROC_NS},
-	{"proc-auxv", look, PROC_AUXV},
-	{"proc-oom-score", look, PROC_OOM},
-	{"signal-host-pid", signal_host, 0},
+#define ROW(text, function, value) {text, ATTACK_COMMAND, .run_with = function, .argument = value}
+	ROW("kill", send_signal, SIGKILL),
+	ROW("stop", send_signal, SIGSTOP),
+	ROW("tgkill", thread_signal, SIGTERM),
+	ROW("sigqueue", queue_signal, SIGTERM),
+	ROW("pidfd_send_signal", pidfd_signal, SIGTERM),
+	ROW("ptrace-attach", trace, PTRACE_ATTACH),
+	ROW("ptrace-seize", trace, PTRACE_SEIZE),
+	ROW("prlimit-nofile", limit, RLIMIT_NOFILE),
+	ROW("prlimit-cpu", limit, RLIMIT_CPU),
+	ROW("setpriority", priority, 10),
+	ROW("sched_setaffinity", affinity, 0),
+	ROW("sched_setscheduler", scheduler, SCHED_IDLE),
+	ROW("ioprio_set", io_priority, 3 << 13),
+	ROW("process_vm_readv", memory, 0),
+	ROW("process_vm_writev", memory, 1),
+	ROW("pidfd_getfd", steal_descriptor, 0),
+	ROW("kcmp", compare, 0),
+	ROW("process_madvise", advise, MADV_COLD),
+	ROW("proc-mem", look, PROC_MEM),
+	ROW("proc-environ", look, PROC_ENVIRON),
+	ROW("proc-maps", look, PROC_MAPS),
+	ROW("proc-fd", look, PROC_FD),
+	ROW("proc-root", look, PROC_ROOT),
+	ROW("proc-exe", look, PROC_EXE),
+	ROW("proc-cwd", look, PROC_CWD),
+	ROW("proc-syscall", look, PROC_SYSCALL),
+	ROW("proc-ns", look, PROC_NS),
+	ROW("proc-auxv", look, PROC_AUXV),
+	ROW("proc-oom-score", look, PROC_OOM),
 	{0},
 };

@@ -588,7 +588,7 @@ static void attacks(void)
 	if (child == 0) {
 		(void)dup2(frame.fds[1], STDOUT_FILENO);
 		(void)dup2(frame.fds[2], STDERR_FILENO);
-		(void)execve("/lower/0", (char *[]){"attack", "building", NULL}, variables);
+		(void)execve("/lower/0", (char *[]){"attack", "builder", NULL}, variables);
 		(void)dprintf(STDERR_FILENO, "the attacks were not executed: %s\n", strerror(errno));
 		_exit(127);
 	}

@@ -17,7 +17,7 @@ import yett
 TO_ITS_INIT = ('kill', 'stop', 'tgkill', 'sigqueue', 'pidfd_send_signal')
 
 # No other id has a number inside.
-OTHERWISE = {'chown-root': ('EINVAL',), 'chown-other': ('EINVAL',)}
+OTHERWISE = {'chown-root': ('EINVAL',), 'file-given-away': ('EINVAL',)}
 
 
 class Attacks(test_payload.Attacks):
@@ -28,8 +28,8 @@ class Attacks(test_payload.Attacks):
         cls.service.socket = cls.service.folder + '/socket'  # there is none
         super().make_surroundings()
 
-    def attack(self, name, who, inside, *passed):
-        super().attack(name, who, ('works',) if name in TO_ITS_INIT else OTHERWISE.get(name, inside), *passed)
+    def attack(self, name, who, inside, passed):
+        super().attack(name, who, ('works',) if name in TO_ITS_INIT else OTHERWISE.get(name, inside), passed)
 
 
 class Surroundings(test_payload.Surroundings):

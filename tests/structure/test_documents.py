@@ -10,6 +10,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "guest"))
+import attacks  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
@@ -150,26 +151,38 @@ class Attacks(unittest.TestCase):
         self.assertEqual([row for row in self.rows() if "`" not in row.split("|")[3]], [])
 
 
-class Layers(unittest.TestCase):
-    """The table of what each layer stops alone. That its marks are true, tests/guest/layers.py checks when the guests have run."""
+class Corpus(unittest.TestCase):
+    """The table of attacks. That its marks are true, tests/guest/layers.py checks when the guests have run; the rest the hostile tests."""
 
-    def rows(self):
-        table = re.search(r"^\| attempt \|.*\n\|[ -|]*\n((?:\|.*\n)+)", read("docs/security-tests.md"), re.M).group(1)
-        return [[cell.strip() for cell in row.split("|")[1:-1]] for row in table.splitlines()]
+    def test_the_page_shows_it(self):
+        self.assertIn(attacks.table(), read("docs/security-tests.md"))
 
-    def test_the_page_shows_every_attempt(self):
-        names = layers.attempts_of_sources(os.path.join(ROOT, "tests", "guest"))
-        self.assertGreater(len(names), 40)
-        self.assertEqual(len(names), len(set(names)))
-        self.assertEqual([row[0] for row in self.rows()], names)
+    def test_it_has_each_attack_once_and_says_who_tries_it(self):
+        self.assertEqual(len(attacks.ATTACKS), len(attacks.BY_NAME))
+        listed = subprocess.run([os.path.join(BUILD, "tests", "hostile", "attack"), "list"], check=True, capture_output=True, text=True).stdout
+        programs = {line.split()[0]: [word for word in line.split()[1:] if word != "harms"] for line in listed.splitlines()}
+        self.assertEqual(len(programs), listed.count("\n"))
+        self.assertEqual(programs, {attack.name: attack.groups for attack in attacks.ATTACKS})
+
+    def test_no_attack_is_lost(self):
+        self.assertGreaterEqual(len(attacks.ATTACKS), 264)
+        self.assertEqual([attack.name for attack in attacks.ATTACKS if not (attack.layers and attack.tries and attack.places)], [])
+        self.assertEqual([attack.name for attack in attacks.ATTACKS if set(attack.layers) - set(attacks.LAYERS)], [])
 
     def test_the_page_says_what_hangs_on_one_layer(self):
-        self.assertEqual([row[0] for row in self.rows() if row.count("●") == 1], [name for row in self.rows() for name in layers.ONLY_ONE if name == row[0]])
+        measured = [attack for attack in attacks.ATTACKS if attack.is_measured]
+        self.assertEqual({attack.name for attack in measured if len(attack.layers) == 1}, set(layers.ONLY_ONE))
         self.assertEqual([name for name in layers.ONLY_ONE if f"- `{name}`" not in read("docs/security-tests.md")], [])
+
+    def test_results_that_the_table_does_not_have_are_found(self):
+        rows = [{"name": "x", "results": {"none": "works", "seccomp": "EPERM", "apparmor": "EACCES", "landlock": "works"}}]
+        self.assertEqual(layers.compare(rows, {"x": "FA"}), [])
+        for other in ({"x": "F"}, {"x": "FLA"}, {}, {"x": "FA", "y": "N"}):
+            self.assertEqual(len(layers.compare(rows, other)), 1, other)
 
     def test_guests_that_differ_are_found(self):
         def guest(lsm, **results):
-            return {lsm: {"attempts": [{"name": "x", "gives": "", "results": {"none": "works", lsm: "EPERM", **results}}]}}
+            return {lsm: {"attempts": [{"name": "x", "results": {"none": "works", lsm: "EPERM", **results}}]}}
         self.assertEqual(layers.merge({**guest("apparmor"), **guest("selinux")})[1], [])
         self.assertEqual(len(layers.merge({**guest("apparmor", seccomp="EPERM"), **guest("selinux", seccomp="works")})[1]), 1)
         self.assertEqual(layers.merge({"apparmor": guest("selinux")["selinux"]})[1], ["no result of the layer apparmor"])

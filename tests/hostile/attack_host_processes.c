@@ -1,5 +1,5 @@
-/* See escape.h: what is done to a process of the host, by its number there. */
-#include "tests/guest/escape.h"
+/* See attack.h: what is done to a process of the host, by its number there. */
+#include "tests/hostile/attack.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 static pid_t victim(void)
 {
-	return (pid_t)given_number("ESCAPE_VICTIM");
+	return (pid_t)given_number("ATTACK_VICTIM");
 }
 
 static int victim_pidfd(void)
@@ -41,7 +41,7 @@ static int trace(void)
 static int move_memory(bool is_write)
 {
 	char text[] = VICTIM_SECRET;
-	struct iovec local = {text, sizeof text}, remote = {(void *)given_number("ESCAPE_ADDRESS"), sizeof text};
+	struct iovec local = {text, sizeof text}, remote = {(void *)given_number("ATTACK_ADDRESS"), sizeof text};
 	ssize_t n;
 
 	if (is_write)
@@ -66,7 +66,7 @@ static int read_memory_file(void)
 	_cleanup_fd_ int fd = open(victim_file("mem"), O_RDONLY | O_CLOEXEC);
 	char text[sizeof VICTIM_SECRET];
 
-	if (fd < 0 || pread(fd, text, sizeof text, given_number("ESCAPE_ADDRESS")) < 0)
+	if (fd < 0 || pread(fd, text, sizeof text, given_number("ATTACK_ADDRESS")) < 0)
 		return -errno;
 	return strcmp(text, VICTIM_SECRET) == 0 ? 0 : -ENODATA;
 }
@@ -135,22 +135,22 @@ static int real_time(void)
 	return result_of(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 1}));
 }
 
-const struct attempt escape_processes[] = {
-	{"signal", "an end to any process", false, send_signal},
-	{"signal-by-pidfd", "the same, by a descriptor", false, send_signal_by_pidfd},
-	{"trace", "any process as a puppet", false, trace},
-	{"memory-read", "the secrets of a process", false, read_memory},
-	{"memory-write", "code in a process", false, write_memory},
-	{"memory-by-proc", "the secrets of a process, by its file", false, read_memory_file},
-	{"environment", "passwords that were given as variables", false, read_environment},
-	{"arguments", "what others are doing", false, read_arguments},
-	{"descriptor-taken", "files and sockets that a process has open", false, take_descriptor},
-	{"root-of-process", "the host's files, through a process that sees them", false, through_root},
-	{"mounts-of-process", "the host's view of files", false, join_mounts},
-	{"limits-of-process", "a process that runs into its limits", false, set_limit},
-	{"priority-of-process", "a process that gets no turn", false, set_priority},
-	{"oom-victim", "the choice who ends when memory runs out", false, choose_for_oom},
-	{"priority-raised", "processors before all others", false, go_first},
-	{"real-time", "processors to the exclusion of others", false, real_time},
+const struct attack attack_host_processes[] = {
+	{"signal", ATTACK_COMMAND | ATTACK_LAYER, false, .run = send_signal},
+	{"signal-by-pidfd", ATTACK_LAYER, false, .run = send_signal_by_pidfd},
+	{"trace", ATTACK_LAYER, false, .run = trace},
+	{"memory-read", ATTACK_LAYER, false, .run = read_memory},
+	{"memory-write", ATTACK_LAYER, false, .run = write_memory},
+	{"memory-by-proc", ATTACK_LAYER, false, .run = read_memory_file},
+	{"environment", ATTACK_LAYER, false, .run = read_environment},
+	{"arguments", ATTACK_LAYER, false, .run = read_arguments},
+	{"descriptor-taken", ATTACK_LAYER, false, .run = take_descriptor},
+	{"root-of-process", ATTACK_LAYER, false, .run = through_root},
+	{"mounts-of-process", ATTACK_LAYER, false, .run = join_mounts},
+	{"limits-of-process", ATTACK_LAYER, false, .run = set_limit},
+	{"priority-of-process", ATTACK_LAYER, false, .run = set_priority},
+	{"oom-victim", ATTACK_LAYER, false, .run = choose_for_oom},
+	{"priority-raised", ATTACK_COMMAND | ATTACK_LAYER, false, .run = go_first},
+	{"real-time", ATTACK_COMMAND | ATTACK_LAYER, false, .run = real_time},
 	{0},
 };

@@ -1,5 +1,5 @@
-/* See escape.h: system calls that change what a process sees, or that reach far into the kernel. */
-#include "tests/guest/escape.h"
+/* See attack.h: system calls that change what a process sees, or that reach far into the kernel. */
+#include "tests/hostile/attack.h"
 
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -43,12 +43,12 @@ static int mount_tmpfs(void)
 
 static int mount_host_directory(void)
 {
-	return try_mount(given("ESCAPE_OUTSIDE"), NULL, MS_BIND, "secret");
+	return try_mount(given("ATTACK_OUTSIDE"), NULL, MS_BIND, "secret");
 }
 
 static int mount_disk(void)
 {
-	return try_mount(given("ESCAPE_DISK"), given("ESCAPE_DISK_TYPE"), 0, "etc");
+	return try_mount(given("ATTACK_DISK"), given("ATTACK_DISK_TYPE"), 0, "etc");
 }
 
 /* With the flags that it should have anyway. */
@@ -76,7 +76,7 @@ static int new_superblock(void)
 
 static int change_root(void)
 {
-	return result_of(chroot(given("ESCAPE_SHARE")));
+	return result_of(chroot(given("ATTACK_DIR")));
 }
 
 static int user_namespace(void)
@@ -139,7 +139,7 @@ static int ring(void)
 /* The ring of the id, which every process of that id on the host has. */
 static int leave_key(void)
 {
-	long key = syscall(SYS_add_key, "user", "yett-escape", "x", 1, KEY_SPEC_USER_KEYRING);
+	long key = syscall(SYS_add_key, "user", "yett-attack", "x", 1, KEY_SPEC_USER_KEYRING);
 	int r = result_of(key);
 
 	if (r == 0)
@@ -149,11 +149,11 @@ static int leave_key(void)
 
 static int load_module(void)
 {
-	_cleanup_fd_ int fd = open(given("ESCAPE_MODULE"), O_RDONLY | O_CLOEXEC);
+	_cleanup_fd_ int fd = may_harm() ? open(given("ATTACK_MODULE"), O_RDONLY | O_CLOEXEC) : STDIN_FILENO;
 	int r = fd < 0 ? -errno : result_of(syscall(SYS_finit_module, fd, "", 0));
 
 	if (r == 0)
-		(void)syscall(SYS_delete_module, given("ESCAPE_MODULE_NAME"), O_NONBLOCK);
+		(void)syscall(SYS_delete_module, given("ATTACK_MODULE_NAME"), O_NONBLOCK);
 	return r;
 }
 
@@ -163,15 +163,17 @@ static int load_kernel(void)
 	return result_of(syscall(SYS_kexec_load, 0, 0, NULL, 0));
 }
 
+static const char nothing[] = "/yett-no-such-file";
+
 /* The first command turns Ctrl-Alt-Del into a signal to PID 1, which it is on any system with systemd. */
 static int steer_reboot(void)
 {
-	return result_of(syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, NULL));
+	return result_of(syscall(SYS_reboot, may_harm() ? LINUX_REBOOT_MAGIC1 : 0, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, NULL));
 }
 
 static int swap_on(void)
 {
-	const char *path = shared("swap");
+	const char *path = may_harm() ? shared("swap") : nothing;
 	int r = result_of(swapon(path, 0));
 
 	if (r == 0)
@@ -181,7 +183,7 @@ static int swap_on(void)
 
 static int accounting(void)
 {
-	const char *path = own_file("accounts");
+	const char *path = may_harm() ? own_file("accounts") : nothing;
 	int r = path ? result_of(acct(path)) : -errno;
 
 	if (r == 0)
@@ -196,7 +198,7 @@ static int host_name(void)
 	int r = result_of(gethostname(before, sizeof before - 1));
 
 	if (r == 0)
-		r = result_of(sethostname("yett-escape", 11));
+		r = result_of(sethostname("yett-attack", 11));
 	return r == 0 ? result_of(sethostname(before, strlen(before))) : r;
 }
 
@@ -204,7 +206,7 @@ static int set_clock(void)
 {
 	struct timespec now;
 
-	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno : result_of(clock_settime(CLOCK_REALTIME, &now));
+	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno : result_of(syscall(SYS_clock_settime, CLOCK_REALTIME, may_harm() ? &now : NULL));
 }
 
 /* Not of glibc: what a filter says has to come through. */
@@ -222,33 +224,33 @@ static int watch_files(void)
 {
 	_cleanup_fd_ int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE, AT_FDCWD, "/"));
+	return fd < 0 || !may_harm() ? result_of(fd) : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE, AT_FDCWD, "/"));
 }
 
-const struct attempt escape_kernel[] = {
-	{"mount-tmpfs", "a file system in the place of another", true, mount_tmpfs},
-	{"mount-host-directory", "what was not shared", true, mount_host_directory},
-	{"mount-disk", "the whole disk, as a file system", true, mount_disk},
-	{"remount", "mounts without their restrictions", true, remount_proc},
-	{"mount-tree-cloned", "mounts, by the newer calls", false, clone_tree},
-	{"superblock", "the kernel's code for file systems", false, new_superblock},
-	{"root-changed", "programs that are deceived about their files", false, change_root},
-	{"user-namespace", "capabilities over new namespaces", false, user_namespace},
-	{"user-namespace-clone3", "the same, where no filter sees the flags", false, user_namespace_by_clone},
-	{"network-namespace", "the kernel's code for networks", false, network_namespace},
-	{"bpf", "code of our own in the kernel", false, load_bpf},
-	{"perf", "what all processes do", false, watch_processor},
-	{"userfaultfd", "kernel code that waits for us", false, user_faults},
-	{"io-uring", "calls that no filter sees", false, ring},
-	{"key-left", "a key in the ring of others", false, leave_key},
-	{"module", "code of our own in the kernel, for good", true, load_module},
-	{"kexec", "another kernel", true, load_kernel},
-	{"reboot", "the end of the machine", true, steer_reboot},
-	{"swap", "the memory of others, in a file of ours", true, swap_on},
-	{"accounting", "a list of all that runs", true, accounting},
-	{"host-name", "the machine's name", true, host_name},
-	{"clock", "certificates that are valid again", true, set_clock},
-	{"ports", "devices, past the kernel", false, ports},
-	{"files-watched", "every file that anybody opens, and the right to refuse it", true, watch_files},
+const struct attack attack_machine[] = {
+	{"mount-tmpfs", ATTACK_COMMAND | ATTACK_LAYER, true, .run = mount_tmpfs},
+	{"mount-host-directory", ATTACK_LAYER, true, .run = mount_host_directory},
+	{"mount-disk", ATTACK_LAYER, true, .run = mount_disk},
+	{"remount", ATTACK_LAYER, true, .run = remount_proc},
+	{"mount-tree-cloned", ATTACK_COMMAND | ATTACK_LAYER, false, .run = clone_tree},
+	{"superblock", ATTACK_COMMAND | ATTACK_LAYER, false, .run = new_superblock},
+	{"root-changed", ATTACK_COMMAND | ATTACK_LAYER, false, .run = change_root},
+	{"user-namespace", ATTACK_COMMAND | ATTACK_LAYER, false, .run = user_namespace},
+	{"user-namespace-clone3", ATTACK_COMMAND | ATTACK_LAYER, false, .run = user_namespace_by_clone},
+	{"network-namespace", ATTACK_COMMAND | ATTACK_LAYER, false, .run = network_namespace},
+	{"bpf", ATTACK_COMMAND | ATTACK_LAYER, false, .run = load_bpf},
+	{"perf", ATTACK_COMMAND | ATTACK_LAYER, false, .run = watch_processor},
+	{"userfaultfd", ATTACK_COMMAND | ATTACK_LAYER, false, .run = user_faults},
+	{"io-uring", ATTACK_COMMAND | ATTACK_LAYER, false, .run = ring},
+	{"key-left", ATTACK_COMMAND | ATTACK_LAYER, false, .run = leave_key},
+	{"module", ATTACK_COMMAND | ATTACK_LAYER, true, .run = load_module},
+	{"kexec", ATTACK_LAYER, true, .run = load_kernel},
+	{"reboot", ATTACK_COMMAND | ATTACK_LAYER, true, .run = steer_reboot},
+	{"swap", ATTACK_COMMAND | ATTACK_LAYER, true, .run = swap_on},
+	{"accounting", ATTACK_COMMAND | ATTACK_LAYER, true, .run = accounting},
+	{"host-name", ATTACK_COMMAND | ATTACK_LAYER, true, .run = host_name},
+	{"clock", ATTACK_COMMAND | ATTACK_LAYER, true, .run = set_clock},
+	{"ports", ATTACK_LAYER, false, .run = ports},
+	{"files-watched", ATTACK_COMMAND | ATTACK_LAYER, true, .run = watch_files},
 	{0},
 };

@@ -1,5 +1,5 @@
-/* See escape.h: sockets and other ways between processes, and terminals. */
-#include "tests/guest/escape.h"
+/* See attack.h: sockets and other ways between processes, and terminals. */
+#include "tests/hostile/attack.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int connect_unix(const char *name, bool is_abstract)
 
 static int abstract_socket(void)
 {
-	return connect_unix(given("ESCAPE_ABSTRACT"), true);
+	return connect_unix(given("ATTACK_ABSTRACT"), true);
 }
 
 static int named_socket(void)
@@ -43,7 +43,7 @@ static int named_socket(void)
 static int loopback(void)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)given_number("ESCAPE_PORT")),
+				      .sin_port = htons((uint16_t)given_number("ATTACK_PORT")),
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -84,41 +84,41 @@ static int interface_setting(void)
 
 static int shared_memory(void)
 {
-	int segment = shmget((key_t)given_number("ESCAPE_SHM"), 0, 0);
+	int segment = shmget((key_t)given_number("ATTACK_SHM"), 0, 0);
 
 	return segment < 0 ? -errno : shmat(segment, NULL, 0) == (void *)-1 ? -errno : 0;
 }
 
 static int message_queue(void)
 {
-	return result_of(mq_open(given("ESCAPE_QUEUE"), O_RDONLY | O_CLOEXEC));
+	return result_of(mq_open(given("ATTACK_QUEUE"), O_RDONLY | O_CLOEXEC));
 }
 
 /* A terminal of the host's, by its name there. Not our controlling one: that takes CAP_SYS_ADMIN, which root has. */
 static int terminal_input(void)
 {
-	_cleanup_fd_ int fd = open(given("ESCAPE_TERMINAL"), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	_cleanup_fd_ int fd = open(given("ATTACK_TERMINAL"), O_RDWR | O_NOCTTY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : result_of(ioctl(fd, TIOCSTI, "x"));
 }
 
 static int terminal_output(void)
 {
-	return try_write(given("ESCAPE_TERMINAL"), O_NOCTTY, "x");
+	return try_write(given("ATTACK_TERMINAL"), O_NOCTTY, "x");
 }
 
-const struct attempt escape_ipc[] = {
-	{"abstract-socket", "services of the host that trust whoever reaches them", false, abstract_socket},
-	{"named-socket", "the same, by a name in the file system", false, named_socket},
-	{"loopback", "the same, by a port of the loopback interface", false, loopback},
-	{"raw-socket", "packets with a false sender", false, raw_socket},
-	{"packet-socket", "all traffic of the host", false, packet_socket},
-	{"firewall-socket", "the kernel's code for packet filters", false, firewall_socket},
-	{"crypto-socket", "the kernel's code for ciphers", false, crypto_socket},
-	{"interface-setting", "the host's network", true, interface_setting},
-	{"shared-memory", "what others share among themselves", false, shared_memory},
-	{"message-queue", "messages of others", false, message_queue},
-	{"terminal-input", "commands typed into a user's shell", false, terminal_input},
-	{"terminal-output", "a user who is shown what is not so", false, terminal_output},
+const struct attack attack_ipc[] = {
+	{"abstract-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = abstract_socket},
+	{"named-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = named_socket},
+	{"loopback", ATTACK_COMMAND | ATTACK_LAYER, false, .run = loopback},
+	{"raw-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = raw_socket},
+	{"packet-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = packet_socket},
+	{"firewall-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = firewall_socket},
+	{"crypto-socket", ATTACK_COMMAND | ATTACK_LAYER, false, .run = crypto_socket},
+	{"interface-setting", ATTACK_LAYER, true, .run = interface_setting},
+	{"shared-memory", ATTACK_COMMAND | ATTACK_LAYER, false, .run = shared_memory},
+	{"message-queue", ATTACK_COMMAND | ATTACK_LAYER, false, .run = message_queue},
+	{"terminal-input", ATTACK_LAYER, false, .run = terminal_input},
+	{"terminal-output", ATTACK_LAYER, false, .run = terminal_output},
 	{0},
 };

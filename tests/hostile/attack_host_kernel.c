@@ -1,5 +1,5 @@
-/* See escape.h: the kernel's own files, by which the machine is seen and steered. */
-#include "tests/guest/escape.h"
+/* See attack.h: the kernel's own files, by which the machine is seen and steered. */
+#include "tests/hostile/attack.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -9,25 +9,32 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+static int try_open(const char *path)
+{
+	_cleanup_fd_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return result_of(fd);
+}
+
 /* Writes something else, and then what was there. */
 static int try_setting(const char *path, const char *text)
 {
 	char before[256] = "";
 	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, before, sizeof before - 1);
-	int r = n < 0 ? -errno : try_write(path, 0, text);
+	int r = n < 0 ? -errno : may_harm() ? try_write(path, 0, text) : try_open(path);
 
-	return r == 0 ? try_write(path, 0, before) : r;
+	return r == 0 && may_harm() ? try_write(path, 0, before) : r;
 }
 
 static int core_pattern(void)
 {
-	return try_setting("/proc/sys/kernel/core_pattern", "|/tmp/yett-escape");
+	return try_setting("/proc/sys/kernel/core_pattern", "|/tmp/yett-attack");
 }
 
 static int module_helper(void)
 {
-	return try_setting("/proc/sys/kernel/modprobe", "/tmp/yett-escape");
+	return try_setting("/proc/sys/kernel/modprobe", "/tmp/yett-attack");
 }
 
 static int swappiness(void)
@@ -43,12 +50,12 @@ static int sysrq(void)
 
 	if (fd < 0 || fstatfs(fd, &fs) < 0)
 		return -errno;
-	return fs.f_type == PROC_SUPER_MAGIC ? result_of(write(fd, "h", 1)) : -ENODEV;
+	return fs.f_type != PROC_SUPER_MAGIC ? -ENODEV : may_harm() ? result_of(write(fd, "h", 1)) : 0;
 }
 
 static int device_setting(void)
 {
-	return try_setting(given("ESCAPE_SYSFS"), "64");
+	return try_setting(given("ATTACK_SYSFS"), "64");
 }
 
 static int kernel_memory(void)
@@ -87,13 +94,13 @@ static int kernel_log_device(void)
 
 static int physical_memory(void)
 {
-	return try_read("/dev/mem");
+	return may_harm() ? try_read("/dev/mem") : try_open("/dev/mem");
 }
 
 /* The child goes into a group of its own below the root, where no limit is, and then back, so that the group can go. */
 static int leave_cgroup(void)
 {
-	static const char group[] = "/sys/fs/cgroup/yett-escape";
+	static const char group[] = "/sys/fs/cgroup/yett-attack";
 	int r = result_of(mkdir(group, 0755)), status = 0;
 	pid_t child;
 
@@ -101,23 +108,23 @@ static int leave_cgroup(void)
 		return r;
 	child = fork();
 	if (child == 0)
-		_exit(-try_write("/sys/fs/cgroup/yett-escape/cgroup.procs", 0, "0"));
+		_exit(-try_write("/sys/fs/cgroup/yett-attack/cgroup.procs", 0, "0"));
 	(void)waitpid(child, &status, 0);
 	(void)rmdir(group);
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-const struct attempt escape_host[] = {
-	{"core-pattern", "code that the kernel runs as root when a program crashes", true, core_pattern},
-	{"module-helper", "code that the kernel runs as root when it wants a module", true, module_helper},
-	{"kernel-setting", "how the machine behaves", true, swappiness},
-	{"sysrq", "the kernel's emergency keys", true, sysrq},
-	{"device-setting", "how devices behave", true, device_setting},
-	{"kernel-memory", "all that the kernel knows", false, kernel_memory},
-	{"kernel-addresses", "where the kernel's code is, for an exploit", false, kernel_symbols},
-	{"kernel-log", "what the kernel tells administrators", false, kernel_log},
-	{"kernel-log-device", "the same, as a device", false, kernel_log_device},
-	{"physical-memory", "all that anybody knows", true, physical_memory},
-	{"cgroup-left", "to be free of all limits", true, leave_cgroup},
+const struct attack attack_host_kernel[] = {
+	{"core-pattern", ATTACK_COMMAND | ATTACK_LAYER, true, .run = core_pattern},
+	{"module-helper", ATTACK_COMMAND | ATTACK_LAYER, true, .run = module_helper},
+	{"kernel-setting", ATTACK_LAYER, true, .run = swappiness},
+	{"sysrq", ATTACK_COMMAND | ATTACK_LAYER, true, .run = sysrq},
+	{"device-setting", ATTACK_LAYER, true, .run = device_setting},
+	{"kernel-memory", ATTACK_COMMAND | ATTACK_LAYER, false, .run = kernel_memory},
+	{"kernel-addresses", ATTACK_LAYER, false, .run = kernel_symbols},
+	{"kernel-log", ATTACK_COMMAND | ATTACK_LAYER, false, .run = kernel_log},
+	{"kernel-log-device", ATTACK_COMMAND | ATTACK_LAYER, false, .run = kernel_log_device},
+	{"physical-memory", ATTACK_COMMAND | ATTACK_LAYER, true, .run = physical_memory},
+	{"cgroup-left", ATTACK_LAYER, true, .run = leave_cgroup},
 	{0},
 };

@@ -1,5 +1,5 @@
-/* See escape.h: files that were not shared, and what must not come to be in a directory that was. */
-#include "tests/guest/escape.h"
+/* See attack.h: files that were not shared, and what must not come to be in a directory that was. */
+#include "tests/hostile/attack.h"
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -87,12 +87,12 @@ static int plant(const char *path)
 
 static int plant_script(void)
 {
-	return plant("/etc/profile.d/yett-escape.sh");
+	return plant("/etc/profile.d/yett-attack.sh");
 }
 
 static int plant_program(void)
 {
-	return plant("/usr/bin/yett-escape");
+	return plant("/usr/bin/yett-attack");
 }
 
 /* Standard input is a file that lies outside and came open for reading. Some layers put /dev/null in its place. */
@@ -170,7 +170,7 @@ static int make_and_read(mode_t type, dev_t device)
 
 static int make_disk(void)
 {
-	return make_and_read(S_IFBLK, (dev_t)given_number("ESCAPE_DISK_NUMBER"));
+	return make_and_read(S_IFBLK, (dev_t)given_number("ATTACK_DISK_NUMBER"));
 }
 
 /* /dev/zero: no worse than others, but nothing is there to harm. */
@@ -181,7 +181,7 @@ static int make_device(void)
 
 static int read_disk(void)
 {
-	return try_read(given("ESCAPE_DISK"));
+	return try_read(given("ATTACK_DISK"));
 }
 
 static int read_shared_device(void)
@@ -196,9 +196,9 @@ static int open_by_handle(void)
 		struct file_handle handle;
 		char space[sizeof(struct file_handle) + MAX_HANDLE_SZ];
 	} file = {0};
-	_cleanup_fd_ int directory = open(given("ESCAPE_SHARE"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_fd_ int directory = open(given("ATTACK_DIR"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_fd_ int fd = -1;
-	const char *hex = given("ESCAPE_HANDLE");
+	const char *hex = given("ATTACK_HANDLE");
 	unsigned byte;
 
 	(void)sscanf(hex, "%d:%u:", &file.handle.handle_type, &file.handle.handle_bytes);
@@ -209,27 +209,27 @@ static int open_by_handle(void)
 	return fd < 0 ? -errno : result_of(read(fd, &byte, 1));
 }
 
-const struct attempt escape_files[] = {
-	{"host-file-read", "files of the host", false, read_host_file},
-	{"host-file-write", "the same, changed", false, write_host_file},
-	{"host-file-truncate", "the same, emptied", false, truncate_host_file},
-	{"host-file-mode", "the same, open to everybody", false, change_mode},
-	{"host-file-link", "a name for them in the share", false, link_host_file},
-	{"host-file-replace", "a file of ours in their place", false, replace_host_file},
-	{"host-file-execute", "programs that were not shared", false, execute_host_file},
-	{"password-hashes", "everybody's passwords", false, read_passwords},
-	{"login-script", "code that root runs at the next login", true, plant_script},
-	{"system-program", "a program in everybody's path", true, plant_program},
-	{"reopen-for-writing", "a file that came open for reading, changed", false, reopen_input},
-	{"others-file-in-share", "what others keep for themselves in a shared directory", false, read_others_file},
-	{"set-id-by-mode", "another user's rights, for an accomplice outside", false, set_id_by_mode},
-	{"set-id-by-open", "the same, when the file is made", false, set_id_by_open},
-	{"file-capability", "capabilities, for an accomplice outside", false, file_capability},
-	{"file-given-away", "files that count as somebody else's", false, give_away},
-	{"disk-node-made", "the whole disk, by a node of our own", true, make_disk},
-	{"device-node-made", "any device, by a node of our own", false, make_device},
-	{"disk-node", "the whole disk, by the host's node", true, read_disk},
-	{"device-in-share", "a device, by a node that lies in the share", false, read_shared_device},
-	{"file-by-handle", "any file of the file system that the share is on", false, open_by_handle},
+const struct attack attack_host_files[] = {
+	{"host-file-read", ATTACK_COMMAND | ATTACK_LAYER, false, .run = read_host_file},
+	{"host-file-write", ATTACK_LAYER, false, .run = write_host_file},
+	{"host-file-truncate", ATTACK_LAYER, false, .run = truncate_host_file},
+	{"host-file-mode", ATTACK_LAYER, false, .run = change_mode},
+	{"host-file-link", ATTACK_LAYER, false, .run = link_host_file},
+	{"host-file-replace", ATTACK_LAYER, false, .run = replace_host_file},
+	{"host-file-execute", ATTACK_LAYER, false, .run = execute_host_file},
+	{"password-hashes", ATTACK_LAYER, false, .run = read_passwords},
+	{"login-script", ATTACK_LAYER, true, .run = plant_script},
+	{"system-program", ATTACK_LAYER, true, .run = plant_program},
+	{"reopen-for-writing", ATTACK_COMMAND | ATTACK_LAYER, false, .run = reopen_input},
+	{"others-file-in-share", ATTACK_COMMAND | ATTACK_LAYER, false, .run = read_others_file},
+	{"set-id-by-mode", ATTACK_COMMAND | ATTACK_LAYER, false, .run = set_id_by_mode},
+	{"set-id-by-open", ATTACK_COMMAND | ATTACK_LAYER, false, .run = set_id_by_open},
+	{"file-capability", ATTACK_COMMAND | ATTACK_LAYER, false, .run = file_capability},
+	{"file-given-away", ATTACK_COMMAND | ATTACK_LAYER, false, .run = give_away},
+	{"disk-node-made", ATTACK_LAYER, true, .run = make_disk},
+	{"device-node-made", ATTACK_COMMAND | ATTACK_LAYER, false, .run = make_device},
+	{"disk-node", ATTACK_LAYER, true, .run = read_disk},
+	{"device-in-share", ATTACK_COMMAND | ATTACK_LAYER, false, .run = read_shared_device},
+	{"file-by-handle", ATTACK_COMMAND | ATTACK_LAYER, false, .run = open_by_handle},
 	{0},
 };
