@@ -23,20 +23,15 @@ int error_set(struct yett_error *error, enum yett_code code, enum yett_reason re
 	return (int)code;
 }
 
-#define FORMAT_INTO(field)                                                \
-	do {                                                              \
-		va_list args;                                             \
-                                                                          \
-		if (!error)                                               \
-			return;                                           \
-		va_start(args, format);                                   \
-		(void)vsnprintf(field, sizeof field, format, args);       \
-		va_end(args);                                             \
-	} while (0)
-
 void error_detail(struct yett_error *error, const char *format, ...)
 {
-	FORMAT_INTO(error->detail);
+	va_list args;
+
+	if (!error)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(error->detail, sizeof error->detail, format, args);
+	va_end(args);
 }
 
 void error_rest(struct yett_error *error, const struct error_rule *rule)
@@ -80,43 +75,23 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 }
 
 /* By their numbers, which have no gaps. */
-static const struct {
-	const char *text;
-	bool is_retryable;
-} codes[] = {
-	{"done", false},
-#define X(name, number, retryable, text) [number] = {text, retryable},
-	YETT_CODES(X)
-#undef X
-};
-
-static const struct {
-	const char *short_name, *text;
-} reasons[] = {
-	{"none", ""},
-#define X(name, number, short_name, text) [number] = {short_name, text},
+static const char *const reasons[] = {
+	"",
+#define X(name, number, short_name, text) [number] = text,
 	YETT_REASONS(X)
 #undef X
 };
 
-const char *error_code_text(enum yett_code code)
-{
-	return (size_t)code < ARRAY_SIZE(codes) ? codes[code].text : "unknown error code";
-}
-
 const char *error_reason_text(enum yett_reason reason)
 {
-	return (size_t)reason < ARRAY_SIZE(reasons) ? reasons[reason].text : "unknown reason";
-}
-
-const char *error_reason_short_name(enum yett_reason reason)
-{
-	return (size_t)reason < ARRAY_SIZE(reasons) ? reasons[reason].short_name : "unknown";
+	return (size_t)reason < ARRAY_SIZE(reasons) ? reasons[reason] : "unknown reason";
 }
 
 bool error_code_retryable(enum yett_code code)
 {
-	return (size_t)code < ARRAY_SIZE(codes) && codes[code].is_retryable;
+#define X(name, number, retryable, text) || (retryable && code == (number))
+	return false YETT_CODES(X);
+#undef X
 }
 
 bool error_is_sound(const struct yett_error *error)

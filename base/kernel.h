@@ -20,37 +20,7 @@
 #include <unistd.h>
 
 #ifndef MOVE_MOUNT_F_EMPTY_PATH /* musl, which wraps none of these either */
-#include <linux/mount.h>
-
-static inline int fsopen(const char *type, unsigned flags)
-{
-	return (int)syscall(SYS_fsopen, type, flags);
-}
-
-static inline int fsconfig(int fd, unsigned command, const char *key, const void *value, int aux)
-{
-	return (int)syscall(SYS_fsconfig, fd, command, key, value, aux);
-}
-
-static inline int fsmount(int fd, unsigned flags, unsigned attributes)
-{
-	return (int)syscall(SYS_fsmount, fd, flags, attributes);
-}
-
-static inline int open_tree(int dir, const char *path, unsigned flags)
-{
-	return (int)syscall(SYS_open_tree, dir, path, flags);
-}
-
-static inline int move_mount(int from, const char *from_path, int to, const char *to_path, unsigned flags)
-{
-	return (int)syscall(SYS_move_mount, from, from_path, to, to_path, flags);
-}
-
-static inline int mount_setattr(int dir, const char *path, unsigned flags, struct mount_attr *attributes, size_t size)
-{
-	return (int)syscall(SYS_mount_setattr, dir, path, flags, attributes, size);
-}
+#include "base/kernel_mounts.h"
 #endif
 
 /* fork(2) with clone3(2) flags; 0 in the child, the pid in the parent, or -errno. */
@@ -72,11 +42,6 @@ static inline int kernel_pidfd_open(pid_t pid)
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd < 0 ? -errno : fd;
-}
-
-static inline int kernel_pidfd_kill(int pidfd, int signal)
-{
-	return syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0) < 0 ? -errno : 0;
 }
 
 /*

@@ -17,12 +17,20 @@ static size_t count_of(const char *const *list)
 	return count;
 }
 
+/* UTF-8 without NUL: what is none goes in memory. */
+static bool is_text(const char *bytes)
+{
+	static const struct schema_field any = {.kind = SCHEMA_TEXT, .max = UINT64_MAX};
+
+	return schema_check_text(&any, bytes, strlen(bytes)) == YETT_R_NONE;
+}
+
 /* Of how many texts from the first on the packet can have, within `*room`, which gets smaller. */
 static size_t fit(const char *const *list, size_t max, size_t *room)
 {
 	size_t count = 0;
 
-	for (; list && list[count] && count < max && schema_is_text(list[count]); count++) {
+	for (; list && list[count] && count < max && is_text(list[count]); count++) {
 		size_t size = strlen(list[count]) + TEXT_HEAD;
 
 		if (size > *room)

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "protocol/codec.h"
+#include "protocol/explain.h"
 
 deadline_ms channel_deadline(int timeout_ms)
 {

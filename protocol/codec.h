@@ -3,13 +3,12 @@
  *
  * encode.c (linked everywhere) writes the one valid encoding of a message. decode.c (linked by yett-decoder,
  * yett-init and libyett; never by yett-helper, which `nm` proves) reads it and refuses everything else. Both follow
- * the tables of schema.c and run with the privilege of their process; neither allocates in proportion to a number
+ * the tables of schema.h and run with the privilege of their process; neither allocates in proportion to a number
  * that the peer claims, and neither logs.
  */
 #pragma once
 
-#include "base/error.h"
-#include "protocol/message.h"
+#include "protocol/encode.h"
 
 /* One msgpack value as decode.c notes it before it looks at its meaning. */
 struct message_token {
@@ -29,24 +28,6 @@ struct message_scratch {
 	struct message_token *tokens;
 	size_t capacity;
 };
-
-/*
- * Writes the body of `message` into buffer[0 … size). 0; -EMSGSIZE when it does not fit or is out of the bounds of the
- * tables (counts, lengths, ranges, texts outside the arena): a struct of another process may be handed in as it is.
- */
-_must_check_ int message_encode(const struct message *message, uint8_t *buffer, size_t size, size_t *ret_length);
-
-/*
- * Whether the encoding of `message` is exactly body[0 … length), without writing it anywhere. 0; -EBADMSG when it is
- * another; -EMSGSIZE as message_encode(). The message may come from another process: 0 proves every field of it.
- */
-_must_check_ int message_compare(const struct message *message, const uint8_t *body, size_t length);
-
-/*
- * Whether message_encode() would find room for it and take it. 0, or YETT_E_INVALID_REQUEST with the reason and the
- * field in the detail: for those who make messages and owe their caller an explanation.
- */
-_must_check_ int message_check(const struct message *message, struct yett_error *error);
 
 /*
  * Reads a body of the given kind into `ret_message` (all of whose body for that kind is written; zeroed first).

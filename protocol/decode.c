@@ -7,7 +7,7 @@
  */
 #include "protocol/codec.h"
 
-#include "protocol/encode.h"
+#include "protocol/explain.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +105,7 @@ struct decoder {
 
 static int decode_refuse(struct decoder *d, enum yett_reason reason, const struct schema_field *field)
 {
-	return schema_refuse(d->error, YETT_E_PROTOCOL, reason, &d->path, field);
+	return explain_refusal(d->error, YETT_E_PROTOCOL, reason, &d->path, field);
 }
 
 /* Bytes → tokens. Whatever counts the body claims, work and memory are bounded by its length. */

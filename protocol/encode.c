@@ -4,10 +4,7 @@
  * The struct may have been filled by a captured process: nothing in it is believed before it was checked against its
  * field's bounds. Runs in every process, the privileged ones too; allocates nothing, makes no system call.
  */
-#include "protocol/codec.h"
-
 #include "protocol/encode.h"
-#include "protocol/envelope.h"
 
 #include <msgpack/pack.h>
 #include <string.h>
@@ -182,15 +179,4 @@ int message_compare(const struct message *message, const uint8_t *body, size_t l
 
 	encode_run(message, &sink, &result);
 	return result.error;
-}
-
-int message_check(const struct message *message, struct yett_error *error)
-{
-	struct encode_sink sink = {.size = MESSAGE_PACKET_MAX - envelope_size((uint16_t)message->kind)};
-	struct encode_result result;
-
-	encode_run(message, &sink, &result);
-	if (result.error == 0)
-		return 0;
-	return schema_refuse(error, YETT_E_INVALID_REQUEST, result.reason, &result.path, result.field);
 }

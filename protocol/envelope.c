@@ -29,7 +29,14 @@ static uint8_t *put(uint8_t *out, const void *bytes, size_t length)
 
 static bool envelope_kind_is_known(uint16_t kind)
 {
-	return kind == MESSAGE_PLAN || message_body_size(kind) > 0;
+	static const struct {
+		uint16_t first, last;
+	} ranges[] = MESSAGE_KIND_RANGES;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (kind >= ranges[i].first && kind <= ranges[i].last)
+			return true;
+	return false;
 }
 
 bool envelope_kind_is_signed(uint16_t kind)

@@ -1,7 +1,7 @@
 /* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never blocks for more. */
 #include "protocol/frame.h"
 
-#include "protocol/codec.h"
+#include "protocol/encode.h"
 #include "protocol/envelope.h"
 #include "protocol/schema.h"
 

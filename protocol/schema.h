@@ -2,7 +2,8 @@
  * The tables that say what every message is made of: the one place where a field is declared.
  *
  * encode.c and decode.c follow them, PROTOCOL.md states them (a test compares the two), and nothing else of the
- * project knows the wire form of a field. Constant data and pure checks; no privilege, no allocation.
+ * project knows the wire form of a field. Constant data and pure checks; no privilege, no allocation. A program links the tables
+ * of those whom it talks to: schema_helper.c alone with schema_few.c, or all of them with schema_all.c.
  */
 #pragma once
 
@@ -64,17 +65,21 @@ struct schema_path {
 	unsigned depth;
 };
 
-/* The table of a kind; NULL for a number that is none. schema_at() counts through all of them, then gives NULL. */
+/* Tables of messages. A program has schema_sets, which ends with NULL. */
+struct schema_set {
+	const struct schema *rows;
+	size_t count;
+};
+extern const struct schema_set schema_helper, schema_command, schema_file, *const schema_sets[];
+extern const struct schema schema_exited; /* what a command came to, also as a part of other messages */
+
+/* The table of a kind; NULL for a number that is none of this program's. */
 const struct schema *schema_find(uint32_t kind);
-const struct schema *schema_at(size_t index);
 
 /* Whether a value keeps to its field's bounds: YETT_R_NONE, or the rule that it breaks. */
 enum yett_reason schema_check_number(const struct schema_field *field, uint64_t value);
 enum yett_reason schema_check_items(const struct schema_field *field, uint64_t count);
 enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes, size_t length);
-
-/* Whether it is UTF-8, as all texts are that are not paths. RFC 3629 */
-bool schema_is_text(const char *string);
 
 /* Puts '?' for every byte that is not part of UTF-8 (a text cut in the middle of a character, say). */
 void schema_clean_text(char *string);
@@ -82,9 +87,3 @@ void schema_clean_text(char *string);
 /* Moves into and out of a field; index -1 where it is not an item of a list. */
 void schema_path_enter(struct schema_path *path, const char *name, int64_t index);
 void schema_path_leave(struct schema_path *path);
-
-/*
- * Fills `error` with the reason, with what `field` (may be NULL) allows, and with the path as detail; returns `code`.
- */
-int schema_refuse(struct yett_error *error, enum yett_code code, enum yett_reason reason,
-		  const struct schema_path *path, const struct schema_field *field);

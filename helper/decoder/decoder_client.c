@@ -8,7 +8,8 @@
 
 #include "base/clock.h"
 #include "base/spawn.h"
-#include "protocol/codec.h"
+#include "protocol/encode.h"
+#include "protocol/envelope.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -187,6 +188,7 @@ static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t dea
 		       struct yett_error *error)
 {
 	struct decoder_answer answer;
+	size_t length;
 	int r = transfer(decoder, &answer, sizeof answer, POLLIN, deadline_ms);
 
 	if (r < 0)
@@ -201,7 +203,7 @@ static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t dea
 	if (r == 0)
 		r = transfer(decoder, message->arena, answer.arena_used, POLLIN, deadline_ms);
 	/* No count, text or number of it is handed on that the tables do not allow. */
-	return r < 0 ? r : message_check(message, NULL) == 0 ? 0 : -EPROTO;
+	return r < 0 ? r : message_encode(message, NULL, MESSAGE_PACKET_MAX - envelope_size((uint16_t)kind), &length) == 0 ? 0 : -EPROTO;
 }
 
 /* Sends the question, once the decoder is ready. 0, or a negative number after decoder_fail(). */

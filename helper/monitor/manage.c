@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "helper/privilege.h"
-#include "protocol/codec.h"
+#include "protocol/encode.h"
 #include "protocol/frame.h"
 
 #include <endian.h>

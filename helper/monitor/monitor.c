@@ -5,7 +5,6 @@
 #include "helper/monitor/manage.h"
 #include "helper/monitor/planning.h"
 #include "helper/privilege.h"
-#include "protocol/codec.h"
 #include "protocol/envelope.h"
 
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include "helper/monitor/connection.h"
 #include "helper/monitor/manage.h"
 #include "helper/privilege.h"
-#include "protocol/codec.h"
 
 #include <inttypes.h>
 #include <poll.h>

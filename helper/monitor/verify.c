@@ -2,7 +2,7 @@
 #include "helper/monitor/verify.h"
 #include "helper/monitor/keys.h"
 #include "helper/monitor/peer.h"
-#include "protocol/codec.h"
+#include "protocol/encode.h"
 
 #include <inttypes.h>
 #include <sodium.h>

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "helper/init/config.h"
+#include "helper/init/order.h"
 #include "helper/plan.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/cgroup.h"

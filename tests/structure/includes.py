@@ -18,7 +18,7 @@ MAY_INCLUDE = {
                        "helper/setup/making.h"],
     "helper/init": ["base/", "protocol/", "helper/plan.h"],
     "helper/policy": ["base/", "helper/plan.h"],
-    "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/config.h", "helper/privilege.h"],
+    "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/order.h", "helper/privilege.h"],
     "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/log.h", "helper/place.h",
                           "helper/privilege.h"],
     "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h",

@@ -64,6 +64,14 @@ class Programs(unittest.TestCase):
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
 
+    def test_the_helper_and_its_decoder_know_only_what_is_said_between_client_and_helper(self):
+        for source in ("protocol/schema_all.c", "protocol/schema_command.c", "protocol/schema_file.c"):
+            made = programs.objects(BUILD, os.path.join(ROOT, source))
+            for program in ("helper/yett-helper", "helper/yett-decoder", "helper/yett-closer"):
+                self.assertNotIn(program, made, source)
+            self.assertIn("helper/yett-init", made, source)
+        self.assertIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "protocol/schema_few.c")))
+
     def test_the_helper_has_no_code_that_prints_a_plan(self):
         self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if PRINTS.match(name)), [])
         for source in ("helper/decoder/plan_print.c", "helper/decoder/plan_json.c", "base/json.c"):

@@ -31,7 +31,7 @@ def table(name):
 
 def building():
     """What init holds while it builds, over its own namespaces: INIT_BUILD_CAPABILITIES."""
-    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'init', 'config.h'))
+    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'init', 'order.h'))
     body = re.search(r'define INIT_BUILD_CAPABILITIES\(X\)(.*?)\n\n', text, re.S).group(1)
     return {CAPABILITIES[word] for word in re.findall(r'X\(CAP_(\w+)\)', body)}
 

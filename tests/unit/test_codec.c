@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "protocol/codec.h"
+#include "protocol/explain.h"
 #include "protocol/schema.h"
 
 static struct message message, decoded;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "protocol/codec.h"
+#include "protocol/explain.h"
 #include "protocol/envelope.h"
 #include "protocol/schema.h"
 
@@ -36,9 +37,9 @@ static struct message message;
 
 static uint32_t kind_of(const char *name)
 {
-	for (size_t i = 0; schema_at(i); i++)
-		if (strcmp(schema_at(i)->name + strlen("message_"), name) == 0)
-			return schema_at(i)->kind;
+	for (uint32_t kind = 1; kind <= UINT16_MAX; kind++)
+		if (schema_find(kind) && strcmp(schema_find(kind)->name + strlen("message_"), name) == 0)
+			return kind;
 	fail_msg("no kind of message is called %s", name);
 	return 0;
 }
@@ -298,9 +299,27 @@ static void the_page_states_every_field_in_order_with_its_bounds(void **state)
 	char *page = read_page();
 
 	(void)state;
-	for (size_t i = 0; schema_at(i); i++)
-		check_table(page, schema_at(i));
+	for (uint32_t kind = 1; kind <= UINT16_MAX; kind++)
+		if (schema_find(kind))
+			check_table(page, schema_find(kind));
 	free(page);
+}
+
+static void every_program_knows_the_numbers_of_all_kinds(void **state)
+{
+	struct envelope envelope = {0};
+	uint8_t packet[ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE];
+
+	(void)state;
+	for (uint32_t kind = 0; kind <= UINT16_MAX; kind++) {
+		struct yett_error error = {0};
+
+		envelope.kind = (uint16_t)kind;
+		envelope_write(&envelope, packet);
+		if (envelope_read(packet, envelope_size(envelope.kind), 0, &envelope, &error) != 0)
+			assert_int_equal(error.reason, YETT_R_KIND);
+		assert_int_equal(error.reason == YETT_R_NONE, schema_find(kind) != NULL);
+	}
 }
 
 static void the_page_states_every_code_and_reason(void **state)
@@ -328,6 +347,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_vector_is_accepted_or_refused_as_it_says),
 		cmocka_unit_test(the_page_states_every_field_in_order_with_its_bounds),
+		cmocka_unit_test(every_program_knows_the_numbers_of_all_kinds),
 		cmocka_unit_test(the_page_states_every_code_and_reason),
 	};
 

@@ -1,0 +1,27 @@
+/* See error.h: what people are told of codes, and tests of reasons. No privilege, no allocation. */
+#include "base/error.h"
+
+/* By their numbers, which have no gaps. */
+static const char *const code_texts[] = {
+	"done",
+#define X(name, number, retryable, text) [number] = text,
+	YETT_CODES(X)
+#undef X
+};
+
+static const char *const short_names[] = {
+	"none",
+#define X(name, number, short_name, text) [number] = short_name,
+	YETT_REASONS(X)
+#undef X
+};
+
+const char *error_code_text(enum yett_code code)
+{
+	return (size_t)code < ARRAY_SIZE(code_texts) ? code_texts[code] : "unknown error code";
+}
+
+const char *error_reason_short_name(enum yett_reason reason)
+{
+	return (size_t)reason < ARRAY_SIZE(short_names) ? short_names[reason] : "unknown";
+}
