@@ -1,10 +1,11 @@
-/*
- * The messages between client and init, on the exec channel, as C structs: schema_command.c ties them to their msgpack form, PROTOCOL.md
- * is normative.
- */
+/* The messages between client and init, on the exec channel: their fields and structs (fields.h). PROTOCOL.md is normative. */
 #pragma once
 
 #include "protocol/message_helper.h"
+
+/* Lists of exactly so many. */
+#define MESSAGE_MEMBER_U32S(name, count, high) uint32_t name[count];
+#define MESSAGE_MEMBER_U64S(name, count, high) uint64_t name[count];
 
 #define MESSAGE_ARGV_MAX 4096
 #define MESSAGE_ENV_MAX 2048
@@ -40,37 +41,37 @@ enum restriction {
 	RESTRICT_PATHS = 4,   /* reach files, but for those at or below its paths and what it needs to be executed */
 };
 
-struct message_exec {
-	struct text argv[MESSAGE_ARGV_MAX];
-	uint32_t argv_count; /* at least 1 */
-	struct text env[MESSAGE_ENV_MAX]; /* NAME=VALUE; added to the session's and the profile's, and wins over them */
-	uint32_t env_count;
-	struct text cwd;      /* empty: the session's */
-	uint32_t stdio[3];    /* enum stdio_kind; those that are STDIO_FD take the packet's descriptors in order */
-	uint64_t timeout_ms;  /* 0: none; measured from the start of the command */
-	bool terminal;	      /* stdio is a terminal of the sandbox's own; its master comes with STARTED */
-	uint32_t rows, columns; /* of that terminal; 0: not known */
-	uint64_t capture_bytes; /* of each output that is STDIO_CAPTURE; more is dropped */
-	uint32_t restrictions; /* enum restriction, or-ed */
-	struct text paths[MESSAGE_RESTRICT_PATHS_MAX]; /* of RESTRICT_PATHS: absolute */
-	uint32_t paths_count;
-	bool has_user;
-	uint32_t user; /* as an id inside; without has_user 0, and the sandbox's own */
-	uint64_t memory_bytes, pids; /* of this command and what it starts; 0: what the sandbox has */
-	uint64_t more_bytes; /* of the packet's last descriptor, a sealed memfd with further argv and then env; 0: none */
-	uint32_t more_argv, more_env; /* how many of each, with a NUL behind each */
-	bool file_operation; /* of the library's own: in no list, and no result is kept */
-};
+#define MESSAGE_EXEC_FIELDS(F, S)                                                                                                                                              \
+	F(S, TEXTS, argv, 1, MESSAGE_ARGV_MAX, ANY, MESSAGE_PACKET_MAX)                                                                                                        \
+	F(S, TEXTS, env, 0, MESSAGE_ENV_MAX, ENVIRONMENT, MESSAGE_PACKET_MAX)    /* NAME=VALUE; added to the session's and the profile's, and wins over them */                \
+	F(S, TEXT, cwd, ANY, 0, MESSAGE_PATH_MAX)                                /* empty: the session's */                                                                    \
+	F(S, U32S, stdio, 3, STDIO_AS_OUTPUT)                                    /* enum stdio_kind; those that are STDIO_FD take the packet's descriptors in order */         \
+	F(S, U64, timeout_ms, 0, TIMEOUT_MS_MAX)                                 /* 0: none; measured from the start of the command */                                         \
+	F(S, BOOL, terminal)                                                     /* stdio is a terminal of the sandbox's own; its master comes with STARTED */                 \
+	F(S, U32, rows, 0, MESSAGE_WINDOW_MAX)                                   /* of that terminal; 0: not known */                                                          \
+	F(S, U32, columns, 0, MESSAGE_WINDOW_MAX)                                                                                                                              \
+	F(S, U64, capture_bytes, 0, MESSAGE_OUTPUT_MAX)                          /* of each output that is STDIO_CAPTURE; more is dropped */                                   \
+	F(S, BITS, restrictions, RESTRICT_BITS)                                  /* enum restriction, or-ed */                                                                 \
+	F(S, TEXTS, paths, 0, MESSAGE_RESTRICT_PATHS_MAX, ANY, MESSAGE_PATH_MAX) /* of RESTRICT_PATHS: absolute */                                                             \
+	F(S, BOOL, has_user)                                                                                                                                                   \
+	F(S, U32, user, 0, UINT32_MAX - 1)                                       /* as an id inside; without has_user 0, and the sandbox's own */                              \
+	F(S, U64, memory_bytes, 0, SIZE_BYTES_MAX)                               /* of this command and what it starts; 0: what the sandbox has */                             \
+	F(S, U64, pids, 0, PIDS_MAX)                                                                                                                                           \
+	F(S, U64, more_bytes, 0, MESSAGE_TEXTS_MAX)                              /* of the packet's last descriptor, a sealed memfd with further argv and then env; 0: none */ \
+	F(S, U32, more_argv, 0, MESSAGE_TEXTS_MAX)                               /* how many of each, with a NUL behind each */                                                \
+	F(S, U32, more_env, 0, MESSAGE_TEXTS_MAX)                                                                                                                              \
+	F(S, BOOL, file_operation)                                               /* of the library's own: in no list, and no result is kept */
+MESSAGE_STRUCT(exec, MESSAGE_EXEC_FIELDS);
 
-struct message_started {
-	uint64_t command; /* its id: the sandbox gives each only once */
-	uint32_t pid; /* inside the sandbox */
-};
+#define MESSAGE_STARTED_FIELDS(F, S)                                                     \
+	F(S, U64, command, 1, UINT64_MAX) /* its id: the sandbox gives each only once */ \
+	F(S, U32, pid, 1, PIDS_MAX)       /* inside the sandbox */
+MESSAGE_STRUCT(started, MESSAGE_STARTED_FIELDS);
 
-struct message_signal {
-	uint64_t command; /* the sequence of its EXEC, or of a query that waits for it */
-	uint32_t signal;  /* 1 … 64 */
-};
+#define MESSAGE_SIGNAL_FIELDS(F, S)                                                                       \
+	F(S, U64, command, 1, UINT64_MAX) /* the sequence of its EXEC, or of a query that waits for it */ \
+	F(S, U32, signal, 1, 64)          /* 1 … 64 */
+MESSAGE_STRUCT(signal, MESSAGE_SIGNAL_FIELDS);
 
 enum query_action {
 	QUERY_LIST = 0,	  /* those from this id on, as many as a message holds */
@@ -84,12 +85,12 @@ enum query_action {
 	QUERY_SIGNAL = 8, /* a signal to its process group; and its status */
 };
 
-struct message_query {
-	uint32_t action; /* enum query_action */
-	uint64_t command; /* an id */
-	uint64_t output_bytes[2]; /* of QUERY_FOLLOW */
-	uint32_t signal; /* of QUERY_SIGNAL: 1 … 64; otherwise 0 */
-};
+#define MESSAGE_QUERY_FIELDS(F, S)                                                                 \
+	F(S, U32, action, 0, QUERY_SIGNAL)              /* enum query_action */                    \
+	F(S, U64, command, 0, UINT64_MAX)               /* an id */                                \
+	F(S, U64S, output_bytes, 2, MESSAGE_OUTPUT_MAX) /* of QUERY_FOLLOW */                      \
+	F(S, U32, signal, 0, 64)                        /* of QUERY_SIGNAL: 1 … 64; otherwise 0 */
+MESSAGE_STRUCT(query, MESSAGE_QUERY_FIELDS);
 
 /* Ids of file operations have this bit: they are counted apart, so that those of commands have no gaps. */
 #define MESSAGE_FILE_OPERATION (UINT64_C(1) << 63)
@@ -106,40 +107,37 @@ enum execution_state {
 /* Bits of message_command.captured and truncated, and indices of output_bytes. */
 enum output_bit { OUTPUT_OUT = 1, OUTPUT_ERR = 2 };
 
-struct message_command {
-	uint64_t id;
-	uint32_t state; /* enum execution_state */
-	struct text argv[MESSAGE_COMMAND_ARGUMENTS_MAX]; /* what was asked for, as far as it fits */
-	uint32_t argv_count;
-	bool argv_cut;
-	uint32_t pid; /* inside the sandbox */
-	uint64_t started_ms; /* since 1970 */
-	uint32_t captured, truncated; /* enum output_bit, or-ed */
-	uint64_t output_bytes[2]; /* kept so far */
-	struct message_exited result; /* while it runs, times and memory so far */
-	uint32_t code; /* enum yett_code of EXECUTION_FAILED; else 0 */
-	struct text message, detail; /* as of an error, and so what follows */
-	uint32_t error_number;
-	struct text step;
-};
+#define MESSAGE_COMMAND_FIELDS(F, S)                                                                                                        \
+	F(S, U64, id, 1, UINT64_MAX)                                                                                                        \
+	F(S, U32, state, 0, EXECUTION_KILLED)                                              /* enum execution_state */                       \
+	F(S, TEXTS, argv, 0, MESSAGE_COMMAND_ARGUMENTS_MAX, ANY, MESSAGE_COMMAND_TEXT_MAX) /* what was asked for, as far as it fits */      \
+	F(S, BOOL, argv_cut)                                                                                                                \
+	F(S, U32, pid, 1, PIDS_MAX)                                                        /* inside the sandbox */                         \
+	F(S, U64, started_ms, 0, CLOCK_MS_MAX)                                             /* since 1970 */                                 \
+	F(S, BITS, captured, OUTPUT_BITS)                                                  /* enum output_bit, or-ed */                     \
+	F(S, BITS, truncated, OUTPUT_BITS)                                                                                                  \
+	F(S, U64S, output_bytes, 2, MESSAGE_OUTPUT_MAX)                                    /* kept so far */                                \
+	F(S, MAP, result, exited)                                                          /* while it runs, times and memory so far */     \
+	F(S, U32, code, 0, YETT_CODES_COUNT)                                               /* enum yett_code of EXECUTION_FAILED; else 0 */ \
+	F(S, TEXT, message, ANY, 0, ERROR_TEXT_MAX(message))      /* as of an error, and so what follows */        \
+	F(S, TEXT, detail, ANY, 0, ERROR_TEXT_MAX(detail))                                                         \
+	F(S, U32, error_number, 0, YETT_ERRNO_MAX)                                                                                          \
+	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1)
+MESSAGE_STRUCT(command, MESSAGE_COMMAND_FIELDS);
 
-struct message_commands {
-	uint64_t last; /* the id that was given last; 0: none */
-	struct message_command commands[MESSAGE_COMMANDS_MAX]; /* by id, the lowest first */
-	uint32_t commands_count;
-};
+#define MESSAGE_COMMANDS_FIELDS(F, S)                                                                    \
+	F(S, U64, last, 0, UINT64_MAX)                         /* the id that was given last; 0: none */ \
+	F(S, MAPS, commands, 0, MESSAGE_COMMANDS_MAX, command) /* by id, the lowest first */
+MESSAGE_STRUCT(commands, MESSAGE_COMMANDS_FIELDS);
 
 /* A change of what later commands begin with; all empty: none. */
-struct message_session {
-	struct text cwd; /* empty: it stays */
-	struct text set[MESSAGE_ENV_MAX];
-	uint32_t set_count;
-	struct text unset[MESSAGE_ENV_MAX]; /* names */
-	uint32_t unset_count;
-};
+#define MESSAGE_SESSION_FIELDS(F, S)                                                          \
+	F(S, TEXT, cwd, ANY, 0, MESSAGE_PATH_MAX)                       /* empty: it stays */ \
+	F(S, TEXTS, set, 0, MESSAGE_ENV_MAX, ENVIRONMENT, MESSAGE_PACKET_MAX)                 \
+	F(S, TEXTS, unset, 0, MESSAGE_ENV_MAX, ANY, MESSAGE_PACKET_MAX) /* names */
+MESSAGE_STRUCT(session, MESSAGE_SESSION_FIELDS);
 
-struct message_surroundings {
-	struct text cwd; /* empty: "/" */
-	struct text env[MESSAGE_ENV_MAX];
-	uint32_t env_count;
-};
+#define MESSAGE_SURROUNDINGS_FIELDS(F, S)                                     \
+	F(S, TEXT, cwd, ANY, 0, MESSAGE_PATH_MAX) /* empty: "/" */            \
+	F(S, TEXTS, env, 0, MESSAGE_ENV_MAX, ENVIRONMENT, MESSAGE_PACKET_MAX)
+MESSAGE_STRUCT(surroundings, MESSAGE_SURROUNDINGS_FIELDS);

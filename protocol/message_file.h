@@ -1,9 +1,9 @@
-/*
- * The messages between client and yett-files as C structs: schema_file.c ties them to their msgpack form, PROTOCOL.md is normative.
- */
+/* The messages between client and yett-files: their fields and structs (fields.h). PROTOCOL.md is normative. */
 #pragma once
 
-#include "protocol/text.h"
+#include "protocol/fields.h"
+
+#define MESSAGE_MEMBER_PATH(name, shortest, longest) struct text name; /* any bytes but NUL */
 
 #define MESSAGE_FILE_NAME_MAX 255
 #define MESSAGE_FILE_OWNER_MAX 32
@@ -41,17 +41,19 @@ enum file_flag {
 	FILE_REPLACE = 256,
 };
 
-struct message_file {
-	uint32_t operation; /* enum file_operation */
-	uint32_t flags;	    /* enum file_flag, or-ed */
-	uint32_t mode;	    /* of what is made */
-	struct text path, target;
-	uint64_t entries_max, bytes_max; /* 0: no bound */
-};
+#define MESSAGE_FILE_FIELDS(F, S)                                                \
+	F(S, U32, operation, FILE_OPEN, FILE_UNPACK) /* enum file_operation */   \
+	F(S, BITS, flags, FILE_BITS)                 /* enum file_flag, or-ed */ \
+	F(S, U32, mode, 0, 0777)                     /* of what is made */       \
+	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                    \
+	F(S, PATH, target, 0, MESSAGE_PATH_MAX)                                  \
+	F(S, U64, entries_max, 0, UINT64_MAX)        /* 0: no bound */           \
+	F(S, U64, bytes_max, 0, UINT64_MAX)
+MESSAGE_STRUCT(file, MESSAGE_FILE_FIELDS);
 
-struct message_file_opened {
-	uint64_t size_bytes;
-};
+#define MESSAGE_FILE_OPENED_FIELDS(F, S)    \
+	F(S, U64, size_bytes, 0, INT64_MAX)
+MESSAGE_STRUCT(file_opened, MESSAGE_FILE_OPENED_FIELDS);
 
 enum file_kind {
 	FILE_OTHER = 0,
@@ -64,28 +66,31 @@ enum file_kind {
 	FILE_BLOCK_DEVICE = 7,
 };
 
-struct message_file_entry {
-	struct text name;
-	uint32_t kind; /* enum file_kind */
-	uint32_t mode; /* permission bits, set-id and sticky */
-	uint32_t uid, gid;
-	struct text owner, group; /* empty: no name */
-	uint64_t size_bytes;
-	uint64_t mtime_s; /* before 1970: 0 */
-	uint32_t mtime_ns;
-	struct text link; /* of a symbolic link */
-};
+#define MESSAGE_FILE_ENTRY_FIELDS(F, S)                                                       \
+	F(S, PATH, name, 1, MESSAGE_FILE_NAME_MAX)                                            \
+	F(S, U32, kind, 0, FILE_BLOCK_DEVICE)        /* enum file_kind */                     \
+	F(S, U32, mode, 0, 07777)                    /* permission bits, set-id and sticky */ \
+	F(S, U32, uid, 0, UINT32_MAX)                                                         \
+	F(S, U32, gid, 0, UINT32_MAX)                                                         \
+	F(S, PATH, owner, 0, MESSAGE_FILE_OWNER_MAX) /* empty: no name */                     \
+	F(S, PATH, group, 0, MESSAGE_FILE_OWNER_MAX)                                          \
+	F(S, U64, size_bytes, 0, INT64_MAX)                                                   \
+	F(S, U64, mtime_s, 0, INT64_MAX)             /* before 1970: 0 */                     \
+	F(S, U32, mtime_ns, 0, 999999999)                                                     \
+	F(S, PATH, link, 0, MESSAGE_PATH_MAX)        /* of a symbolic link */
+MESSAGE_STRUCT(file_entry, MESSAGE_FILE_ENTRY_FIELDS);
 
-struct message_file_entries {
-	struct message_file_entry entries[MESSAGE_FILE_ENTRIES_MAX];
-	uint32_t entries_count;
-};
+#define MESSAGE_FILE_ENTRIES_FIELDS(F, S)                            \
+	F(S, MAPS, entries, 1, MESSAGE_FILE_ENTRIES_MAX, file_entry)
+MESSAGE_STRUCT(file_entries, MESSAGE_FILE_ENTRIES_FIELDS);
 
-struct message_file_skipped {
-	struct text path;
-	struct text why;
-};
+#define MESSAGE_FILE_SKIPPED_FIELDS(F, S)     \
+	F(S, PATH, path, 1, MESSAGE_PATH_MAX) \
+	F(S, TEXT, why, ANY, 1, 255)
+MESSAGE_STRUCT(file_skipped, MESSAGE_FILE_SKIPPED_FIELDS);
 
-struct message_file_done {
-	uint64_t entries, bytes, skipped;
-};
+#define MESSAGE_FILE_DONE_FIELDS(F, S)   \
+	F(S, U64, entries, 0, INT64_MAX) \
+	F(S, U64, bytes, 0, INT64_MAX)   \
+	F(S, U64, skipped, 0, INT64_MAX)
+MESSAGE_STRUCT(file_done, MESSAGE_FILE_DONE_FIELDS);

@@ -1,11 +1,11 @@
 /*
- * The messages between client and helper as C structs: schema_helper.c ties them to their msgpack form, PROTOCOL.md is normative.
+ * The messages between client and helper: their fields and structs (fields.h). PROTOCOL.md is normative.
  *
  * Here is also what a command came to, which the helper tells in events.
  */
 #pragma once
 
-#include "protocol/text.h"
+#include "protocol/fields.h"
 
 #define MESSAGE_SHARES_MAX 125
 #define MESSAGE_TMPFS_MAX 32
@@ -38,84 +38,85 @@
 	X(TOTALS, 15, totals)       /* helper → client, answers a manage */                                                                \
 	X(EXITED, 34, exited)       /* init → client; what an EVENT has of it is the same */
 
-struct message_hello {
-	uint32_t version_min, version_max;
-	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
-};
+#define MESSAGE_HELLO_FIELDS(F, S)                     \
+	F(S, U32, version_min, 1, 255)                 \
+	F(S, U32, version_max, 1, 255)                 \
+	F(S, BYTES, challenge, MESSAGE_CHALLENGE_SIZE)
+MESSAGE_STRUCT(hello, MESSAGE_HELLO_FIELDS);
 
 enum share_mode { SHARE_RO = 0, SHARE_RW = 1 };
 
-struct message_share {
-	uint32_t fd;       /* index among the descriptors of the packet */
-	uint32_t mode;     /* enum share_mode */
-	struct text target; /* absolute path inside */
-};
+#define MESSAGE_SHARE_FIELDS(F, S)                                                                   \
+	F(S, U32, fd, 0, MESSAGE_SHARES_MAX - 1)     /* index among the descriptors of the packet */ \
+	F(S, U32, mode, 0, SHARE_RW)                 /* enum share_mode */                           \
+	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX) /* absolute path inside */
+MESSAGE_STRUCT(share, MESSAGE_SHARE_FIELDS);
 
-struct message_tmpfs {
-	struct text target;
-	uint64_t size_bytes; /* 0: the profile's default size */
-};
+#define MESSAGE_TMPFS_FIELDS(F, S)                                                   \
+	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX)                                 \
+	F(S, U64, size_bytes, 0, SIZE_BYTES_MAX) /* 0: the profile's default size */
+MESSAGE_STRUCT(tmpfs, MESSAGE_TMPFS_FIELDS);
 
 /* 0 means: what the profile says. */
-struct message_limits {
-	uint64_t memory_bytes;
-	uint64_t cpu_millis; /* thousandths of a processor: 1500 is one and a half */
-	uint64_t pids;
-	uint64_t files; /* RLIMIT_NOFILE */
-};
+#define MESSAGE_LIMITS_FIELDS(F, S)                                                                \
+	F(S, U64, memory_bytes, 0, SIZE_BYTES_MAX)                                                 \
+	F(S, U64, cpu_millis, 0, 1024000) /* thousandths of a processor: 1500 is one and a half */ \
+	F(S, U64, pids, 0, PIDS_MAX)                                                               \
+	F(S, U64, files, 0, 1048576)      /* RLIMIT_NOFILE */
+MESSAGE_STRUCT(limits, MESSAGE_LIMITS_FIELDS);
 
 enum idle_action { IDLE_END = 0, IDLE_PAUSE = 1 };
 
 /* How long it may live. 0: no bound. */
-struct message_life {
-	bool linger; /* it outlives the connection that made it */
-	uint64_t wall_ms, cpu_ms;
-	uint64_t idle_ms; /* without a process but init */
-	uint32_t idle_action; /* enum idle_action */
-	uint64_t cleanup_ms; /* how long it can be looked at when it has ended */
-};
+#define MESSAGE_LIFE_FIELDS(F, S)                                                                     \
+	F(S, BOOL, linger)                       /* it outlives the connection that made it */        \
+	F(S, U64, wall_ms, 0, TIMEOUT_MS_MAX)                                                         \
+	F(S, U64, cpu_ms, 0, TIMEOUT_MS_MAX)                                                          \
+	F(S, U64, idle_ms, 0, TIMEOUT_MS_MAX)    /* without a process but init */                     \
+	F(S, U32, idle_action, 0, IDLE_PAUSE)    /* enum idle_action */                               \
+	F(S, U64, cleanup_ms, 0, TIMEOUT_MS_MAX) /* how long it can be looked at when it has ended */
+MESSAGE_STRUCT(life, MESSAGE_LIFE_FIELDS);
 
-struct message_create {
-	struct text profile;
-	struct text hostname; /* empty: the profile's */
-	struct message_limits limits;
-	struct message_share shares[MESSAGE_SHARES_MAX];
-	uint32_t shares_count;
-	struct message_tmpfs tmpfs[MESSAGE_TMPFS_MAX];
-	uint32_t tmpfs_count;
-	bool plan_only;
-	struct text name; /* empty: none */
-	struct text labels[MESSAGE_LABELS_MAX]; /* KEY=VALUE, each key once */
-	uint32_t labels_count;
-	struct message_life life;
-};
+#define MESSAGE_CREATE_FIELDS(F, S)                                                                                   \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                \
+	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)                        /* empty: the profile's */     \
+	F(S, MAP, limits, limits)                                                                                     \
+	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                                              \
+	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs)                                                                \
+	F(S, BOOL, plan_only)                                                                                         \
+	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                    /* empty: none */              \
+	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX) /* KEY=VALUE, each key once */ \
+	F(S, MAP, life, life)
+MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 
-struct message_created {
-	struct text id;      /* 16 lower-case hexadecimal digits */
-	struct text profile;
-	uint32_t private_uid; /* the host uid that the sandbox's commands run as */
-	struct text label;     /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
-	uint32_t landlock_abi; /* the version of Landlock that holds them as well; 0: none */
-	struct message_limits limits; /* in force; 0: unlimited */
-	struct text weaker; /* what a helper without root could not give of the profile, for people; empty: nothing */
-};
+#define MESSAGE_CREATED_FIELDS(F, S)                                                                                                                    \
+	F(S, TEXT, id, HEX, 16, 16)                          /* 16 lower-case hexadecimal digits */                                                     \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                                                  \
+	F(S, U32, private_uid, 0, UINT32_MAX - 1)            /* the host uid that the sandbox's commands run as */                                      \
+	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX)         /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */          \
+	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX) /* the version of Landlock that holds them as well; 0: none */                             \
+	F(S, MAP, limits, limits)                            /* in force; 0: unlimited */                                                               \
+	F(S, TEXT, weaker, ANY, 0, MESSAGE_WEAKER_MAX)       /* what a helper without root could not give of the profile, for people; empty: nothing */
+MESSAGE_STRUCT(created, MESSAGE_CREATED_FIELDS);
 
-struct message_plan {}; /* the text is in the descriptor */
+#define MESSAGE_PLAN_FIELDS(F, S) /* the text is in the descriptor */
+MESSAGE_STRUCT(plan, MESSAGE_PLAN_FIELDS);
 
-struct message_error {
-	uint32_t code;   /* enum yett_code */
-	uint32_t reason; /* enum yett_reason */
-	bool retryable;
-	struct text message;
-	struct text detail;
-	/* of a refusal by the policy; as in struct yett_error */
-	struct text rule, file;
-	uint32_t line;
-	struct text asked, allowed;
-	struct text mend;
-	uint32_t error_number; /* errno; 0: none */
-	struct text step; /* empty: none */
-};
+#define MESSAGE_ERROR_FIELDS(F, S)                                                                               \
+	F(S, U32, code, 1, YETT_CODES_COUNT)           /* enum yett_code */                                      \
+	F(S, U32, reason, 0, YETT_REASONS_COUNT)       /* enum yett_reason */                                    \
+	F(S, BOOL, retryable)                                                                                    \
+	F(S, TEXT, message, ANY, 0, ERROR_TEXT_MAX(message))                                                     \
+	F(S, TEXT, detail, ANY, 0, ERROR_TEXT_MAX(detail))                                                       \
+	F(S, TEXT, rule, ANY, 0, ERROR_TEXT_MAX(rule)) /* of a refusal by the policy; as in struct yett_error */ \
+	F(S, TEXT, file, ANY, 0, ERROR_TEXT_MAX(file))                                                           \
+	F(S, U32, line, 0, UINT32_MAX)                                                                           \
+	F(S, TEXT, asked, ANY, 0, ERROR_TEXT_MAX(asked))                                                         \
+	F(S, TEXT, allowed, ANY, 0, ERROR_TEXT_MAX(allowed))                                                     \
+	F(S, TEXT, mend, ANY, 0, ERROR_TEXT_MAX(mend))                                                           \
+	F(S, U32, error_number, 0, YETT_ERRNO_MAX)     /* errno; 0: none */                                      \
+	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1)  /* empty: none */
+MESSAGE_STRUCT(error, MESSAGE_ERROR_FIELDS);
 
 enum ended_reason {
 	ENDED_CLOSED = 0,
@@ -128,9 +129,9 @@ enum ended_reason {
 	ENDED_IDLE = 7,
 };
 
-struct message_ended {
-	uint32_t reason; /* enum ended_reason */
-};
+#define MESSAGE_ENDED_FIELDS(F, S)                               \
+	F(S, U32, reason, 0, ENDED_IDLE) /* enum ended_reason */
+MESSAGE_STRUCT(ended, MESSAGE_ENDED_FIELDS);
 
 enum manage_action {
 	MANAGE_LIST = 0,
@@ -147,15 +148,15 @@ enum manage_action {
 	MANAGE_PLAN = 11,
 };
 
-struct message_manage {
-	uint32_t action; /* enum manage_action */
-	struct text sandbox; /* an id or a name; empty for a list, and for the usage of all */
-	bool all; /* of these: everybody's, for an administrator */
-};
+#define MESSAGE_MANAGE_FIELDS(F, S)                                                                                      \
+	F(S, U32, action, 0, MANAGE_PLAN)              /* enum manage_action */                                          \
+	F(S, TEXT, sandbox, NAME, 0, MESSAGE_NAME_MAX) /* an id or a name; empty for a list, and for the usage of all */ \
+	F(S, BOOL, all)                                /* of these: everybody's, for an administrator */
+MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 
-struct message_done {
-	struct text id; /* of the sandbox */
-};
+#define MESSAGE_DONE_FIELDS(F, S)                        \
+	F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
+MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
 
 /* DESTROYED is gone, and never on the wire. */
 enum sandbox_state {
@@ -169,31 +170,34 @@ enum sandbox_state {
 	SANDBOX_DESTROYED = 7,
 };
 
-struct message_state {
-	uint32_t state; /* enum sandbox_state */
-};
+#define MESSAGE_STATE_FIELDS(F, S)                                   \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */
+MESSAGE_STRUCT(state, MESSAGE_STATE_FIELDS);
 
-struct message_listing {
-	uint32_t count; /* of sandboxes in the memfd */
-};
+#define MESSAGE_LISTING_FIELDS(F, S)                                    \
+	F(S, U32, count, 0, UINT32_MAX) /* of sandboxes in the memfd */
+MESSAGE_STRUCT(listing, MESSAGE_LISTING_FIELDS);
 
-struct message_sandbox {
-	struct text id, name, profile;
-	uint32_t state; /* enum sandbox_state */
-	uint32_t ended; /* enum ended_reason; of one that is stopping, stopped or failed */
-	uint32_t uid;
-	struct text principal; /* the name of the enrolled key that asked; empty: a key of the user's own */
-	uint32_t private_uid;
-	struct text label;
-	uint32_t landlock_abi;
-	struct message_limits limits;
-	struct message_life life; /* in force */
-	uint64_t linger_ms; /* how long it may rest with nobody attached; 0: no bound */
-	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
-	uint32_t attached; /* connections that hold it */
-	struct text labels[MESSAGE_LABELS_MAX];
-	uint32_t labels_count;
-};
+#define MESSAGE_SANDBOX_FIELDS(F, S)                                                                                                   \
+	F(S, TEXT, id, HEX, 16, 16)                                                                                                    \
+	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                                    \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                                 \
+	F(S, U32, state, 0, SANDBOX_FAILED)              /* enum sandbox_state */                                                      \
+	F(S, U32, ended, 0, ENDED_IDLE)                  /* enum ended_reason; of one that is stopping, stopped or failed */           \
+	F(S, U32, uid, 0, UINT32_MAX - 1)                                                                                              \
+	F(S, TEXT, principal, NAME, 0, MESSAGE_NAME_MAX) /* the name of the enrolled key that asked; empty: a key of the user's own */ \
+	F(S, U32, private_uid, 0, UINT32_MAX - 1)                                                                                      \
+	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX)                                                                                   \
+	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX)                                                                           \
+	F(S, MAP, limits, limits)                                                                                                      \
+	F(S, MAP, life, life)                            /* in force */                                                                \
+	F(S, U64, linger_ms, 0, CLOCK_MS_MAX)            /* how long it may rest with nobody attached; 0: no bound */                  \
+	F(S, U64, created_ms, 0, CLOCK_MS_MAX)           /* since 1970; 0: not yet */                                                  \
+	F(S, U64, started_ms, 0, CLOCK_MS_MAX)                                                                                         \
+	F(S, U64, ended_ms, 0, CLOCK_MS_MAX)                                                                                           \
+	F(S, U32, attached, 0, UINT32_MAX)               /* connections that hold it */                                                \
+	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX)
+MESSAGE_STRUCT(sandbox, MESSAGE_SANDBOX_FIELDS);
 
 /* What is counted of a sandbox, in the order of the wire: X(NAME, field). Bit n of `known` is for the n-th. */
 #define USAGE_COUNTS(X)                        \
@@ -219,17 +223,19 @@ enum usage_count {
 	USAGE_COUNTS_MAX,
 };
 
-struct message_usage {
-	struct text id, name;
-	uint32_t state; /* enum sandbox_state */
-	uint64_t taken_us; /* when: CLOCK_MONOTONIC of the helper */
-	uint64_t uptime_ms;
-	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
-	uint32_t known; /* of the following: the others are 0 because nothing here counts them */
-#define X(name, field) uint64_t field;
-	USAGE_COUNTS(X)
-#undef X
-};
+#define MESSAGE_MEMBER_COUNTS(list) list(MESSAGE_MEMBER_COUNT)
+#define MESSAGE_MEMBER_COUNT(name, field) uint64_t field;
+#define MESSAGE_USAGE_FIELDS(F, S)                                                                                                 \
+	F(S, TEXT, id, HEX, 16, 16)                                                                                                \
+	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                                \
+	F(S, U32, state, 0, SANDBOX_FAILED)              /* enum sandbox_state */                                                  \
+	F(S, U64, taken_us, 0, UINT64_MAX)               /* when: CLOCK_MONOTONIC of the helper */                                 \
+	F(S, U64, uptime_ms, 0, CLOCK_MS_MAX)                                                                                      \
+	F(S, U64, memory_limit_bytes, 0, SIZE_BYTES_MAX) /* 0: unlimited */                                                        \
+	F(S, U64, pids_limit, 0, PIDS_MAX)                                                                                         \
+	F(S, BITS, known, (1U << USAGE_COUNTS_MAX) - 1)  /* of the following: the others are 0 because nothing here counts them */ \
+	F(S, COUNTS, USAGE_COUNTS)
+MESSAGE_STRUCT(usage, MESSAGE_USAGE_FIELDS);
 
 /* Bits of message_exited.limits_hit: which kernel limit was reached while the command ran. */
 enum limit_bit {
@@ -239,16 +245,17 @@ enum limit_bit {
 	LIMIT_CPU_TIME = 8, /* RLIMIT_CPU ended it */
 };
 
-struct message_exited {
-	bool signaled;
-	uint32_t status; /* exit status, or the signal's number if signaled */
-	bool timed_out;
-	bool out_of_memory;
-	uint32_t limits_hit; /* enum limit_bit, or-ed */
-	uint64_t wall_us;
-	uint64_t user_us, system_us; /* CPU time of the command and what it waited for */
-	uint64_t memory_peak_bytes;
-};
+#define MESSAGE_EXITED_FIELDS(F, S)                                                              \
+	F(S, BOOL, signaled)                                                                     \
+	F(S, U32, status, 0, 255)          /* exit status, or the signal's number if signaled */ \
+	F(S, BOOL, timed_out)                                                                    \
+	F(S, BOOL, out_of_memory)                                                                \
+	F(S, BITS, limits_hit, LIMIT_BITS) /* enum limit_bit, or-ed */                           \
+	F(S, U64, wall_us, 0, TIME_US_MAX)                                                       \
+	F(S, U64, user_us, 0, TIME_US_MAX) /* CPU time of the command and what it waited for */  \
+	F(S, U64, system_us, 0, TIME_US_MAX)                                                     \
+	F(S, U64, memory_peak_bytes, 0, SIZE_BYTES_MAX)
+MESSAGE_STRUCT(exited, MESSAGE_EXITED_FIELDS);
 
 enum event_kind {
 	EVENT_FOLLOWED = 0,	 /* the first of a stream */
@@ -264,30 +271,30 @@ enum event_kind {
 	EVENT_DENIED = 10, /* a system call was refused */
 };
 
-struct message_event {
-	uint64_t number; /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */
-	uint64_t time_ms; /* since 1970 */
-	uint32_t kind;	  /* enum event_kind */
-	uint32_t state;	  /* enum sandbox_state */
-	uint64_t command; /* which of the sandbox's commands, counted from 1; 0: it is about none */
-	uint32_t pid;	  /* its own, inside; of DENIED: of the process that called, or 0 */
-	struct message_exited result; /* of EXITED */
-	uint32_t error;	 /* of FAILED: an errno */
-	uint64_t count;	 /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */
-	uint32_t call;	 /* of DENIED: the number of the system call, on the host's architecture */
-	uint32_t ended;	 /* enum ended_reason, of ENDED */
-};
+#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                                 \
+	F(S, U64, number, 0, UINT64_MAX)    /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */ \
+	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                                       \
+	F(S, U32, kind, 0, EVENT_DENIED)    /* enum event_kind */                                                                                  \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                               \
+	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                             \
+	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                                     \
+	F(S, MAP, result, exited)           /* of EXITED */                                                                                        \
+	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                              \
+	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */             \
+	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                             \
+	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason, of ENDED */
+MESSAGE_STRUCT(event, MESSAGE_EVENT_FIELDS);
 
 /* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */
-struct message_totals {
-	uint64_t sandboxes;  /* that have ended */
-	uint64_t executions; /* of commands that have ended: successes and failures together */
-	uint64_t successes;  /* those with status 0 */
-	uint64_t failures;
-	uint64_t timeouts;    /* among the failures */
-	uint64_t duration_us; /* of all executions together */
-};
+#define MESSAGE_TOTALS_FIELDS(F, S)                                                                              \
+	F(S, U64, sandboxes, 0, UINT64_MAX)   /* that have ended */                                              \
+	F(S, U64, executions, 0, UINT64_MAX)  /* of commands that have ended: successes and failures together */ \
+	F(S, U64, successes, 0, UINT64_MAX)   /* those with status 0 */                                          \
+	F(S, U64, failures, 0, UINT64_MAX)                                                                       \
+	F(S, U64, timeouts, 0, UINT64_MAX)    /* among the failures */                                           \
+	F(S, U64, duration_us, 0, UINT64_MAX) /* of all executions together */
+MESSAGE_STRUCT(totals, MESSAGE_TOTALS_FIELDS);
 
-struct message_following {
-	struct text id; /* of the sandbox */
-};
+#define MESSAGE_FOLLOWING_FIELDS(F, S)                   \
+	F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
+MESSAGE_STRUCT(following, MESSAGE_FOLLOWING_FIELDS);

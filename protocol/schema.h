@@ -1,7 +1,6 @@
 /*
- * The tables that say what every message is made of: the one place where a field is declared.
- *
- * encode.c and decode.c follow them, PROTOCOL.md states them (a test compares the two), and nothing else of the
+ * The tables that say what every message is made of, as encode.c and decode.c follow them. They are made of those in which a field is
+ * declared (fields.h); PROTOCOL.md states them (a test compares the two), and nothing else of the
  * project knows the wire form of a field. Constant data and pure checks; no privilege, no allocation. A program links the tables
  * of those whom it talks to: schema_helper.c alone with schema_few.c, or all of them with schema_all.c.
  */
@@ -71,7 +70,7 @@ struct schema_set {
 	size_t count;
 };
 extern const struct schema_set schema_helper, schema_command, schema_file, *const schema_sets[];
-extern const struct schema schema_exited; /* what a command came to, also as a part of other messages */
+extern const struct schema exited_table; /* what a command came to, also as a part of other messages */
 
 /* The table of a kind; NULL for a number that is none of this program's. */
 const struct schema *schema_find(uint32_t kind);

@@ -1,7 +1,7 @@
 /*
- * How a table of schema.h is written. For the files that hold such tables: schema_helper.c, schema_command.c, schema_file.c.
+ * How the tables of schema.h are made. For the files that hold such tables: schema_helper.c, schema_command.c, schema_file.c.
  *
- * The order of the rows is the order on the wire; PROTOCOL.md explains each of them.
+ * Each row is made of one field of a message's table (fields.h). PROTOCOL.md explains each of them.
  */
 #pragma once
 
@@ -14,27 +14,33 @@
 #define PIDS_MAX       4194304 /* PID_MAX_LIMIT, proc_pid_max(5) */
 
 #define MEMBER(s, m) (((struct s *)NULL)->m)
-#define FIELD(s, m)  .name = #m, .offset = offsetof(struct s, m), .size = sizeof MEMBER(s, m)
-#define ITEMS(s, m)  .name = #m, .offset = offsetof(struct s, m), .size = sizeof MEMBER(s, m[0])
-/* The type of the member chooses the kind, so that a table cannot read a member as what it is not. */
-#define WIDTH(x)                 _Generic((x), uint32_t: SCHEMA_UINT32, uint64_t: SCHEMA_UINT64)
-#define ONLY(x, type, enumerator) _Generic((x), type: enumerator)
-#define COUNTED(s, m, low)                                                                                \
-	.list = SCHEMA_COUNTED, .items_min = (low), .items_max = ARRAY_SIZE(MEMBER(s, m)),                \
-	.count_offset = offsetof(struct s, m##_count)
+#define ERROR_TEXT_MAX(m) (sizeof MEMBER(yett_error, m) - 1)
 
-#define NUMBER(s, m, low, high) {FIELD(s, m), .kind = WIDTH(MEMBER(s, m)), .min = (low), .max = (high)}
-#define BITS(s, m, mask)        {FIELD(s, m), .kind = ONLY(MEMBER(s, m), uint32_t, SCHEMA_BITS), .max = (mask)}
-#define BOOL(s, m)              {FIELD(s, m), .kind = ONLY(MEMBER(s, m), bool, SCHEMA_BOOL)}
-#define BYTES(s, m)             {FIELD(s, m), .kind = ONLY(MEMBER(s, m[0]), uint8_t, SCHEMA_BYTES)}
-#define TEXT(s, m, which, low, high)                                                                      \
-	{FIELD(s, m), .kind = ONLY(MEMBER(s, m), struct text, SCHEMA_TEXT), .text = SCHEMA_TEXT_##which,  \
-	 .min = (low), .max = (high)}
-#define MAP(s, m, table) {FIELD(s, m), .kind = SCHEMA_MAP, .nested = &(table)}
-#define TEXTS(s, m, which, low, high)                                                                     \
-	{ITEMS(s, m), .kind = ONLY(MEMBER(s, m[0]), struct text, SCHEMA_TEXT), .text = SCHEMA_TEXT_##which, \
-	 .max = (high), COUNTED(s, m, low)}
-#define MAPS(s, m, low, table) {ITEMS(s, m), .kind = SCHEMA_MAP, .nested = &(table), COUNTED(s, m, low)}
+#define ROW(s, kind, ...) ROW_##kind(message_##s, __VA_ARGS__)
+#define ONE(s, m, what)   .name = #m, .kind = SCHEMA_##what, .offset = offsetof(struct s, m), .size = sizeof MEMBER(s, m)
+#define EACH(s, m, what)  .name = #m, .kind = SCHEMA_##what, .offset = offsetof(struct s, m), .size = sizeof MEMBER(s, m[0])
+#define COUNTED(s, m, least, most)                                                                        \
+	.list = SCHEMA_COUNTED, .items_min = (least), .items_max = (most), .count_offset = offsetof(struct s, m##_count)
 
-#define TABLE(s, number, rows)                                                                            \
-	{.name = #s, .kind = (number), .size = sizeof(struct s), .fields = (rows), .fields_count = ARRAY_SIZE(rows)}
+#define ROW_U32(s, m, low, high)    {ONE(s, m, UINT32), .min = (low), .max = (high)},
+#define ROW_U64(s, m, low, high)    {ONE(s, m, UINT64), .min = (low), .max = (high)},
+#define ROW_BITS(s, m, mask)        {ONE(s, m, BITS), .max = (mask)},
+#define ROW_BOOL(s, m)              {ONE(s, m, BOOL)},
+#define ROW_BYTES(s, m, length)     {ONE(s, m, BYTES)},
+#define ROW_TEXT(s, m, form, shortest, longest)                                                           \
+	{ONE(s, m, TEXT), .text = SCHEMA_TEXT_##form, .min = (shortest), .max = (longest)},
+#define ROW_TEXTS(s, m, least, most, form, longest)                                                       \
+	{EACH(s, m, TEXT), .text = SCHEMA_TEXT_##form, .max = (longest), COUNTED(s, m, least, most)},
+#define ROW_MAP(s, m, of)               {ONE(s, m, MAP), .nested = &of##_table},
+#define ROW_MAPS(s, m, least, most, of) {EACH(s, m, MAP), .nested = &of##_table, COUNTED(s, m, least, most)},
+
+#define FIELDS(s, FIELDS_OF) static const struct schema_field s##_fields[] = {FIELDS_OF(ROW, s)}
+#define TABLE(s, number)                                                                                  \
+	{.name = "message_" #s, .kind = (number), .size = sizeof(struct message_##s), .fields = s##_fields, .fields_count = ARRAY_SIZE(s##_fields)}
+#define NESTED(s, FIELDS_OF)                                                                              \
+	FIELDS(s, FIELDS_OF);                                                                             \
+	static const struct schema s##_table = TABLE(s, 0)
+
+/* For a MESSAGE_…_KINDS: the fields of each, and then the rows of a schema_set. */
+#define FIELDS_OF_KIND(name, number, body) FIELDS(body, MESSAGE_##name##_FIELDS);
+#define TABLE_OF_KIND(name, number, body)  TABLE(body, number),

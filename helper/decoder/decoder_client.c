@@ -109,27 +109,11 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
 	return r;
 }
 
-/* Waits until the socket can be read or written, or the deadline is over. */
-static int wait_for(const struct decoder *decoder, short events, int64_t deadline_ms)
-{
-	struct pollfd p = {.fd = decoder->socket, .events = events};
-
-	for (;;) {
-		int64_t left_ms = deadline_ms - (int64_t)clock_now_ms();
-		int n = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
-
-		if (n > 0)
-			return 0;
-		if (n == 0)
-			return -ETIMEDOUT;
-		if (errno != EINTR)
-			return -errno;
-	}
-}
-
 /* Moves exactly `size` bytes, in or out, before the deadline. -EPIPE when the decoder is gone. */
 static int transfer(const struct decoder *decoder, void *bytes, size_t size, short events, int64_t deadline_ms)
 {
+	struct pollfd wait = {.fd = decoder->socket, .events = events};
+
 	for (size_t done = 0; done < size;) {
 		uint8_t *at = (uint8_t *)bytes + done;
 		ssize_t n = events == POLLIN ? recv(decoder->socket, at, size - done, MSG_DONTWAIT)
@@ -137,16 +121,19 @@ static int transfer(const struct decoder *decoder, void *bytes, size_t size, sho
 
 		if (n > 0) {
 			done += (size_t)n;
-		} else if (n == 0 || errno == EPIPE || errno == ECONNRESET) {
-			return -EPIPE;
-		} else if (errno == EAGAIN) {
-			int r = wait_for(decoder, events, deadline_ms);
-
-			if (r < 0)
-				return r;
-		} else if (errno != EINTR) {
-			return -errno;
+			continue;
 		}
+		if (n == 0 || errno == EPIPE || errno == ECONNRESET)
+			return -EPIPE;
+		if (errno == EAGAIN) {
+			int64_t left_ms = deadline_ms - (int64_t)clock_now_ms();
+
+			n = poll(&wait, 1, left_ms > 0 ? (int)left_ms : 0);
+			if (n == 0)
+				return -ETIMEDOUT;
+		}
+		if (n < 0 && errno != EINTR)
+			return -errno;
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include <linux/filter.h>
 
+#define INIT_TOTALS_EVERY 64 /* commands, of which an init_totals tells */
 #define INIT_GROUPS_MAX 256
 #define INIT_RLIMITS_MAX 8
 #define INIT_ENV_MAX 256

@@ -115,7 +115,6 @@ struct init_event {
 };
 
 /* init → supervisor, now and then, and at init's orderly end: what commands came to since the last such packet. */
-#define INIT_TOTALS_EVERY 64 /* commands */
 struct init_totals {
 	uint64_t successes, failures, timeouts, duration_us; /* timeouts are failures, too */
 };
