@@ -399,6 +399,45 @@ static void a_confined_client_needs_a_grant_that_says_so(void **state)
 	refused(d, YETT_E_SECURITY_VIOLATION, "a sandbox cannot ask for a sandbox", "");
 }
 
+/* Whatever the grant says, and whatever else it looks like. */
+static void no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may(void **state)
+{
+	struct decide *d = *state;
+	uid_t first, end;
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} confined_clients = true }\n");
+	first = d->policy->ids_first;
+	end = first + d->policy->ids_ranges * 65536;
+	for (int i = 0; i < 3; i++) {
+		d->peer.uid = i == 0 ? first : i == 1 ? first + 65536 : end - 1;
+		refused(d, YETT_E_SECURITY_VIOLATION, "a sandbox cannot ask for a sandbox", "");
+		assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_SECURITY_VIOLATION);
+	}
+	d->peer.uid = first - 1;
+	assert_int_equal(decide_authorize(d), 0);
+	d->peer.uid = end;
+	assert_int_equal(decide_authorize(d), 0);
+}
+
+static void a_confined_client_manages_by_any_grant_that_says_so(void **state)
+{
+	static const char *const grants[] = {
+		"grant \"a\" { users = {\"1000\"} profiles = {\"default\"} }\n"
+		"grant \"b\" { users = {\"1000\"} profiles = {\"big\"} confined_clients = true }\n",
+		"grant \"a\" { users = {\"1000\"} profiles = {\"default\"} confined_clients = true }\n"
+		"grant \"b\" { users = {\"1000\"} profiles = {\"big\"} }\n",
+	};
+	struct decide *d = *state;
+	char text[512];
+
+	d->peer.confined = true;
+	for (size_t i = 0; i < ARRAY_SIZE(grants); i++) {
+		(void)snprintf(text, sizeof text, PROFILES "%s", grants[i]);
+		decide_policy(d, text);
+		assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
+	}
+}
+
 static void shares_are_refused_where_profile_or_grant_has_none(void **state)
 {
 	struct decide *d = *state;
@@ -450,6 +489,8 @@ int main(void)
 		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
 		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
 		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
+		WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may),
+		WITH_DECIDE(a_confined_client_manages_by_any_grant_that_says_so),
 		WITH_DECIDE(shares_are_refused_where_profile_or_grant_has_none),
 		WITH_DECIDE(a_message_that_is_no_request_is_refused),
 	};

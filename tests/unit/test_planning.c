@@ -233,12 +233,47 @@ static void every_descriptor_is_one_share(void **state)
 	decide_share(d, 1, SHARE_RO, "/a");
 	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
+	decide_share(d, 0, SHARE_RW + 1, "/a"); /* a mode that there is not */
+	refused(d, "'/a' names a descriptor", "share 1");
+	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/a");
 	d->verified.fd_count = 2;
 	refused(d, "one share for each descriptor", "shares");
 	decide_reset(d);
 	d->verified.fd_count = 1;
 	refused(d, "one share for each descriptor", "shares");
+}
+
+/* None is left out silently: what of them would count is not for chance to say. */
+static void more_directories_of_a_grant_than_a_plan_can_name_are_refused(void **state)
+{
+	struct decide *d = *state;
+	char path[8192];
+	char *items[] = {path, (char[]){"/srv"}};
+	struct policy_grant grant;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_RO, "/a");
+	assert_int_equal(decide_authorize(d), 0);
+	grant = *d->decision.grant;
+	grant.share_ro = (struct policy_list){.items = items, .count = 2};
+	grant.share_rw = (struct policy_list){0};
+	d->decision.grant = &grant;
+	memset(path, 'p', sizeof path);
+	for (size_t length = 8180; length < 8192; length++) {
+		int r;
+
+		path[length] = '\0';
+		r = planning_make(d->policy, &d->decision, DECIDE_ID, &d->plan, &d->error);
+		if (r == 0) { /* then both are there */
+			assert_int_equal(strlen(text(d, find(d, "/a")->source)), length + 1 + 4);
+		} else {
+			assert_int_equal(r, YETT_E_INVALID_REQUEST);
+			assert_non_null(strstr(d->error.message, "names too many directories"));
+		}
+		assert_int_equal(r == 0, length <= 8192 - 4 - 2);
+		path[length] = 'p';
+	}
 }
 
 static void what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed(void **state)
@@ -432,6 +467,8 @@ static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void *
 	create->labels[1] = decide_text(d, "ap=web");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(plan_text(&d->plan, d->plan.name), "00112233445566f");
+	create->name = decide_text(d, "00112233445566ff-box"); /* one begins like an id */
+	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(plan_text(&d->plan, d->plan.principal), "laptop");
 	assert_int_equal(d->plan.labels_count, 2);
 	assert_string_equal(plan_text(&d->plan, d->plan.labels[1]), "ap=web");
@@ -542,6 +579,20 @@ static void what_a_request_adds_leaves_the_base_as_it_is(void **state)
 	assert_memory_equal(plain, other, PLAN_BASE_SIZE);
 }
 
+/* What lies in a share is there only when the share is. */
+static void covers_of_proc_alone_are_in_the_base(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { mask = {\"/proc/net\", \"/data/secret\", \"/process/x\"} read_only = {\"/proc/tty\", \"/work\"} }\n" GRANT);
+	assert_int_equal(decide_plan(d), 0);
+	assert_true(plan_is_base(&d->plan, find(d, "/proc/net")));
+	assert_true(plan_is_base(&d->plan, find(d, "/proc/tty")));
+	assert_false(plan_is_base(&d->plan, find(d, "/data/secret")));
+	assert_false(plan_is_base(&d->plan, find(d, "/process/x")));
+	assert_false(plan_is_base(&d->plan, find(d, "/work")));
+}
+
 static void set_home(struct decide *d) { strcpy(d->peer.home, "/home/alicf"); }
 static void set_shell(struct decide *d) { strcpy(d->peer.shell, "/bin/sh"); }
 static void set_user(struct decide *d) { strcpy(d->peer.user_name, "alicf"); }
@@ -592,6 +643,7 @@ int main(void)
 		WITH_DECIDE(a_long_target_is_refused),
 		WITH_DECIDE(two_mounts_on_one_target_are_refused),
 		WITH_DECIDE(every_descriptor_is_one_share),
+		WITH_DECIDE(more_directories_of_a_grant_than_a_plan_can_name_are_refused),
 		WITH_DECIDE(what_must_stay_unwritten_is_refused_below_a_directory_that_can_be_renamed),
 		WITH_DECIDE(proc_is_masked_before_what_the_profile_masks),
 		WITH_DECIDE(names_and_environment_are_the_callers),
@@ -605,6 +657,7 @@ int main(void)
 		WITH_DECIDE(the_same_decision_gives_the_same_plan),
 		WITH_DECIDE(a_plan_has_what_the_profile_gives_and_requires),
 		WITH_DECIDE(what_a_request_adds_leaves_the_base_as_it_is),
+		WITH_DECIDE(covers_of_proc_alone_are_in_the_base),
 		WITH_DECIDE(whatever_a_ready_sandbox_was_built_by_is_in_the_base),
 	};
 
