@@ -399,6 +399,7 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 static void a_host_name_of_the_request_is_checked(void **state)
 {
 	struct decide *d = *state;
+	char name[66];
 
 	decide_policy(d, PLAIN);
 	assert_int_equal(decide_plan(d), 0);
@@ -408,6 +409,14 @@ static void a_host_name_of_the_request_is_checked(void **state)
 	refused(d, "'a b' is not a host name", "hostname");
 	d->request.body.create.hostname = decide_text(d, "-x");
 	refused(d, "begins with", "hostname");
+	memset(name, 'n', 64); /* uname(2) has room for no more */
+	name[64] = '\0';
+	d->request.body.create.hostname = decide_text(d, name);
+	assert_int_equal(decide_plan(d), 0);
+	memset(name, 'n', 65);
+	name[65] = '\0';
+	d->request.body.create.hostname = decide_text(d, name);
+	refused(d, "is not a host name", "hostname");
 }
 
 static void ids_and_groups_out_of_range_are_unsupported(void **state)
@@ -474,6 +483,10 @@ static void a_name_that_could_be_an_id_and_a_label_said_twice_are_refused(void *
 	assert_string_equal(plan_text(&d->plan, d->plan.labels[1]), "ap=web");
 	create->labels[1] = decide_text(d, "app=");
 	refused(d, "'app=' has the key of another label", "labels");
+	create->labels[1] = decide_text(d, (const char[]){PLAN_ANNOTATION, '=', 'x', '\0'});
+	refused(d, "has no key", "labels");
+	create->labels[1] = decide_text(d, (const char[]){PLAN_ANNOTATION, 'a', '=', '\0'});
+	assert_int_equal(decide_plan(d), 0);
 	create->labels_count = 1;
 	create->name = decide_text(d, "00112233445566ff");
 	refused(d, "could be the id of another sandbox", "name");
@@ -612,6 +625,10 @@ static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M mask = {\"/proc/net\"} }\n" GRANT,
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M private_home = false }\n" GRANT,
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M hostname = \"other\" }\n" GRANT,
+		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M identity = caller }\n"
+		"grant \"g\" { users = {\"*\"} profiles = {\"*\"} max_sandboxes = 3 identity_caller = true }\n",
+		PLAIN "grant \"h\" { users = {\"*\"} profiles = {\"*\"} user_terminals = 6 }\n",
+		"profile \"before\" { }\n" PLAIN, /* another number, by which the template is found */
 	};
 	struct decide *d = *state;
 	uint8_t plain[PLAN_BASE_SIZE], other[PLAN_BASE_SIZE];

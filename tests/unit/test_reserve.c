@@ -129,6 +129,49 @@ static void a_range_comes_again_when_all_others_have_had_their_turn(void **state
 	reserve_release(&held);
 }
 
+static void write_hint(struct fixture *f, const char *text)
+{
+	int fd = openat(f->host.runtime, "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	(void)close(fd);
+}
+
+/* Also behind the last one, where it begins anew; and one that was found behind others' backs moves nothing back. */
+static void the_turn_goes_on_from_where_it_is(void **state)
+{
+	static struct reservation all[100];
+	struct fixture *f = *state;
+	uint32_t index;
+
+	f->host.ids_ranges = 100;
+	for (uint32_t i = 1; i < 100; i++) {
+		assert_int_equal(take_range(f, &all[i], &index), 0);
+		assert_int_equal(index, i);
+	}
+	write_hint(f, "0000000090\n");
+	reserve_release(&all[1]);
+	assert_int_equal(take_range(f, &all[1], &index), 0);
+	assert_int_equal(index, 1);
+	reserve_release(&all[2]);
+	reserve_release(&all[95]);
+	assert_int_equal(take_range(f, &all[2], &index), 0);
+	assert_int_equal(index, 2);
+	write_hint(f, "0000000040\n");
+	reserve_release(&all[30]);
+	assert_int_equal(take_range(f, &all[30], &index), 0);
+	assert_int_equal(index, 95); /* it comes first on the way round */
+	write_hint(f, "0000000040\n");
+	assert_int_equal(take_range(f, &all[95], &index), 0);
+	assert_int_equal(index, 30);
+	reserve_release(&all[35]);
+	reserve_release(&all[45]);
+	assert_int_equal(take_range(f, &all[45], &index), 0);
+	assert_int_equal(index, 45);
+	for (uint32_t i = 1; i < 100; i++)
+		reserve_release(&all[i]);
+}
+
 /* The number is a hint in a file: whatever stands there, what is given lies in bounds and is free. */
 static void a_hint_that_is_none_does_no_harm(void **state)
 {
@@ -138,10 +181,7 @@ static void a_hint_that_is_none_does_no_harm(void **state)
 	uint32_t index[3], seen;
 
 	for (size_t i = 0; i < ARRAY_SIZE(hints); i++) {
-		int fd = openat(f->host.runtime, "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-		assert_int_equal(write(fd, hints[i], strlen(hints[i])), strlen(hints[i]));
-		(void)close(fd);
+		write_hint(f, hints[i]);
 		seen = 0;
 		for (size_t j = 0; j < 3; j++) {
 			assert_int_equal(take_range(f, &taken[j], &index[j]), 0);
@@ -412,6 +452,7 @@ int main(void)
 		WITH_HOST(each_range_is_somebodys_once_and_the_first_is_nobodys),
 		WITH_HOST(where_there_is_one_range_or_none_there_is_no_other),
 		WITH_HOST(a_range_comes_again_when_all_others_have_had_their_turn),
+		WITH_HOST(the_turn_goes_on_from_where_it_is),
 		WITH_HOST(a_hint_that_is_none_does_no_harm),
 		WITH_HOST(a_user_has_as_many_slots_as_are_allowed),
 		WITH_HOST(where_slots_have_no_bound_none_is_taken),
