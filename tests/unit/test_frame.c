@@ -139,6 +139,9 @@ static void a_packet_that_is_too_large_is_refused_and_the_next_one_is_read(void 
 	send_raw(sockets[0], MESSAGE_PACKET_MAX, 0);
 	assert_int_equal(frame_receive(sockets[1], &frame, 0), 1);
 	assert_int_equal(frame.length, MESSAGE_PACKET_MAX);
+	assert_int_equal(frame_send(sockets[0], large, MESSAGE_PACKET_MAX, NULL, 0, 0), 0);
+	assert_int_equal(frame_receive(sockets[1], &frame, 0), 1);
+	assert_int_equal(frame.length, MESSAGE_PACKET_MAX);
 	assert_int_equal(frame_send(sockets[0], large, MESSAGE_PACKET_MAX + 1, NULL, 0, 0), -EMSGSIZE);
 	assert_int_equal(frame_send(sockets[0], large, 1, frame.fds, MESSAGE_FDS_MAX + 1, 0), -EMSGSIZE);
 }

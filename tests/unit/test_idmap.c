@@ -173,13 +173,15 @@ static void a_caller_that_is_0_has_that_number(void **state)
 
 static void inits_id_is_nobody_elses(void **state)
 {
-	static const gid_t tops[] = {65533, 65532, 65531}, large[] = {70000, 70001, 70002, 65530};
+	static const gid_t tops[] = {65533, 65532, 65531}, large[] = {70000, 70001, 70002, 65530},
+			   many[] = {70000, 70001, 70002, 70003, 70004, 70005, 70006, 70007};
 	const struct idmap_subject subjects[] = {
 		{.uid = 1000, .gid = 1000, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 65533, .gid = 1000, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 1000, .gid = 65533, .identity = PLAN_IDENTITY_CALLER},
 		{.uid = 65530, .gid = 65529, .groups = tops, .groups_count = 3, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 70000, .gid = 1000, .groups = large, .groups_count = 4, .identity = PLAN_IDENTITY_PRIVATE},
+		{.uid = 1000, .gid = 1000, .groups = many, .groups_count = 8, .identity = PLAN_IDENTITY_PRIVATE},
 		{.uid = 1000, .gid = 1000, .groups = tops, .groups_count = 3, .identity = PLAN_IDENTITY_ROOT},
 	};
 
@@ -217,6 +219,12 @@ static void more_lines_than_the_kernel_takes_are_refused(void **state)
 	assert_int_equal(map.gids.count, IDMAP_LINES_MAX);
 	subject.groups_count++;
 	assert_int_equal(idmap_make(&subject, FIRST, FACE, &map), -E2BIG);
+	/* One line too many: 0 and 1 have one each. */
+	subject.gid = 1;
+	assert_int_equal(idmap_make(&subject, FIRST, FACE, &map), -E2BIG);
+	subject.groups_count--;
+	make(&subject);
+	assert_int_equal(map.gids.count, IDMAP_LINES_MAX - 1);
 	/* Private ids of so many groups lie side by side. */
 	subject.identity = PLAN_IDENTITY_PRIVATE;
 	subject.groups_count = PLAN_GROUPS_MAX;

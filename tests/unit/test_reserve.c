@@ -384,9 +384,11 @@ static void what_is_no_record_sweeps_nothing(void **state)
 	(void)close(openat(f->host.ranges, "1879179264", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	(void)close(openat(f->host.ranges, "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 	assert_int_equal(symlinkat("lost+found", f->host.ranges, "1879244800"), 0);
+	(void)close(openat(f->host.names, "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* nor is it removed */
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 0);
 	assert_int_equal(swept.count, 0);
 	assert_int_equal(files_in(f->host.ranges), 4);
+	assert_int_equal(files_in(f->host.names), 1);
 }
 
 /* --- the directory --- */
