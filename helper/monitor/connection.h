@@ -62,6 +62,12 @@ void connection_refuse(struct connection *c, uint64_t sequence, const struct yet
 _must_check_ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error);
 
 /*
+ * Before an answer that carries memory: what is sent and not read counts for us, not for the client, and one that reads nothing is
+ * sent no more of it. 0 or RESOURCE_LIMIT.
+ */
+_must_check_ int connection_check_unread(struct connection *c, struct yett_error *error);
+
+/*
  * Has a process take away the packet with descriptors that lies in the socket, and what came with it. Closing that may take as long
  * as the client chose: then the connection is over. See frame_drop().
  */
@@ -89,9 +95,12 @@ _must_check_ int sandboxes_check_policy(const struct connection *c, struct yett_
  */
 _must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error);
 
-/* Asks the supervisor of one that is there; its answer comes through the loop. 0 or a code. */
-_must_check_ int sandboxes_ask(struct connection *c, const struct record *record, enum manage_action action, uint64_t sequence,
-			       struct yett_error *error);
+/*
+ * Asks the supervisor of one that is there; its answer comes through the loop. `takes_channel`: it gets an end of a new socket pair,
+ * and the client the other one with the answer. The request's id is filled in. 0 or a code.
+ */
+_must_check_ int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, bool takes_channel,
+			       uint64_t sequence, struct yett_error *error);
 
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);

@@ -1,28 +1,38 @@
 /*
- * What is asked about sandboxes that are there: which of them a client may manage, telling of them, and asking their supervisors.
+ * What is asked about sandboxes that are there: one table of the actions, and the only place that decides who may take which.
  *
- * In the monitor, without effective privilege but to send a descriptor. Who may manage what is authorize_manage()'s to say;
- * what a client may not manage is, in every answer, not there.
+ * In the monitor, without effective privilege. Whose sandboxes a client may manage is authorize_manage()'s to say; what it may not
+ * manage is, in every answer, not there. What no row of the table allows is refused.
  */
 #pragma once
 
-#include "helper/monitor/authorize.h"
-#include "helper/supervisor/supervisor.h"
+#include "helper/monitor/connection.h"
 
-/* The one that the request names, by its id or by its name among the client's own. 0, NOT_FOUND, INVALID_REQUEST. */
-_must_check_ int manage_find(const struct setup_host *host, const struct verified *verified, struct record *ret_record,
-			     struct yett_error *error);
+/* Who may: nobody, unless it is said. Managers are those whom authorize_manager() lets pass. */
+enum manage_who { WHO_NOBODY = 0, WHO_MANAGER, WHO_ADMINISTRATOR };
 
-/* All that the request may see, as a sealed memfd in the form of PROTOCOL.md, "listing". 0, -errno or a code. */
-_must_check_ int manage_list(const struct setup_host *host, const struct verified *verified, int *ret_memfd,
-			     uint32_t *ret_count, struct yett_error *error);
+/* Of what it can be asked: of one sandbox that is named; of all of the client's; of all users'. */
+enum manage_scope { SCOPE_ONE, SCOPE_OWN, SCOPE_EVERYBODY, SCOPES };
 
-/* What the helper has done for all users. 0, PERMISSION_DENIED, INVALID_REQUEST. */
-_must_check_ int manage_totals(const struct setup_host *host, const struct verified *verified, struct message_totals *ret_totals,
-			       struct yett_error *error);
+struct manage_asked; /* one that was allowed; manage.c */
+
+struct manage_row {
+	const char *name;
+	enum manage_who who[SCOPES];
+	bool sends_memory;  /* its answer carries memory, of which a client that does not read is sent no more: check_unread() */
+	bool takes_channel; /* its client and the sandbox get an end each of a new socket pair */
+	unsigned states;    /* bits 1 << enum sandbox_state, in which a supervisor acts on it: supervisor_request */
+	int (*handle)(const struct manage_asked *asked, struct yett_error *error);
+};
+
+/* The row of an action, by any number; one that says nothing where there is none. */
+const struct manage_row *manage_find_row(uint32_t action);
 
 /*
- * Asks its supervisor, without waiting: a descriptor on which the answer comes, or -errno. `channel`, -1 or init's end of a new
- * channel, is borrowed.
+ * Whether the table allows it: 0, INVALID_REQUEST for a scope that the action does not have, PERMISSION_DENIED for an
+ * administrator's. Pure.
  */
-_must_check_ int manage_ask(const struct setup_host *host, const struct record *record, enum manage_action action, int channel);
+_must_check_ int manage_decide(const struct manage_row *row, enum manage_scope scope, bool is_administrator, struct yett_error *error);
+
+/* The whole way of a verified request about sandboxes that are there: 0, answered or with the answer to come; else the refusal. */
+_must_check_ int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error);

@@ -135,8 +135,7 @@ static int hello(struct connection *c)
 	return frame_send_message(c->socket, c->message, 0, NULL, 0, MSG_DONTWAIT);
 }
 
-/* Memory that is sent and not read counts for us, not for the client: one that reads nothing is sent no more of it. */
-static int check_unread(struct connection *c, struct yett_error *error)
+int connection_check_unread(struct connection *c, struct yett_error *error)
 {
 	int unread = 0;
 
@@ -168,47 +167,6 @@ static void make_id(char id[static PLAN_ID_SIZE])
 	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
 }
 
-/* The whole way of a request about sandboxes that are there. */
-static int handle_manage(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
-{
-	enum manage_action action = (enum manage_action)verified->request->body.manage.action;
-	_cleanup_fd_ int memfd = -1;
-	struct record record;
-	uint32_t count;
-	int r = authorize_manager(c->monitor->policy, verified, error);
-
-	if (r == 0)
-		r = sandboxes_check(c, error);
-	if (r == 0 && (action == MANAGE_LIST || action == MANAGE_INSPECT || action == MANAGE_USAGE || action == MANAGE_PLAN))
-		r = check_unread(c, error);
-	if (r != 0)
-		return r;
-	if (action == MANAGE_LIST || action == MANAGE_INSPECT || action == MANAGE_USAGE) {
-		r = manage_list(c->monitor->host, verified, &memfd, &count, error);
-		if (r != 0)
-			return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r)) : r;
-		message_begin(c->message, MESSAGE_LISTING)->listing.count = count;
-		connection_answer(c, sequence, memfd);
-		return 0;
-	}
-	if (action == MANAGE_TOTALS) {
-		struct message_totals totals;
-
-		r = manage_totals(c->monitor->host, verified, &totals, error);
-		if (r != 0)
-			return r;
-		message_begin(c->message, MESSAGE_TOTALS)->totals = totals;
-		connection_answer(c, sequence, -1);
-		return 0;
-	}
-	r = manage_find(c->monitor->host, verified, &record, error);
-	if (r != 0)
-		return r;
-	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s asks for action %d", (uint32_t)c->peer.uid, c->peer.pid, record.id,
-		 (int)action);
-	return action == MANAGE_DETACH ? sandboxes_detach(c, sequence, record.id, error) : sandboxes_ask(c, &record, action, sequence, error);
-}
-
 /* The whole way of a request for a sandbox. */
 static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
 {
@@ -223,7 +181,7 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 	if (r == 0)
 		r = means_fit(&c->monitor->means, &decision, c->plan, error);
 	if (r == 0 && c->plan->is_dry)
-		r = check_unread(c, error);
+		r = connection_check_unread(c, error);
 	if (r != 0)
 		return r;
 	/* Where nothing can be built, nothing but the policy is asked. */
@@ -248,7 +206,7 @@ static void handle_request(struct connection *c)
 		r = sandboxes_check_policy(c, &error);
 	}
 	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
-		r = handle_manage(c, &verified, sequence, &error);
+		r = manage_handle(c, &verified, sequence, &error);
 	else if (r == 0)
 		r = handle_create(c, &verified, sequence, &error);
 	if (r == 0 && c->monitor->is_proven) /* not when a sandbox is made: on a busy machine that takes a while */

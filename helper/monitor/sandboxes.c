@@ -3,7 +3,6 @@
  */
 #include "helper/log.h"
 #include "helper/monitor/connection.h"
-#include "helper/monitor/manage.h"
 #include "helper/privilege.h"
 
 #include <inttypes.h>
@@ -102,14 +101,9 @@ static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
 	return 0;
 }
 
-static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile, const struct plan_limits *limits)
+static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile, struct message_limits limits)
 {
-	struct sandbox sandbox = {.sequence = sequence,
-				  .channel = -1,
-				  .limits = {.memory_bytes = limits->memory_bytes,
-					     .cpu_millis = limits->cpu_millis,
-					     .pids = limits->pids,
-					     .files = limits->files}};
+	struct sandbox sandbox = {.sequence = sequence, .channel = -1, .limits = limits};
 
 	(void)snprintf(sandbox.id, sizeof sandbox.id, "%s", id);
 	(void)snprintf(sandbox.profile, sizeof sandbox.profile, "%s", profile);
@@ -142,7 +136,7 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 
 int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
 {
-	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, &c->plan->limits);
+	struct sandbox sandbox = new_sandbox(sequence, c->plan->id, decision->profile->name, record_limits(&c->plan->limits));
 	int r = sandboxes_check(c, error);
 
 	sandbox.lasts = is_lasting(c->plan);
@@ -238,20 +232,27 @@ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, st
 	return 0;
 }
 
-int sandboxes_ask(struct connection *c, const struct record *record, enum manage_action action, uint64_t sequence,
-			  struct yett_error *error)
+int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, bool takes_channel,
+		  uint64_t sequence, struct yett_error *error)
 {
-	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, &record->limits);
-	int channel[2] = {-1, -1}, r = 0;
+	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, record->limits);
+	int channel[2] = {-1, -1}, r;
 
-	sandbox.action = action;
+	sandbox.action = request.action;
 	sandbox.lasts = true;
-	if ((action == MANAGE_ATTACH || action == MANAGE_FOLLOW) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+	memcpy(request.id, record->id, sizeof request.id);
+	if (takes_channel && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "no channel can be made: %s", strerror(errno));
 	sandbox.channel = channel[0];
-	sandbox.supervisor.socket = manage_ask(c->monitor->host, record, action, channel[1]);
+	sandbox.supervisor.socket = registry_connect(&c->monitor->host->reserve, record->cgroup);
+	r = sandbox.supervisor.socket < 0 ? sandbox.supervisor.socket : privilege_raise(); /* see connection_answer() */
+	if (r == 0)
+		r = frame_send(sandbox.supervisor.socket, &request, sizeof request, &channel[1], takes_channel, MSG_DONTWAIT);
+	if (privilege_lower() < 0)
+		r = -EPERM;
 	fd_close(channel[1]);
-	r = sandbox.supervisor.socket < 0 ? sandbox.supervisor.socket : add_sandbox(c, &sandbox);
+	if (r == 0)
+		r = add_sandbox(c, &sandbox);
 	if (r == 0)
 		return 0;
 	fd_close(sandbox.supervisor.socket);

@@ -22,6 +22,7 @@ struct setup {
 	struct cgroup cgroup;
 	struct reservation range, slot, called;
 	struct record record; /* as it was written to the range's file last, or will be next */
+	struct message *told; /* a MESSAGE_SANDBOX: what others see of the sandbox, once it is published */
 	int listening;
 	uint32_t first;     /* host id that the range begins with */
 	struct idmap map;   /* of the user namespace */

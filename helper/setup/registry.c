@@ -1,5 +1,6 @@
 /* See registry.h. */
 #include "helper/setup/registry.h"
+#include "protocol/encode.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -37,63 +38,71 @@ void record_init(struct record *record, uid_t uid, const char *cgroup)
 	(void)snprintf(record->cgroup, sizeof record->cgroup, "%s", cgroup);
 }
 
-int record_plan(struct record *record, const struct plan *plan)
+struct message_limits record_limits(const struct plan_limits *limits)
 {
-	memcpy(record->id, plan->id, sizeof record->id);
-	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
-	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));
-	(void)snprintf(record->principal, sizeof record->principal, "%s", plan_text(plan, plan->principal));
-	record->limits = plan->limits;
-	record->life = plan->life;
-	for (uint32_t i = 0; i < plan->labels_count && i < PLAN_LABELS_MAX; i++) {
-		const char *label = plan_text(plan, plan->labels[i]);
-		size_t size = strlen(label) + 1;
+	return (struct message_limits){limits->memory_bytes, limits->cpu_millis, limits->pids, limits->files};
+}
 
-		if (size > sizeof record->labels - record->labels_used)
-			return -E2BIG;
-		memcpy(record->labels + record->labels_used, label, size);
-		record->labels_used += (uint32_t)size;
-		record->labels_count++;
+int record_plan(struct record *record, const struct plan *plan, struct message *told)
+{
+	struct message_sandbox *body = &message_begin(told, MESSAGE_SANDBOX)->sandbox;
+	const struct {
+		const char *from;
+		char *kept;
+		size_t size;
+		struct text *to;
+	} texts[] = {{plan->id, record->id, sizeof record->id, &body->id},
+		     {plan_text(plan, plan->name), record->name, sizeof record->name, &body->name},
+		     {plan_text(plan, plan->profile_name), record->profile, sizeof record->profile, &body->profile},
+		     {plan_text(plan, plan->principal), record->principal, sizeof record->principal, &body->principal}};
+	int r = 0;
+
+	record->limits = record_limits(&plan->limits);
+	*body = (struct message_sandbox){.uid = record->uid,
+					 .limits = record->limits,
+					 .life = {.linger = plan->life.linger,
+						  .wall_ms = plan->life.wall_ms,
+						  .cpu_ms = plan->life.cpu_ms,
+						  .idle_ms = plan->life.idle_ms,
+						  .idle_action = plan->life.idle_pauses ? IDLE_PAUSE : IDLE_END,
+						  .cleanup_ms = plan->life.cleanup_ms},
+					 .linger_ms = plan->life.linger_ms,
+					 .labels_count = plan->labels_count};
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++) {
+		(void)snprintf(texts[i].kept, texts[i].size, "%s", texts[i].from);
+		r = message_add_text(told, texts[i].from, texts[i].to);
 	}
-	return 0;
+	for (uint32_t i = 0; r == 0 && i < plan->labels_count; i++)
+		r = message_add_text(told, plan_text(plan, plan->labels[i]), &body->labels[i]);
+	return r;
+}
+
+void record_tell(struct record *record, const struct message *told)
+{
+	size_t length;
+
+	record->state = told->body.sandbox.state;
+	record->started_ms = told->body.sandbox.started_ms;
+	record->told_length = message_encode(told, record->told, sizeof record->told, &length) == 0 ? (uint32_t)length : 0;
 }
 
 size_t record_seal(struct record *record)
 {
-	size_t length = offsetof(struct record, labels) + record->labels_used;
+	size_t length = offsetof(struct record, told) + record->told_length;
 
 	record->sum = sum_of(record, length);
 	return length;
-}
-
-/* Whether as many texts as are counted end where the used part does. */
-static bool has_labels(const struct record *record)
-{
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < record->labels_used; i++)
-		count += record->labels[i] == '\0';
-	return count == record->labels_count && (count == 0 || record->labels[record->labels_used - 1] == '\0');
-}
-
-static bool is_text(const char *text, size_t size)
-{
-	return memchr(text, '\0', size) != NULL;
 }
 
 bool record_open(const void *bytes, size_t length, struct record *ret_record)
 {
 	struct record *r = ret_record;
 
-	if (length < offsetof(struct record, labels) || length > sizeof *r)
+	if (length < offsetof(struct record, told) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
-	return r->magic == RECORD_MAGIC && r->labels_used <= sizeof r->labels &&
-	       length == offsetof(struct record, labels) + r->labels_used && r->sum == sum_of(r, length) &&
-	       r->state <= SANDBOX_DESTROYED && is_text(r->cgroup, sizeof r->cgroup) && is_text(r->id, sizeof r->id) &&
-	       is_text(r->name, sizeof r->name) && is_text(r->profile, sizeof r->profile) &&
-	       is_text(r->principal, sizeof r->principal) && is_text(r->label, sizeof r->label) &&
-	       r->labels_count <= MESSAGE_LABELS_MAX && has_labels(r);
+	return r->magic == RECORD_MAGIC && r->told_length <= sizeof r->told && length == offsetof(struct record, told) + r->told_length &&
+	       r->sum == sum_of(r, length);
 }
 
 int registry_write(int fd, struct record *record)
@@ -171,12 +180,8 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 	/* Held for these three calls, by processes of ours alone. fcntl(2), open file description locks */
 	if (fcntl(fd, F_OFD_SETLKW, &whole) < 0 || pread(fd, &totals, sizeof totals, 0) < 0)
 		return;
-	totals.sandboxes += more->sandboxes;
-	totals.executions += more->executions;
-	totals.successes += more->successes;
-	totals.failures += more->failures;
-	totals.timeouts += more->timeouts;
-	totals.duration_us += more->duration_us;
+	for (size_t i = 0; i < sizeof totals / sizeof(uint64_t); i++) /* it has no other members */
+		((uint64_t *)&totals)[i] += ((const uint64_t *)more)[i];
 	(void)!pwrite(fd, &totals, sizeof totals, 0);
 }
 

@@ -176,8 +176,10 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	if (!setup)
 		return -ENOMEM;
 	setup_init(host, profile, setup);
+	setup->told = malloc(sizeof *setup->told);
 	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (setup->shared == MAP_FAILED) {
+	if (!setup->told || setup->shared == MAP_FAILED) {
+		free(setup->told);
 		free(setup);
 		return -ENOMEM;
 	}
@@ -430,13 +432,19 @@ void setup_forget(struct setup *setup)
 	reserve_release(&setup->slot);
 }
 
-struct record *setup_record(struct setup *setup)
+int setup_begin_record(struct setup *setup, const struct plan *plan)
 {
-	return &setup->record;
+	return record_plan(&setup->record, plan, setup->told);
+}
+
+struct message *setup_told(struct setup *setup)
+{
+	return setup->told;
 }
 
 void setup_publish(struct setup *setup)
 {
+	record_tell(&setup->record, setup->told);
 	(void)registry_write(setup->range.fd, &setup->record);
 }
 
@@ -535,6 +543,7 @@ void setup_end(struct setup *setup)
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
 	free(setup->last);
+	free(setup->told);
 	free(setup);
 }
 

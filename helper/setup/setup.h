@@ -105,8 +105,11 @@ bool setup_was_ready(const struct setup *setup);
 /* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
-/* What others see of it, to be changed; and written for them. */
-struct record *setup_record(struct setup *setup);
+/* A sandbox by this plan begins: what others are to see of it. 0 or -errno. */
+_must_check_ int setup_begin_record(struct setup *setup, const struct plan *plan);
+
+/* What others see of it: the message, whose body is a MESSAGE_SANDBOX, to be changed; and written for them. */
+struct message *setup_told(struct setup *setup);
 void setup_publish(struct setup *setup);
 
 /* registry_add_totals() */

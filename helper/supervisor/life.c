@@ -34,7 +34,7 @@ struct holder {
 
 struct life {
 	struct setup *setup;
-	struct record *record;
+	struct message_sandbox *told; /* what others see of the sandbox */
 	int plan; /* sealed: the same for every monitor that asks. -1: it could not be kept */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
@@ -70,7 +70,7 @@ static void end(struct life *life, enum ended_reason reason)
 
 static bool is_running(const struct life *life)
 {
-	return !life->is_over && (life->record->state == SANDBOX_RUNNING || life->record->state == SANDBOX_PAUSED);
+	return !life->is_over && (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
 }
 
 static void remove_holder(struct life *life, size_t i)
@@ -83,19 +83,19 @@ static void remove_holder(struct life *life, size_t i)
 	if (holder.role != HOLDER_HOLDS)
 		return;
 	life->held_ms = clock_now_ms();
-	life->record->attached = count_holders(life);
-	if (holder.is_borrowed && !life->record->life.linger)
+	life->told->attached = count_holders(life);
+	if (holder.is_borrowed && !life->told->life.linger)
 		end(life, ENDED_HELPER);
 	else if (is_running(life))
 		setup_publish(life->setup);
 }
 
-static void notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value)
+/* With a descriptor, or -1. Who does not read learns it from the end of the socket. */
+static void notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value, int fd)
 {
 	struct supervisor_notice notice = {kind, value};
 
-	/* Who does not read learns it from the end of the socket. */
-	(void)send(holder->socket, &notice, sizeof notice, MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)!frame_send(holder->socket, &notice, sizeof notice, &fd, fd >= 0, MSG_DONTWAIT);
 }
 
 /* What one that is held is told once more at its end, or once. */
@@ -103,12 +103,12 @@ static void notify_all(const struct life *life, enum supervisor_notice_kind kind
 {
 	for (size_t i = 0; i < life->count; i++)
 		if (life->holders[i].role == HOLDER_HOLDS || (kind == NOTICE_ENDED && life->holders[i].role == HOLDER_WAITS))
-			notify(&life->holders[i], kind, value);
+			notify(&life->holders[i], kind, value, -1);
 }
 
 static void set_state(struct life *life, enum sandbox_state state)
 {
-	life->record->state = state;
+	life->told->state = state;
 	setup_publish(life->setup);
 	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
 		return;
@@ -119,11 +119,8 @@ static void set_state(struct life *life, enum sandbox_state state)
 /* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
 static int pause_sandbox(struct life *life, struct yett_error *error)
 {
-	int r;
+	int r = setup_pause(life->setup, true);
 
-	if (life->record->state == SANDBOX_PAUSED)
-		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is paused already");
-	r = setup_pause(life->setup, true);
 	if (r == -EOPNOTSUPP)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the sandbox cannot be paused: without root it has no control group");
 	if (r < 0) {
@@ -136,11 +133,8 @@ static int pause_sandbox(struct life *life, struct yett_error *error)
 
 static int resume_sandbox(struct life *life, struct yett_error *error)
 {
-	int r;
+	int r = setup_pause(life->setup, false);
 
-	if (life->record->state != SANDBOX_PAUSED)
-		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is not paused");
-	r = setup_pause(life->setup, false);
 	if (r < 0)
 		return error_set(error, YETT_E_TIMEOUT, 0, "the sandbox cannot be resumed: %s", strerror(-r));
 	life->busy_ms = clock_now_ms();
@@ -155,23 +149,16 @@ static int tell_init(const struct life *life, enum init_word word, int fd, struc
 	uint8_t byte = (uint8_t)word;
 	int r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 
-	if (r == -EAGAIN && life->record->state == SANDBOX_RUNNING && poll(&wait, 1, INIT_ANSWERS_MS) > 0)
+	if (r == -EAGAIN && life->told->state == SANDBOX_RUNNING && poll(&wait, 1, INIT_ANSWERS_MS) > 0)
 		r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox's init does not answer now: %s", strerror(-r)) : 0;
-}
-
-static int kill_commands(struct life *life, struct yett_error *error)
-{
-	if (life->record->state == SANDBOX_PAUSED)
-		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox is paused: resume it, or destroy it");
-	return tell_init(life, INIT_WORD_KILL, -1, error);
 }
 
 /* `channel` is the end for init; the monitor keeps the other one for its client. */
 static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
-	struct record *record = life->record;
-	struct supervisor_created created = {.private_uid = record->private_uid};
+	struct message_sandbox *told = life->told;
+	struct supervisor_created created = {.private_uid = told->private_uid, .layers.landlock_abi = (uint8_t)told->landlock_abi};
 	int r;
 
 	if (channel < 0)
@@ -181,14 +168,13 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
 	if (r != 0)
 		return r;
-	created.layers.landlock_abi = (uint8_t)record->landlock_abi;
-	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", record->label);
+	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", message_text(setup_told(life->setup), told->label));
 	life->holders[i].role = HOLDER_HOLDS;
-	record->attached = count_holders(life);
+	told->attached = count_holders(life);
 	setup_publish(life->setup);
 	/* First, so that its client asks a paused one for nothing. */
-	if (record->state == SANDBOX_PAUSED)
-		notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED);
+	if (told->state == SANDBOX_PAUSED)
+		notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED, -1);
 	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return 0;
 }
@@ -196,7 +182,7 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 /* Tells of the limits that were met since the last look. */
 static void tell_limits(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->record->state;
+	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	uint64_t kills = setup_count(life->setup, USAGE_OOM_KILLS), refused = setup_count(life->setup, USAGE_FORKS_REFUSED);
 	struct message_event oom = {.kind = EVENT_OOM, .count = kills - life->oom_kills};
 	struct message_event forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
@@ -215,7 +201,7 @@ static void tell_followed(struct life *life, bool is_followed)
 {
 	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
 
-	if (is_followed != life->is_told && life->record->state == SANDBOX_RUNNING &&
+	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
 	    frame_send(setup_control(life->setup), &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
 		life->is_told = is_followed;
 }
@@ -228,50 +214,46 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 	if (!life->events.message)
 		tell_limits(life); /* to nobody: what was met before is no event */
 	tell_followed(life, true); /* before the client hears that it follows */
-	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->record->state);
+	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
 
 	if (r == -EUSERS)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%d follow the sandbox already", FOLLOWERS_MAX);
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-r)) : 0;
 }
 
-static int tell_plan(const struct life *life, size_t i, struct yett_error *error)
+/* In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. */
+static int act(struct life *life, size_t i, uint32_t action, int channel, struct yett_error *error)
 {
-	struct supervisor_notice notice = {NOTICE_DONE, 0};
-	int r = life->plan < 0 ? -ENOMEM : frame_send(life->holders[i].socket, &notice, sizeof notice, &life->plan, 1, MSG_DONTWAIT);
-
-	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be told now: %s", strerror(-r)) : 0;
-}
-
-/* 0 with the answer still to come or given; else the refusal. */
-static int act(struct life *life, size_t i, enum manage_action action, int channel, struct yett_error *error)
-{
-	int r;
-
-	if (action == MANAGE_DESTROY) {
+	switch (action) {
+	case MANAGE_DESTROY:
 		life->holders[i].role = HOLDER_WAITS;
 		end(life, ENDED_DESTROYED);
 		return 0;
-	}
-	if (action == MANAGE_PLAN)
-		return tell_plan(life, i, error);
-	if (!is_running(life))
-		return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox has ended");
-	if (action == MANAGE_ATTACH)
+	case MANAGE_PLAN:
+		return life->plan < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "no memory was left to keep the plan") : 0;
+	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
-	if (action == MANAGE_PAUSE)
-		r = pause_sandbox(life, error);
-	else if (action == MANAGE_RESUME)
-		r = resume_sandbox(life, error);
-	else if (action == MANAGE_KILL)
-		r = kill_commands(life, error);
-	else if (action == MANAGE_FOLLOW)
-		r = follow(life, channel, error);
-	else
-		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "a supervisor takes no such request");
-	if (r == 0)
-		notify(&life->holders[i], NOTICE_DONE, 0);
-	return r;
+	case MANAGE_PAUSE:
+		return pause_sandbox(life, error);
+	case MANAGE_RESUME:
+		return resume_sandbox(life, error);
+	case MANAGE_KILL:
+		return tell_init(life, INIT_WORD_KILL, -1, error);
+	case MANAGE_FOLLOW:
+		return follow(life, channel, error);
+	default:
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "a supervisor takes no such request");
+	}
+}
+
+static int check_state(const struct life *life, uint32_t states, struct yett_error *error)
+{
+	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->told->state;
+	static const char *const why[] = {[SANDBOX_RUNNING] = "is not paused", [SANDBOX_PAUSED] = "is paused already: resume it, or destroy it"};
+
+	if (states & 1U << state)
+		return 0;
+	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
 
 /* One who asks for a sandbox that was here before is sent away without a word. */
@@ -280,18 +262,20 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 	struct supervisor_created refused = {0};
 	struct supervisor_request request;
 
-	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS) {
+	if (frame->length == sizeof request)
+		memcpy(&request, frame->bytes, sizeof request);
+	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS ||
+	    memcmp(request.id, message_text(setup_told(life->setup), life->told->id), sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return;
 	}
-	memcpy(&request, frame->bytes, sizeof request);
-	if (memcmp(request.id, life->record->id, sizeof request.id) != 0) {
-		remove_holder(life, i);
-		return;
-	}
-	refused.code = act(life, i, (enum manage_action)request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
+	refused.code = check_state(life, request.states, &refused.error);
+	if (refused.code == 0)
+		refused.code = act(life, i, request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
 	if (refused.code != 0)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
+	else if (life->holders[i].role == HOLDER_ASKS)
+		notify(&life->holders[i], NOTICE_DONE, 0, request.action == MANAGE_PLAN ? life->plan : -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
 }
@@ -329,7 +313,7 @@ static void add_totals(const struct life *life, const void *packet)
 /* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether there may be more. */
 static bool hear(struct life *life)
 {
-	enum sandbox_state state = (enum sandbox_state)life->record->state;
+	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	struct init_event told = {0};
 	/* Ours has none to send, and closing what another one sends could hold us up: it is left in the socket. */
 	ssize_t n = frame_peek_fds(setup_control(life->setup)) ? 0 : recv(setup_control(life->setup), &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
@@ -381,7 +365,7 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 static uint64_t see_to_followers(struct life *life)
 {
 	bool is_followed = events_are_followed(&life->events);
-	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->record->state);
+	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
 	if (!is_followed)
 		life->denied.lost = 0; /* of nobody's events */
@@ -410,7 +394,7 @@ static void look(struct life *life, uint64_t now)
 {
 	uint64_t cpu_us = setup_count(life->setup, USAGE_CPU);
 
-	if (life->record->state == SANDBOX_RUNNING && (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
+	if (life->told->state == SANDBOX_RUNNING && (cpu_us != life->cpu_seen_us || setup_is_busy(life->setup)))
 		life->busy_ms = now;
 	life->cpu_seen_us = cpu_us;
 	if (count_holders(life))
@@ -434,11 +418,11 @@ static uint64_t next_look(uint64_t left, uint64_t share)
 /* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if something happens. */
 static uint64_t expire(struct life *life)
 {
-	const struct plan_life *limits = &life->record->life;
+	const struct message_life *limits = &life->told->life;
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), left, used;
-	bool is_paused = life->record->state == SANDBOX_PAUSED;
+	bool is_paused = life->told->state == SANDBOX_PAUSED;
 
-	if ((limits->cpu_ms || limits->idle_ms || limits->linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
+	if ((limits->cpu_ms || limits->idle_ms || life->told->linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
 		look(life, now);
 		life->seen_ms = now;
 	}
@@ -459,17 +443,17 @@ static uint64_t expire(struct life *life)
 		struct yett_error unused;
 
 		left = left_ms(now, life->busy_ms, limits->idle_ms);
-		if (left == 0 && !limits->idle_pauses)
+		if (left == 0 && limits->idle_action == IDLE_END)
 			end(life, ENDED_IDLE);
 		else if (left == 0 && pause_sandbox(life, &unused) != 0)
 			life->busy_ms = now;
 		if (left || life->busy_ms == now)
 			next = lesser(next, next_look(left ? left : limits->idle_ms, 4));
 	}
-	if (limits->linger_ms && count_holders(life) == 0) {
+	if (life->told->linger_ms && count_holders(life) == 0) {
 		uint64_t since = life->busy_ms > life->held_ms ? life->busy_ms : life->held_ms;
 
-		left = left_ms(now, since, limits->linger_ms);
+		left = left_ms(now, since, life->told->linger_ms);
 		if (left == 0)
 			end(life, ENDED_IDLE);
 		next = lesser(next, next_look(left, 4));
@@ -498,10 +482,10 @@ static void turn(struct life *life, uint64_t wait_ms)
 	if (wait[LIFE_CONTROL].revents)
 		hear_all(life);
 	if (wait[LIFE_DENIED].revents)
-		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->record->state);
+		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 	if (wait[LIFE_INIT].revents) {
 		hear_all(life);
-		end(life, life->record->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
+		end(life, life->told->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
 	}
 	if (wait[LIFE_LISTENING].revents)
 		handle_listening(life);
@@ -518,17 +502,17 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	life->plan = -1;
 	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
-	life->record = setup_record(setup);
+	life->told = &setup_told(setup)->body.sandbox;
 	life->denied.listener = listener;
 	events_init(&life->events);
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
 	life->started_ms = life->busy_ms = life->held_ms = clock_now_ms();
-	if (life->record->life.cpu_ms)
+	if (life->told->life.cpu_ms)
 		life->cpu_before_us = life->cpu_seen_us = setup_count(setup, USAGE_CPU);
 	life->processors = processors > 0 ? (uint32_t)processors : 1;
-	life->record->attached = 1;
-	life->record->started_ms = clock_wall_ms();
-	life->record->state = SANDBOX_RUNNING;
+	life->told->attached = 1;
+	life->told->started_ms = clock_wall_ms();
+	life->told->state = SANDBOX_RUNNING;
 	setup_publish(setup);
 	return life;
 }
@@ -547,47 +531,46 @@ void life_keep(struct life *life)
 			turn(life, wait_ms);
 	}
 	hear_all(life); /* what ended before the sandbox is told before that */
-	if (life->record->state == SANDBOX_PAUSED)
+	if (life->told->state == SANDBOX_PAUSED)
 		(void)!setup_pause(life->setup, false); /* the builder stands still with the rest, and is to be used again */
-	life->record->ended = life->reason;
+	life->told->ended = life->reason;
 	set_state(life, SANDBOX_STOPPING);
+}
+
+/* Everybody is told, and sent away. */
+static void leave(struct life *life, enum sandbox_state state, enum ended_reason reason)
+{
+	set_state(life, state);
+	if (state == SANDBOX_DESTROYED)
+		setup_forget(life->setup);
+	notify_all(life, NOTICE_ENDED, reason);
+	while (life->count)
+		remove_holder(life, life->count - 1);
 }
 
 void life_end(struct life *life, bool out_of_memory)
 {
-	struct record *record = life->record;
-	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : record->life.cleanup_ms, since = clock_now_ms(), left;
+	struct message_sandbox *told = life->told;
+	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms, since = clock_now_ms(), left;
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
 		life->reason = ENDED_OOM;
-	record->ended = life->reason;
-	record->ended_ms = clock_wall_ms();
-	record->attached = 0;
+	told->ended = life->reason;
+	told->ended_ms = clock_wall_ms();
+	told->attached = 0;
 	if (life->events.message)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
 	setup_add_totals(life->setup, &(struct message_totals){.sandboxes = 1});
-	if (cleanup_ms)
-		set_state(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED);
-	else
-		set_state(life, SANDBOX_DESTROYED);
-	if (!cleanup_ms)
-		setup_forget(life->setup);
-	notify_all(life, NOTICE_ENDED, life->reason);
-	while (life->count)
-		remove_holder(life, life->count - 1);
-	life->is_over = false;
-	while (cleanup_ms && !life->is_over && (left = left_ms(clock_now_ms(), since, cleanup_ms)) > 0)
-		turn(life, left);
 	if (cleanup_ms) {
-		set_state(life, SANDBOX_DESTROYED);
-		setup_forget(life->setup);
-		notify_all(life, NOTICE_ENDED, ENDED_DESTROYED);
-		while (life->count)
-			remove_holder(life, life->count - 1);
+		leave(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED, life->reason);
+		life->is_over = false;
+		while (!life->is_over && (left = left_ms(clock_now_ms(), since, cleanup_ms)) > 0)
+			turn(life, left);
 	}
+	leave(life, SANDBOX_DESTROYED, cleanup_ms ? ENDED_DESTROYED : life->reason);
 	fd_close(life->plan);
 	free(life);
 }

@@ -191,7 +191,7 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
 	r = setup_build(setup, &order->plan, order->connection, ret_channel, error);
 	if (r == 0) {
-		setup_record(setup)->state = SANDBOX_STARTING;
+		setup_told(setup)->body.sandbox.state = SANDBOX_STARTING;
 		setup_publish(setup);
 	}
 	inside = setup_inside_error(setup);
@@ -212,29 +212,26 @@ static int narrow(bool is_kept)
 
 static void begin_record(struct setup *setup, const struct plan *plan)
 {
-	struct record *record = setup_record(setup);
-
-	if (record_plan(record, plan) < 0)
+	if (setup_begin_record(setup, plan) < 0)
 		return;
-	record->created_ms = clock_wall_ms();
-	record->state = SANDBOX_CREATING;
+	setup_told(setup)->body.sandbox.created_ms = clock_wall_ms();
 	setup_publish(setup);
 }
 
 /* What became of it. A record that says so for a moment longer than there is a sandbox harms nobody. */
 static void end_record(struct setup *setup)
 {
-	setup_record(setup)->state = SANDBOX_DESTROYED;
+	setup_told(setup)->body.sandbox.state = SANDBOX_DESTROYED;
 	setup_publish(setup);
 }
 
-static void fill_record(struct setup *setup, const struct supervisor_created *created)
+static int fill_record(struct setup *setup, const struct supervisor_created *created)
 {
-	struct record *record = setup_record(setup);
+	struct message *message = setup_told(setup);
 
-	record->private_uid = created->private_uid;
-	record->landlock_abi = created->layers.landlock_abi;
-	(void)snprintf(record->label, sizeof record->label, "%s", created->layers.label);
+	message->body.sandbox.private_uid = created->private_uid;
+	message->body.sandbox.landlock_abi = created->layers.landlock_abi;
+	return message_add_text(message, created->layers.label, &message->body.sandbox.label);
 }
 
 /* Of a dry plan, once all that it could be refused for has been asked. */
@@ -260,10 +257,8 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 	begin_record(setup, &order->plan);
 	created.code = create(setup, order, &channel, &listener, &created);
 	created.private_uid = setup_private_uid(setup);
-	if (created.code == 0 && !is_dry) {
-		fill_record(setup, &created);
+	if (created.code == 0 && !is_dry && fill_record(setup, &created) == 0)
 		life = life_begin(setup, socket, listener);
-	}
 	if (!life) {
 		if (created.code == 0 && !is_dry)
 			created.code = error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");

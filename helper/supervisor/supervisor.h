@@ -34,6 +34,7 @@ struct supervisor_notice {
 struct supervisor_request {
 	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the sandbox here */
 	uint32_t action;       /* enum manage_action, from ATTACH on */
+	uint32_t states;       /* bits 1 << enum sandbox_state: in others it is refused with NOT_RUNNING */
 };
 
 struct supervisor {
