@@ -15,31 +15,6 @@ struct setup_shared {
 	pid_t init_pid;
 };
 
-struct setup {
-	const struct setup_host *host;
-	struct setup_shared *shared;
-	char name[24]; /* of the cgroup; nobody else's while this supervisor lives */
-	struct cgroup cgroup;
-	struct reservation range, slot, called;
-	struct record record; /* as it was written to the range's file last, or will be next */
-	struct message *told; /* a MESSAGE_SANDBOX: what others see of the sandbox, once it is published */
-	int listening;
-	uint32_t first;     /* host id that the range begins with */
-	struct idmap map;   /* of the user namespace */
-	uint32_t init_host; /* what init_inside is outside */
-	int user_ns;        /* the sandbox's upper one: build.h of init */
-	int counters[4];
-	pid_t builder;      /* -1: none */
-	int go;             /* asks it for an init */
-	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
-	int init_pidfd;
-	pid_t sharer;       /* -1: none */
-	uint32_t profile;   /* that init was started for */
-	struct plan *last;  /* what the sandbox before this one was made by; NULL: none */
-	bool is_ready;      /* init builds, or has built, the base of `last` */
-	bool is_spoilt;     /* something of an init's could not be closed, or a process did not end */
-};
-
 /*
  * builder.c: starts init in new namespaces for the template of `profile`, with the supervisor's ends of its sockets in `setup`; starts
  * the builder if need be. 0 or -errno, with the step in the shared error.

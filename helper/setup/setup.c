@@ -354,11 +354,6 @@ int setup_build(struct setup *setup, const struct plan *plan, int connection, in
 	return 0;
 }
 
-bool setup_was_ready(const struct setup *setup)
-{
-	return setup->is_ready;
-}
-
 void setup_keep_plan(struct setup *setup, const struct plan *plan)
 {
 	size_t size = offsetof(struct plan, arena) + plan->arena_used;
@@ -367,21 +362,6 @@ void setup_keep_plan(struct setup *setup, const struct plan *plan)
 	setup->last = malloc(size);
 	if (setup->last)
 		memcpy(setup->last, plan, size);
-}
-
-int setup_control(const struct setup *setup)
-{
-	return setup->control;
-}
-
-int setup_init_pidfd(const struct setup *setup)
-{
-	return setup->init_pidfd;
-}
-
-uint32_t setup_private_uid(const struct setup *setup)
-{
-	return idmap_host(&setup->map.uids, setup->map.payload_uid);
 }
 
 const struct yett_error *setup_inside_error(const struct setup *setup)
@@ -408,7 +388,7 @@ static bool end_sandbox(struct setup *setup)
 	setup->user_ns = fd_close(setup->user_ns);
 	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
 	if (setup->control >= 0 && !frame_close_socket(setup->control))
-		setup_spoil(setup);
+		setup->is_spoilt = true;
 	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
 	setup->init_pidfd = fd_close(setup->init_pidfd);
@@ -421,41 +401,16 @@ bool setup_finish(struct setup *setup)
 	return end_sandbox(setup);
 }
 
-void setup_spoil(struct setup *setup)
-{
-	setup->is_spoilt = true;
-}
-
 void setup_forget(struct setup *setup)
 {
 	reserve_release(&setup->called);
 	reserve_release(&setup->slot);
 }
 
-int setup_begin_record(struct setup *setup, const struct plan *plan)
-{
-	return record_plan(&setup->record, plan, setup->told);
-}
-
-struct message *setup_told(struct setup *setup)
-{
-	return setup->told;
-}
-
 void setup_publish(struct setup *setup)
 {
 	record_tell(&setup->record, setup->told);
 	(void)registry_write(setup->range.fd, &setup->record);
-}
-
-void setup_add_totals(const struct setup *setup, const struct message_totals *more)
-{
-	registry_add_totals(&setup->host->reserve, more);
-}
-
-int setup_listening(const struct setup *setup)
-{
-	return setup->listening;
 }
 
 int setup_pause(struct setup *setup, bool pause)
@@ -545,14 +500,4 @@ void setup_end(struct setup *setup)
 	free(setup->last);
 	free(setup->told);
 	free(setup);
-}
-
-uint32_t setup_profile(const struct setup *setup)
-{
-	return setup->profile;
-}
-
-uint64_t setup_generation(const struct setup *setup)
-{
-	return setup->host->policy->generation;
 }

@@ -67,7 +67,31 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 /* Removes what supervisors that are gone have left: processes, cgroups, reservations. Never called by a supervisor. */
 void setup_sweep(const struct setup_host *host);
 
-struct setup;
+/* One sandbox in the making, or made. Only setup/ changes it, but for what `told` holds, and `is_spoilt`; its supervisor reads it. */
+struct setup {
+	const struct setup_host *host;
+	struct setup_shared *shared;
+	char name[24]; /* of the cgroup; nobody else's while this supervisor lives */
+	struct cgroup cgroup;
+	struct reservation range, slot, called;
+	struct record record; /* as it was written to the range's file last, or will be next */
+	struct message *told; /* a MESSAGE_SANDBOX: what others see of the sandbox, once it is published */
+	int listening; /* where the supervisor is asked about its sandbox: registry_listen() */
+	uint32_t first;     /* host id that the range begins with */
+	struct idmap map;   /* of the user namespace */
+	uint32_t init_host; /* what init_inside is outside */
+	int user_ns;        /* the sandbox's upper one: build.h of init */
+	int counters[4];
+	pid_t builder;      /* -1: none */
+	int go;             /* asks it for an init */
+	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
+	int init_pidfd;
+	pid_t sharer;       /* -1: none */
+	uint32_t profile;   /* that init was started for */
+	struct plan *last;  /* what the sandbox before this one was made by; NULL: none */
+	bool is_ready;      /* init builds, or has built, the base of `last`: then it reports that, too */
+	bool is_spoilt;     /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
+};
 
 /*
  * What can be done before the request is known but for its user: range, cgroups, the user namespace for `subject`, and an init in new
@@ -80,18 +104,11 @@ _must_check_ int setup_prepare(const struct setup_host *host, const struct idmap
 /*
  * Carries out root's part of the plan, and has init carry out the rest. `connection` is the client's (borrowed, -1 without shares):
  * a process of its own takes the packet that lies there, with what is to be shared, so that nobody else ever has that open. On
- * success init is building but has not yet reported: see setup_control(); then setup_end_sharer() is due. `ret_channel` is the
+ * success init is building but has not yet reported on `control`; then setup_end_sharer() is due. `ret_channel` is the
  * client's end of the exec channel. On failure call setup_end().
  */
 _must_check_ int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel,
 			     struct yett_error *error);
-
-/* The supervisor's end of init's control socket, and a pidfd of init; borrowed. */
-int setup_control(const struct setup *setup);
-int setup_init_pidfd(const struct setup *setup);
-uint32_t setup_private_uid(const struct setup *setup);
-uint32_t setup_profile(const struct setup *setup);    /* that it was last made, or prepared, for */
-uint64_t setup_generation(const struct setup *setup); /* of the policy it was prepared under */
 
 /* After init's report: ends the process that shared, if it has not ended. */
 void setup_end_sharer(struct setup *setup);
@@ -99,24 +116,11 @@ void setup_end_sharer(struct setup *setup);
 /* The next sandbox is expected to be like the one of this plan: setup_recycle(). */
 void setup_keep_plan(struct setup *setup, const struct plan *plan);
 
-/* Whether init was ready for the plan before there was one: then it reports that, too. */
-bool setup_was_ready(const struct setup *setup);
-
 /* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
-/* A sandbox by this plan begins: what others are to see of it. 0 or -errno. */
-_must_check_ int setup_begin_record(struct setup *setup, const struct plan *plan);
-
-/* What others see of it: the message, whose body is a MESSAGE_SANDBOX, to be changed; and written for them. */
-struct message *setup_told(struct setup *setup);
+/* Has others see what `told` says now. */
 void setup_publish(struct setup *setup);
-
-/* registry_add_totals() */
-void setup_add_totals(const struct setup *setup, const struct message_totals *more);
-
-/* Where the supervisor is asked about its sandbox: registry_listen(), made with `setup`. Borrowed. */
-int setup_listening(const struct setup *setup);
 
 /* Has every process of the sandbox stand still, or go on. 0, -errno, -ETIMEDOUT when they could not within a second. */
 _must_check_ int setup_pause(struct setup *setup, bool pause);
@@ -133,9 +137,6 @@ bool setup_finish(struct setup *setup);
 
 /* After setup_finish(): it no longer counts as one of the user's, and its name is free. */
 void setup_forget(struct setup *setup);
-
-/* Something of init's is open here and cannot be closed: this is the last sandbox, and the end of its supervisor closes it. */
-void setup_spoil(struct setup *setup);
 
 /*
  * After setup_forget(): prepares for another sandbox of the same user, with another range and user namespace, in the same

@@ -145,7 +145,7 @@ static int resume_sandbox(struct life *life, struct yett_error *error)
 /* One byte to init, which may be stopped, or captured: it is waited for a moment only, and only while it could read. */
 static int tell_init(const struct life *life, enum init_word word, int fd, struct yett_error *error)
 {
-	struct pollfd wait = {.fd = setup_control(life->setup), .events = POLLOUT};
+	struct pollfd wait = {.fd = life->setup->control, .events = POLLOUT};
 	uint8_t byte = (uint8_t)word;
 	int r = frame_send(wait.fd, &byte, 1, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT);
 
@@ -168,7 +168,7 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
 	if (r != 0)
 		return r;
-	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", message_text(setup_told(life->setup), told->label));
+	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", message_text(life->setup->told, told->label));
 	life->holders[i].role = HOLDER_HOLDS;
 	told->attached = count_holders(life);
 	setup_publish(life->setup);
@@ -202,7 +202,7 @@ static void tell_followed(struct life *life, bool is_followed)
 	uint8_t word = is_followed ? INIT_WORD_TELL : INIT_WORD_REST;
 
 	if (is_followed != life->is_told && life->told->state == SANDBOX_RUNNING &&
-	    frame_send(setup_control(life->setup), &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
+	    frame_send(life->setup->control, &word, sizeof word, NULL, 0, MSG_DONTWAIT) == 0)
 		life->is_told = is_followed;
 }
 
@@ -265,7 +265,7 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
 	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS ||
-	    memcmp(request.id, message_text(setup_told(life->setup), life->told->id), sizeof request.id) != 0) {
+	    memcmp(request.id, message_text(life->setup->told, life->told->id), sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return;
 	}
@@ -303,7 +303,7 @@ static void add_totals(const struct life *life, const void *packet)
 	count = told.successes + told.failures;
 	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX || told.timeouts > told.failures || told.duration_us > count * age_us)
 		return;
-	setup_add_totals(life->setup, &(struct message_totals){.executions = count,
+	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.executions = count,
 							       .successes = told.successes,
 							       .failures = told.failures,
 							       .timeouts = told.timeouts,
@@ -316,11 +316,11 @@ static bool hear(struct life *life)
 	enum sandbox_state state = (enum sandbox_state)life->told->state;
 	struct init_event told = {0};
 	/* Ours has none to send, and closing what another one sends could hold us up: it is left in the socket. */
-	ssize_t n = frame_peek_fds(setup_control(life->setup)) ? 0 : recv(setup_control(life->setup), &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
+	ssize_t n = frame_peek_fds(life->setup->control) ? 0 : recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
 	struct message_event event = {.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
 
 	life->is_deaf = n == 0;
-	if (life->is_deaf && frame_peek_fds(setup_control(life->setup)))
+	if (life->is_deaf && frame_peek_fds(life->setup->control))
 		end(life, ENDED_INIT_DIED);
 	life->heard++;
 	if (n == sizeof(struct init_totals)) {
@@ -379,7 +379,7 @@ static uint64_t see_to_followers(struct life *life)
 
 static void handle_listening(struct life *life)
 {
-	int socket = registry_accept(setup_listening(life->setup));
+	int socket = registry_accept(life->setup->listening);
 
 	if (socket < 0)
 		return;
@@ -467,10 +467,10 @@ static void turn(struct life *life, uint64_t wait_ms)
 	struct pollfd wait[LIFE_HOLDERS + HOLDERS_MAX + ASKING_MAX];
 	size_t count = life->count;
 
-	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? setup_init_pidfd(life->setup) : -1, .events = POLLIN};
-	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? setup_control(life->setup) : -1, .events = POLLIN};
+	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
+	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
-	wait[LIFE_LISTENING] = (struct pollfd){.fd = setup_listening(life->setup), .events = POLLIN};
+	wait[LIFE_LISTENING] = (struct pollfd){.fd = life->setup->listening, .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
 	if (poll(wait, LIFE_HOLDERS + count, wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)
@@ -500,9 +500,9 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	if (!life)
 		return NULL;
 	life->plan = -1;
-	(void)setsockopt(setup_control(setup), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
-	life->told = &setup_told(setup)->body.sandbox;
+	life->told = &setup->told->body.sandbox;
 	life->denied.listener = listener;
 	events_init(&life->events);
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
@@ -563,7 +563,7 @@ void life_end(struct life *life, bool out_of_memory)
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
-	setup_add_totals(life->setup, &(struct message_totals){.sandboxes = 1});
+	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {
 		leave(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED, life->reason);
 		life->is_over = false;

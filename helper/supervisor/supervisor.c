@@ -116,7 +116,7 @@ static bool is_listener(int fd)
  */
 static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame, struct init_report *ret_report)
 {
-	struct pollfd wait[] = {{.fd = setup_control(setup), .events = POLLIN}, {.fd = setup_init_pidfd(setup), .events = POLLIN}};
+	struct pollfd wait[] = {{.fd = setup->control, .events = POLLIN}, {.fd = setup->init_pidfd, .events = POLLIN}};
 	uint64_t now = clock_now_ms();
 	bool has_fds;
 	int r;
@@ -125,15 +125,15 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return 0;
 	frame_close_fds(frame);
 	/* What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that first. unix(7) */
-	r = frame_peek(setup_control(setup), frame, &has_fds);
+	r = frame_peek(setup->control, frame, &has_fds);
 	if (r == -ECONNRESET)
-		r = frame_peek(setup_control(setup), frame, &has_fds);
+		r = frame_peek(setup->control, frame, &has_fds);
 	if (r <= 0 || frame->length != sizeof *ret_report ||
-	    frame_receive(setup_control(setup), frame, MSG_DONTWAIT) <= 0)
+	    frame_receive(setup->control, frame, MSG_DONTWAIT) <= 0)
 		return -ECHILD;
 	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
 		frame->fd_count = 0;
-		setup_spoil(setup);
+		setup->is_spoilt = true;
 		return -EPROTO;
 	}
 	memcpy(ret_report, frame->bytes, sizeof *ret_report);
@@ -167,7 +167,7 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	uint64_t end_ms = clock_now_ms() + INIT_DEADLINE_MS;
 	int r = frame ? hear_report(setup, end_ms, frame, &report) : -ENOMEM;
 
-	if (r > 0 && setup_was_ready(setup) && report.kind == INIT_ORDER_READY && report.error == 0)
+	if (r > 0 && setup->is_ready && report.kind == INIT_ORDER_READY && report.error == 0)
 		r = hear_report(setup, end_ms, frame, &report);
 	if (r > 0)
 		*ret_listener = frame->fd_count == 1 ? steal_fd(&frame->fds[0]) : -1;
@@ -187,11 +187,11 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	const struct yett_error *inside;
 	int r;
 
-	if (order->plan.policy_generation != setup_generation(setup))
+	if (order->plan.policy_generation != setup->host->policy->generation)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
 	r = setup_build(setup, &order->plan, order->connection, ret_channel, error);
 	if (r == 0) {
-		setup_told(setup)->body.sandbox.state = SANDBOX_STARTING;
+		setup->told->body.sandbox.state = SANDBOX_STARTING;
 		setup_publish(setup);
 	}
 	inside = setup_inside_error(setup);
@@ -212,22 +212,22 @@ static int narrow(bool is_kept)
 
 static void begin_record(struct setup *setup, const struct plan *plan)
 {
-	if (setup_begin_record(setup, plan) < 0)
+	if (record_plan(&setup->record, plan, setup->told) < 0)
 		return;
-	setup_told(setup)->body.sandbox.created_ms = clock_wall_ms();
+	setup->told->body.sandbox.created_ms = clock_wall_ms();
 	setup_publish(setup);
 }
 
 /* What became of it. A record that says so for a moment longer than there is a sandbox harms nobody. */
 static void end_record(struct setup *setup)
 {
-	setup_told(setup)->body.sandbox.state = SANDBOX_DESTROYED;
+	setup->told->body.sandbox.state = SANDBOX_DESTROYED;
 	setup_publish(setup);
 }
 
 static int fill_record(struct setup *setup, const struct supervisor_created *created)
 {
-	struct message *message = setup_told(setup);
+	struct message *message = setup->told;
 
 	message->body.sandbox.private_uid = created->private_uid;
 	message->body.sandbox.landlock_abi = created->layers.landlock_abi;
@@ -256,7 +256,7 @@ static bool serve(struct setup *setup, struct order *order, int socket, bool is_
 
 	begin_record(setup, &order->plan);
 	created.code = create(setup, order, &channel, &listener, &created);
-	created.private_uid = setup_private_uid(setup);
+	created.private_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
 	if (created.code == 0 && !is_dry && fill_record(setup, &created) == 0)
 		life = life_begin(setup, socket, listener);
 	if (!life) {
@@ -308,12 +308,12 @@ static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, 
 /* Waits for an order, or its end. Who asks about the sandbox that was here before finds nobody. */
 static void await_order(const struct setup *setup, int socket)
 {
-	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup_listening(setup), .events = POLLIN}};
+	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup->listening, .events = POLLIN}};
 
 	do {
 		wait[0].revents = 0;
 		if (poll(wait, ARRAY_SIZE(wait), -1) > 0 && wait[1].revents)
-			fd_close(registry_accept(setup_listening(setup)));
+			fd_close(registry_accept(setup->listening));
 	} while (!wait[0].revents);
 }
 
@@ -364,7 +364,7 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 		if (!is_good || !is_ahead || setup_recycle(setup, subject) < 0)
 			break;
 		fd_close(socket);
-		socket = announce(host, subject->uid, setup_profile(setup), ahead->pool);
+		socket = announce(host, subject->uid, setup->profile, ahead->pool);
 		if (socket < 0)
 			break;
 	}
