@@ -79,7 +79,7 @@ int64_t record_uid(const char *path)
 
 size_t supervisor_request(const char *id, uint32_t action, unsigned char *bytes, size_t size)
 {
-	struct supervisor_request request = {.action = action};
+	struct supervisor_request request = {.action = action, .states = UINT32_MAX};
 
 	(void)snprintf(request.id, sizeof request.id, "%s", id);
 	if (size < sizeof request)
