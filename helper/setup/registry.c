@@ -101,8 +101,9 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record)
 	if (length < offsetof(struct record, told) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
-	return r->magic == RECORD_MAGIC && r->told_length <= sizeof r->told && length == offsetof(struct record, told) + r->told_length &&
-	       r->sum == sum_of(r, length);
+	/* Behind it may lie the rest of a longer one that was there before. */
+	return r->magic == RECORD_MAGIC && r->told_length <= length - offsetof(struct record, told) &&
+	       r->sum == sum_of(r, offsetof(struct record, told) + r->told_length);
 }
 
 int registry_write(int fd, struct record *record)

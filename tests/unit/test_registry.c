@@ -206,12 +206,35 @@ static void another_layout_and_another_length_are_refused(void **state)
 	(void)state;
 	assert_true(record_open(&record, length, &again));
 	assert_false(record_open(&record, length - 1, &again));
-	assert_false(record_open(&record, length + 1, &again));
 	record.magic++;
 	assert_false(record_open(&record, record_seal(&record), &again));
 	record.magic--;
 	assert_int_equal(record_seal(&record), length);
 	assert_true(record_open(&record, length, &again));
+}
+
+/* What a sandbox that has ended leaves in its file is shorter than what was there while it ran. */
+static void a_shorter_record_is_read_where_a_longer_one_was(void **state)
+{
+	char path[] = "/tmp/yett-record-XXXXXX";
+	struct record record, again;
+	uint8_t bytes[sizeof record];
+	int fd = mkstemp(path);
+	ssize_t n;
+
+	(void)state;
+	(void)make(&record, 3, 10);
+	assert_int_equal(registry_write(fd, &record), 0);
+	told.body.sandbox.state = SANDBOX_DESTROYED;
+	record_tell(&record, &told);
+	assert_int_equal(registry_write(fd, &record), 0);
+	n = pread(fd, bytes, sizeof bytes, 0);
+	assert_true((size_t)n > record_seal(&record));
+	assert_true(record_open(bytes, (size_t)n, &again));
+	assert_int_equal(again.state, SANDBOX_DESTROYED);
+	assert_string_equal(again.cgroup, "s0");
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(unlink(path), 0);
 }
 
 /* A writer that never rests. */
@@ -300,6 +323,7 @@ int main(void)
 		cmocka_unit_test(a_changed_byte_of_a_record_is_noticed),
 		cmocka_unit_test(a_torn_record_is_noticed),
 		cmocka_unit_test(another_layout_and_another_length_are_refused),
+		cmocka_unit_test(a_shorter_record_is_read_where_a_longer_one_was),
 		cmocka_unit_test(a_reader_beside_a_writer_sees_whole_records_only),
 	};
 
