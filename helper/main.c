@@ -19,6 +19,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,27 +31,32 @@
 struct options {
 	const char *policy; /* NULL: the installed one, or in personal mode the built-in one */
 	const char *libexec, *check_policy;
-	uint64_t idle_exit_ms;
-	int fd;
+	uint64_t idle_exit_s, fd; /* fd: NO_FD, or the connected socket */
 	bool check, personal, quiet, help, version;
 };
 
-enum option_key { OPT_POLICY = 256, OPT_CHECK, OPT_CHECK_ALL, OPT_FD, OPT_IDLE_EXIT, OPT_PERSONAL, OPT_LIBEXEC, OPT_QUIET, OPT_HELP, OPT_VERSION };
+#define NO_FD UINT64_MAX
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
 
 static const struct {
 	const char *name, *argument, *help;
-	enum option_key key;
+	size_t offset; /* in struct options, of a bool, a string or an uint64_t: by its kind */
+	enum option_kind kind;
+	uint64_t min, max; /* of a number */
 } option_table[] = {
-	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", OPT_POLICY},
-	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", OPT_CHECK},
-	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", OPT_CHECK_ALL},
-	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", OPT_PERSONAL},
-	{"fd", "N", "the connected socket to serve", OPT_FD},
-	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", OPT_IDLE_EXIT},
-	{"libexec", "DIR", "folder of yett-decoder, -policy, -init and -closer (default: that of this program)", OPT_LIBEXEC},
-	{"quiet", NULL, "log errors only", OPT_QUIET},
-	{"help", NULL, "print this and exit", OPT_HELP},
-	{"version", NULL, "print the version and exit", OPT_VERSION},
+#define AT(member) offsetof(struct options, member)
+	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", AT(policy), OPTION_TEXT, 0, 0},
+	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", AT(check_policy), OPTION_TEXT, 0, 0},
+	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", AT(check), OPTION_FLAG, 0, 0},
+	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
+	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
+	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
+	{"libexec", "DIR", "folder of yett-decoder, -policy, -init and -closer (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
+	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
+	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
+	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
+#undef AT
 };
 
 static void print_help(void)
@@ -67,57 +73,33 @@ static void print_help(void)
 	}
 }
 
+static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && errno == 0 && *ret_number >= min && *ret_number <= max;
+}
+
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	struct option known[ARRAY_SIZE(option_table) + 1] = {0};
-	int key;
+	int row;
 
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
-		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL,
-					   (int)option_table[i].key};
-	while ((key = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		unsigned long seconds;
-		char *end;
+		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL, (int)i};
+	while ((row = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		void *to = row == '?' ? NULL : (char *)options + option_table[row].offset;
 
-		switch (key) {
-		case OPT_POLICY:
-			options->policy = optarg;
-			break;
-		case OPT_CHECK:
-			options->check_policy = optarg;
-			break;
-		case OPT_CHECK_ALL:
-			options->check = true;
-			break;
-		case OPT_FD:
-			options->fd = (int)strtol(optarg, &end, 10);
-			if (*end || options->fd < 0)
-				return -EINVAL;
-			break;
-		case OPT_IDLE_EXIT:
-			seconds = strtoul(optarg, &end, 10);
-			if (*optarg < '0' || *optarg > '9' || *end || seconds == 0 || seconds > 86400)
-				return -EINVAL;
-			options->idle_exit_ms = seconds * 1000;
-			break;
-		case OPT_PERSONAL:
-			options->personal = true;
-			break;
-		case OPT_LIBEXEC:
-			options->libexec = optarg;
-			break;
-		case OPT_QUIET:
-			options->quiet = true;
-			break;
-		case OPT_HELP:
-			options->help = true;
-			break;
-		case OPT_VERSION:
-			options->version = true;
-			break;
-		default:
+		if (!to)
 			return -EINVAL;
-		}
+		if (option_table[row].kind == OPTION_FLAG)
+			*(bool *)to = true;
+		else if (option_table[row].kind == OPTION_TEXT)
+			*(const char **)to = optarg;
+		else if (!read_number(optarg, option_table[row].min, option_table[row].max, to))
+			return -EINVAL;
 	}
 	return optind == argc ? 0 : -EINVAL;
 }
@@ -304,7 +286,7 @@ static int tell(int r, const struct yett_error *error)
 /* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
 static int serve_caller(void)
 {
-	static const struct options none = {.fd = -1};
+	static const struct options none = {.fd = NO_FD};
 	static struct peer caller;
 	struct yett_error error = {0};
 	int r = setuid_check_socket(&error);
@@ -332,7 +314,7 @@ static bool limit_cores(void)
 static int run(const struct options *options, const char *libexec, struct yett_error *error)
 {
 	enum activation activation = ACTIVATION_NONE;
-	int socket = options->fd, r = sodium_init() < 0 ? -ENOSYS : 0;
+	int socket = options->fd == NO_FD ? -1 : (int)options->fd, r = sodium_init() < 0 ? -ENOSYS : 0;
 
 	if (!limit_cores() && geteuid() == 0)
 		log_line(LOG_LEVEL_WARNING, "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
@@ -341,7 +323,7 @@ static int run(const struct options *options, const char *libexec, struct yett_e
 	if (r != 0)
 		return r;
 	if (activation == ACTIVATION_LISTENING) {
-		struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, libexec, socket, options->idle_exit_ms};
+		struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, libexec, socket, options->idle_exit_s * 1000};
 
 		return listener_run(&listener, error);
 	}
@@ -354,7 +336,7 @@ static int run(const struct options *options, const char *libexec, struct yett_e
 
 int main(int argc, char **argv)
 {
-	struct options options = {.fd = -1};
+	struct options options = {.fd = NO_FD};
 	struct yett_error error = {0};
 	const char *libexec;
 	char folder[PATH_MAX];
