@@ -126,6 +126,7 @@ static void setup_init(const struct setup_host *host, uint32_t profile, struct s
 				.sharer = -1,
 				.go = -1,
 				.control = -1,
+				.last = SETUP_NO_ORDER,
 				.channel = -1,
 				.init_pidfd = -1};
 	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
@@ -229,8 +230,9 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 }
 
 /* Has init build what the plan says, or what the profile decides of it. What is to be attached comes from `trees`; -1: nothing is. */
-static int give_order(const struct setup *setup, const struct plan *plan, enum init_order_kind kind, int trees)
+static int give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int trees)
 {
+	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
 	struct init_order order = {.kind = kind,
 				   .payload_uid = setup->map.payload_uid,
@@ -239,11 +241,8 @@ static int give_order(const struct setup *setup, const struct plan *plan, enum i
 				   .is_rootless = setup->host->is_rootless,
 				   .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
 				   .uses_selinux = template->selinux > SELINUX_UNNAMED};
-	_cleanup_fd_ int memory = fd_new_sealed("yett-plan", plan, offsetof(struct plan, arena) + plan->arena_used);
-	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
+	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
 
-	if (memory < 0)
-		return memory;
 	if (plan->overlay_ro && !setup->host->is_rootless)
 		order.fds_present |= INIT_DEV_PRESENT; /* cover_dev() */
 	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
@@ -326,8 +325,9 @@ static int reserve_all(struct setup *setup, const struct plan *plan, bool *ret_s
 	return r == 0 ? 0 : error_cause(error, step, r < 0 ? -r : error->os_error);
 }
 
-int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel, struct yett_error *error)
+int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error)
 {
+	const struct plan *plan = order->plan;
 	int trees[2] = {-1, -1};
 	bool fits = false;
 	int r = check_selinux(setup->host, plan, error);
@@ -335,16 +335,16 @@ int setup_build(struct setup *setup, const struct plan *plan, int connection, in
 	if (r == 0)
 		r = reserve_all(setup, plan, &fits, error);
 	fits = fits && !has_ended(setup) && setup->profile == plan->profile &&
-	       (!setup->is_ready || memcmp(setup->last->base, plan->base, sizeof plan->base) == 0);
+	       (!setup->is_ready || memcmp(setup->last.plan->base, plan->base, sizeof plan->base) == 0);
 	if (r == 0 && !fits)
 		r = start_over(setup, plan->profile);
 	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		r = -errno;
 	if (r == 0)
-		r = give_order(setup, plan, INIT_ORDER_SANDBOX, trees[1]);
+		r = give_order(setup, order, INIT_ORDER_SANDBOX, trees[1]);
 	trees[1] = fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
-		r = share_start(setup, plan, connection, trees[0]);
+		r = share_start(setup, plan, order->connection, trees[0]);
 	fd_close(trees[0]); /* now the end of that process is the end of the socket */
 	/* init has given up already: whoever waits for it learns why. */
 	if (r != 0 && r != -EPIPE)
@@ -354,14 +354,20 @@ int setup_build(struct setup *setup, const struct plan *plan, int connection, in
 	return 0;
 }
 
-void setup_keep_plan(struct setup *setup, const struct plan *plan)
+void setup_drop_order(struct setup_order *order)
 {
-	size_t size = offsetof(struct plan, arena) + plan->arena_used;
+	if (order->plan)
+		(void)munmap((void *)(uintptr_t)order->plan, sizeof *order->plan);
+	fd_close(order->memory);
+	fd_close(order->connection);
+	*order = SETUP_NO_ORDER;
+}
 
-	free(setup->last);
-	setup->last = malloc(size);
-	if (setup->last)
-		memcpy(setup->last, plan, size);
+void setup_keep_order(struct setup *setup, struct setup_order *order)
+{
+	setup_drop_order(&setup->last);
+	setup->last = *order;
+	*order = SETUP_NO_ORDER;
 }
 
 const struct yett_error *setup_inside_error(const struct setup *setup)
@@ -455,7 +461,7 @@ uint32_t setup_pid_inside(uint32_t thread)
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 {
 	struct reservation last = setup->range;
-	struct idmap_subject expected = setup->last ? subject_of(setup->last) : *subject;
+	struct idmap_subject expected = setup->last.plan ? subject_of(setup->last.plan) : *subject;
 	struct yett_error error;
 	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
 
@@ -473,13 +479,13 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	cgroup_read_usage(&setup->cgroup, &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
-	if (setup->last)
-		setup->profile = setup->last->profile;
+	if (setup->last.plan)
+		setup->profile = setup->last.plan->profile;
 	if (r == 0)
 		r = builder_make_init(setup);
-	setup->is_ready = r == 0 && setup->last;
+	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready)
-		r = give_order(setup, setup->last, INIT_ORDER_READY, -1);
+		r = give_order(setup, &setup->last, INIT_ORDER_READY, -1);
 	return r > 0 ? -ENOSPC : r;
 }
 
@@ -497,7 +503,7 @@ void setup_end(struct setup *setup)
 		fd_close(setup->counters[i]);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
-	free(setup->last);
+	setup_drop_order(&setup->last);
 	free(setup->told);
 	free(setup);
 }

@@ -67,6 +67,15 @@ void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t
 /* Removes what supervisors that are gone have left: processes, cgroups, reservations. Never called by a supervisor. */
 void setup_sweep(const struct setup_host *host);
 
+/* What is to be made. setup_keep_order() and setup_drop_order() own what it has. */
+struct setup_order {
+	int memory;              /* sealed, with the plan as far as it is used; -1: there is no order */
+	const struct plan *plan; /* the same, mapped */
+	int connection;          /* of the client's, whose next packet has what is shared; -1: the plan has no shares */
+};
+
+#define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .connection = -1})
+
 /* One sandbox in the making, or made. Only setup/ changes it, but for what `told` holds, and `is_spoilt`; its supervisor reads it. */
 struct setup {
 	const struct setup_host *host;
@@ -88,8 +97,8 @@ struct setup {
 	int init_pidfd;
 	pid_t sharer;       /* -1: none */
 	uint32_t profile;   /* that init was started for */
-	struct plan *last;  /* what the sandbox before this one was made by; NULL: none */
-	bool is_ready;      /* init builds, or has built, the base of `last`: then it reports that, too */
+	struct setup_order last; /* by which the sandbox was made that is here, or was before this one */
+	bool is_ready;      /* init builds, or has built, the base of the plan of `last`: then it reports that, too */
 	bool is_spoilt;     /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
 };
 
@@ -102,19 +111,21 @@ _must_check_ int setup_prepare(const struct setup_host *host, const struct idmap
 			       struct setup **ret_setup, struct yett_error *error);
 
 /*
- * Carries out root's part of the plan, and has init carry out the rest. `connection` is the client's (borrowed, -1 without shares):
- * a process of its own takes the packet that lies there, with what is to be shared, so that nobody else ever has that open. On
+ * Carries out root's part of the plan, and has init carry out the rest. A process of its own takes the packet that lies in the client's
+ * connection, with what is to be shared, so that nobody else ever has that open. On
  * success init is building but has not yet reported on `control`; then setup_end_sharer() is due. `ret_channel` is the
  * client's end of the exec channel. On failure call setup_end().
  */
-_must_check_ int setup_build(struct setup *setup, const struct plan *plan, int connection, int *ret_channel,
-			     struct yett_error *error);
+_must_check_ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error);
 
 /* After init's report: ends the process that shared, if it has not ended. */
 void setup_end_sharer(struct setup *setup);
 
-/* The next sandbox is expected to be like the one of this plan: setup_recycle(). */
-void setup_keep_plan(struct setup *setup, const struct plan *plan);
+/* It becomes `last` (consumed): the next sandbox is expected to be like the one of this plan, setup_recycle(). */
+void setup_keep_order(struct setup *setup, struct setup_order *order);
+
+/* Lets go of all that it has; the connection also by itself. */
+void setup_drop_order(struct setup_order *order);
 
 /* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);

@@ -35,7 +35,6 @@ struct holder {
 struct life {
 	struct setup *setup;
 	struct message_sandbox *told; /* what others see of the sandbox */
-	int plan; /* sealed: the same for every monitor that asks. -1: it could not be kept */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
@@ -230,7 +229,7 @@ static int act(struct life *life, size_t i, uint32_t action, int channel, struct
 		end(life, ENDED_DESTROYED);
 		return 0;
 	case MANAGE_PLAN:
-		return life->plan < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "no memory was left to keep the plan") : 0;
+		return 0;
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -275,7 +274,7 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 	if (refused.code != 0)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (life->holders[i].role == HOLDER_ASKS)
-		notify(&life->holders[i], NOTICE_DONE, 0, request.action == MANAGE_PLAN ? life->plan : -1);
+		notify(&life->holders[i], NOTICE_DONE, 0, request.action == MANAGE_PLAN ? life->setup->last.memory : -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
 }
@@ -499,7 +498,6 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 
 	if (!life)
 		return NULL;
-	life->plan = -1;
 	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
 	life->told = &setup->told->body.sandbox;
@@ -515,11 +513,6 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 	life->told->state = SANDBOX_RUNNING;
 	setup_publish(setup);
 	return life;
-}
-
-void life_keep_plan(struct life *life, const struct plan *plan)
-{
-	life->plan = supervisor_copy_plan(plan);
 }
 
 void life_keep(struct life *life)
@@ -571,6 +564,5 @@ void life_end(struct life *life, bool out_of_memory)
 			turn(life, left);
 	}
 	leave(life, SANDBOX_DESTROYED, cleanup_ms ? ENDED_DESTROYED : life->reason);
-	fd_close(life->plan);
 	free(life);
 }

@@ -17,9 +17,6 @@ struct life;
  */
 struct life *life_begin(struct setup *setup, int creator, int listener);
 
-/* Keeps the plan that made it, to be told; where memory is short they cannot be. */
-void life_keep_plan(struct life *life, const struct plan *plan);
-
 /* Returns when the sandbox is to end; setup_finish() follows. */
 void life_keep(struct life *life);
 

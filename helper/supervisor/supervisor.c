@@ -17,42 +17,18 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
+#include <sys/stat.h>
 
 /* Until init serves: a build waits for nobody, but for a file system of the client's that does not answer. */
 #define INIT_DEADLINE_MS 20000
 
-/* An order: what of the plan is used, and where the client's packet lies that has what is shared. */
-struct order {
-	struct plan plan;
-	int connection; /* of the client's; -1: the plan has no shares */
-};
-
-int supervisor_order(int socket, const struct plan *plan, int connection)
-{
-	size_t length = offsetof(struct plan, arena) + plan->arena_used;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof connection)];
-	} control = {.header = {CMSG_LEN(sizeof connection), SOL_SOCKET, SCM_RIGHTS}};
-	struct iovec part = {.iov_base = (void *)(uintptr_t)plan, .iov_len = length};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (connection >= 0) {
-		message.msg_control = &control;
-		message.msg_controllen = sizeof control.space;
-		memcpy(CMSG_DATA(&control.header), &connection, sizeof connection);
-	}
-	return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length ? 0 : (errno ? -errno : -EIO);
-}
-
-int supervisor_copy_plan(const struct plan *plan)
+/* As much of the plan as is used, in sealed memory: a descriptor or -errno. The steps that it does not use take none. */
+static int seal_plan(const struct plan *plan)
 {
 	_cleanup_fd_ int memfd = memfd_create("yett-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	size_t length = offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps;
 	int r;
 
-	/* The steps that it does not use take no memory. */
 	if (memfd < 0 || write(memfd, plan, length) != (ssize_t)length ||
 	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) != (ssize_t)plan->arena_used)
 		return errno ? -errno : -EIO;
@@ -60,34 +36,37 @@ int supervisor_copy_plan(const struct plan *plan)
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
-/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
-static int receive_order(int socket, struct order *order)
+int supervisor_order(int socket, const struct plan *plan, int connection)
 {
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof order->connection)];
-	} control;
-	struct iovec part = {.iov_base = &order->plan, .iov_len = sizeof order->plan};
-	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	_cleanup_fd_ int memory = seal_plan(plan);
+	const int fds[] = {memory, connection};
 
-	order->connection = -1;
-	if (n <= 0)
-		return n < 0 ? -errno : 0;
-	if (c && c->cmsg_type == SCM_RIGHTS)
-		memcpy(&order->connection, CMSG_DATA(c), sizeof order->connection);
-	/* A monitor is trusted; this is against a version of it that is not ours. */
-	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || n < (ssize_t)offsetof(struct plan, arena) ||
-	    (size_t)n != offsetof(struct plan, arena) + order->plan.arena_used || (order->plan.share_fds > 0) != (order->connection >= 0))
-		return -EPROTO;
-	return 1;
+	return memory < 0 ? memory : frame_send(socket, "", 1, fds, connection >= 0 ? 2 : 1, 0);
 }
 
-/* Closes the connection, which the monitor holds, too, until we have answered. The plan is still needed. */
-static void close_order(struct order *order)
+/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
+static int receive_order(int socket, struct setup_order *order)
 {
-	order->connection = fd_close(order->connection);
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM;
+	const struct plan *plan;
+	struct stat st;
+
+	if (r <= 0)
+		return r;
+	order->memory = frame->fd_count > 0 ? steal_fd(&frame->fds[0]) : -1;
+	order->connection = frame->fd_count > 1 ? steal_fd(&frame->fds[1]) : -1;
+	frame_close_fds(frame);
+	plan = mmap(NULL, sizeof *plan, PROT_READ, MAP_PRIVATE, order->memory, 0);
+	if (plan == MAP_FAILED)
+		return -errno;
+	order->plan = plan;
+	/* A monitor is trusted; this is against a version of it that is not ours. */
+	return fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
+			       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
+			       (plan->share_fds > 0) == (order->connection >= 0)
+		       ? 1
+		       : -EPROTO;
 }
 
 /* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
@@ -181,15 +160,15 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	return check_label(plan, report.layers.label, error);
 }
 
-static int create(struct setup *setup, const struct order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)
+static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
 	const struct yett_error *inside;
 	int r;
 
-	if (order->plan.policy_generation != setup->host->policy->generation)
+	if (order->plan->policy_generation != setup->host->policy->generation)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
-	r = setup_build(setup, &order->plan, order->connection, ret_channel, error);
+	r = setup_build(setup, order, ret_channel, error);
 	if (r == 0) {
 		setup->told->body.sandbox.state = SANDBOX_STARTING;
 		setup_publish(setup);
@@ -201,7 +180,7 @@ static int create(struct setup *setup, const struct order *order, int *ret_chann
 	}
 	if (r < 0)
 		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox could not be set up: %s", strerror(-r));
-	return r == 0 ? await_init(setup, &order->plan, &created->layers, ret_listener, error) : r;
+	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
 /* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
@@ -234,59 +213,51 @@ static int fill_record(struct setup *setup, const struct supervisor_created *cre
 	return message_add_text(message, created->layers.label, &message->body.sandbox.label);
 }
 
-/* Of a dry plan, once all that it could be refused for has been asked. */
-static int send_plan(int socket, const struct plan *plan, struct yett_error *error)
+/* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
+static bool give_up(struct setup *setup, struct setup_order *order, int socket, struct supervisor_created *created)
 {
-	const struct supervisor_notice notice = {.kind = NOTICE_DONE};
-	_cleanup_fd_ int memfd = supervisor_copy_plan(plan);
+	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
-	if (memfd < 0 || frame_send(socket, &notice, sizeof notice, &memfd, 1, 0) < 0)
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the plan cannot be told");
-	return 0;
+	end_record(setup);
+	(void)setup_finish(setup);
+	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
+	setup_forget(setup);
+	if (created->code == 0 && frame_send(socket, &is_planned, sizeof is_planned, &order->memory, 1, 0) < 0)
+		created->code = error_set(&created->error, YETT_E_INIT_FAILED, 0, "the plan cannot be told");
+	if (created->code != 0)
+		(void)send(socket, created, sizeof *created, MSG_NOSIGNAL);
+	setup_drop_order(order);
+	return created->code > 0;
 }
 
-/* One order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
-static bool serve(struct setup *setup, struct order *order, int socket, bool is_kept)
+/* The whole way of an order, from the plan to the end of its sandbox. Whether all went well enough to be used again. */
+static bool serve(struct setup *setup, struct setup_order *order, int socket, bool is_kept)
 {
+	_cleanup_fd_ int channel = -1, listener = -1;
 	struct supervisor_created created = {0};
 	struct life *life = NULL;
-	int channel = -1, listener = -1, r;
-	bool out_of_memory, is_dry = order->plan.is_dry;
-	int narrowed;
+	int r, narrowed;
 
-	begin_record(setup, &order->plan);
+	begin_record(setup, order->plan);
 	created.code = create(setup, order, &channel, &listener, &created);
 	created.private_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
-	if (created.code == 0 && !is_dry && fill_record(setup, &created) == 0)
-		life = life_begin(setup, socket, listener);
-	if (!life) {
-		if (created.code == 0 && !is_dry)
-			created.code = error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
-		fd_close(channel);
-		fd_close(listener);
-		end_record(setup);
-		(void)setup_finish(setup);
-		close_order(order);
-		setup_forget(setup);
-		if (created.code == 0)
-			created.code = send_plan(socket, &order->plan, &created.error);
-		if (created.code != 0)
-			(void)send(socket, &created, sizeof created, MSG_NOSIGNAL);
-		return created.code > 0;
+	if (created.code == 0 && !order->plan->is_dry) {
+		life = fill_record(setup, &created) == 0 ? life_begin(setup, socket, listener) : NULL;
+		created.code = life ? 0 : error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 	}
-	close_order(order);
+	if (!life)
+		return give_up(setup, order, socket, &created);
+	listener = -1; /* is life's now */
+	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
-	fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
-	life_keep_plan(life, &order->plan); /* not before: nobody waits for it */
-	setup_keep_plan(setup, &order->plan);
-	(void)madvise(order, sizeof *order, MADV_DONTNEED);
+	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	setup_keep_order(setup, order);
 	narrowed = narrow(is_kept);
 	if (r == 0)
 		r = narrowed;
 	if (r == 0)
 		life_keep(life);
-	out_of_memory = setup_finish(setup);
-	life_end(life, out_of_memory);
+	life_end(life, setup_finish(setup));
 	return r == 0 && (!is_kept || privilege_raise() == 0);
 }
 
@@ -334,18 +305,18 @@ static void stand_alone(void)
  */
 static void run(const struct setup_host *host, const struct idmap_subject *subject, const struct supervisor_ahead *ahead, int socket)
 {
-	struct order *order = mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
 	int r = privilege_raise(), prepared; /* to PRIVILEGE_BUILD: whoever forked us has it in its permitted set */
 	struct pollfd wait = {.fd = socket, .events = POLLIN};
 	bool is_ahead = ahead != NULL, is_useless;
 
-	if (order == MAP_FAILED || r < 0 || (!is_ahead && receive_order(socket, order) <= 0))
+	if (r < 0 || (!is_ahead && receive_order(socket, &order) <= 0))
 		return;
-	if (!is_ahead && (order->plan.life.linger || order->plan.life.cleanup_ms))
+	if (!is_ahead && (order.plan->life.linger || order.plan->life.cleanup_ms))
 		stand_alone();
-	prepared = setup_prepare(host, subject, is_ahead ? ahead->profile : order->plan.profile, is_ahead ? NULL : &order->plan, &setup, &failed.error);
+	prepared = setup_prepare(host, subject, is_ahead ? ahead->profile : order.plan->profile, order.plan, &setup, &failed.error);
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
 	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
@@ -355,9 +326,9 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 
 		if (is_ahead && setup)
 			await_order(setup, socket);
-		if (is_ahead && receive_order(socket, order) <= 0)
+		if (is_ahead && receive_order(socket, &order) <= 0)
 			break;
-		is_good = prepared == 0 && serve(setup, order, socket, is_ahead);
+		is_good = prepared == 0 && serve(setup, &order, socket, is_ahead);
 
 		if (prepared != 0)
 			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);

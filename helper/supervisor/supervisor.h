@@ -65,8 +65,5 @@ _must_check_ int supervisor_start(const struct setup_host *host, const struct pl
 /* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);
 
-/* As much of the plan as is used, in a new sealed memfd: for a monitor to have it printed. Its descriptor or -errno. */
-_must_check_ int supervisor_copy_plan(const struct plan *plan);
-
 /* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. The child, or -1. */
 pid_t supervisor_start_sweep(const struct setup_host *host);
