@@ -3,17 +3,20 @@
  *                               errno or of a signal, or "untried" for what harms the machine, unless $ATTACK_HARM is set
  *               attack list     a line "NAME GROUP…" for each
  *               attack victim   a process to be attacked: prints "PID ADDRESS" and waits
+ *               attack capable  exits with 0 if it has CAP_SYS_ADMIN, else with 1
  */
 #include "tests/hostile/attack.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define DEADLINE_S 20 /* of one that hangs; nothing is expected to take long */
@@ -178,6 +181,14 @@ static int be_victim(void)
 		(void)pause();
 }
 
+static bool is_capable(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	return syscall(SYS_capget, &header, data) == 0 && (data[0].effective & 1U << CAP_SYS_ADMIN);
+}
+
 int main(int argc, char *argv[])
 {
 	for (size_t i = 0; argc == 2 && i < ARRAY_SIZE(groups); i++)
@@ -185,5 +196,7 @@ int main(int argc, char *argv[])
 			return try_all(groups[i].group);
 	if (argc == 2 && strcmp(argv[1], "list") == 0)
 		return list();
+	if (argc == 2 && strcmp(argv[1], "capable") == 0)
+		return is_capable() ? 0 : 1;
 	return argc == 2 && strcmp(argv[1], "victim") == 0 ? be_victim() : 2;
 }

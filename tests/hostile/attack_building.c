@@ -6,6 +6,7 @@
 #include "tests/hostile/attack.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* asm/socket.h; Linux 6.5 */
@@ -309,6 +311,30 @@ static int dearer(long unused)
 	return write_at(AT_FDCWD, "/proc/self/oom_score_adj", "-500");
 }
 
+/* Gives up a capability, and has it back by executing a program as root of the namespace. capabilities(7), SECBIT_NOROOT */
+static int capable_again(long capability)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	int r = become("ATTACK_ROOT"), status;
+	pid_t child;
+
+	if (r < 0 || syscall(SYS_capget, &header, data) < 0)
+		return r < 0 ? r : -errno;
+	data[0].effective = data[0].permitted &= ~(1U << capability);
+	data[0].inheritable &= ~(1U << capability);
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	child = fork();
+	if (child == 0) {
+		(void)execl("/proc/self/exe", "attack", "capable", (char *)NULL);
+		_exit(127);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -errno;
+	return !WIFEXITED(status) || WEXITSTATUS(status) > 1 ? -ECHILD : WEXITSTATUS(status) == 0 ? 0 : -EPERM;
+}
+
 const struct attack attack_building[] = {
 #define ROW(text, function, value) {text, ATTACK_BUILDER, .run_with = function, .argument = value}
 #define TREE(name, tree)                                                                                                       \
@@ -353,5 +379,6 @@ const struct attack attack_building[] = {
 	ROW("process-by-number", by_number, HANDLE_OF_PROCESS),
 	ROW("namespace-by-number", by_number, HANDLE_OF_NAMESPACE),
 	ROW("dearer", dearer, 0),
+	ROW("capable-again", capable_again, CAP_SYS_ADMIN),
 	{0},
 };

@@ -319,6 +319,7 @@ ATTACKS = [
     Attack('owner-namespace', 'the user namespace above', 'N', builder=Case(ROOT, EPERM)),
     Attack('process-by-number', 'a process of the host, by a number', 'N', builder=Case(ROOT, EPERM + ('ESTALE',))),
     Attack('namespace-by-number', 'a namespace of the host, by a number', 'N', builder=Case(ROOT, EPERM + ('ESTALE',))),
+    Attack('capable-again', 'a capability that was given up, by a program that is executed as root', 'C', builder=Case(ROOT, EPERM)),
     Attack('dearer', 'to be the last one to end when memory runs out', 'N', builder=Case(ROOT, EACCES)),
 ]
 

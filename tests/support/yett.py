@@ -422,7 +422,8 @@ class Service:
         with open(self.log, 'ab') as log:
             self.log_start = log.tell()
             self.run_.living = [service for service in self.run_.living if service is not self] + [self]
-            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/',
+            # With groups of root's, as somebody has who starts it from a shell: what has dropped its privilege has none of them.
+            self.process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd='/', extra_groups=(0, 4),
                                             env={**os.environ, **self.environment})
         # The kernel may still list the socket of a listener that was killed: ours is there when its name is, too.
         wait_until(lambda: (self.sockets('00010000', '01') and os.path.exists(self.socket)) or self.process.poll() is not None,
