@@ -487,6 +487,11 @@ grant "confined" {
                 self.check('', '/usr/sbin/chroot', root)
                 self.assertEqual(self.confined('/usr/sbin/chroot', root, options=('-p', 'confined')).code, 0)
 
+    def test_one_that_can_gain_no_privilege_any_more_is_refused(self):
+        """A Landlock domain shows nowhere else, and nobody has one without that."""
+        self.check('', 'setpriv', '--no-new-privs')
+        self.assertEqual(self.confined('setpriv', '--no-new-privs', options=('-p', 'confined')).code, 0)
+
     def test_what_it_sees_in_its_mounts_is_not_shared_even_so(self):
         work = self.folder('work')
         done = self.confined('unshare', '--mount', options=('-p', 'confined', '--ro', work))
