@@ -363,6 +363,17 @@ grant "by-name" {
             (os.rmdir if os.path.isdir(path) and not os.path.islink(path) else os.unlink)(path)
         self.assertEqual(self.sandbox('true', options=['--dry-run']).code, 0)
 
+    def test_authorized_keys_are_read_with_the_groups_of_the_user_and_no_other(self):
+        self.sandbox('true')
+        path = self.alice.home + '/.config/yett/authorized_keys'
+        helpers, = set(yett.status_of(self.service.pid())['Groups'].split()) - {'0'}
+        for group, is_read in ((int(helpers), False), (4242, True)):
+            os.chown(path, 0, group)
+            os.chmod(path, 0o640)
+            done = self.sandbox('true', groups=[4242])
+            self.assertEqual(done.code, 0 if is_read else 125, done)
+            self.assertIn('' if is_read else 'cannot be opened or read', done.err)
+
     def test_a_key_that_is_not_enrolled_is_refused(self):
         self.sandbox('true')
         yett.write(self.alice.home + '/.config/yett/authorized_keys', '# none\n')
