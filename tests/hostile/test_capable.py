@@ -2,6 +2,8 @@
 Commands that keep every capability there is: none of them reaches what the sandbox itself is made of, since its namespaces belong to
 another user namespace than theirs. With init's filter and Landlock, and without, so that the namespaces alone are seen to hold.
 """
+import os
+
 import hostile
 import yett
 
@@ -23,10 +25,18 @@ profile "capable-alone" {
   extends = "capable"
   environment = {"YETT_TEST_LAYERS_OFF=system-call-filter,landlock"}
 }
+profile "masked" {
+  extends = "default"
+  mask = {"/data/closed/secret"}
+}
+profile "capable-masked" {
+  extends = "capable"
+  mask = {"/data/closed/secret"}
+}
 grant "capable" {
   users = {"*"}
   user_keys = true
-  profiles = {"capable", "capable-alone"}
+  profiles = {"capable", "capable-alone", "masked", "capable-masked"}
   capabilities = {%s}
   share_ro = {"*"}
   share_rw = {"*"}
@@ -162,6 +172,27 @@ class Capable(yett.Case):
 
     def test_nor_does_one_where_the_namespaces_are_all_there_is(self):
         self.check('capable-alone')
+
+    def test_a_mask_that_only_they_could_come_to_is_not_left_out(self):
+        """What nobody inside can reach need not be hidden; with these capabilities it could be reached."""
+        data = self.folder('masked')
+        self.alice.mkdir('masked/closed')
+        self.alice.write('masked/closed/secret', 'secret')
+        os.chmod(data + '/closed', 0)
+        look = ('sh', '-c', 'cat /data/closed/secret 2>/dev/null || echo closed')
+        share = ('--ro', data + ':/data')
+        self.assertEqual(self.output(*look, options=('-p', 'masked', *share)), 'closed\n')
+        self.assertEqual(self.output(*look, options=('-p', 'capable', *share)), 'secret')
+        self.assert_refused(self.sandbox(*look, options=('-p', 'capable-masked', *share)), 125, 'Permission denied')
+
+    def test_files_of_its_groups_are_nobodys(self):
+        """Its capabilities would count for them, too."""
+        data = self.folder('grouped')
+        path = self.alice.write('grouped/file', 'secret', 0o640, gid=4242)
+        os.chown(path, self.bob.uid, 4242)
+        for profile, said in (('masked', 'secret'), ('capable', 'closed\n')):
+            self.assertEqual(self.output('sh', '-c', 'cat /grouped/file 2>/dev/null || echo closed', groups=[4242],
+                                         options=('-p', profile, '--ro', data + ':/grouped')), said)
 
 
 if __name__ == '__main__':
