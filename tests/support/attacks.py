@@ -29,13 +29,13 @@ class Case(collections.namedtuple('Case', 'works_for inside passed')):
 class Attack:
     """
     `layers` stop it. Where they are measured, each of them does so alone, and no other one; else they are those that are meant to, and
-    that something does is shown. `command`: a command of a sandbox tries it (tests/hostile/test_payload.py; without root
+    that something does is shown; `harms` says that root does not try it on a machine that is still needed. `command`: a command of a sandbox tries it (tests/hostile/test_payload.py; without root
     test_rootless.py). `builder`: init tries it, while it builds (test_builder.py).
     """
 
-    def __init__(self, name, tries, layers, is_measured=False, command=None, builder=None):
+    def __init__(self, name, tries, layers, is_measured=False, harms=False, command=None, builder=None):
         self.name, self.tries, self.layers = name, tries, layers
-        self.is_measured, self.command, self.builder = is_measured, command, builder
+        self.is_measured, self.harms, self.command, self.builder = is_measured, harms, command, builder
 
     @property
     def groups(self):
@@ -45,12 +45,12 @@ class Attack:
     @property
     def places(self):
         """Where it is shown not to work."""
-        everywhere = ['plain', 'rootless'] if self.command else ['plain'] if self.builder else []
-        return everywhere + (['AppArmor', 'SELinux'] if self.command or self.is_measured else [])
+        if self.builder:
+            return ['plain']
+        return (['plain', 'rootless'] if self.command else [] if self.harms else ['plain']) + ['AppArmor', 'SELinux']
 
 
-# Several attacks are shown to work only where nothing is lost with the machine, in the guests; elsewhere these go as far as the check
-# of privilege.
+# Commands try some of those that harm as well; these go as far as the check of privilege then.
 ATTACKS = [
     # To init, and to the sandbox around
     Attack('kill', 'an end to init', 'N', command=Case(USER, EPERM)),
@@ -183,30 +183,30 @@ ATTACKS = [
     Attack('host-file-replace', 'a file of ours in their place', 'NLS', is_measured=True),
     Attack('host-file-execute', 'programs that were not shared', 'NLS', is_measured=True),
     Attack('password-hashes', "everybody's passwords", 'NLS', is_measured=True),
-    Attack('login-script', 'code that root runs at the next login', 'NLS', is_measured=True),
-    Attack('system-program', "a program in everybody's path", 'NLS', is_measured=True),
+    Attack('login-script', 'code that root runs at the next login', 'NLS', is_measured=True, harms=True),
+    Attack('system-program', "a program in everybody's path", 'NLS', is_measured=True, harms=True),
     Attack('reopen-for-writing', 'a file that came open for reading, changed', 'L', is_measured=True, command=Case(USER, EACCES)),
     Attack('others-file-in-share', 'what others keep for themselves in a shared directory', 'N', is_measured=True, command=Case(ROOT, EACCES)),
     Attack('set-id-by-mode', "another user's rights, for an accomplice outside", 'F', is_measured=True, command=Case(USER, EPERM)),
     Attack('set-id-by-open', 'the same, when the file is made', 'F', is_measured=True, command=Case(USER, EPERM)),
     Attack('file-capability', 'capabilities, for an accomplice outside', 'NCAS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('file-given-away', "files that count as somebody else's", 'NCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('disk-node-made', 'the whole disk, by a node of our own', 'NFLCAS', is_measured=True),
+    Attack('disk-node-made', 'the whole disk, by a node of our own', 'NFLCAS', is_measured=True, harms=True),
     Attack('device-node-made', 'any device, by a node of our own', 'NFLCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('disk-node', "the whole disk, by the host's node", 'NS', is_measured=True),
+    Attack('disk-node', "the whole disk, by the host's node", 'NS', is_measured=True, harms=True),
     Attack('device-in-share', 'a device, by a node that lies in the share', 'NS', is_measured=True, command=Case(USER, EACCES)),
     Attack('file-by-handle', 'any file of the file system that the share is on', 'NFLCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('core-pattern', 'code that the kernel runs as root when a program crashes', 'NAS', is_measured=True, command=Case(ROOT, EACCES + EROFS)),
-    Attack('module-helper', 'code that the kernel runs as root when it wants a module', 'NAS', is_measured=True, command=Case(ROOT, EACCES + EROFS)),
-    Attack('kernel-setting', 'how the machine behaves', 'NAS', is_measured=True),
-    Attack('sysrq', "the kernel's emergency keys", 'NAS', is_measured=True, command=Case(ROOT, EACCES + ('ENODEV',))),
-    Attack('device-setting', 'how devices behave', 'NLAS', is_measured=True),
+    Attack('core-pattern', 'code that the kernel runs as root when a program crashes', 'NAS', is_measured=True, harms=True, command=Case(ROOT, EACCES + EROFS)),
+    Attack('module-helper', 'code that the kernel runs as root when it wants a module', 'NAS', is_measured=True, harms=True, command=Case(ROOT, EACCES + EROFS)),
+    Attack('kernel-setting', 'how the machine behaves', 'NAS', is_measured=True, harms=True),
+    Attack('sysrq', "the kernel's emergency keys", 'NAS', is_measured=True, harms=True, command=Case(ROOT, EACCES + ('ENODEV',))),
+    Attack('device-setting', 'how devices behave', 'NLAS', is_measured=True, harms=True),
     Attack('kernel-memory', 'all that the kernel knows', 'NCAS', is_measured=True, command=Case(ROOT, EACCES + ENOENT + ('ENODATA',))),
     Attack('kernel-addresses', "where the kernel's code is, for an exploit", 'NCAS', is_measured=True),
     Attack('kernel-log', 'what the kernel tells administrators', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('kernel-log-device', 'the same, as a device', 'NCAS', is_measured=True, command=Case(ROOT, ENOENT)),
-    Attack('physical-memory', 'all that anybody knows', 'NCAS', is_measured=True, command=Case(ROOT, ENOENT)),
-    Attack('cgroup-left', 'to be free of all limits', 'NLCAS', is_measured=True),
+    Attack('physical-memory', 'all that anybody knows', 'NCAS', is_measured=True, harms=True, command=Case(ROOT, ENOENT)),
+    Attack('cgroup-left', 'to be free of all limits', 'NLCAS', is_measured=True, harms=True),
     Attack('signal', 'an end to any process', 'NAS', is_measured=True, command=Case(USER, ESRCH)),
     Attack('signal-by-pidfd', 'the same, by a descriptor', 'NAS', is_measured=True),
     Attack('trace', 'any process as a puppet', 'NLCAS', is_measured=True),
@@ -223,10 +223,10 @@ ATTACKS = [
     Attack('oom-victim', 'the choice who ends when memory runs out', 'NS', is_measured=True),
     Attack('priority-raised', 'processors before all others', 'NCAS', is_measured=True, command=Case(ROOT, EPERM + EACCES)),
     Attack('real-time', 'processors to the exclusion of others', 'NCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('mount-tmpfs', 'a file system in the place of another', 'NFLCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('mount-host-directory', 'what was not shared', 'NFLCAS', is_measured=True),
-    Attack('mount-disk', 'the whole disk, as a file system', 'NFLCAS', is_measured=True),
-    Attack('remount', 'mounts without their restrictions', 'NFLCAS', is_measured=True),
+    Attack('mount-tmpfs', 'a file system in the place of another', 'NFLCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM)),
+    Attack('mount-host-directory', 'what was not shared', 'NFLCAS', is_measured=True, harms=True),
+    Attack('mount-disk', 'the whole disk, as a file system', 'NFLCAS', is_measured=True, harms=True),
+    Attack('remount', 'mounts without their restrictions', 'NFLCAS', is_measured=True, harms=True),
     Attack('mount-tree-cloned', 'mounts, by the newer calls', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('superblock', "the kernel's code for file systems", 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('root-changed', 'programs that are deceived about their files', 'NCAS', is_measured=True, command=Case(ROOT, EPERM)),
@@ -238,15 +238,15 @@ ATTACKS = [
     Attack('userfaultfd', 'kernel code that waits for us', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('io-uring', 'calls that no filter sees', 'FS', is_measured=True, command=Case(ROOT, EPERM)),
     Attack('key-left', 'a key in the ring of others', 'FS', is_measured=True, command=Case(USER, ENOSYS)),
-    Attack('module', 'code of our own in the kernel, for good', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM, 'EBADF', 'EINVAL', 'ENOEXEC', 'EACCES')),
-    Attack('kexec', 'another kernel', 'NFCAS', is_measured=True),
-    Attack('reboot', 'the end of the machine', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM, 'EINVAL')),
-    Attack('swap', 'the memory of others, in a file of ours', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM, 'ENOENT')),
-    Attack('accounting', 'a list of all that runs', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM, 'ENOENT')),
-    Attack('host-name', "the machine's name", 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
-    Attack('clock', 'certificates that are valid again', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM, 'EFAULT')),
+    Attack('module', 'code of our own in the kernel, for good', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM, 'EBADF', 'EINVAL', 'ENOEXEC', 'EACCES')),
+    Attack('kexec', 'another kernel', 'NFCAS', is_measured=True, harms=True),
+    Attack('reboot', 'the end of the machine', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM, 'EINVAL')),
+    Attack('swap', 'the memory of others, in a file of ours', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM, 'ENOENT')),
+    Attack('accounting', 'a list of all that runs', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM, 'ENOENT')),
+    Attack('host-name', "the machine's name", 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM)),
+    Attack('clock', 'certificates that are valid again', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM, 'EFAULT')),
     Attack('ports', 'devices, past the kernel', 'NFCAS', is_measured=True),
-    Attack('files-watched', 'every file that anybody opens, and the right to refuse it', 'NFCAS', is_measured=True, command=Case(ROOT, EPERM)),
+    Attack('files-watched', 'every file that anybody opens, and the right to refuse it', 'NFCAS', is_measured=True, harms=True, command=Case(ROOT, EPERM)),
     Attack('abstract-socket', 'services of the host that trust whoever reaches them', 'NS', is_measured=True, command=Case(USER, ('ECONNREFUSED',))),
     Attack('named-socket', 'the same, by a name in the file system', 'NS', is_measured=True, command=Case(USER, ENOENT)),
     Attack('loopback', 'the same, by a port of the loopback interface', 'N', is_measured=True, command=Case(USER, ('ECONNREFUSED',))),
@@ -254,7 +254,7 @@ ATTACKS = [
     Attack('packet-socket', 'all traffic of the host', 'NFCAS', is_measured=True, command=Case(ROOT, ('EAFNOSUPPORT',))),
     Attack('firewall-socket', "the kernel's code for packet filters", 'FS', is_measured=True, command=Case(ROOT, ('EPROTONOSUPPORT',))),
     Attack('crypto-socket', "the kernel's code for ciphers", 'FAS', is_measured=True, command=Case(ROOT, ('EAFNOSUPPORT',))),
-    Attack('interface-setting', "the host's network", 'NCAS', is_measured=True),
+    Attack('interface-setting', "the host's network", 'NCAS', is_measured=True, harms=True),
     Attack('shared-memory', 'what others share among themselves', 'NS', is_measured=True, command=Case(USER, ENOENT)),
     Attack('message-queue', 'messages of others', 'NS', is_measured=True, command=Case(USER, ENOENT)),
     Attack('terminal-input', "commands typed into a user's shell", 'NFCAS', is_measured=True),
