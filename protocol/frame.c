@@ -9,8 +9,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-/* Bodies up to this size are encoded on the stack: all but a long EXEC. */
-#define FRAME_SMALL_BODY 1536
+/* Packets up to this size are encoded on the stack: all but a long EXEC. */
+#define FRAME_SMALL 1536
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4 /* linux/socket.h; Linux 6.5 */
@@ -35,29 +35,21 @@ static void frame_attach_fds(struct msghdr *header, union frame_control *control
 	memcpy(CMSG_DATA(cmsg), fds, sizeof(int) * fd_count);
 }
 
-static int frame_send_parts(int socket, struct msghdr *header, const int *fds, size_t fd_count, int flags)
-{
-	union frame_control control;
-	ssize_t n;
-
-	if (fd_count > MESSAGE_FDS_MAX)
-		return -EMSGSIZE;
-	if (fd_count > 0)
-		frame_attach_fds(header, &control, fds, fd_count);
-	do {
-		n = sendmsg(socket, header, flags | MSG_NOSIGNAL);
-	} while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : 0; /* a packet goes whole or not at all */
-}
-
 int frame_send(int socket, const void *bytes, size_t length, const int *fds, size_t fd_count, int flags)
 {
+	union frame_control control;
 	struct iovec part = {.iov_base = (void *)bytes, .iov_len = length};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
+	ssize_t n;
 
-	if (length > MESSAGE_PACKET_MAX)
+	if (length > MESSAGE_PACKET_MAX || fd_count > MESSAGE_FDS_MAX)
 		return -EMSGSIZE;
-	return frame_send_parts(socket, &header, fds, fd_count, flags);
+	if (fd_count > 0)
+		frame_attach_fds(&header, &control, fds, fd_count);
+	do {
+		n = sendmsg(socket, &header, flags | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0; /* a packet goes whole or not at all */
 }
 
 /*
@@ -186,44 +178,28 @@ void frame_close_fds(struct frame *frame)
 	frame->fd_count = 0;
 }
 
-static int frame_send_body(int socket, const struct envelope *envelope, const uint8_t *body, const int *fds, int flags)
-{
-	uint8_t head[ENVELOPE_HEADER_SIZE];
-	struct iovec parts[2] = {{.iov_base = head, .iov_len = sizeof head},
-				 {.iov_base = (void *)body, .iov_len = envelope->body_length}};
-	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
-
-	envelope_write(envelope, head);
-	return frame_send_parts(socket, &header, fds, envelope->fd_count, flags);
-}
-
 int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count,
 		       int flags)
 {
-	const size_t body_max = MESSAGE_PACKET_MAX - ENVELOPE_HEADER_SIZE;
-	struct envelope envelope = {.kind = (uint16_t)message->kind, .sequence = sequence};
+	struct envelope envelope = {.kind = (uint16_t)message->kind, .sequence = sequence, .fd_count = (uint8_t)fd_count};
 	_cleanup_free_ uint8_t *large = NULL;
-	uint8_t small[FRAME_SMALL_BODY];
-	const uint8_t *body = small;
-	size_t length;
+	uint8_t small[FRAME_SMALL], *packet = small;
+	size_t length, size = sizeof small;
 	int r;
 
 	if (message->kind > UINT16_MAX || envelope_kind_is_signed(envelope.kind))
 		return -EINVAL;
-	if (fd_count > MESSAGE_FDS_MAX)
-		return -EMSGSIZE;
-	r = message_encode(message, small, sizeof small, &length);
+	r = message_encode(message, packet + ENVELOPE_HEADER_SIZE, size - ENVELOPE_HEADER_SIZE, &length);
 	if (r == -EMSGSIZE) {
-		body = large = malloc(body_max);
-		if (!large)
-			return -ENOMEM;
-		r = message_encode(message, large, body_max, &length);
+		size = MESSAGE_PACKET_MAX;
+		packet = large = malloc(size);
+		r = !large ? -ENOMEM : message_encode(message, packet + ENVELOPE_HEADER_SIZE, size - ENVELOPE_HEADER_SIZE, &length);
 	}
 	if (r < 0)
 		return r;
-	envelope.fd_count = (uint8_t)fd_count;
 	envelope.body_length = (uint32_t)length;
-	return frame_send_body(socket, &envelope, body, fds, flags);
+	envelope_write(&envelope, packet);
+	return frame_send(socket, packet, ENVELOPE_HEADER_SIZE + length, fds, fd_count, flags);
 }
 
 /* A copy that is fit for the wire: an error's text may have been cut within a character, or quote a peer's bytes. */

@@ -90,23 +90,15 @@ static bool is_made_of(const char *bytes, size_t length, const char *set)
 
 static bool has_form(enum schema_text text, const char *bytes, size_t length)
 {
-	const char *equals;
+	static const char *const sets[] = {
+		[SCHEMA_TEXT_NAME] = "abcdefghijklmnopqrstuvwxyz0123456789._-",
+		[SCHEMA_TEXT_HOSTNAME] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-",
+		[SCHEMA_TEXT_HEX] = "0123456789abcdef",
+		[SCHEMA_TEXT_ENVIRONMENT] = NULL,
+	};
+	const char *equals = memchr(bytes, '=', length);
 
-	switch (text) {
-	case SCHEMA_TEXT_ANY:
-		return true;
-	case SCHEMA_TEXT_NAME:
-		return is_made_of(bytes, length, "abcdefghijklmnopqrstuvwxyz0123456789._-");
-	case SCHEMA_TEXT_HOSTNAME:
-		return is_made_of(bytes, length,
-				  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-");
-	case SCHEMA_TEXT_HEX:
-		return is_made_of(bytes, length, "0123456789abcdef");
-	case SCHEMA_TEXT_ENVIRONMENT:
-		equals = memchr(bytes, '=', length);
-		return equals && equals > bytes;
-	}
-	return false;
+	return text == SCHEMA_TEXT_ENVIRONMENT ? equals && equals > bytes : !sets[text] || is_made_of(bytes, length, sets[text]);
 }
 
 enum yett_reason schema_check_text(const struct schema_field *field, const char *bytes, size_t length)

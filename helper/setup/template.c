@@ -13,21 +13,21 @@
 #include <sys/wait.h>
 
 struct device {
-	const char *name;
+	const char *path;
 	unsigned major, minor;
 };
 
 /* The six nodes that programs expect; none of them reaches hardware. */
 static const struct device devices[] = {
-	{"null", 1, 3}, {"zero", 1, 5}, {"full", 1, 7}, {"random", 1, 8}, {"urandom", 1, 9}, {"tty", 5, 0},
+	{"/dev/null", 1, 3}, {"/dev/zero", 1, 5}, {"/dev/full", 1, 7}, {"/dev/random", 1, 8}, {"/dev/urandom", 1, 9}, {"/dev/tty", 5, 0},
 };
 
 static const struct {
-	const char *name, *target;
+	const char *path, *target;
 } device_links[] = {
-	{"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
-	{"stderr", "/proc/self/fd/2"},   {"ptmx", "pts/ptmx"},
-	{"shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
+	{"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
+	{"/dev/stderr", "/proc/self/fd/2"}, {"/dev/ptmx", "pts/ptmx"},
+	{"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
 };
 
 static bool is_below(const char *path, const char *directory)
@@ -156,16 +156,13 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 {
 	/* Of the first three sandboxes see nothing: overlay_make(), build(). */
 	static const char *const directories[] = {"/lower", "/empty", "/proc", "/dev", "/dev/pts", "/dev/mqueue"};
-	char path[PATH_MAX];
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
 		if (mkdir(directories[i], 0755) < 0 || lchown(directories[i], face, face) < 0)
 			return -errno;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(devices); i++) {
-		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
-		r = make_node(path, makedev(devices[i].major, devices[i].minor), face);
-	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(devices); i++)
+		r = make_node(devices[i].path, makedev(devices[i].major, devices[i].minor), face);
 	for (size_t i = 0; r == 0 && i < names->count; i++) {
 		char parent[PATH_MAX];
 
@@ -175,10 +172,9 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 		if (r == 0)
 			r = make_node(names->items[i], extra[i], face);
 	}
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++) {
-		(void)snprintf(path, sizeof path, "/dev/%s", device_links[i].name);
-		r = symlink(device_links[i].target, path) < 0 || lchown(path, face, face) < 0 ? -errno : 0;
-	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++)
+		if (symlink(device_links[i].target, device_links[i].path) < 0 || lchown(device_links[i].path, face, face) < 0)
+			r = -errno;
 	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
 }
 
@@ -186,11 +182,9 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 {
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
-	char path[32];
 
 	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
-		trees[i] = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+		trees[i] = open_tree(AT_FDCWD, devices[i].path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 		if (trees[i] < 0 || mount_setattr(trees[i], "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
 			return -errno;
 	}
@@ -199,13 +193,9 @@ static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 
 static int attach_nodes(const int trees[static ARRAY_SIZE(devices)])
 {
-	char path[32];
-
-	for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
-		(void)snprintf(path, sizeof path, "/dev/%s", devices[i].name);
-		if (move_mount(trees[i], "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(devices); i++)
+		if (move_mount(trees[i], "", AT_FDCWD, devices[i].path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 			return -errno;
-	}
 	return 0;
 }
 
