@@ -1,6 +1,10 @@
 /* See kernel.h. */
 #include "base/kernel.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
 int kernel_mount_new(const char *type, const char *const *options, const char *label, unsigned mount_attributes)
 {
 	_cleanup_fd_ int context = fsopen(type, FSOPEN_CLOEXEC);
@@ -46,4 +50,61 @@ ssize_t kernel_read_file(int dir, const char *name, char *buffer, size_t size)
 		return -errno;
 	buffer[n] = '\0';
 	return n;
+}
+
+int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *gid_map)
+{
+	char path[32];
+	int fd, r;
+
+	(void)snprintf(path, sizeof path, "%d/uid_map", pid);
+	r = kernel_write_file(proc, path, uid_map);
+	(void)snprintf(path, sizeof path, "%d/gid_map", pid);
+	if (r == 0)
+		r = kernel_write_file(proc, path, gid_map);
+	if (r < 0)
+		return r;
+	(void)snprintf(path, sizeof path, "%d/ns/user", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+struct holder {
+	int ends[2]; /* of a pipe: a byte says that the maps are written, its end that nobody wants the namespace */
+	int proc;
+	int (*inside)(int proc);
+};
+
+/* Runs in our memory, on a stack of its own: copying page tables would cost more than all the rest. */
+static int hold_userns(void *argument)
+{
+	const struct holder *holder = argument;
+	char byte;
+
+	(void)close(holder->ends[1]); /* else our death would leave it reading */
+	if (read(holder->ends[0], &byte, 1) != 1 || !holder->inside)
+		return 0;
+	return holder->inside(holder->proc) < 0;
+}
+
+int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (*inside)(int proc))
+{
+	char stack[16384] __attribute__((aligned(16)));
+	struct holder holder = {.proc = proc, .inside = inside};
+	int status = 0, fd;
+	bool is_told;
+	pid_t pid;
+
+	if (pipe2(holder.ends, O_CLOEXEC) < 0)
+		return -errno;
+	pid = clone(hold_userns, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM, &holder);
+	fd = pid < 0 ? -errno : kernel_open_userns_of(proc, pid, uid_map, gid_map);
+	is_told = fd >= 0 && write(holder.ends[1], "", 1) == 1;
+	(void)close(holder.ends[1]);
+	while (pid > 0 && waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	(void)close(holder.ends[0]);
+	if (fd >= 0 && (!is_told || status != 0))
+		return fd_close(fd), -EIO;
+	return fd;
 }

@@ -55,3 +55,15 @@ int kernel_write_file(int dir, const char *name, const char *text);
 
 /* Reads at most size - 1 bytes of `name` below `dir` and ends them with NUL. Their number or -errno. */
 _must_check_ ssize_t kernel_read_file(int dir, const char *name, char *buffer, size_t size);
+
+/*
+ * Writes the maps (texts as user_namespaces(7) has them) of the user namespace that `pid`, a process without any yet, is in, and opens that.
+ * `proc`: a directory of proc(5) in which the process is seen. A descriptor or -errno.
+ */
+_must_check_ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *gid_map);
+
+/*
+ * The same of a new user namespace below the caller's. It is made with a child that ends before the return, and `inside`, if not NULL,
+ * runs there as the first thing in it. A descriptor; -EIO where `inside` fails; or -errno.
+ */
+_must_check_ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (*inside)(int proc));

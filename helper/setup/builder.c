@@ -21,7 +21,7 @@
 #define END_DEADLINE_MS 2000
 
 /* Descriptors with a request for an init. */
-enum make_fd { MAKE_CONTROL, MAKE_CHANNEL, MAKE_USER_NS, MAKE_FDS };
+enum make_fd { MAKE_CONTROL, MAKE_CHANNEL, MAKE_FDS };
 
 struct make {
 	uint32_t profile, init_inside, init_host; /* struct setup */
@@ -35,10 +35,13 @@ static bool has_cgroup(const struct setup *setup)
 /* What setup_inside_error() then says; 0 and what only means that nobody is there any more are passed on. */
 static int name_step(const struct setup *setup, const char *step, int r)
 {
-	if (r < 0 && r != -EPIPE) {
+	if (r == -ENOSPC) /* namespaces(7) */
+		error_set(&setup->shared->error, YETT_E_UNSUPPORTED, 0,
+			  "this host allows no further namespaces; as root: sysctl user.max_user_namespaces=15000");
+	else if (r < 0 && r != -EPIPE)
 		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
+	if (r < 0 && r != -EPIPE)
 		setup->shared->result = error_cause(&setup->shared->error, step, -r);
-	}
 	return r;
 }
 
@@ -69,7 +72,7 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 	if (r == 0 && (((leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0))
 		r = -errno;
 	if (r == 0)
-		r = identity_leave(setup, &fds);
+		r = identity_leave(setup, ends[MAKE_CONTROL], &fds);
 	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL) : r;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until init asks for it itself */
@@ -105,7 +108,6 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 		setup->profile = make.profile;
 		setup->map.init_inside = make.init_inside;
 		setup->init_host = make.init_host;
-		setup->user_ns = frame->fds[MAKE_USER_NS];
 		pid = r == 0 ? kernel_clone(CLONE_PARENT, 0, -1, NULL) : r;
 		if (pid == 0)
 			leave(setup, frame->fds);
@@ -185,9 +187,25 @@ bool builder_end_child_soon(pid_t pid)
 	return wait_for(pid, END_DEADLINE_MS) && waitpid(pid, NULL, __WALL) == pid;
 }
 
+/* The leaver has made its user namespace: it gets its map, and goes on. */
+static int map_leaver(struct setup *setup, pid_t pid)
+{
+	struct pollfd wait = {.fd = setup->control, .events = POLLIN};
+	char byte;
+
+	if (setup->host->is_rootless)
+		return 0;
+	if (poll(&wait, 1, BUILDER_DEADLINE_MS) <= 0 || read(setup->control, &byte, 1) != 1)
+		return -ECHILD;
+	setup->user_ns = idmap_open_of(pid, &setup->map);
+	if (setup->user_ns < 0)
+		return setup->user_ns;
+	return send(setup->control, "", 1, MSG_NOSIGNAL) == 1 ? 0 : -ECHILD;
+}
+
 int builder_make_init(struct setup *setup)
 {
-	int control[2], channel[2], status = 0;
+	int control[2], channel[2], status = 0, r;
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
@@ -196,18 +214,19 @@ int builder_make_init(struct setup *setup)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return fd_close(control[1]), -errno;
 	setup->channel = channel[0];
-	pid = start_leaver(setup, (const int[]){control[1], channel[1], setup->user_ns});
+	pid = start_leaver(setup, (const int[]){control[1], channel[1]});
 	(void)close(control[1]);
 	(void)close(channel[1]);
 	if (pid < 0)
 		return pid;
-	if (!wait_for(pid, BUILDER_DEADLINE_MS))
+	r = map_leaver(setup, pid);
+	if (r < 0 || !wait_for(pid, BUILDER_DEADLINE_MS))
 		(void)kill(pid, SIGKILL);
 	/* __WALL: a child made with CLONE_PARENT and no exit signal is a "clone" child. wait(2) */
 	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
-	if (status != 0)
-		return -ECHILD;
+	if (r < 0 || status != 0)
+		return r < 0 ? r : -ECHILD;
 	setup->init_pidfd = kernel_pidfd_open(setup->shared->init_pid);
 	if (setup->init_pidfd < 0)
 		return setup->init_pidfd;

@@ -30,15 +30,13 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	host->policy = policy;
 	host->is_rootless = rootless != NULL;
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
-	host->init_program = host->user_ns = -1;
+	host->init_program = -1;
 	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
 	if (!host->templates)
 		return -ENOMEM;
 	for (size_t i = 0; i < policy->profiles_count; i++)
 		host->templates[i].mount_ns = host->templates[i].profile = -1;
-	if (rootless && (host->user_ns = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC)) < 0)
-		return -errno;
 	r = load_init(init_path, &host->init_program, error);
 	if (r != 0)
 		return r;
@@ -69,7 +67,6 @@ void setup_host_close(struct setup_host *host)
 		template_close(&host->templates[i]);
 	free(host->templates);
 	fd_close(host->init_program);
-	fd_close(host->user_ns);
 	reserve_host_close(&host->reserve);
 	cgroup_host_close(&host->cgroups);
 	free(host);
@@ -77,7 +74,7 @@ void setup_host_close(struct setup_host *host)
 
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
-	const int own[] = {host->init_program, host->user_ns, host->reserve.runtime, host->reserve.ranges, host->reserve.slots, host->reserve.names, host->reserve.control};
+	const int own[] = {host->init_program, host->reserve.runtime, host->reserve.ranges, host->reserve.slots, host->reserve.names, host->reserve.control};
 	size_t profiles = host->policy->profiles_count, n = ARRAY_SIZE(own);
 	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + ARRAY_SIZE(own), sizeof *fds);
 

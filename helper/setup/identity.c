@@ -2,12 +2,13 @@
  * From root to an id that owns nothing: how the process that becomes init leaves the host. See making.h.
  *
  * The order is the kernel's. What needs privilege over the host comes first: the way that dear processes are kept when memory runs out,
- * and the template's mount namespace, which is root's. Then the sandbox's user namespace, and the id in it. From there on it has
+ * and the template's mount namespace, which is root's. Then a user namespace, the sandbox's, and the id in it. From there on it has
  * capabilities over what that namespace owns: nothing, until it makes the others. Its copy of the template's mounts is locked.
  * user_namespaces(7), mount_namespaces(7)
  */
 #include "base/kernel.h"
 #include "base/reached.h"
+#include "helper/privilege.h"
 #include "helper/setup/making.h"
 
 #include <grp.h>
@@ -15,6 +16,7 @@
 #include <linux/keyctl.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
@@ -84,7 +86,23 @@ static int cover_dev(const struct setup *setup, int *ret_mount)
 	return *ret_mount < 0 ? *ret_mount : 0;
 }
 
-int identity_leave(const struct setup *setup, struct identity_fds *fds)
+/*
+ * Into a user namespace of its own. What the kernel counts by user, and a user namespace does not bound by itself (inotify instances,
+ * message queues, pending signals), is charged to who made it: so init's id makes it, the sandbox's own, that none can use up what another
+ * one, or root, is left. It has no ids until the supervisor has written its map.
+ */
+static int enter_user_namespace(const struct setup *setup, int control)
+{
+	char byte = 0;
+
+	/* Where only root may make any (kernel.unprivileged_userns_clone = 0), its capabilities do. */
+	if (setresuid((uid_t)-1, setup->init_host, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0)
+		return -errno;
+	/* Its death ends the wait. */
+	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0 : -EPIPE;
+}
+
+int identity_leave(const struct setup *setup, int control, struct identity_fds *fds)
 {
 	uint32_t id = setup->map.init_inside;
 	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs no capability. */
@@ -100,8 +118,11 @@ int identity_leave(const struct setup *setup, struct identity_fds *fds)
 	if (r < 0)
 		return r;
 	/* Without root there is one user namespace, ours already, with one id, and the groups cannot be changed. */
-	if (!setup->host->is_rootless && (setns(setup->user_ns, CLONE_NEWUSER) < 0 || prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 ||
-					  setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
+	r = setup->host->is_rootless ? 0 : enter_user_namespace(setup, control);
+	if (r < 0)
+		return r;
+	if (!setup->host->is_rootless && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 ||
+					  setresuid(id, id, id) < 0))
 		return -errno;
 	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he has. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)

@@ -1,14 +1,9 @@
 /* See idmap.h. */
 #include "helper/setup/idmap.h"
-#include "helper/privilege.h"
 #include "base/kernel.h"
 
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* An id that does not follow the plain range: inside → host; NO_ID: it is left out. */
 struct special {
@@ -16,6 +11,7 @@ struct special {
 };
 
 #define NO_ID UINT32_MAX
+#define IDMAP_TEXT_SIZE 4096
 #define SPECIALS_MAX (2 * PLAN_GROUPS_MAX + 8)
 
 struct specials {
@@ -134,79 +130,40 @@ uint32_t idmap_host(const struct idmap_half *half, uint32_t inside)
 	return UINT32_MAX;
 }
 
-static int write_map(pid_t pid, const char *file, const struct idmap_half *half)
+/* As the kernel takes a map: in one write of less than a page. user_namespaces(7) */
+static int format(const struct idmap_half *half, char text[static IDMAP_TEXT_SIZE])
 {
-	char path[64], text[4096]; /* the kernel takes a map in one write of less than a page */
 	size_t used = 0;
 
-	(void)snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	text[0] = '\0';
 	for (size_t i = 0; i < half->count; i++) {
-		int n = snprintf(text + used, sizeof text - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n",
-				 half->lines[i].inside, half->lines[i].host, half->lines[i].count);
+		int n = snprintf(text + used, IDMAP_TEXT_SIZE - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", half->lines[i].inside,
+				 half->lines[i].host, half->lines[i].count);
 
-		if (n < 0 || (size_t)n >= sizeof text - used)
+		if (n < 0 || (size_t)n >= IDMAP_TEXT_SIZE - used)
 			return -E2BIG;
 		used += (size_t)n;
 	}
-	return kernel_write_file(AT_FDCWD, path, text);
+	return 0;
 }
 
-/*
- * The child that the namespace is made with: then it goes. What the kernel counts by user, and a user namespace does not bound by itself
- * (inotify instances, message queues, pending signals), is charged to who made it: `owner`.
- */
-static void __attribute__((noreturn)) hold_namespace(int channel, uid_t owner)
+/* Of the process `pid`; 0: a new one. */
+static int open_with(pid_t pid, const struct idmap_half *uids, const struct idmap_half *gids)
 {
-	int r = setresuid((uid_t)-1, owner, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0 ? -errno : 0;
-	char byte;
+	char uid_text[IDMAP_TEXT_SIZE], gid_text[IDMAP_TEXT_SIZE];
+	_cleanup_fd_ int proc = open("/proc", O_DIRECTORY | O_PATH | O_CLOEXEC);
+	int r = proc < 0 ? -errno : format(uids, uid_text);
 
-	_exit(write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1);
-}
-
-static int open_with(const struct idmap_half *uids, const struct idmap_half *gids, uid_t owner)
-{
-	_cleanup_fd_ int ours = -1, theirs = -1, fd = -1;
-	char path[64];
-	int ends[2], status = 0, r;
-	pid_t pid;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	ours = ends[0];
-	theirs = ends[1];
-	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (pid == 0) {
-		(void)close(ours); /* else the supervisor's death would leave us reading */
-		hold_namespace(theirs, owner);
-	}
-	theirs = fd_close(theirs);
-	if (read(ours, &r, sizeof r) != sizeof r)
-		r = -ECHILD;
 	if (r == 0)
-		r = write_map(pid, "uid_map", uids);
-	if (r == 0)
-		r = write_map(pid, "gid_map", gids);
-	if (r == 0) {
-		(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		r = fd < 0 ? -errno : 0;
-	}
-	if (r == 0 && send(ours, "", 1, MSG_NOSIGNAL) != 1)
-		r = -EIO;
-	ours = fd_close(ours);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		r = format(gids, gid_text);
 	if (r < 0)
 		return r;
-	return status == 0 ? steal_fd(&fd) : -EPERM;
+	return pid > 0 ? kernel_open_userns_of(proc, pid, uid_text, gid_text) : kernel_open_userns(proc, uid_text, gid_text, NULL);
 }
 
-int idmap_open(const struct idmap *map)
+int idmap_open_of(pid_t pid, const struct idmap *map)
 {
-	/* init's id: the sandbox's own, so that none can use up what another one, or root, is left. */
-	return open_with(&map->uids, &map->gids, idmap_host(&map->uids, map->init_inside));
+	return open_with(pid, &map->uids, &map->gids);
 }
 
 int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid)
@@ -214,7 +171,7 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 	struct idmap_half uids = {.lines = {{disk_uid, host_uid, 1}}, .count = 1};
 	struct idmap_half gids = {.lines = {{disk_gid, host_gid, 1}}, .count = 1};
 
-	return open_with(&uids, &gids, geteuid());
+	return open_with(0, &uids, &gids);
 }
 
 /* `id` stands for the caller's on the disk; what it stands for is nobody else's there. */
@@ -239,5 +196,5 @@ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subje
 	r = fill(&uids, 0, UINT32_MAX, &shares.uids);
 	if (r == 0)
 		r = fill(&gids, 0, UINT32_MAX, &shares.gids);
-	return r == 0 ? open_with(&shares.uids, &shares.gids, geteuid()) : r;
+	return r == 0 ? open_with(0, &shares.uids, &shares.gids) : r;
 }

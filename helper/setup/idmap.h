@@ -60,11 +60,8 @@ void idmap_make_rootless(const struct idmap_subject *subject, struct idmap *ret_
 /* The host id of an inside user or group id; UINT32_MAX when it has none. */
 uint32_t idmap_host(const struct idmap_half *half, uint32_t inside);
 
-/*
- * Makes a user namespace with this map; a descriptor or -errno.
- * -ENOSPC: this host's user.max_user_namespaces is 0.
- */
-_must_check_ int idmap_open(const struct idmap *map);
+/* Gives the user namespace that `pid` has just made for itself this map; a descriptor of it or -errno. */
+_must_check_ int idmap_open_of(pid_t pid, const struct idmap *map);
 
 /* A user namespace that maps only on-disk `disk_uid`/`disk_gid` onto the given host ids, for mounts. A fd or -errno. */
 _must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid);

@@ -34,10 +34,11 @@ struct identity_fds {
 };
 
 /*
- * identity.c, for the process that becomes init. To where the sandbox is built: the profile's template, the sandbox's own user
- * namespace, and the id that init has in it; then, born in the other namespaces, init. 0 or -errno.
+ * identity.c, for the process that becomes init. To where the sandbox is built: the profile's template, a user namespace of its own, of
+ * which the supervisor is told over `control` and which it gives its map, and the id that init has in it; then, born in the other
+ * namespaces, init. 0 or -errno.
  */
-_must_check_ int identity_leave(const struct setup *setup, struct identity_fds *fds);
+_must_check_ int identity_leave(const struct setup *setup, int control, struct identity_fds *fds);
 _must_check_ int identity_become_init(const struct setup *setup, struct identity_fds *fds);
 
 /*

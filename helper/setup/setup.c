@@ -78,21 +78,15 @@ static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
 	return a->count == b->count && memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
 }
 
-static int open_user_namespace(struct setup *setup, struct yett_error *error)
+/* The ids of the sandbox: its user namespace gets them when init is made. */
+static int take_map(struct setup *setup, const struct idmap *map)
 {
-	int fd = setup->host->is_rootless ? fcntl(setup->host->user_ns, F_DUPFD_CLOEXEC, 3) : idmap_open(&setup->map);
-
-	if (fd == -ENOSPC)
-		return error_set(error, YETT_E_UNSUPPORTED, 0,
-				 "this host allows no user namespaces; as root: sysctl user.max_user_namespaces=15000");
-	if (fd < 0)
-		return setup->host->is_rootless ? -errno : fd;
-	setup->user_ns = fd;
-	setup->init_host = idmap_host(&setup->map.uids, setup->map.init_inside);
+	setup->map = *map;
+	setup->init_host = idmap_host(&map->uids, map->init_inside);
 	return setup->host->is_rootless || setup->host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
 }
 
-/* Whether the ids are the ones that were expected; if not, the user namespace is another one from here on. */
+/* Whether the ids are the ones that were expected; if not, they are others from here on. */
 static int map_ids(struct setup *setup, const struct plan *plan, bool *ret_same, struct yett_error *error)
 {
 	struct idmap_subject subject = subject_of(plan);
@@ -103,13 +97,9 @@ static int map_ids(struct setup *setup, const struct plan *plan, bool *ret_same,
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have");
 	if (r < 0)
 		return r;
-	*ret_same = setup->user_ns >= 0 && same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
+	*ret_same = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
 		    map.init_inside == setup->map.init_inside;
-	setup->map = map;
-	if (*ret_same)
-		return 0;
-	setup->user_ns = fd_close(setup->user_ns);
-	return open_user_namespace(setup, error);
+	return *ret_same ? 0 : take_map(setup, &map);
 }
 
 static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
@@ -159,11 +149,12 @@ static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *erro
 	return 0;
 }
 
-static int prepare_map(struct setup *setup, const struct idmap_subject *subject, struct yett_error *error)
+static int prepare_map(struct setup *setup, const struct idmap_subject *subject)
 {
-	int r = make_map(setup, subject, &setup->map);
+	struct idmap map;
+	int r = make_map(setup, subject, &map);
 
-	return r < 0 ? r : open_user_namespace(setup, error);
+	return r < 0 ? r : take_map(setup, &map);
 }
 
 int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
@@ -204,8 +195,8 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 		r = prepare_cgroup(setup, subject->uid, setup->name);
 	}
 	if (r == 0) {
-		step = "user-namespace";
-		r = prepare_map(setup, subject, error);
+		step = "ids";
+		r = prepare_map(setup, subject);
 	}
 	if (r == 0) {
 		step = "socket";
@@ -223,7 +214,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
 				  strerror(-r));
 		setup_end(setup);
-		return r < 0 ? YETT_E_INIT_FAILED : r;
+		return r < 0 ? (int)error->code : r;
 	}
 	*ret_setup = setup;
 	return 0;
@@ -268,6 +259,7 @@ static int start_over(struct setup *setup, uint32_t profile)
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->init_pidfd = fd_close(setup->init_pidfd);
+	setup->user_ns = fd_close(setup->user_ns);
 	setup->control = fd_close(setup->control);
 	setup->channel = fd_close(setup->channel);
 	setup->shared->result = -EINPROGRESS;
@@ -475,7 +467,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	setup->range = (struct reservation){.fd = -1};
 	r = prepare_range(setup, subject->uid, &error);
 	if (r == 0)
-		r = prepare_map(setup, &expected, &error);
+		r = prepare_map(setup, &expected);
 	cgroup_read_usage(&setup->cgroup, &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);

@@ -26,7 +26,6 @@ struct setup_host {
 	struct reserve_host reserve;
 	struct template *templates; /* one for each profile of the policy */
 	int init_program;           /* sealed memfd with yett-init */
-	int user_ns;                /* where is_rootless: our own, which is the upper one of all sandboxes */
 	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
 	bool is_rootless;           /* struct setup_rootless */
 };
@@ -89,7 +88,7 @@ struct setup {
 	uint32_t first;     /* host id that the range begins with */
 	struct idmap map;   /* of the user namespace */
 	uint32_t init_host; /* what init_inside is outside */
-	int user_ns;        /* the sandbox's upper one: build.h of init */
+	int user_ns;        /* the sandbox's upper one: build.h of init; without root -1, since all have the helper's own */
 	int counters[4];
 	pid_t builder;      /* -1: none */
 	int go;             /* asks it for an init */

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
+
+#define MAP_SIZE 4096 /* the kernel takes a map in one write of less than a page */
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
 
@@ -112,73 +112,39 @@ static int close_door(int proc)
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
 }
 
-/* The child that the namespace is made with: it closes the door to further ones below it, then goes. */
-static void __attribute__((noreturn)) hold_namespace(int channel, int proc)
+/* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
+static int copy_map(int proc, const char *name, char copy[static MAP_SIZE])
 {
-	int r = unshare(CLONE_NEWUSER) < 0 ? -errno : 0;
-	char byte;
-
-	if (write(channel, &r, sizeof r) != sizeof r || r < 0 || read(channel, &byte, 1) != 1)
-		_exit(1);
-	_exit(close_door(proc) < 0 ? 2 : 0);
-}
-
-/* Maps each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
-static int copy_map(int proc, pid_t pid, const char *name)
-{
-	char own[16], path[32], map[16384], copy[4096]; /* the kernel takes a map in one write of less than a page */
+	char map[16384];
 	size_t used = 0;
 	unsigned first, count;
-	int n = 0, r;
+	int n = 0, r = (int)kernel_read_file(proc, name, map, sizeof map);
 
-	(void)snprintf(own, sizeof own, "self/%s", name);
-	(void)snprintf(path, sizeof path, "%d/%s", pid, name);
-	r = (int)kernel_read_file(proc, own, map, sizeof map);
 	for (const char *at = map; r > 0 && sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n) {
-		int length = snprintf(copy + used, sizeof copy - used, "%u %u %u\n", first, first, count);
+		int length = snprintf(copy + used, MAP_SIZE - used, "%u %u %u\n", first, first, count);
 
-		if (length < 0 || (size_t)length >= sizeof copy - used)
+		if (length < 0 || (size_t)length >= MAP_SIZE - used)
 			return -E2BIG;
 		used += (size_t)length;
 	}
-	return r < 0 ? r : kernel_write_file(proc, path, copy);
+	return r < 0 ? r : 0;
 }
 
 int lower_make(struct build *b, const struct plan_step *step)
 {
-	char path[32], byte = 0;
-	int ends[2], status = 0, r;
-	pid_t pid;
+	char uids[MAP_SIZE], gids[MAP_SIZE];
+	int r = copy_map(b->proc, "self/uid_map", uids);
 
 	(void)step;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	pid = fork();
-	if (pid == 0) {
-		(void)close(ends[0]);
-		hold_namespace(ends[1], b->proc);
-	}
-	(void)close(ends[1]);
-	if (pid < 0 || read(ends[0], &r, sizeof r) != sizeof r)
-		r = -ECHILD;
 	if (r == 0)
-		r = copy_map(b->proc, pid, "uid_map");
-	if (r == 0)
-		r = copy_map(b->proc, pid, "gid_map");
-	if (r == 0) {
-		(void)snprintf(path, sizeof path, "%d/ns/user", pid);
-		b->lower_ns = openat(b->proc, path, O_RDONLY | O_CLOEXEC);
-		r = b->lower_ns < 0 ? -errno : 0;
-	}
-	if (r == 0 && send(ends[0], &byte, 1, MSG_NOSIGNAL) != 1)
-		r = -EIO;
-	(void)close(ends[0]);
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+		r = copy_map(b->proc, "self/gid_map", gids);
+	if (r < 0)
+		return r;
+	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_door);
 	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0): lower_stay(). */
-	if (r == -EPERM && b->lower_ns < 0)
+	if (b->lower_ns == -EPERM)
 		return close_door(b->proc);
-	return r == 0 && status != 0 ? -EPERM : r;
+	return b->lower_ns < 0 ? b->lower_ns : 0;
 }
 
 /*
