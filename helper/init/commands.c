@@ -144,9 +144,10 @@ static int commands_open_leaf(const struct commands *commands, size_t slot, int 
 
 void commands_prepare(struct commands *commands)
 {
+	uint64_t so_far = commands->records.last + commands->records.operations;
 	_cleanup_fd_ int leaf = -1;
 
-	if (commands->ready.pid != 0 || commands->records.last + commands->records.operations < 2 || !launch_may_wait(commands->config))
+	if (commands->ready.pid != 0 || so_far == 1 || !launch_may_wait(commands->config))
 		return;
 	commands->ready_slot = commands_free_slot(commands);
 	/* If there is none it is forked when it is asked for. */

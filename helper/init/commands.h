@@ -92,7 +92,10 @@ struct commands {
 _must_check_ int commands_start(struct commands *commands, const struct frame *packet, const struct message *message,
 				struct command_origin origin, const int files[LAUNCH_FILES], struct yett_error *error);
 
-/* Once a second command has shown that more may come: a child is forked ahead of the next one, if none is ready. */
+/*
+ * Forks a child ahead of the next command, if none is ready: of the first, which nearly every sandbox has, and again once a second one has
+ * shown that more may come.
+ */
 void commands_prepare(struct commands *commands);
 
 /* Ends that child, if there is one. */

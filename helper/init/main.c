@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
 	main_report(0, "", &init->config, NULL);
 	main_warm(init);
+	commands_prepare(&init->commands);
 	main_serve(init, children);
 	tell_totals(&init->commands.tell);
 	return EXIT_SUCCESS;
