@@ -410,7 +410,8 @@ class Lives(yett.Case):
         self.create('--name', 'fails', '--cleanup-delay', '1h')
         uid = str(self.inspect('fails')['private_uid'] // yett.RANGE)
         init = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-init'] and
-                str(int(yett.status_of(pid)['Uid'].split()[0]) // yett.RANGE) == uid]
+                str(int(yett.status_of(pid)['Uid'].split()[0]) // yett.RANGE) == uid and
+                yett.status_of(pid)['NSpid'].split()[-1] == '1']  # not the child that is ready for a command
         self.assertEqual(len(init), 1)
         os.kill(init[0], signal.SIGKILL)
         yett.wait_until(lambda: self.state('fails') == ('failed', 'init-died'), 'the failure')
