@@ -29,16 +29,12 @@ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir,
 	struct decoder decoder = DECODER_NONE;
 	char uid_text[16], gid_text[16];
 	char *argv[] = {(char *)"yett-decoder", uid_text, gid_text, (char *)empty_dir, NULL};
-	int sockets[2], r;
+	int r;
 
 	*ret_decoder = DECODER_NONE;
 	(void)snprintf(uid_text, sizeof uid_text, "%u", uid);
 	(void)snprintf(gid_text, sizeof gid_text, "%u", gid);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) < 0)
-		return -errno;
-	decoder.socket = sockets[0];
-	r = spawn(path, argv, sockets[1], NULL, 0, &decoder.pid); /* which closes what else is open */
-	(void)fd_close(sockets[1]);
+	r = spawn_connected(path, argv, SOCK_STREAM, &decoder.socket, &decoder.pid); /* which closes what else is open */
 	if (r == 0) {
 		/* Still the same process: it cannot be reaped before decoder_free() does it. */
 		decoder.pidfd = pidfd_open(decoder.pid, 0);
@@ -154,7 +150,7 @@ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_erro
 	return 0;
 }
 
-/* Reads why the decoder refused. Its numbers are checked and its texts ended before anyone uses them. */
+/* Reads why the decoder refused. Its numbers and the ends of its texts are checked before anyone uses them. */
 static int read_refusal(const struct decoder *decoder, int64_t deadline_ms, struct yett_error *error)
 {
 	struct yett_error e;
@@ -162,10 +158,8 @@ static int read_refusal(const struct decoder *decoder, int64_t deadline_ms, stru
 
 	if (r < 0)
 		return r;
-	if (e.code < 1 || (int)e.code > YETT_CODES_COUNT || (int)e.reason < 0 || (int)e.reason > YETT_REASONS_COUNT)
+	if (!error_is_sound(&e))
 		return -EPROTO;
-	e.message[sizeof e.message - 1] = '\0';
-	e.detail[sizeof e.detail - 1] = '\0';
 	(void)error_set(error, e.code, e.reason, "%s", e.message);
 	error_detail(error, "%s", e.detail);
 	return (int)e.code;

@@ -25,16 +25,12 @@ static int start(const struct closer *closer)
 {
 	char path[4096], id[16];
 	char *argv[] = {(char *)"yett-closer", id, NULL};
-	int pair[2], r;
+	int socket;
 	pid_t pid;
 
 	(void)snprintf(path, sizeof path, "%s/yett-closer", closer->libexec);
 	(void)snprintf(id, sizeof id, "%u", closer->id);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -1;
-	r = spawn(path, argv, pair[1], NULL, 0, &pid);
-	(void)close(pair[1]);
-	return r < 0 ? fd_close(pair[0]) : pair[0];
+	return spawn_connected(path, argv, SOCK_SEQPACKET, &socket, &pid) < 0 ? -1 : socket;
 }
 
 /*
