@@ -1,7 +1,7 @@
 /*
- * Numbers as people write them: sizes (64M, 2G), processors (1.5), times (5m), and back.
+ * Numbers as people write them: sizes (64M, 2G), processors (1.5), times (5m). units_parse.h has the way back.
  *
- * Pure functions with the privilege of the caller. Parsing is strict: no sign, no space, no locale, no overflow.
+ * Pure functions with the privilege of the caller.
  */
 #pragma once
 
@@ -11,17 +11,15 @@
 
 #define UNITS_TEXT_SIZE 32
 
-/* Decimal digits only. -EINVAL, or -ERANGE beyond 64 bits. */
-_must_check_ int units_parse_number(const char *text, uint64_t *ret_number);
-
-/* Digits, then nothing or one of K M G T (powers of 1024). -EINVAL, -ERANGE. */
-_must_check_ int units_parse_size(const char *text, uint64_t *ret_bytes);
-
-/* "2", "1.5", "0.125": thousandths of a processor, so at most three decimals. -EINVAL, -ERANGE. */
-_must_check_ int units_parse_cpus(const char *text, uint64_t *ret_millis);
-
-/* Digits, then one of ms s m h. -EINVAL, -ERANGE. */
-_must_check_ int units_parse_duration(const char *text, uint64_t *ret_ms);
+/* Powers of 1024, and times, from the longest. */
+#define UNITS_LETTERS 4
+extern const char units_letters[UNITS_LETTERS + 1];
+#define UNITS_TIMES 4
+struct units_time {
+	const char *unit;
+	uint64_t ms;
+};
+extern const struct units_time units_times[UNITS_TIMES];
 
 /* The largest unit that loses nothing: 2G, 1536M, 1000. Returns `out`. */
 char *units_format_size(uint64_t bytes, char out[UNITS_TEXT_SIZE]);

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "cli/output.h"
 #include "cli/set_id.h"
 #include "cli/workdir.h"

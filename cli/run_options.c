@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "cli/parse.h"
 #include "cli/run.h"
 

@@ -52,7 +52,7 @@ static const struct {
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
 	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
-	{"libexec", "DIR", "folder of yett-decoder, -policy, -init and -closer (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
+	{"libexec", "DIR", "folder of yett-decoder, -policy, -reader, -init and -closer (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
 	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
 	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
 	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
@@ -242,7 +242,7 @@ static int serve_one(const struct options *options, const char *libexec, const s
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
 	const struct policy_source source = {libexec, path, true, geteuid()};
 	struct monitor monitor = {
-		.decoder = DECODER_NONE, .reader = PEER_READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
+		.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
 	struct own own;
 	const char *missing;
 	bool root = privilege_can_build(&missing);

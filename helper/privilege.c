@@ -14,7 +14,7 @@ static const int build[] = {
 	CAP_MKNOD,        /* the template's /dev */
 	CAP_CHOWN,        /* the template, cgroup delegation */
 	CAP_DAC_OVERRIDE, /* what a client shares, and above it; leaves of groups that init owns */
-	CAP_SETUID,       /* uid_map; decoder, key reader */
+	CAP_SETUID,       /* uid_map; decoder, reader */
 	CAP_SETGID,       /* gid_map */
 	CAP_SETPCAP,      /* bounding sets */
 	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "helper/monitor/peer.h"
+#include "helper/peer.h"
 #include "helper/setup/setup.h"
 
 /* The one form in which it serves as root: "yett-helper --serve=3". */

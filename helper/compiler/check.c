@@ -1,6 +1,6 @@
 /* See check.h. */
 #include "helper/compiler/check.h"
-#include "base/units.h"
+#include "base/units_parse.h"
 
 #include <cap-ng.h>
 #include <grp.h>
@@ -87,35 +87,67 @@ static uint64_t capability_mask(const struct policy_list *names)
 	return mask;
 }
 
-/* HEAD[:TAIL] lists: where it will be mounted must be a place of the profile. */
-static int check_targets(const struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs,
-			 struct yett_error *error)
+/* What a list wants mounted. Where must be a place of the profile. */
+static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, bool writable, struct yett_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
+		struct policy_mount *mounts = reallocarray(profile->mounts, profile->mounts_count + 1, sizeof *mounts);
 		_cleanup_free_ char *head = NULL, *tail = NULL;
+		struct policy_mount mount = {.writable = writable, .place = list->places[i]};
 		const char *problem;
 
-		if (policy_split(list->items[i], &head, &tail) < 0)
+		profile->mounts = mounts ? mounts : profile->mounts;
+		if (!mounts || settings_split(list->items[i], &head, &tail) < 0)
 			return -ENOMEM;
 		problem = policy_target_problem(profile, is_tmpfs || !tail ? head : tail);
 		if (problem)
 			return policy_refuse(list->places[i], list->items[i], problem, error);
+		if (is_tmpfs && tail && units_parse_size(tail, &mount.size_bytes) < 0)
+			return -EINVAL; /* which settings.c has refused */
+		mount.source = strdup(is_tmpfs ? "" : head);
+		mount.target = strdup(is_tmpfs || !tail ? head : tail);
+		profile->mounts[profile->mounts_count++] = mount;
+		if (!mount.source || !mount.target)
+			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int check_profile(struct policy_profile *profile, struct yett_error *error)
+/* What lies in another system directory is shown with that. */
+static void drop_nested(struct policy_list *system)
 {
-	size_t mounts = profile->share_ro.count + profile->share_rw.count + profile->tmpfs.count +
+	size_t kept = 0;
+
+	for (size_t i = 0; i < system->count; i++) {
+		bool is_nested = false;
+
+		for (size_t j = 0; j < system->count; j++)
+			is_nested = is_nested || (j != i && system->items[j] && policy_path_is_in(system->items[i], system->items[j]));
+		if (is_nested)
+			freep(&system->items[i]);
+	}
+	for (size_t i = 0; i < system->count; i++)
+		if (system->items[i]) {
+			system->places[kept] = system->places[i];
+			system->items[kept++] = system->items[i];
+		}
+	system->count = kept;
+}
+
+static int check_profile(struct settings_profile *written, struct yett_error *error)
+{
+	struct policy_profile *profile = &written->profile;
+	size_t mounts = written->share_ro.count + written->share_rw.count + written->tmpfs.count +
 			profile->read_only.count + profile->mask.count;
-	int r = check_targets(profile, &profile->share_ro, false, error);
+	int r = add_mounts(profile, &written->share_ro, false, false, error);
 
 	if (r == 0)
-		r = check_targets(profile, &profile->share_rw, false, error);
+		r = add_mounts(profile, &written->share_rw, false, true, error);
 	if (r == 0)
-		r = check_targets(profile, &profile->tmpfs, true, error);
+		r = add_mounts(profile, &written->tmpfs, true, false, error);
 	if (r)
 		return r;
+	drop_nested(&profile->system);
 	if (mounts > MOUNTS_MAX)
 		return policy_refuse(profile->place, profile->name,
 				     "has more than 256 shares, tmpfs, masks and read-only paths", error);
@@ -235,7 +267,7 @@ int check_compiled(struct compiled *compiled, struct yett_error *error)
 	int r = check_ids(&compiled->policy, error);
 
 	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++)
-		r = check_profile(&compiled->profiles[i].profile, error);
+		r = check_profile(&compiled->profiles[i], error);
 	for (size_t i = 0; r == 0 && i < compiled->policy.grants_count; i++)
 		r = check_grant(compiled, &compiled->grants[i], error);
 	return r;

@@ -28,6 +28,11 @@ void compiled_free(struct compiled *compiled)
 		return;
 	for (size_t i = 0; i < policy->profiles_count; i++) {
 		settings_clear(SETTINGS_PROFILE, &compiled->profiles[i]);
+		for (size_t m = 0; m < compiled->profiles[i].profile.mounts_count; m++) {
+			free(compiled->profiles[i].profile.mounts[m].source);
+			free(compiled->profiles[i].profile.mounts[m].target);
+		}
+		free(compiled->profiles[i].profile.mounts);
 		free(compiled->profiles[i].profile.name);
 		free(compiled->profiles[i].profile.init_filter);
 		free(compiled->profiles[i].profile.command_filter);

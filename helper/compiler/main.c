@@ -1,7 +1,6 @@
 /*
- * yett-policy: compiles the texts of policy files into one image for the helper. Its arguments are "FD:NAME" of the
- * memfd for the image (no name), then of each file; no file stands for the built-in policy. Descriptor 0 is held open
- * until the end, which tells the helper of it.
+ * yett-policy: compiles the texts of policy files into one image for the helper, in the memfd that is descriptor 0. Its arguments
+ * are "FD:NAME" of each file; none stands for the built-in policy.
  *
  * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS are much code to run
  * with root's privilege. So the process gives up everything else in numbered stages before it reads its first byte, and
@@ -33,8 +32,8 @@ enum stage {
 
 struct input {
 	size_t count;
-	int fds[1 + POLICY_FILES_MAX]; /* the first is the image */
-	struct compile_text texts[1 + POLICY_FILES_MAX];
+	int fds[POLICY_FILES_MAX];
+	struct compile_text texts[POLICY_FILES_MAX];
 };
 
 static void need(bool done, enum stage stage)
@@ -54,7 +53,7 @@ static bool read_arguments(int argc, char **argv, struct input *input)
 		input->fds[input->count] = (int)fd;
 		input->texts[input->count++].name = end + 1;
 	}
-	return argc > 1 && input->count == (size_t)argc - 1;
+	return argc > 0 && input->count == (size_t)argc - 1;
 }
 
 static bool is_input(const struct input *input, int fd)
@@ -122,14 +121,14 @@ static int read_texts(struct input *input, struct yett_error *error)
 {
 	int r = 0;
 
-	if (input->count == 1) {
+	if (input->count == 0) {
 		static char name[] = "built-in";
 		char *text = strdup(policy_builtin_text);
 
 		input->texts[input->count++] = (struct compile_text){name, text, text ? strlen(text) : 0};
 		return text ? 0 : -ENOMEM;
 	}
-	for (size_t i = 1; r == 0 && i < input->count; i++)
+	for (size_t i = 0; r == 0 && i < input->count; i++)
 		r = read_text(input->fds[i], &input->texts[i], error);
 	return r;
 }
@@ -144,13 +143,13 @@ int main(int argc, char **argv)
 	lock_down(argc, argv, &input);
 	r = read_texts(&input, &error);
 	if (r == 0)
-		r = compile(input.texts + 1, input.count - 1, &compiled, &error);
+		r = compile(input.texts, input.count, &compiled, &error);
 	if (r < 0 && r != -ENOMEM)
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be compiled: %s", strerror(-r));
-	r = image_write(input.fds[0], r, compiled ? &compiled->policy : NULL, &error);
+	r = image_write(STDIN_FILENO, r, compiled ? &compiled->policy : NULL, &error);
 	if (r == -E2BIG) {
 		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy is too large");
-		r = image_write(input.fds[0], r, NULL, &error);
+		r = image_write(STDIN_FILENO, r, NULL, &error);
 	}
 	need(r == 0, STAGE_IMAGE);
 	_exit(0); /* the memory goes with the process */

@@ -1,6 +1,6 @@
 /* See settings.h. */
 #include "helper/compiler/settings.h"
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "helper/compiler/parse.h"
 
 #include <cap-ng.h>
@@ -37,12 +37,27 @@ static const char *check_rule(const char *text)
 }
 
 /* No colon: it separates SOURCE and TARGET. */
+int settings_split(const char *item, char **ret_head, char **ret_tail)
+{
+	const char *colon = strchr(item, ':');
+	_cleanup_free_ char *head = strndup(item, colon ? (size_t)(colon - item) : strlen(item));
+	char *tail = colon ? strdup(colon + 1) : NULL;
+
+	if (!head || (colon && !tail)) {
+		free(tail);
+		return -ENOMEM;
+	}
+	*ret_head = steal_ptr(&head);
+	*ret_tail = tail;
+	return 0;
+}
+
 static const char *check_share(const char *text)
 {
 	_cleanup_free_ char *source = NULL, *target = NULL;
 	const char *problem;
 
-	if (policy_split(text, &source, &target) < 0)
+	if (settings_split(text, &source, &target) < 0)
 		return "does not fit into memory";
 	problem = policy_path_problem(source);
 	return problem ? problem : policy_target_problem(NULL, target ? target : source);
@@ -53,11 +68,22 @@ static const char *check_tmpfs(const char *text)
 	_cleanup_free_ char *target = NULL, *size = NULL;
 	uint64_t bytes;
 
-	if (policy_split(text, &target, &size) < 0)
+	if (settings_split(text, &target, &size) < 0)
 		return "does not fit into memory";
 	if (size && (units_parse_size(size, &bytes) < 0 || bytes == 0))
 		return "does not end in a size such as 64M";
 	return policy_target_problem(NULL, target);
+}
+
+/* Of an AppArmor profile or SELinux type; the empty text is none. */
+static const char *label_problem(const char *name)
+{
+	size_t length = strlen(name);
+
+	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
+	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
+	return NULL;
 }
 
 static const char *check_etc(const char *text)
@@ -112,12 +138,12 @@ static const struct settings_key profile_keys[] = {
 	{"system", SETTINGS_LIST, P(system), .check = policy_path_problem},
 	{"etc", SETTINGS_LIST, P(etc), .check = check_etc},
 	{"devices", SETTINGS_LIST, P(devices), .check = check_device},
-	{"share_ro", SETTINGS_LIST, P(share_ro), .check = check_share},
-	{"share_rw", SETTINGS_LIST, P(share_rw), .check = check_share},
+	{"share_ro", SETTINGS_LIST, S(share_ro), .check = check_share},
+	{"share_rw", SETTINGS_LIST, S(share_rw), .check = check_share},
 	{"overlay_ro", SETTINGS_BOOL, P(overlay_ro)},
 	{"read_only", SETTINGS_LIST, P(read_only), .check = policy_path_problem},
 	{"mask", SETTINGS_LIST, P(mask), .check = policy_path_problem},
-	{"tmpfs", SETTINGS_LIST, P(tmpfs), .check = check_tmpfs},
+	{"tmpfs", SETTINGS_LIST, S(tmpfs), .check = check_tmpfs},
 	{"tmp_size", SETTINGS_SIZE, P(tmp_size_bytes), MEMORY_MIN, BYTES_MAX},
 	{"private_home", SETTINGS_BOOL, P(private_home)},
 	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
@@ -140,8 +166,8 @@ static const struct settings_key profile_keys[] = {
 	{"umask", SETTINGS_OCTAL, P(umask), 0, 0777},
 	{"nice", SETTINGS_SIGNED, P(nice), .max = 19},
 	{"hostname", SETTINGS_TEXT, P(hostname), .check = policy_hostname_problem},
-	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = policy_label_problem},
-	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = policy_label_problem},
+	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = label_problem},
+	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = label_problem},
 	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
 	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
 };

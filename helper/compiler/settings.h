@@ -21,6 +21,8 @@ struct settings_profile {
 	struct policy_profile profile;
 	char *description;
 	char *extends; /* NULL: none */
+	struct policy_list share_ro, share_rw; /* SOURCE or SOURCE:TARGET */
+	struct policy_list tmpfs;              /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	enum settings_syscalls syscalls;
 	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
 };
@@ -74,6 +76,12 @@ extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
  */
 _must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
                                struct yett_error *error);
+
+/*
+ * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.
+ * `ret_tail` is NULL without a colon. -ENOMEM.
+ */
+_must_check_ int settings_split(const char *item, char **ret_head, char **ret_tail);
 
 /* Frees the texts and lists of `object`. */
 void settings_clear(enum settings_section_index index, void *object);

@@ -1,5 +1,5 @@
 /* See explain.h. */
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "helper/explain/explain.h"
 
 #include <string.h>

@@ -79,7 +79,7 @@ static void tell_who(const struct explain *explain, struct json *json, FILE *tex
 
 	json_open(json, "user", '{');
 	json_number(json, "uid", peer->uid);
-	json_text_or_null(json, "name", peer->user_name);
+	json_text_or_null(json, "name", peer->names.user);
 	if (peer->gid == WHO_NO_GROUP)
 		json_null(json, "gid");
 	else
@@ -94,7 +94,7 @@ static void tell_who(const struct explain *explain, struct json *json, FILE *tex
 	json_text_or_null(json, "name", is_own ? "" : verified->principal);
 	json_close(json);
 	json_text(json, "policy", explain->path);
-	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->user_name ? " (" : "", ESCAPE(peer->user_name), *peer->user_name ? ")" : "");
+	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "", ESCAPE(peer->names.user), *peer->names.user ? ")" : "");
 	if (is_own)
 		(void)fprintf(text, "a key of the user's own");
 	else

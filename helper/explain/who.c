@@ -1,8 +1,9 @@
 /* See explain.h. Looks at accounts and keys as whoever executes this can. */
 #include "base/escape.h"
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "helper/explain/explain.h"
 #include "helper/monitor/keys.h"
+#include "helper/reader/own_keys.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -61,11 +62,11 @@ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error)
 	}
 	if (r != 0)
 		return r;
-	copy(peer.user_name, sizeof peer.user_name, account ? account->pw_name : NULL);
-	copy(peer.home, sizeof peer.home, account ? account->pw_dir : "/");
-	copy(peer.shell, sizeof peer.shell, account ? account->pw_shell : NULL);
+	copy(peer.names.user, sizeof peer.names.user, account ? account->pw_name : NULL);
+	copy(peer.names.home, sizeof peer.names.home, account ? account->pw_dir : "/");
+	copy(peer.names.shell, sizeof peer.names.shell, account ? account->pw_shell : NULL);
 	group = getgrgid(peer.gid);
-	copy(peer.group_name, sizeof peer.group_name, group ? group->gr_name : NULL);
+	copy(peer.names.group, sizeof peer.names.group, group ? group->gr_name : NULL);
 	*ret_peer = peer;
 	return 0;
 }
@@ -92,22 +93,20 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 {
 	struct verified *verified = &explain->verified;
 	const struct peer *peer = verified->peer;
-	char text[KEYS_FILE_MAX];
-	uint32_t length;
-	int r = keys_find(explain->policy->keys_dir, key, verified->principal, error);
+	char line[KEY_LINE_LENGTH + 1];
+	bool is_first; /* then the first run makes one */
+	int r;
 
+	keys_line(key, line);
+	r = keys_find(explain->policy->keys_dir, line, verified->principal, error);
 	if (r >= 0)
 		return r;
 	verified->principal[0] = '\0';
 	verified->key_source = KEY_OF_USER;
 	if (!authorize_user_keys(explain->policy, peer))
 		return authorize_manager(explain->policy, verified, error);
-	r = keys_read_own(peer->home, peer->uid, text, &length);
-	if (r != 0 && !(r == KEYS_CLOSED && errno == EACCES && peer->uid != geteuid())) /* another user's may be closed to us alone */
-		return keys_refuse_own((enum keys_refusal)r, error);
-	if (length == 0 || keys_in_text(text, length, key))
-		return 0; /* there is none yet, and the first run makes one; or it cannot be told */
-	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
+	r = own_keys_find(peer->names.home, peer->uid, line, &is_first, error);
+	return r != 0 && error->os_error == EACCES && peer->uid != geteuid() ? 0 : r; /* another user's may be closed to us alone */
 }
 
 int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static ENVELOPE_KEY_SIZE], struct yett_error *error)

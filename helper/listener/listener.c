@@ -153,7 +153,7 @@ static void drop_spares(struct user *user)
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
-	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = PEER_READER_NONE,
+	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = READER_NONE,
 				  .lasting = PLACE_HERE, .listener = control, .generation = l->generation,
 				  .is_proven = l->workers[l->workers_count].is_proven};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);

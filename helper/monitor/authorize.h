@@ -7,20 +7,9 @@
  */
 #pragma once
 
+#include "helper/peer.h"
 #include "helper/policy/policy.h"
 #include "protocol/message.h"
-
-/* Who is at the other end, from SO_PEERCRED and SO_PEERGROUPS at accept. Never from a message. */
-struct peer {
-	pid_t pid; /* for display only */
-	uid_t uid;
-	gid_t gid;
-	gid_t groups[PLAN_GROUPS_MAX];
-	size_t groups_count;
-	bool confined; /* in another user, mount, pid or network namespace than the helper */
-	char user_name[MESSAGE_NAME_MAX + 1], group_name[MESSAGE_NAME_MAX + 1]; /* from the host's passwd; may be empty */
-	char home[MESSAGE_PATH_MAX + 1], shell[256];
-};
 
 /* Where the public key that signed was found. */
 enum key_source { KEY_ENROLLED, KEY_OF_USER };
@@ -81,5 +70,5 @@ bool authorize_manage(const struct policy *policy, const struct verified *verifi
 /* Root, but not that of a container. */
 bool authorize_is_administrator(const struct peer *peer);
 
-/* Whether any grant lets this peer use keys of its own (then the monitor reads ~/.config/yett/authorized_keys). */
+/* Whether any grant lets this peer use keys of its own (then yett-reader looks into ~/.config/yett/authorized_keys). */
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

@@ -40,15 +40,13 @@ int monitor_prepare(struct monitor *monitor, const char *libexec)
 	if (monitor->host) /* else nothing made the directory, and root may lack what becoming another takes */
 		(void)snprintf(empty, sizeof empty, "%s/empty", monitor->policy->runtime_dir);
 	r = decoder_start(path, id, id, empty, &monitor->decoder);
-	if (r == 0)
-		r = peer_reader_start(&monitor->reader);
-	return r;
+	return r == 0 ? reader_start(libexec, &monitor->reader) : r;
 }
 
 void monitor_free(struct monitor *monitor)
 {
 	decoder_free(&monitor->decoder);
-	peer_reader_free(&monitor->reader);
+	reader_free(&monitor->reader);
 	monitor->listener = fd_close(monitor->listener);
 }
 
@@ -287,8 +285,8 @@ static void loop(struct connection *c)
 			return;
 		if (r == 0) {
 			forget_buffers(c);
-			if (!c->monitor->reader.is_used)
-				peer_reader_free(&c->monitor->reader); /* an enrolled key needs none */
+			if (!c->monitor->reader.is_kept)
+				reader_free(&c->monitor->reader); /* a key that the administrator enrolled needs none */
 			r = poll(wait, ARRAY_SIZE(wait), -1);
 		}
 		if (r < 0 && errno != EINTR)
@@ -338,9 +336,9 @@ int monitor_serve(struct monitor *monitor, int socket)
 		c.process = peer_open_process(socket, c.peer.pid);
 	if (r == 0)
 		r = c.process < 0 ? c.process : hello(&c);
-	if (r == 0 && monitor->caller)
-		peer_read_names(&c.peer);
-	else if (r == 0)
+	if (r == 0)
+		reader_begin(&monitor->reader, &c.peer);
+	if (r == 0 && !monitor->caller)
 		r = peer_examine(c.process, &c.peer);
 	if (r == 0)
 		loop(&c);

@@ -8,8 +8,9 @@
 
 #include "helper/decoder/decoder.h"
 #include "helper/means.h"
-#include "helper/monitor/peer.h"
+#include "helper/peer.h"
 #include "helper/place.h"
+#include "helper/reader/reader.h"
 #include "helper/supervisor/supervisor.h"
 
 /* What a monitor can have ready before there is a connection. */
@@ -19,7 +20,7 @@ struct monitor {
 	struct means means;
 	const struct policy *policy;
 	struct decoder decoder;
-	struct peer_reader reader;
+	struct reader reader;
 	const struct peer *caller; /* whom it serves, where the socket cannot tell: set-user-id, or without root. NULL: the socket's peer */
 	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
 	int listener; /* asks for prepared supervisors here, and hears that it should give way; -1: there is none, and the policy is the connection's */
@@ -27,7 +28,7 @@ struct monitor {
 	bool *is_proven; /* likewise: becomes true when something was granted. NULL: there is no listener */
 };
 
-/* Starts the decoder and the reader of the user's keys. `libexec` is the folder of yett-decoder. 0 or -errno. */
+/* Starts yett-decoder and yett-reader, which lie in `libexec`. 0 or -errno. */
 _must_check_ int monitor_prepare(struct monitor *monitor, const char *libexec);
 
 /* Serves the connected socket (consumed) until its end. 0, or -errno when it could not be served at all. */

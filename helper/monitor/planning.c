@@ -87,40 +87,27 @@ static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind,
 	return add_step(p, kind, target ? target : "");
 }
 
-static void add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes, const char *field)
+static struct plan_step *add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes, const char *field)
 {
 	struct plan_step *step = add_mount(p, PLAN_TMPFS, target, field);
 
 	step->mode = 01777;
 	step->size_bytes = size_bytes ? size_bytes : p->decision->profile->tmp_size_bytes;
+	return step;
 }
 
-static void add_profile_tmpfs(struct planning *p, const struct policy_list *list)
+static void add_profile_mounts(struct planning *p)
 {
-	for (size_t i = 0; !p->r && i < list->count; i++) {
-		_cleanup_free_ char *target = NULL, *size = NULL;
-		uint64_t size_bytes = 0;
+	const struct policy_profile *profile = p->decision->profile;
 
-		p->r = policy_split(list->items[i], &target, &size);
-		if (!p->r && size)
-			p->r = units_parse_size(size, &size_bytes);
-		add_tmpfs(p, target, size_bytes, "tmpfs of the profile");
-		if (!p->r)
-			add_place(p, list->places[i], &p->plan->steps[p->plan->steps_count - 1].from);
-	}
-}
+	for (size_t i = 0; !p->r && i < profile->mounts_count; i++) {
+		const struct policy_mount *mount = &profile->mounts[i];
+		struct plan_step *step = *mount->source ? add_mount(p, PLAN_HOST, mount->target, "share of the profile")
+							: add_tmpfs(p, mount->target, mount->size_bytes, "tmpfs of the profile");
 
-static void add_profile_shares(struct planning *p, const struct policy_list *list, bool writable)
-{
-	for (size_t i = 0; !p->r && i < list->count; i++) {
-		_cleanup_free_ char *source = NULL, *target = NULL;
-		struct plan_step *step;
-
-		p->r = policy_split(list->items[i], &source, &target);
-		step = add_mount(p, PLAN_HOST, target ? target : source, "share of the profile");
-		step->writable = writable;
-		add_text(p, source, &step->source);
-		add_place(p, list->places[i], &step->from);
+		step->writable = mount->writable;
+		add_text(p, mount->source, &step->source);
+		add_place(p, mount->place, &step->from);
 	}
 }
 
@@ -182,7 +169,7 @@ static void add_request_mounts(struct planning *p)
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
 		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
-		add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
+		(void)add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
 	}
 }
 
@@ -192,7 +179,7 @@ static void add_conventional(struct planning *p)
 	const struct policy_profile *profile = p->decision->profile;
 
 	if (!p->r && profile->outputs_mount && !has_mount(p, PLAN_OUTPUTS))
-		add_tmpfs(p, PLAN_OUTPUTS, 0, "outputs_mount of the profile");
+		(void)add_tmpfs(p, PLAN_OUTPUTS, 0, "outputs_mount of the profile");
 	if (p->r || !profile->memory_mount || has_mount(p, PLAN_MEMORY))
 		return;
 	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_MOUNT,
@@ -248,13 +235,10 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 
 static void add_mounts(struct planning *p)
 {
-	const struct policy_profile *profile = p->decision->profile;
 	struct plan *plan = p->plan;
 
 	p->mounts = plan->steps_count;
-	add_profile_tmpfs(p, &profile->tmpfs);
-	add_profile_shares(p, &profile->share_ro, false);
-	add_profile_shares(p, &profile->share_rw, true);
+	add_profile_mounts(p);
 	add_request_mounts(p);
 	add_conventional(p);
 	if (p->r)
@@ -297,17 +281,17 @@ static void add_names(struct planning *p)
 	const struct peer *peer = p->decision->verified->peer;
 	const struct policy_profile *profile = p->decision->profile;
 	bool is_root = profile->identity == PLAN_IDENTITY_ROOT;
-	const char *home = is_root ? "/root" : passwd_field(peer->home, "/");
+	const char *home = is_root ? "/root" : passwd_field(peer->names.home, "/");
 
 	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
 	if (!profile->private_home || policy_target_problem(profile, home) || policy_path_is_in(home, "/etc"))
 		home = "/";
 	for (size_t i = 0; i < profile->system.count; i++)
 		home = policy_path_is_in(home, profile->system.items[i]) ? "/" : home;
-	add_text(p, is_root ? "root" : passwd_field(peer->user_name, "user"), &plan->user_name);
-	add_text(p, is_root ? "root" : passwd_field(peer->group_name, "user"), &plan->group_name);
+	add_text(p, is_root ? "root" : passwd_field(peer->names.user, "user"), &plan->user_name);
+	add_text(p, is_root ? "root" : passwd_field(peer->names.group, "user"), &plan->group_name);
 	add_text(p, home, &plan->home);
-	add_text(p, passwd_field(peer->shell, "/bin/sh"), &plan->shell);
+	add_text(p, passwd_field(peer->names.shell, "/bin/sh"), &plan->shell);
 	add_text(p, profile->apparmor_profile, &plan->label);
 	add_text(p, profile->selinux_type, &plan->selinux_type);
 	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;

@@ -1,7 +1,6 @@
 /* See verify.h. */
 #include "helper/monitor/verify.h"
 #include "helper/monitor/keys.h"
-#include "helper/monitor/peer.h"
 #include "protocol/encode.h"
 
 #include <inttypes.h>
@@ -43,34 +42,22 @@ static int check_signature(const struct verify_context *context, const struct en
 	return 0;
 }
 
-/* Names the key; the signature is known to be by it. */
+/* Names the key; the signature is known to be by it. And the peer, once for a connection. */
 static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
 		    struct yett_error *error)
 {
-	bool want_keys = authorize_user_keys(context->policy, context->peer);
-	_cleanup_free_ char *text = malloc(KEYS_FILE_MAX);
-	size_t length = 0;
-	int r = text ? keys_find(context->policy->keys_dir, key, verified->principal, error) : -ENOMEM;
+	char line[KEY_LINE_LENGTH + 1];
+	int r;
 
+	keys_line(key, line);
+	r = keys_find(context->policy->keys_dir, line, verified->principal, error);
 	if (r != 0 && r != -ENOENT)
 		return r;
-	if (r == 0) {
-		verified->key_source = KEY_ENROLLED;
-		want_keys = false;
-		if (context->peer->user_name[0] != '\0')
-			return 0;
-	} else if (!want_keys) {
-		verified->key_source = KEY_OF_USER; /* what nobody is granted with one, and why */
+	verified->key_source = r == 0 ? KEY_ENROLLED : KEY_OF_USER;
+	if (r != 0 && !authorize_user_keys(context->policy, context->peer)) /* what nobody is granted with one, and why */
 		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
-	}
-	r = peer_read_user(context->reader, context->peer, want_keys, text, KEYS_FILE_MAX, &length, error);
-	if (r < 0)
-		return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
-	if (r != 0 || !want_keys)
-		return r;
-	verified->key_source = KEY_OF_USER;
-	verified->is_first_key = length == 0;
-	return length == 0 || keys_in_text(text, length, key) ? 0 : refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+	r = reader_ask(context->reader, context->peer, r == 0 ? NULL : line, &verified->is_first_key, error);
+	return r >= 0 ? r : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,

@@ -8,14 +8,14 @@
 
 #include "helper/decoder/decoder.h"
 #include "helper/monitor/authorize.h"
-#include "helper/monitor/peer.h"
+#include "helper/reader/reader.h"
 
 /* What one connection knows before any request. */
 struct verify_context {
 	const struct policy *policy;
 	struct peer *peer; /* its names may be filled in */
 	struct decoder *decoder;
-	struct peer_reader *reader;
+	struct reader *reader;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	uint64_t next_sequence; /* 1 at first; moves on with each request whose envelope can be read */
 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 /* Why somebody else could make `path` mean another file than the one it names now; NULL when nobody can. */
-static const char *rename_problem(const char *path, uid_t owner)
+static const char *rename_problem(const char *path, bool is_directory, uid_t owner)
 {
 	char prefix[PATH_MAX];
 	struct stat st;
@@ -19,7 +19,7 @@ static const char *rename_problem(const char *path, uid_t owner)
 		if (S_ISLNK(st.st_mode))
 			return "leads through a symbolic link: name the real path";
 		if (path[length] == '\0')
-			return NULL;
+			return is_directory && !S_ISDIR(st.st_mode) ? "is not a directory" : NULL;
 		if (!S_ISDIR(st.st_mode))
 			return "leads through a file";
 		if ((st.st_uid != 0 && st.st_uid != owner) || (st.st_mode & (S_IWGRP | S_IWOTH)))
@@ -27,35 +27,35 @@ static const char *rename_problem(const char *path, uid_t owner)
 	}
 }
 
-/* Directories, of which "*" is any; or of what a profile shares SOURCE[:TARGET]. */
-static int check_list(const struct policy_list *list, bool are_shares, uid_t owner, struct yett_error *error)
+/* What a rule names must be a directory, too; "*" is any. */
+static int check_path(const char *path, bool is_rule, struct policy_place place, uid_t owner, struct yett_error *error)
 {
-	struct stat st;
+	const char *problem = is_rule && strcmp(path, "*") == 0 ? NULL : rename_problem(path, is_rule, owner);
 
-	for (size_t i = 0; i < list->count; i++) {
-		const char *item = list->items[i], *problem;
-		_cleanup_free_ char *path = strndup(item, are_shares ? strcspn(item, ":") : strlen(item));
+	return problem ? policy_refuse(place, path, problem, error) : 0;
+}
 
-		if (!path)
-			return -ENOMEM;
-		if (strcmp(path, "*") == 0)
-			continue;
-		problem = rename_problem(path, owner);
-		if (!problem && !are_shares && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
-			problem = "is not a directory";
-		if (problem)
-			return policy_refuse(list->places[i], item, problem, error);
-	}
-	return 0;
+static int check_rules(const struct policy_list *list, uid_t owner, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->count; i++)
+		r = check_path(list->items[i], true, list->places[i], owner, error);
+	return r;
 }
 
 int check_paths(const struct policy *policy, uid_t owner, struct yett_error *error)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++)
-		r = check_list(&policy->profiles[i].share_ro, true, owner, error) ?: check_list(&policy->profiles[i].share_rw, true, owner, error);
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		for (size_t m = 0; r == 0 && m < policy->profiles[i].mounts_count; m++) {
+			const struct policy_mount *mount = &policy->profiles[i].mounts[m];
+
+			if (*mount->source)
+				r = check_path(mount->source, false, mount->place, owner, error);
+		}
 	for (size_t i = 0; r == 0 && i < policy->grants_count; i++)
-		r = check_list(&policy->grants[i].share_ro, false, owner, error) ?: check_list(&policy->grants[i].share_rw, false, owner, error);
+		r = check_rules(&policy->grants[i].share_ro, owner, error) ?: check_rules(&policy->grants[i].share_rw, owner, error);
 	return r;
 }

@@ -48,14 +48,16 @@ TYPE(texts_type, LIST(text_type));
 TYPE(paths_type, LIST(path_type));
 #undef OBJECT
 
+#define OBJECT struct policy_mount
+TYPE(mount_type, TEXT(source), TEXT(target, .problem = policy_path_problem), BOOL(writable), PLACE(place));
+#undef OBJECT
+
 #define OBJECT struct policy_profile
-TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices), TEXTS(share_ro), TEXTS(share_rw),
-     PATHS(read_only), PATHS(mask), TEXTS(tmpfs), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
+TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices),
+     ARRAY(mounts, mount_type, mounts_count, LIST_MAX), PATHS(read_only), PATHS(mask), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
      ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
      ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
-     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),
-     TEXT(apparmor_profile, .problem = policy_label_problem),
-     TEXT(selinux_type, .problem = policy_label_problem), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
+     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem), TEXT(apparmor_profile), TEXT(selinux_type), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
      BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
 #undef OBJECT
 

@@ -3,7 +3,8 @@
  *
  * As root, before any client is served. Opens only files that `owner` alone can have written, never by a link in the
  * last component, and reads none of them: their descriptors go to yett-policy, which has no privilege (compiler/main.c)
- * and answers with an image. It must not open anything that a client names.
+ * and answers with an image. Root opens, and so root judges: a file that others could have written is not even given to
+ * the compiler, which decides what the policy says. It must not open anything that a client names.
  */
 #include "base/escape.h"
 #include "base/spawn.h"
@@ -12,23 +13,25 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
 #define DEADLINE_MS 10000 /* a directory service may be asked for accounts */
 
-/* What yett-policy is given: the image that it shall fill, then the files. `words` are its arguments that name them. */
+/* What yett-policy is given. `words` are its arguments. */
 struct files {
 	uid_t owner;
 	struct yett_error *error;
 	size_t count;
-	int fds[1 + POLICY_FILES_MAX];
-	char *words[1 + POLICY_FILES_MAX]; /* "FD:NAME" */
+	int fds[POLICY_FILES_MAX];
+	char *words[POLICY_FILES_MAX]; /* "FD:NAME" */
 };
 
 static void files_free(struct files **files)
@@ -40,55 +43,40 @@ static void files_free(struct files **files)
 	free(*files);
 }
 
-/* Takes the descriptor. */
-static int add_file(struct files *files, int fd, const char *name)
-{
-	char **word = &files->words[files->count];
-
-	if (asprintf(word, "%d:%s", fd, name) < 0)
-		return fd_close(fd), -ENOMEM;
-	files->fds[files->count++] = fd;
-	return 0;
-}
-
-/* Whether only `owner` can have put there what `fd` is. */
-static int check_owner(const struct files *files, int fd, mode_t type, const char *name)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if ((st.st_mode & S_IFMT) != type)
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s is not a %s", ESCAPE(name),
-				 type == S_IFDIR ? "directory" : "regular file");
-	if (st.st_uid != files->owner)
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u",
-				 ESCAPE(name), st.st_uid, files->owner);
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)",
-				 ESCAPE(name), st.st_mode & 07777);
-	return 0;
-}
-
-static int open_errno(const struct files *files, const char *name)
-{
-	int r = -errno;
-
-	(void)error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(name), strerror(-r));
-	return r;
-}
-
-/* `name` is opened in the directory; `path` is its whole path. */
-static int open_file(struct files *files, int dir, const char *name, const char *path)
+/* Opens `name` in the directory, if only the owner can have put it there; `path` is its whole path. A directory is looked at only. */
+static int open_owned(const struct files *files, int dir, const char *name, const char *path, bool is_directory, int *ret_fd)
 {
 	/* O_NONBLOCK: a FIFO is refused, not waited for. */
-	_cleanup_fd_ int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int r;
+	int flags = is_directory ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	_cleanup_fd_ int fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
 
-	if (fd < 0)
-		return open_errno(files, path);
-	r = check_owner(files, fd, S_IFREG, path);
-	return r ? r : add_file(files, steal_fd(&fd), path);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int r = -errno;
+
+		(void)error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(path), strerror(-r));
+		return r;
+	}
+	if (!is_directory && !S_ISREG(st.st_mode))
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s is not a regular file", ESCAPE(path));
+	if (st.st_uid != files->owner)
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u",
+				 ESCAPE(path), st.st_uid, files->owner);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)",
+				 ESCAPE(path), st.st_mode & 07777);
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static int add_file(struct files *files, int dir, const char *name, const char *path)
+{
+	int r = open_owned(files, dir, name, path, false, &files->fds[files->count]);
+
+	if (r == 0 && asprintf(&files->words[files->count], "%d:%s", files->fds[files->count], path) < 0)
+		return fd_close(files->fds[files->count]), -ENOMEM;
+	files->count += r == 0;
+	return r;
 }
 
 static int is_fragment(const struct dirent *entry)
@@ -103,89 +91,72 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name); /* by bytes, whatever the locale */
 }
 
-static int open_fragments(struct files *files, int parent, const char *path)
+static int add_fragments(struct files *files, int parent, const char *folder)
 {
-	_cleanup_fd_ int dir = openat(parent, "conf.d", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int dir = -1;
+	char path[PATH_MAX];
 	struct dirent **entries = NULL;
 	int count, r;
 
-	if (dir < 0)
-		return errno == ENOENT ? 0 : open_errno(files, path);
-	r = check_owner(files, dir, S_IFDIR, path);
-	if (r)
-		return r;
-	count = scandirat(dir, ".", &entries, is_fragment, compare_names);
+	if (faccessat(parent, "conf.d", F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return 0;
+	(void)snprintf(path, sizeof path, "%s/conf.d", folder);
+	r = open_owned(files, parent, "conf.d", path, true, &dir);
+	count = r == 0 ? scandirat(dir, ".", &entries, is_fragment, compare_names) : 0;
 	if (count < 0)
-		return open_errno(files, path);
+		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(path), strerror(errno));
 	if (count >= POLICY_FILES_MAX)
 		r = error_set(files->error, YETT_E_INVALID_REQUEST, 0, "%s holds too many files", ESCAPE(path));
 	for (int i = 0; i < count; i++) {
-		_cleanup_free_ char *file = NULL;
-
-		if (r == 0)
-			r = asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0 ? -ENOMEM : 0;
-		if (r == 0)
-			r = open_file(files, dir, entries[i]->d_name, file);
+		(void)snprintf(path, sizeof path, "%s/conf.d/%s", folder, entries[i]->d_name);
+		r = r == 0 ? add_file(files, dir, entries[i]->d_name, path) : r;
 		free(entries[i]);
 	}
 	free(entries);
 	return r;
 }
 
-static int open_files(struct files *files, const char *path, bool with_fragments)
+static int add_files(struct files *files, const char *path, bool with_fragments)
 {
 	const char *slash = strrchr(path, '/');
 	_cleanup_free_ char *parent = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-	_cleanup_free_ char *fragments = NULL;
 	_cleanup_fd_ int dir = -1;
-	int r;
+	int r = parent ? open_owned(files, AT_FDCWD, parent, parent, true, &dir) : -ENOMEM;
 
-	if (!parent || asprintf(&fragments, "%s/conf.d", parent) < 0)
-		return -ENOMEM;
-	dir = open(parent, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0)
-		return open_errno(files, parent);
-	r = check_owner(files, dir, S_IFDIR, parent);
 	if (r == 0)
-		r = open_file(files, dir, slash ? slash + 1 : path, path);
-	return r == 0 && with_fragments ? open_fragments(files, dir, fragments) : r;
+		r = add_file(files, dir, slash ? slash + 1 : path, path);
+	return r == 0 && with_fragments ? add_fragments(files, dir, parent) : r;
 }
 
-/* Waits for a child whose end closes the other end of the pipe `alive`. Its status; it never outlives the deadline. */
-static int wait_for(pid_t pid, int alive)
+/* Waits for the child's end, at most until the deadline, which it does not outlive. Its status. */
+static int wait_for(pid_t pid)
 {
-	struct pollfd p = {.fd = alive, .events = POLLIN};
-	int status;
+	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	int status = -1;
 
 	while (poll(&p, 1, DEADLINE_MS) < 0 && errno == EINTR)
 		;
-	(void)kill(pid, SIGKILL); /* a child that exits keeps its status; it is not reaped before the next line */
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return -1;
+	(void)kill(pid, SIGKILL); /* a child that has ended keeps its status; it is not reaped before the next line */
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	fd_close(p.fd);
 	return status;
 }
 
 /* Runs yett-policy on the files until it has written the image. */
-static int run_compiler(const struct files *files, const char *libexec)
+static int run_compiler(const struct files *files, const char *libexec, int image)
 {
-	_cleanup_free_ char *program = NULL;
-	char *argv[3 + POLICY_FILES_MAX] = {(char *)"yett-policy"};
-	_cleanup_fd_ int alive = -1;
-	int pipe_fds[2], status, r;
+	char program[PATH_MAX];
+	char *argv[2 + POLICY_FILES_MAX] = {(char *)"yett-policy"};
+	int status, r;
 	pid_t pid;
 
-	if (asprintf(&program, "%s/yett-policy", libexec) < 0)
-		return -ENOMEM;
+	(void)snprintf(program, sizeof program, "%s/yett-policy", libexec);
 	memcpy(argv + 1, files->words, files->count * sizeof *argv);
-	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
-		return -errno;
-	alive = pipe_fds[0];
-	r = spawn(program, argv, pipe_fds[1], files->fds, files->count, &pid);
-	fd_close(pipe_fds[1]);
+	r = spawn(program, argv, image, files->fds, files->count, &pid);
 	if (r < 0)
 		return error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be executed: %s", program, strerror(-r));
-	status = wait_for(pid, alive);
+	status = wait_for(pid);
 	if (status == 0)
 		return 0;
 	r = error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy did not compile the policy");
@@ -198,17 +169,17 @@ int policy_load(const struct policy_source *source, struct policy **ret_policy, 
 {
 	_cleanup_(files_free) struct files *files = calloc(1, sizeof *files);
 	_cleanup_(policy_freep) struct policy *policy = NULL;
-	int image = memfd_create("yett-policy", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	_cleanup_fd_ int image = memfd_create("yett-policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r = files && image >= 0 ? 0 : -ENOMEM;
 
-	if (!files || image < 0)
-		return fd_close(image), -ENOMEM;
+	if (r < 0)
+		return r;
 	files->owner = source->owner;
 	files->error = error;
-	r = add_file(files, image, "");
-	if (r == 0 && source->path)
-		r = open_files(files, source->path, source->with_fragments);
+	if (source->path)
+		r = add_files(files, source->path, source->with_fragments);
 	if (r == 0)
-		r = run_compiler(files, source->libexec);
+		r = run_compiler(files, source->libexec, image);
 	if (r == 0)
 		r = image_load(image, &policy, error);
 	if (r == 0)

@@ -82,31 +82,6 @@ const char *policy_hostname_problem(const char *name)
 	return NULL;
 }
 
-const char *policy_label_problem(const char *name)
-{
-	size_t length = strlen(name);
-
-	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
-	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
-		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
-	return NULL;
-}
-
-int policy_split(const char *item, char **ret_head, char **ret_tail)
-{
-	const char *colon = strchr(item, ':');
-	_cleanup_free_ char *head = strndup(item, colon ? (size_t)(colon - item) : strlen(item));
-	char *tail = colon ? strdup(colon + 1) : NULL;
-
-	if (!head || (colon && !tail)) {
-		free(tail);
-		return -ENOMEM;
-	}
-	*ret_head = steal_ptr(&head);
-	*ret_tail = tail;
-	return 0;
-}
-
 const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->profiles_count; i++)

@@ -42,6 +42,15 @@ struct policy_list {
 	struct policy_place place; /* of the first item; of the section when there is none */
 };
 
+/* What a profile mounts in each of its sandboxes, checked against its system directories. */
+struct policy_mount {
+	char *source;        /* the host's path; "": it is a tmpfs */
+	char *target;
+	uint64_t size_bytes; /* of a tmpfs */
+	bool writable;
+	struct policy_place place;
+};
+
 /* What becomes of a request where the profile's label cannot be had. */
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 
@@ -53,15 +62,14 @@ struct policy_profile {
 	char *name;
 	struct policy_place place;
 	/* the template: read-only, shared by all sandboxes of the profile */
-	struct policy_list system;       /* host directories and symlinks shown read-only at the same path: /usr, /bin … */
+	struct policy_list system;       /* host directories and symlinks shown read-only at the same path: /usr, /bin …; none below another */
 	struct policy_list etc;          /* names below the host's /etc that are copied or bound into the sandbox's */
 	struct policy_list devices;      /* host device nodes besides the six; a grant must name each */
 	/* on top of it, per sandbox */
-	struct policy_list share_ro;     /* host paths that every sandbox of the profile gets, SOURCE or SOURCE:TARGET */
-	struct policy_list share_rw;
+	struct policy_mount *mounts;
+	size_t mounts_count;
 	struct policy_list read_only;    /* paths inside made read-only */
 	struct policy_list mask;         /* paths inside hidden */
-	struct policy_list tmpfs;        /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	uint64_t tmp_size_bytes;         /* of the sandbox's own root: /tmp, home, /run, /dev/shm together */
 	bool overlay_ro;                 /* what is read-only and others have, too, is behind an overlay of the sandbox's own */
 	bool private_home;               /* an empty home directory at the caller's path */
@@ -171,15 +179,6 @@ const char *policy_path_problem(const char *path);
 
 /* Why a sandbox cannot have this host name; NULL when it can. Pure. */
 const char *policy_hostname_problem(const char *name);
-
-/* Why this cannot be the name of an AppArmor profile or an SELinux type; NULL when it can, as the empty text can. Pure. */
-const char *policy_label_problem(const char *name);
-
-/*
- * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.
- * `ret_tail` is NULL without a colon. -ENOMEM.
- */
-_must_check_ int policy_split(const char *item, char **ret_head, char **ret_tail);
 
 /* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */
 int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error);

@@ -30,13 +30,6 @@ static const struct {
 	{"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
 };
 
-static bool is_below(const char *path, const char *directory)
-{
-	size_t length = strlen(directory);
-
-	return strncmp(path, directory, length) == 0 && path[length] == '/';
-}
-
 static int add_entry(struct template *template, const char *path)
 {
 	struct template_entry *entry = &template->entries[template->entries_count];
@@ -62,7 +55,7 @@ static int add_entry(struct template *template, const char *path)
 	return 0;
 }
 
-/* The policy's system directories that do not lie in another one, then /etc and /dev. */
+/* The policy's system directories, then /etc and /dev. */
 static int list_entries(const struct policy_profile *profile, struct template *template, struct yett_error *error)
 {
 	const struct policy_list *system = &profile->system;
@@ -72,12 +65,7 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 	if (!template->entries)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < system->count; i++) {
-		bool inside = false;
-
-		for (size_t j = 0; j < system->count; j++)
-			inside = inside || is_below(system->items[i], system->items[j]);
-		if (!inside)
-			r = add_entry(template, system->items[i]);
+		r = add_entry(template, system->items[i]);
 		if (r < 0)
 			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i],
 				  profile->name, strerror(-r));

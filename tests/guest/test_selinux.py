@@ -62,6 +62,7 @@ class Domains(installed.Case):
         self.hold(self.ann, *HOLD)
         self.assertEqual(domains('yett-helper'), {'yett_helper_t'})
         self.assertEqual(domains('yett-decoder'), {'yett_decoder_t'})
+        self.assertEqual(domains('yett-reader'), {'yett_reader_t'})
         self.assertEqual(domains('yett-init') - {'yett_build_t'}, {'yett_init_t'})  # that of one that is ready
         inside = {context_of(pid).split(':')[2] for pid in installed.sandboxed()}
         self.assertLessEqual({'yett_init_t', 'yett_sandbox_t'}, inside)

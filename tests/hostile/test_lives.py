@@ -276,7 +276,7 @@ class CapturedInit(yett.Case):
         libexec = run.path('libexec-captured')
         os.makedirs(libexec)
         shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
-        for name in ('yett-decoder', 'yett-policy'):
+        for name in ('yett-decoder', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
             shutil.copy(run.path('helper/' + name), libexec)
         modes = ('floods_control', 'tells_lies', 'tells_of_too_much', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
         names = [mode.replace('_', '-') for mode in modes]

@@ -558,7 +558,7 @@ class Files(SetuidCase):
         """A folder of alice's with programs of hers where the helper's are."""
         folder = self.folder('siblings')
         mark = os.path.join(self.alice.home, 'mark')
-        for name in ('yett-decoder', 'yett-init', 'yett-policy'):
+        for name in ('yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
             yett.write(folder + '/' + name, '#!/bin/sh\nid -u >%s\n' % mark, 0o755)
         return folder, mark
 
@@ -583,7 +583,7 @@ class Files(SetuidCase):
         self.assertFalse(os.path.exists(mark))
 
     def test_programs_that_others_could_have_changed_are_not_executed(self):
-        for name, change, back in (('yett-decoder', 0o775, 0o755), ('yett-init', 0o757, 0o755), ('yett-policy', 0o777, 0o755), ('', 0o777, 0o755)):
+        for name, change, back in (('yett-decoder', 0o775, 0o755), ('yett-init', 0o757, 0o755), ('yett-policy', 0o777, 0o755), ('yett-reader', 0o777, 0o755), ('', 0o777, 0o755)):
             path = os.path.join(LIBEXEC, name)
             os.chmod(path, change)
             self.addCleanup(os.chmod, path, back)

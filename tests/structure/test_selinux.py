@@ -21,11 +21,11 @@ except ImportError:
 
 SOURCE = os.path.abspath(sys.argv[1])
 STORES = ('/etc/selinux', '/var/lib/selinux')
-SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, HELPER = ('yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t',
-                                                           'yett_helper_t')
+SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, READER, HELPER = (
+    'yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t', 'yett_reader_t', 'yett_helper_t')
 INSIDE = (SANDBOX, INIT)
-ALL = (SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, HELPER)
-UNPRIVILEGED = (SANDBOX, INIT, DECODER, CLOSER, COMPILER)
+ALL = (SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, READER, HELPER)
+UNPRIVILEGED = (SANDBOX, INIT, DECODER, CLOSER, COMPILER, READER)
 # What a process may do to another one to its harm.
 HARM = {'ptrace', 'sigkill', 'sigstop', 'signal', 'setsched', 'setpgid', 'setcap', 'setrlimit', 'share', 'noatsecure', 'siginh',
         'rlimitinh', 'transition', 'dyntransition'}
@@ -75,18 +75,18 @@ class Policy:
 
 
 def harm_to_others(policy):
-    """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; decoder and compiler nobody."""
-    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER)}
+    """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; decoder, compiler and reader nobody."""
+    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER, READER)}
     return [rule for rule in policy.find((*UNPRIVILEGED, BUILD), {'process'}, HARM) if (rule[0], rule[2]) not in own]
 
 
 def capabilities(policy):
     """None over the host for init, who builds and commands, and over the sandbox's user namespace only those of start_capabilities()."""
-    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER], {'cap_userns', 'cap2_userns'}) +
+    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER, READER], {'cap_userns', 'cap2_userns'}) +
             [rule for rule in policy.find([INIT], {'cap_userns', 'cap2_userns'}) if rule[3] not in ('kill', 'setgid', 'setpcap', 'setuid')] +
-            [rule for rule in policy.find([DECODER, CLOSER, COMPILER], {'capability', 'capability2'})
-             # net_bind_service: auth_use_nsswitch() for those who ask a directory service; yett-policy drops it before
-             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECODER: 'sys_chroot', COMPILER: 'net_bind_service'}.get(rule[0]))])
+            [rule for rule in policy.find([DECODER, CLOSER, COMPILER, READER], {'capability', 'capability2'})
+             # net_bind_service: auth_use_nsswitch() for those who ask a directory service; they drop it before
+             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECODER: 'sys_chroot', COMPILER: 'net_bind_service', READER: 'net_bind_service'}.get(rule[0]))])
 
 
 def raw_sockets(policy):
@@ -137,7 +137,7 @@ def decoder_files(policy):
 
 def foreign_programs(policy):
     """The helper runs no program as itself, and gets into no domain but those of its parts."""
-    parts = {DECODER, CLOSER, COMPILER, BUILD}
+    parts = {DECODER, CLOSER, COMPILER, READER, BUILD}
     return ([rule for rule in policy.find([HELPER], {'file'}, {'execute_no_trans'})] +
             [rule for rule in policy.find([HELPER], {'process'}, {'transition', 'dyntransition'}) if rule[2] not in parts] +
             policy.find([BUILD], {'file'}, {'execute_no_trans'}) +

@@ -19,8 +19,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, DECODER, CLOSER, POLICY, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
-                                                ("yett-helper", "yett-decoder", "yett-closer", "yett-policy", "yett-init", "yett-files"))
+HELPER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
+                                                        ("yett-helper", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
 EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
@@ -32,6 +32,9 @@ PRINTS = re.compile(r"^(plan_print|json_|open_memstream$|fopencookie$)")
 
 # What reads the policy's text, makes filters of it, and asks for accounts.
 COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compile$|check_compiled|policy_builtin_text|get(pw|gr)nam(_r)?$)")
+
+# What reads a user's own keys, and asks who the user is.
+LOOKS_UP = re.compile(r"^(own_keys_|f?get(pw|gr|sp)(uid|gid|nam|ent)(_r)?$|getgrouplist$|initgroups$)")
 
 # What a program does that builds sandboxes. The decoder must not even have the code for it.
 OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_build|identity_|share_(start|check)$|builder_|build_run$|attach_|cgroup_|reserve_"
@@ -99,6 +102,15 @@ class Programs(unittest.TestCase):
         made = programs.objects(BUILD, os.path.join(ROOT, "helper/closer/main.c"))
         self.assertEqual(list(made), ["helper/yett-closer"])
 
+    def test_what_is_read_of_a_user_is_read_by_the_reader_alone(self):
+        for path in (READER, READER_NSS):
+            self.assertEqual(sorted(name for name in programs.defined(path) if OURS.match(name) or DECODES.match(name)), [])
+            self.assertLessEqual({"own_keys_find", "getpwuid", "getgrgid"}, programs.defined(path) | programs.undefined(path))
+        self.assertEqual([name for name in programs.libraries(READER_NSS) if not re.match(r"libc\b", name)], [])
+        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if LOOKS_UP.match(name)), [])
+        self.assertTrue(all(LOOKS_UP.match(name) for name in ("own_keys_find", "getpwuid", "getgrgid", "fgetpwent")))
+        self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "helper/reader/own_keys.c")))
+
     def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
 
@@ -134,7 +146,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, CLOSER, POLICY, EXPLAIN, INIT, FILES, YETT):
+        for path in (HELPER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):

@@ -35,7 +35,7 @@ CLOSER = 3  # enum idmap_role in helper/setup/idmap.h
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
           'tests/system/load',
@@ -298,7 +298,7 @@ class Run:
         """A folder of programs for a service: the built ones but for `others`, paths by name without "yett-"."""
         folder = self.path(name)
         os.makedirs(folder)
-        for program in ('init', 'decoder', 'closer', 'policy'):
+        for program in ('init', 'decoder', 'closer', 'policy', 'reader', 'reader-nss'):
             copy = '%s/yett-%s' % (folder, program)
             shutil.copy(others.get(program) or self.path('helper/yett-' + program), copy)
             selinux.label_program(copy)
@@ -505,9 +505,15 @@ class Service:
             except OSError:
                 program = ''
             is_ours = os.path.dirname(program) == os.path.dirname(self.helper) and self.policy in argv_of(pid)
-            if is_ours or any(self.owns_uid(int(uid)) for uid in status['Uid'].split()):
+            if is_ours or self.is_reader(pid, program) or any(self.owns_uid(int(uid)) for uid in status['Uid'].split()):
                 found.append(pid)
         return found
+
+    def is_reader(self, pid, program):
+        """Whether it is a yett-reader, which has its user's id, of a monitor of this service, or of one of this run's that is gone."""
+        parent = argv_of(parent_of(pid))
+        return argv_of(pid)[:1] == ['yett-reader'] and (self.policy in parent or
+                                                        program.startswith(self.run_.folder + '/') and not any('yett-helper' in word for word in parent))
 
     def cgroup_tops(self):
         return [path for path in glob.glob('/sys/fs/cgroup/*' + self.cgroup) + glob.glob('/sys/fs/cgroup' + self.cgroup)]
@@ -637,7 +643,7 @@ class Rootless(Service):
             with contextlib.suppress(OSError):
                 if not uids & set(status_of(pid).get('Uid', '').split()[:1]) or not is_alive(pid):
                     continue
-                if argv_of(pid)[:1] in (['yett-decoder'], ['yett-policy']) or os.readlink('/proc/%d/exe' % pid) == self.helper or \
+                if argv_of(pid)[:1] in (['yett-decoder'], ['yett-policy'], ['yett-reader']) or os.readlink('/proc/%d/exe' % pid) == self.helper or \
                         os.readlink('/proc/%d/ns/pid' % pid) != host:
                     found.append(pid)
         return found

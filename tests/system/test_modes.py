@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -146,11 +147,39 @@ class Roles(yett.Case):
             self.assertRegex(limits, limit + r' +0 +0')
         self.assert_undumpable(self.decoder)
 
+    def reader(self):
+        return next(pid for pid in yett.children_of(self.monitor) if yett.argv_of(pid)[:1] == ['yett-reader'])
+
+    def test_the_reader_is_its_user_and_nothing_more(self):
+        status = yett.status_of(self.reader())
+        alice = pwd.getpwnam(self.alice.name)
+        self.assertEqual((status['Uid'].split(), status['Gid'].split()), ([str(alice.pw_uid)] * 4, [str(alice.pw_gid)] * 4))
+        self.assertEqual(status['Groups'].split(), yett.status_of(self.client.pid)['Groups'].split())
+        self.assertEqual(sets_of(self.reader()), (NONE,) * 5)
+        self.assertEqual(status['NoNewPrivs'], '1')
+        links = {name: os.readlink('/proc/%d/fd/%s' % (self.reader(), name)) for name in os.listdir('/proc/%d/fd' % self.reader())}
+        self.assertEqual([name for name, link in links.items() if link.startswith('socket:')], ['0'], links)
+        limits = yett.read('/proc/%d/limits' % self.reader())
+        for limit in ('Max processes +0 +0', 'Max core file size +1 +1', 'Max file size +0 +0'):
+            self.assertRegex(limits, limit)
+        self.assert_undumpable(self.reader())
+
+    def test_a_reader_that_nobody_has_asked_can_become_somebody_and_nothing_else(self):
+        """Of monitors that wait for a connection."""
+        waiting = {pid for pid in self.service.waiting_processes() if yett.argv_of(pid)[:1] == ['yett-reader']}
+        yett.wait_until(lambda: all(yett.status_of(pid).get('NoNewPrivs') == '1' for pid in waiting), 'the end of their start')
+        self.assertGreater(len(waiting), 0)
+        for pid in waiting:
+            effective, permitted, bounding, inheritable, ambient = sets_of(pid)
+            self.assertEqual((effective, permitted, bounding, inheritable, ambient), ({SETGID, SETUID}, {SETGID, SETUID}, NONE, NONE, NONE))
+            self.assertEqual(os.listdir('/proc/%d/fd' % pid), ['0'])
+            self.assert_undumpable(pid)
+
     def test_the_compiler_of_the_policy_has_nothing_but_what_it_reads(self):
         """It waits for its first byte, from a pipe in the place of a file: by then it has dropped everything."""
         image = os.memfd_create('image', os.MFD_ALLOW_SEALING)
         source, text = os.pipe()
-        with subprocess.Popen(['yett-policy', '%d:' % image, '%d:/the/file' % source], pass_fds=(image, source), stdin=subprocess.PIPE,
+        with subprocess.Popen(['yett-policy', '%d:/the/file' % source], pass_fds=(source,), stdin=image,
                               executable=os.path.join(os.path.dirname(self.service.helper), 'yett-policy')) as process, \
                 contextlib.ExitStack() as failed:
             os.close(source)
@@ -163,7 +192,7 @@ class Roles(yett.Case):
             self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
             self.assertEqual(sets_of(process.pid), (NONE,) * 5)
             self.assertEqual(status['NoNewPrivs'], '1')
-            self.assertEqual(sorted(int(name) for name in os.listdir('/proc/%d/fd' % process.pid)), sorted((0, image, source)))
+            self.assertEqual(sorted(int(name) for name in os.listdir('/proc/%d/fd' % process.pid)), sorted((0, source)))
             limits = yett.read('/proc/%d/limits' % process.pid)
             for limit in ('Max processes +0 +0', 'Max core file size +1 +1', r'Max file size +16777216 +16777216'):
                 self.assertRegex(limits, limit)

@@ -85,10 +85,10 @@ static inline void decide_reset(struct decide *d)
 	d->peer.groups[0] = 27;
 	d->peer.groups[1] = 100;
 	d->peer.groups_count = 2;
-	strcpy(d->peer.user_name, "alice");
-	strcpy(d->peer.group_name, "staff");
-	strcpy(d->peer.home, "/home/alice");
-	strcpy(d->peer.shell, "/bin/bash");
+	strcpy(d->peer.names.user, "alice");
+	strcpy(d->peer.names.group, "staff");
+	strcpy(d->peer.names.home, "/home/alice");
+	strcpy(d->peer.names.shell, "/bin/bash");
 	d->verified = (struct verified){.peer = &d->peer, .request = &d->request, .key_source = KEY_ENROLLED, .principal = "laptop"};
 	memset(&d->error, 0, sizeof d->error);
 }

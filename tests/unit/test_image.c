@@ -122,7 +122,11 @@ static void what_was_written_is_read(void **state)
 	assert_string_equal(second->system.items[1], "/bin");
 	assert_int_equal(second->system.places[1].line, 3);
 	assert_ptr_equal(second->system.places[1].file, policy->files[0]);
-	assert_string_equal(second->tmpfs.items[0], "/scratch:4M");
+	assert_int_equal(second->mounts_count, 1);
+	assert_string_equal(second->mounts[0].source, "");
+	assert_string_equal(second->mounts[0].target, "/scratch");
+	assert_int_equal(second->mounts[0].size_bytes, 4 << 20);
+	assert_int_equal(second->mounts[0].place.line, 5);
 	assert_int_equal(second->mask.count, 0);
 	assert_int_equal(second->identity, PLAN_IDENTITY_ROOT);
 	assert_int_not_equal(second->init_filter_count, policy->profiles[0].init_filter_count);
@@ -183,7 +187,7 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
 	size_t *counts[] = {&policy->files_count, &policy->profiles_count, &policy->grants_count, &profile->system.count,
-			    &profile->tmpfs.count, &profile->init_filter_count, &profile->command_filter_count, &grant->uids_count};
+			    &profile->mounts_count, &profile->init_filter_count, &profile->command_filter_count, &grant->uids_count};
 	static const size_t wrong[] = {0, 257, 4097, 65537, SIZE_MAX, SIZE_MAX / 8 + 2, SIZE_MAX / sizeof(struct policy_profile) + 2};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {

@@ -359,9 +359,9 @@ static void names_that_would_break_passwd_are_replaced(void **state)
 	struct decide *d = *state;
 
 	decide_policy(d, PLAIN);
-	strcpy(d->peer.user_name, "x:0:0::/:/bin/sh\nroot");
-	d->peer.group_name[0] = d->peer.shell[0] = '\0';
-	strcpy(d->peer.home, "/home/a:b");
+	strcpy(d->peer.names.user, "x:0:0::/:/bin/sh\nroot");
+	d->peer.names.group[0] = d->peer.names.shell[0] = '\0';
+	strcpy(d->peer.names.home, "/home/a:b");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.user_name), "user");
 	assert_string_equal(text(d, d->plan.group_name), "user");
@@ -381,11 +381,11 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 
 	decide_policy(d, PLAIN);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		strcpy(d->peer.home, cases[i].home);
+		strcpy(d->peer.names.home, cases[i].home);
 		assert_int_equal(decide_plan(d), 0);
 		assert_string_equal(text(d, d->plan.home), cases[i].expected);
 	}
-	strcpy(d->peer.home, "/home/alice");
+	strcpy(d->peer.names.home, "/home/alice");
 	decide_policy(d, "profile \"default\" { private_home = false }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.home), "/");
@@ -606,10 +606,10 @@ static void covers_of_proc_alone_are_in_the_base(void **state)
 	assert_false(plan_is_base(&d->plan, find(d, "/work")));
 }
 
-static void set_home(struct decide *d) { strcpy(d->peer.home, "/home/alicf"); }
-static void set_shell(struct decide *d) { strcpy(d->peer.shell, "/bin/sh"); }
-static void set_user(struct decide *d) { strcpy(d->peer.user_name, "alicf"); }
-static void set_group_name(struct decide *d) { strcpy(d->peer.group_name, "stafg"); }
+static void set_home(struct decide *d) { strcpy(d->peer.names.home, "/home/alicf"); }
+static void set_shell(struct decide *d) { strcpy(d->peer.names.shell, "/bin/sh"); }
+static void set_user(struct decide *d) { strcpy(d->peer.names.user, "alicf"); }
+static void set_group_name(struct decide *d) { strcpy(d->peer.names.group, "stafg"); }
 static void set_uid(struct decide *d) { d->peer.uid++; }
 static void set_gid(struct decide *d) { d->peer.gid++; }
 static void set_group(struct decide *d) { d->peer.groups[1]++; }

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "base/units.h"
+#include "base/units_parse.h"
 #include "helper/policy/policy.h"
 #include "tests/support/bpf.h"
 

@@ -1,7 +1,7 @@
 /*
  * Who asked is proven: each way in which a request is not what a key signed for this place on this connection has its own refusal.
  *
- * Signatures, keys and files are real; the decoder is a child of the test's, so that it can lie.
+ * Signatures, keys and files are real; decoder and reader are children of the test's, so that they can lie.
  */
 #include "tests/unit/decide.h"
 
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "helper/monitor/verify.h"
+#include "helper/reader/own_keys.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
@@ -25,7 +26,7 @@ struct fixture {
 	size_t length, fd_count; /* of the packet */
 	struct verify_context context;
 	struct decoder decoder;
-	struct peer_reader reader;
+	struct reader reader;
 	struct message message; /* as the decoder says */
 	struct verified verified;
 	struct yett_error error;
@@ -187,7 +188,7 @@ static int set_up(void **state)
 	if (mkdir(path, 0755) < 0)
 		return -1;
 	f->decoder = DECODER_NONE;
-	f->reader = PEER_READER_NONE;
+	f->reader = READER_NONE;
 	f->context = (struct verify_context){.peer = &f->decide.peer, .decoder = &f->decoder, .reader = &f->reader, .next_sequence = 1};
 	memset(f->context.challenge, 'c', sizeof f->context.challenge);
 	f->decide.request.body.create.profile = decide_text(&f->decide, "default");
@@ -203,7 +204,7 @@ static int tear_down(void **state)
 	char command[80];
 
 	decoder_free(&f->decoder);
-	peer_reader_free(&f->reader);
+	reader_free(&f->reader);
 	policy_free(f->decide.policy);
 	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
 	free(f);
@@ -376,6 +377,44 @@ static void without_a_decoder_nothing_is_verified(void **state)
 
 /* --- keys of the user's own --- */
 
+enum reading { READS_HONESTLY, READS_TOO_LITTLE, READS_WITH_NO_CODE_THAT_IS, READS_A_MESSAGE_WITHOUT_END, READS_NAMES_WITHOUT_END, READINGS };
+
+/* In the place of yett-reader, whose user has the test's folder as home. */
+static void read_as(const struct fixture *f, enum reading how, int socket)
+{
+	struct reader_question question;
+	struct reader_answer answer;
+
+	while (recv(socket, &question, sizeof question, 0) == sizeof question) {
+		memset(&answer, 0, sizeof answer);
+		if (question.wants_key)
+			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &answer.is_first, &answer.error);
+		if (how == READS_WITH_NO_CODE_THAT_IS)
+			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
+		if (how == READS_A_MESSAGE_WITHOUT_END) {
+			answer.error.code = YETT_E_BAD_SIGNATURE;
+			memset(answer.error.message, 'x', sizeof answer.error.message);
+		}
+		memset(&answer.names, how == READS_NAMES_WITHOUT_END ? 'x' : 0, sizeof answer.names);
+		(void)!send(socket, &answer, sizeof answer - (how == READS_TOO_LITTLE), 0);
+	}
+}
+
+static void start_reader(struct fixture *f, enum reading how)
+{
+	int pair[2];
+
+	reader_free(&f->reader);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	f->reader = (struct reader){.libexec = "/no/such/folder", .pid = fork(), .socket = pair[0]};
+	if (f->reader.pid == 0) {
+		(void)close(pair[0]);
+		read_as(f, how, pair[1]);
+		_exit(0);
+	}
+	(void)close(pair[1]);
+}
+
 /* The user that the test runs as, with a home of the test's. */
 static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
 {
@@ -386,7 +425,7 @@ static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
 	peer->uid = geteuid();
 	peer->gid = getegid();
 	peer->groups_count = 0;
-	strcpy(peer->home, f->directory);
+	start_reader(f, READS_HONESTLY);
 	(void)snprintf(path, sizeof path, "rm -f '%s/keys/laptop.pub'", f->directory);
 	assert_int_equal(system(path), 0);
 	(void)snprintf(path, sizeof path, "%s/.config", f->directory);
@@ -453,6 +492,40 @@ static void where_no_key_is_enrolled_one_is_good_for_a_plan_alone(void **state)
 	refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 }
 
+static void a_reader_that_lies_about_its_form_is_not_believed(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t sequence = 1;
+
+	be_user(f, f->public, 0600);
+	for (enum reading how = READS_TOO_LITTLE; how < READS_NAMES_WITHOUT_END; how++) {
+		start_reader(f, how);
+		write_packet(f, sequence++, 0);
+		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		assert_non_null(strstr(f->error.message, "cannot be read"));
+		assert_int_equal(f->reader.pid, 0); /* the next one is asked */
+	}
+	start_reader(f, READS_NAMES_WITHOUT_END);
+	write_packet(f, sequence, 0);
+	accepted(f);
+	assert_int_equal(strlen(f->decide.peer.names.user), PEER_NAME_MAX);
+	assert_int_equal(strlen(f->decide.peer.names.home), PEER_HOME_MAX);
+	assert_int_equal(strlen(f->decide.peer.names.shell), sizeof f->decide.peer.names.shell - 1);
+}
+
+static void names_that_were_asked_for_ahead_are_taken_with_the_first_request(void **state)
+{
+	struct fixture *f = *state;
+
+	start_reader(f, READS_NAMES_WITHOUT_END);
+	reader_begin(&f->reader, &f->decide.peer);
+	assert_true(f->reader.is_asked);
+	write_packet(f, 1, 0); /* by a key that the administrator enrolled */
+	accepted(f);
+	assert_int_equal(strlen(f->decide.peer.names.group), PEER_NAME_MAX);
+	assert_false(f->reader.is_asked || f->reader.is_kept);
+}
+
 #define WITH_REQUEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -473,6 +546,8 @@ int main(void)
 		WITH_REQUEST(anothers_key_is_none_of_the_users),
 		WITH_REQUEST(a_file_that_others_can_write_enrolls_nobody),
 		WITH_REQUEST(where_no_key_is_enrolled_one_is_good_for_a_plan_alone),
+		WITH_REQUEST(a_reader_that_lies_about_its_form_is_not_believed),
+		WITH_REQUEST(names_that_were_asked_for_ahead_are_taken_with_the_first_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

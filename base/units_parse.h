@@ -1,0 +1,20 @@
+/*
+ * Numbers as people write them, read: for programs that hear people. What runs with privilege does not.
+ *
+ * Pure functions with the privilege of the caller. Parsing is strict: no sign, no space, no locale, no overflow.
+ */
+#pragma once
+
+#include "base/units.h"
+
+/* Decimal digits only. -EINVAL, or -ERANGE beyond 64 bits. */
+_must_check_ int units_parse_number(const char *text, uint64_t *ret_number);
+
+/* Digits, then nothing or one of K M G T (powers of 1024). -EINVAL, -ERANGE. */
+_must_check_ int units_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* "2", "1.5", "0.125": thousandths of a processor, so at most three decimals. -EINVAL, -ERANGE. */
+_must_check_ int units_parse_cpus(const char *text, uint64_t *ret_millis);
+
+/* Digits, then one of ms s m h. -EINVAL, -ERANGE. */
+_must_check_ int units_parse_duration(const char *text, uint64_t *ret_ms);
