@@ -1,0 +1,156 @@
+/*
+ * What the real yett-reader (in $YETT_LIBEXEC) says of users: those of /etc/passwd, and one whom only a name service knows. For that one
+ * the test is in a mount namespace of its own, where nss-systemd(8) finds the account in /run/userdb.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "helper/privilege.h"
+#include "helper/reader/reader.h"
+
+#define ID   41711
+#define HOME "/run/home"
+#define LINE "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+#define MODULE "libnss_systemd.so.2"
+
+static int start(void **state)
+{
+	static struct reader reader;
+
+	*state = &reader;
+	return reader_start(getenv("YETT_LIBEXEC"), &reader);
+}
+
+static int stop(void **state)
+{
+	reader_free(*state);
+	return 0;
+}
+
+static void the_names_of_a_user_are_those_of_the_account(void **state)
+{
+	const struct passwd *user = getpwuid(geteuid());
+	const struct group *group = getgrgid(getegid());
+	struct peer peer = {.uid = geteuid(), .gid = getegid()};
+	struct yett_error error = {0};
+	bool is_first = true;
+
+	assert_non_null(user);
+	assert_non_null(group);
+	reader_begin(*state, &peer);
+	assert_int_equal(reader_ask(*state, &peer, NULL, &is_first, &error), 0);
+	assert_false(is_first);
+	assert_string_equal(peer.names.user, user->pw_name);
+	assert_string_equal(peer.names.home, user->pw_dir);
+	assert_string_equal(peer.names.shell, user->pw_shell);
+	assert_string_equal(peer.names.group, group->gr_name);
+}
+
+static void one_that_was_killed_is_followed_by_another(void **state)
+{
+	struct reader *reader = *state;
+	struct peer peer = {.uid = geteuid(), .gid = getegid()};
+	struct yett_error error = {0};
+	bool is_first;
+
+	reader_begin(reader, &peer);
+	assert_int_equal(kill(reader->pid, SIGKILL), 0);
+	(void)!reader_ask(reader, &peer, NULL, &is_first, &error); /* it may have answered before */
+	reader_free(reader);
+	assert_int_equal(reader->pid, 0);
+	peer.names.user[0] = '\0';
+	assert_int_equal(reader_ask(reader, &peer, NULL, &is_first, &error), 0);
+	assert_int_not_equal(reader->pid, 0);
+	assert_int_not_equal(peer.names.user[0], '\0');
+}
+
+static void put(const char *path, const char *text, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	assert_int_equal(chown(path, ID, ID), 0);
+}
+
+static void make_directory(const char *path, mode_t mode)
+{
+	assert_int_equal(mkdir(path, mode), 0);
+	assert_int_equal(chown(path, ID, ID), 0);
+}
+
+/* An account that /etc/passwd does not have, with a home that nobody else may enter. */
+static void make_account(void)
+{
+	assert_int_equal(unshare(CLONE_NEWNS), 0);
+	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"), 0);
+	assert_int_equal(mkdir("/run/userdb", 0755), 0);
+	put("/run/userdb/carol.user", "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME "\",\"shell\":\"/bin/of-carol\"}", 0644);
+	put("/run/userdb/carols.group", "{\"groupName\":\"carols\",\"gid\":41711}", 0644);
+	assert_int_equal(symlink("carol.user", "/run/userdb/41711.user"), 0);
+	assert_int_equal(symlink("carols.group", "/run/userdb/41711.group"), 0);
+	put("/run/nsswitch.conf", "passwd: files systemd\ngroup: files systemd\n", 0644);
+	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", NULL, MS_BIND, NULL), 0);
+	make_directory(HOME, 0700);
+	make_directory(HOME "/.config", 0700);
+	make_directory(HOME "/.config/yett", 0700);
+}
+
+static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **state)
+{
+	struct peer peer = {.uid = ID, .gid = ID};
+	struct yett_error error = {0};
+	bool is_first;
+
+	if (geteuid() != 0 || (access("/lib/x86_64-linux-gnu/" MODULE, F_OK) < 0 && access("/lib/aarch64-linux-gnu/" MODULE, F_OK) < 0)) {
+		print_message("not root, or " MODULE " is missing (Debian package libnss-systemd)\n");
+		skip();
+	}
+	reader_free(*state); /* of this mount namespace */
+	assert_int_equal(privilege_raise(), 0); /* which reader_free() has lowered */
+	make_account();
+	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
+	assert_true(is_first);
+	assert_string_equal(peer.names.user, "carol");
+	assert_string_equal(peer.names.group, "carols");
+	assert_string_equal(peer.names.home, HOME);
+	assert_string_equal(peer.names.shell, "/bin/of-carol");
+	put(HOME "/.config/yett/authorized_keys", LINE " hers\n", 0600);
+	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
+	assert_false(is_first);
+	put(HOME "/.config/yett/authorized_keys", "# none\n", 0600);
+	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_int_equal(error.reason, YETT_R_UNKNOWN_KEY);
+	/* What is closed to the user is closed to who reads as the user. */
+	assert_int_equal(chown(HOME "/.config", 0, 0), 0);
+	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
+	assert_non_null(strstr(error.message, "cannot be opened or read"));
+	assert_int_equal(error.os_error, EACCES);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(the_names_of_a_user_are_those_of_the_account, start, stop),
+		cmocka_unit_test_setup_teardown(one_that_was_killed_is_followed_by_another, start, stop),
+		cmocka_unit_test_setup_teardown(a_user_whom_only_a_name_service_knows_has_names_and_keys, start, stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
