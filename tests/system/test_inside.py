@@ -83,16 +83,6 @@ class Identity(yett.Case):
         for pid in {*commands, *(yett.parent_of(pid) for pid in commands)}:  # init among them
             self.assertGreaterEqual(int(yett.read('/proc/%d/oom_score_adj' % pid)), 300)
 
-    def test_init_has_a_private_id_and_no_group_of_the_helpers(self):
-        self.assertEqual(yett.status_of(self.service.pid())['Groups'].split(), ['0', '4'])
-        process = self.start('sh', '-c', 'echo up; read x')
-        self.line(process)
-        init = yett.status_of(yett.parent_of(self.outside(process)[0]))
-        self.assertEqual(init['Groups'], '')
-        for ids in (init['Uid'].split(), init['Gid'].split()):
-            self.assertEqual(len(set(ids)), 1)
-            self.assertTrue(self.service.owns_uid(int(ids[0])))
-
     def test_supplementary_groups_go_along_as_private_ids(self):
         group = 4242
         process = self.start('sh', '-c', 'id -G; read x', groups=[self.alice.gid, group])

@@ -251,7 +251,9 @@ class KeptRoles(Roles):
                 effective, permitted, bounding, inheritable, ambient = sets_of(pid)
                 self.assertEqual((effective, permitted, bounding), (building(),) * 3)
                 self.assertEqual((inheritable, ambient), (NONE, NONE))
-                self.assertTrue(all(self.service.owns_uid(int(uid)) for uid in yett.status_of(pid)['Uid'].split()))
+                status = yett.status_of(pid)
+                self.assertTrue(all(self.service.owns_uid(int(id)) for id in status['Uid'].split() + status['Gid'].split()))
+                self.assertEqual(status['Groups'], '')
                 for name in ('user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'):
                     self.assertNotEqual(os.readlink('/proc/%d/ns/%s' % (pid, name)), os.readlink('/proc/self/ns/' + name), name)
 
