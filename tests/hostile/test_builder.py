@@ -11,8 +11,8 @@ import socket
 import stat
 import tempfile
 
+import hostile  # first: it knows where the others are
 import attacks
-import hostile
 import surroundings
 import yett
 

@@ -13,8 +13,8 @@ import socket
 import stat
 import subprocess
 
+import hostile  # first: it knows where the others are
 import attacks
-import hostile
 import surroundings
 import yett
 
