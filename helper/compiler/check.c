@@ -123,8 +123,10 @@ static void drop_nested(struct policy_list *system)
 
 		for (size_t j = 0; j < system->count; j++)
 			is_nested = is_nested || (j != i && system->items[j] && policy_path_is_in(system->items[i], system->items[j]));
-		if (is_nested)
-			freep(&system->items[i]);
+		if (is_nested) {
+			free(system->items[i]);
+			system->items[i] = NULL;
+		}
 	}
 	for (size_t i = 0; i < system->count; i++)
 		if (system->items[i]) {

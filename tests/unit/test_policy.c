@@ -105,6 +105,39 @@ static void a_profile_inherits_what_it_does_not_set(void **state)
 	assert_null(policy_find_profile(policy, "other"));
 }
 
+static void what_a_profile_mounts_is_split_before_the_helper_has_it(void **state)
+{
+	static const struct {
+		const char *source, *target;
+		uint64_t size_bytes;
+		bool writable;
+		unsigned line;
+	} expected[] = {{"/usr/share", "/data", 0, false, 3}, {"/usr", "/usr", 0, true, 4}, {"", "/scratch", 2 << 20, false, 5}, {"", "/plain", 0, false, 6}};
+	struct place *place = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct yett_error error;
+	const struct policy_profile *profile;
+
+	write_file(place, "yett.conf",
+		   "profile \"p\" {\n  system = {\"/etc/ssl\", \"/opt/x/y\", \"/opt/x\", \"/opt/xy\", \"/opt/x\"}\n  share_ro = {\"/usr/share:/data\"}\n"
+		   "  share_rw = {\"/usr\"}\n  tmpfs = {\"/scratch:2M\",\n    \"/plain\"}\n}\n" GRANT);
+	if (load(place, &policy, &error) != 0)
+		fail_msg("%s", error.message);
+	profile = policy_find_profile(policy, "p");
+	assert_int_equal(profile->mounts_count, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		assert_string_equal(profile->mounts[i].source, expected[i].source);
+		assert_string_equal(profile->mounts[i].target, expected[i].target);
+		assert_int_equal(profile->mounts[i].size_bytes, expected[i].size_bytes);
+		assert_int_equal(profile->mounts[i].writable, expected[i].writable);
+		assert_int_equal(profile->mounts[i].place.line, expected[i].line);
+	}
+	assert_int_equal(profile->system.count, 3);
+	assert_string_equal(profile->system.items[0], "/etc/ssl");
+	assert_string_equal(profile->system.items[1], "/opt/xy");
+	assert_string_equal(profile->system.items[2], "/opt/x");
+}
+
 static void a_grant_knows_whom_it_is_for(void **state)
 {
 	struct place *place = *state;
@@ -417,6 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_PLACE(a_profile_inherits_what_it_does_not_set),
+		WITH_PLACE(what_a_profile_mounts_is_split_before_the_helper_has_it),
 		WITH_PLACE(a_grant_knows_whom_it_is_for),
 		WITH_PLACE(fragments_are_read_in_the_order_of_their_names),
 		WITH_PLACE(every_mistake_is_found_with_its_line),
