@@ -31,13 +31,14 @@ static const int supervise[] = {
 };
 
 static const struct {
-	const int *effective, *permitted;
-	size_t effective_count, permitted_count;
+	const int *permitted;
+	size_t count;
+	bool are_effective; /* else they are raised where they are needed */
 } roles[] = {
-	[PRIVILEGE_LISTENER] = {NULL, build, 0, ARRAY_SIZE(build)},
-	[PRIVILEGE_MONITOR] = {NULL, build, 0, ARRAY_SIZE(build)},
-	[PRIVILEGE_BUILD] = {build, build, ARRAY_SIZE(build), ARRAY_SIZE(build)},
-	[PRIVILEGE_SUPERVISOR] = {supervise, supervise, ARRAY_SIZE(supervise), ARRAY_SIZE(supervise)},
+	[PRIVILEGE_LISTENER] = {build, ARRAY_SIZE(build), false},
+	[PRIVILEGE_MONITOR] = {build, ARRAY_SIZE(build), false},
+	[PRIVILEGE_BUILD] = {build, ARRAY_SIZE(build), true},
+	[PRIVILEGE_SUPERVISOR] = {supervise, ARRAY_SIZE(supervise), true},
 };
 
 static int update(unsigned sets, const int *capabilities, size_t count)
@@ -50,6 +51,7 @@ static int update(unsigned sets, const int *capabilities, size_t count)
 
 int privilege_take(enum privilege_role role)
 {
+	const unsigned kept = CAPNG_PERMITTED | CAPNG_BOUNDING_SET;
 	bool can_bound;
 
 	/* The library learns of fork(2), but not of clone3(2), that there is another process now. */
@@ -62,9 +64,8 @@ int privilege_take(enum privilege_role role)
 			return -EPERM;
 	}
 	capng_clear(CAPNG_SELECT_ALL);
-	if (update(CAPNG_EFFECTIVE, roles[role].effective, roles[role].effective_count) < 0 ||
-	    update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, roles[role].permitted, roles[role].permitted_count) < 0 ||
-	    (geteuid() != 0 && role != PRIVILEGE_SUPERVISOR && update(CAPNG_PERMITTED | CAPNG_BOUNDING_SET, hand_on, ARRAY_SIZE(hand_on)) < 0))
+	if (update(kept | (roles[role].are_effective ? CAPNG_EFFECTIVE : 0), roles[role].permitted, roles[role].count) < 0 ||
+	    (geteuid() != 0 && role != PRIVILEGE_SUPERVISOR && update(kept, hand_on, ARRAY_SIZE(hand_on)) < 0))
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
 		return -EPERM;

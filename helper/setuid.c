@@ -58,29 +58,19 @@ static bool has_option(int name, int value)
 }
 
 /* Neither end of a socketpair has a name; of a service's connection one has. unix(7), "unnamed" */
-static bool is_unnamed(int (*get_name)(int, struct sockaddr *, socklen_t *))
+static bool is_unnamed(bool is_peers)
 {
-	struct sockaddr_un address;
-	socklen_t size = sizeof address;
+	struct sockaddr_un name;
+	socklen_t size = sizeof name;
+	int r = (is_peers ? getpeername : getsockname)(SETUID_SOCKET, (struct sockaddr *)&name, &size);
 
-	return get_name(SETUID_SOCKET, (struct sockaddr *)&address, &size) == 0 && size == sizeof(sa_family_t);
-}
-
-/* Functions of the C library have attributes that a pointer to them cannot have. */
-static int own_name(int fd, struct sockaddr *address, socklen_t *size)
-{
-	return getsockname(fd, address, size);
-}
-
-static int peer_name(int fd, struct sockaddr *address, socklen_t *size)
-{
-	return getpeername(fd, address, size);
+	return r == 0 && size == sizeof(sa_family_t);
 }
 
 int setuid_check_socket(struct yett_error *error)
 {
 	if (has_option(SO_DOMAIN, AF_UNIX) && has_option(SO_TYPE, SOCK_SEQPACKET) && has_option(SO_ACCEPTCONN, 0) &&
-	    is_unnamed(own_name) && is_unnamed(peer_name))
+	    is_unnamed(false) && is_unnamed(true))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET", SETUID_SOCKET);
 }

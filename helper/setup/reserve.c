@@ -33,18 +33,16 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 	_cleanup_(reserve_host_close) struct reserve_host host = {
 		.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
 	_cleanup_fd_ int empty = -1;
+	const struct {
+		const char *name;
+		mode_t mode;
+		int *fd;
+	} directories[] = {{"ids", 0700, &host.ranges}, {"users", 0700, &host.slots}, {"names", 0700, &host.names}, {"control", 0700, &host.control},
+			   {"empty", 0555, &empty}}; /* what the decoder has for a file system */
 	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.runtime);
 
-	if (r == 0)
-		r = make_directory(host.runtime, "ids", 0700, &host.ranges);
-	if (r == 0)
-		r = make_directory(host.runtime, "users", 0700, &host.slots);
-	if (r == 0)
-		r = make_directory(host.runtime, "names", 0700, &host.names);
-	if (r == 0)
-		r = make_directory(host.runtime, "control", 0700, &host.control);
-	if (r == 0)
-		r = make_directory(host.runtime, "empty", 0555, &empty); /* what the decoder has for a file system */
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
+		r = make_directory(host.runtime, directories[i].name, directories[i].mode, directories[i].fd);
 	if (r < 0) {
 		bool is_foreign = r == -EPERM || r == -ENOTDIR;
 
