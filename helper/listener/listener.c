@@ -509,8 +509,7 @@ static bool refill(struct listener *l)
 		return start_worker(l) == 0;
 	for (size_t i = 0; i < l->users_count; i++) {
 		struct user *user = &l->users[i];
-		struct idmap_subject subject = {.uid = user->uid, .gid = user->gid};
-		struct supervisor_ahead ahead = {l->pool[1], user->profile};
+		struct supervisor_ahead ahead = {l->pool[1], user->profile, user->uid, user->gid};
 		struct spare *next = &user->spares[user->spares_count];
 
 		if (now - user->last_used_ms > USER_IDLE_MS) {
@@ -524,7 +523,7 @@ static bool refill(struct listener *l)
 			user->is_filling = true;
 		if (!user->is_filling)
 			continue;
-		if (supervisor_start(l->host, &l->place, &subject, &ahead, &next->supervisor) < 0)
+		if (supervisor_start(l->host, &l->place, &ahead, &next->supervisor) < 0)
 			return false;
 		next->profile = user->profile;
 		user->spares_count++;

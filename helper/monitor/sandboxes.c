@@ -60,14 +60,7 @@ static bool is_lasting(const struct plan *plan)
 
 static int start_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
 {
-	struct idmap_subject subject = {.uid = c->peer.uid,
-					.gid = c->peer.gid,
-					.groups = c->peer.groups,
-					.groups_count = c->peer.groups_count,
-					.identity = (enum plan_identity)c->plan->identity};
-
-	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, &subject, NULL,
-				ret_supervisor);
+	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, NULL, ret_supervisor);
 }
 
 static int find_supervisor(struct connection *c, struct supervisor *ret_supervisor)

@@ -56,7 +56,7 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, &rule, error);
 }
 
-static struct idmap_subject subject_of(const struct plan *plan)
+struct idmap_subject setup_subject(const struct plan *plan)
 {
 	return (struct idmap_subject){.uid = plan->caller_uid,
 				      .gid = plan->caller_gid,
@@ -86,10 +86,10 @@ static int take_map(struct setup *setup, const struct idmap *map)
 	return setup->host->is_rootless || setup->host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
 }
 
-/* Whether the ids are the ones that were expected; if not, they are others from here on. */
-static int map_ids(struct setup *setup, const struct plan *plan, bool *ret_same, struct yett_error *error)
+/* Where the ids are not the ones that were expected, they are others from here on, and init does not fit. */
+static int map_ids(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
-	struct idmap_subject subject = subject_of(plan);
+	struct idmap_subject subject = setup_subject(plan);
 	struct idmap map;
 	int r = make_map(setup, &subject, &map);
 
@@ -97,9 +97,9 @@ static int map_ids(struct setup *setup, const struct plan *plan, bool *ret_same,
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have");
 	if (r < 0)
 		return r;
-	*ret_same = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
-		    map.init_inside == setup->map.init_inside;
-	return *ret_same ? 0 : take_map(setup, &map);
+	setup->fits = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
+		      map.init_inside == setup->map.init_inside;
+	return setup->fits ? 0 : take_map(setup, &map);
 }
 
 static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
@@ -293,40 +293,36 @@ static bool has_shares(const struct plan *plan)
 }
 
 /* What only root can do for a sandbox. In this order, by the names that errors and the plan have for it. */
-static int reserve_all(struct setup *setup, const struct plan *plan, bool *ret_same, struct yett_error *error)
+static int reserve_all(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
-	const char *step = "slot";
-	int r = reached_step("supervisor", step);
+	static const struct {
+		const char *step;
+		int (*take)(struct setup *setup, const struct plan *plan, struct yett_error *error);
+	} steps[] = {{"slot", take_slot}, {"cgroup", limit_cgroup}, {"ids", map_ids}};
+	int r = 0;
 
-	if (r == 0)
-		r = take_slot(setup, plan, error);
-	if (r == 0) {
-		step = "cgroup";
-		r = reached_step("supervisor", step);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++) {
+		r = reached_step("supervisor", steps[i].step);
+		if (r == 0)
+			r = steps[i].take(setup, plan, error);
+		if (r < 0)
+			error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", steps[i].step, strerror(-r));
+		if (r != 0)
+			return error_cause(error, steps[i].step, r < 0 ? -r : error->os_error);
 	}
-	if (r == 0)
-		r = limit_cgroup(setup, plan, error);
-	if (r == 0) {
-		step = "ids";
-		r = reached_step("supervisor", step);
-	}
-	if (r == 0)
-		r = map_ids(setup, plan, ret_same, error);
-	if (r < 0)
-		error_set(error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
-	return r == 0 ? 0 : error_cause(error, step, r < 0 ? -r : error->os_error);
+	return 0;
 }
 
 int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error)
 {
 	const struct plan *plan = order->plan;
 	int trees[2] = {-1, -1};
-	bool fits = false;
 	int r = check_selinux(setup->host, plan, error);
+	bool fits;
 
 	if (r == 0)
-		r = reserve_all(setup, plan, &fits, error);
-	fits = fits && !has_ended(setup) && setup->profile == plan->profile &&
+		r = reserve_all(setup, plan, error);
+	fits = r == 0 && setup->fits && !has_ended(setup) && setup->profile == plan->profile &&
 	       (!setup->is_ready || memcmp(setup->last.plan->base, plan->base, sizeof plan->base) == 0);
 	if (r == 0 && !fits)
 		r = start_over(setup, plan->profile);
@@ -453,7 +449,7 @@ uint32_t setup_pid_inside(uint32_t thread)
 int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 {
 	struct reservation last = setup->range;
-	struct idmap_subject expected = setup->last.plan ? subject_of(setup->last.plan) : *subject;
+	struct idmap_subject expected = setup->last.plan ? setup_subject(setup->last.plan) : *subject;
 	struct yett_error error;
 	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
 

@@ -97,9 +97,13 @@ struct setup {
 	pid_t sharer;       /* -1: none */
 	uint32_t profile;   /* that init was started for */
 	struct setup_order last; /* by which the sandbox was made that is here, or was before this one */
+	bool fits;          /* init has the ids of `map` */
 	bool is_ready;      /* init builds, or has built, the base of the plan of `last`: then it reports that, too */
 	bool is_spoilt;     /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
 };
+
+/* Whose sandbox the plan makes. */
+struct idmap_subject setup_subject(const struct plan *plan);
 
 /*
  * What can be done before the request is known but for its user: range, cgroups, the user namespace for `subject`, and an init in new

@@ -400,12 +400,7 @@ static void look(struct life *life, uint64_t now)
 		life->held_ms = now;
 }
 
-/* How long until `since` is `limit` ago; 0: it is over. Looked at more often, as something may happen in between. */
-static uint64_t left_ms(uint64_t now, uint64_t since, uint64_t limit)
-{
-	return now - since >= limit ? 0 : limit - (now - since);
-}
-
+/* Of what is left of a limit a share, so that it is looked at more often, as something may happen in between. */
 static uint64_t next_look(uint64_t left, uint64_t share)
 {
 	uint64_t next = left / share;
@@ -414,49 +409,53 @@ static uint64_t next_look(uint64_t left, uint64_t share)
 	return lesser(lesser(next, LOOK_MS_MAX), left > LOOK_MS_MIN ? left : LOOK_MS_MIN);
 }
 
+/* Pauses one that was idle for so long. As expire(). */
+static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
+{
+	struct yett_error unused;
+
+	if (now - life->busy_ms < idle_ms)
+		return next_look(idle_ms - (now - life->busy_ms), 4);
+	if (pause_sandbox(life, &unused) == 0)
+		return UINT64_MAX;
+	life->busy_ms = now;
+	return next_look(idle_ms, 4);
+}
+
 /* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if something happens. */
 static uint64_t expire(struct life *life)
 {
 	const struct message_life *limits = &life->told->life;
-	uint64_t now = clock_now_ms(), next = see_to_followers(life), left, used;
-	bool is_paused = life->told->state == SANDBOX_PAUSED;
+	uint64_t now = clock_now_ms(), next = see_to_followers(life), rests_ms;
+	bool is_paused = life->told->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
 
 	if ((limits->cpu_ms || limits->idle_ms || life->told->linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
 		look(life, now);
 		life->seen_ms = now;
 	}
-	if (limits->wall_ms) {
-		left = left_ms(now, life->started_ms, limits->wall_ms);
-		if (left == 0)
-			end(life, ENDED_WALL_TIME);
-		next = lesser(next, left);
-	}
-	if (limits->cpu_ms) {
-		used = (life->cpu_seen_us - life->cpu_before_us) / 1000;
-		if (used >= limits->cpu_ms)
-			end(life, ENDED_CPU_TIME);
-		else if (!is_paused) /* on all processors at once it cannot be over before */
-			next = lesser(next, next_look(limits->cpu_ms - used, life->processors));
-	}
-	if (limits->idle_ms && !is_paused) {
-		struct yett_error unused;
+	rests_ms = lesser(now - life->busy_ms, now - life->held_ms);
+	const struct {
+		uint64_t limit_ms, used_ms;
+		uint64_t share; /* 0: it cannot be reached later than it seems now */
+		enum ended_reason reason;
+	} ends[] = {
+		{limits->wall_ms, now - life->started_ms, 0, ENDED_WALL_TIME},
+		/* on all processors at once it cannot be over before */
+		{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000, life->processors, ENDED_CPU_TIME},
+		{is_paused || limits->idle_action == IDLE_PAUSE ? 0 : limits->idle_ms, now - life->busy_ms, 4, ENDED_IDLE},
+		{is_held ? 0 : life->told->linger_ms, rests_ms, 4, ENDED_IDLE},
+	};
 
-		left = left_ms(now, life->busy_ms, limits->idle_ms);
-		if (left == 0 && limits->idle_action == IDLE_END)
-			end(life, ENDED_IDLE);
-		else if (left == 0 && pause_sandbox(life, &unused) != 0)
-			life->busy_ms = now;
-		if (left || life->busy_ms == now)
-			next = lesser(next, next_look(left ? left : limits->idle_ms, 4));
-	}
-	if (life->told->linger_ms && count_holders(life) == 0) {
-		uint64_t since = life->busy_ms > life->held_ms ? life->busy_ms : life->held_ms;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		uint64_t left = ends[i].limit_ms > ends[i].used_ms ? ends[i].limit_ms - ends[i].used_ms : 0;
 
-		left = left_ms(now, since, life->told->linger_ms);
-		if (left == 0)
-			end(life, ENDED_IDLE);
-		next = lesser(next, next_look(left, 4));
+		if (left > 0)
+			next = lesser(next, ends[i].share ? next_look(left, ends[i].share) : left);
+		else if (ends[i].limit_ms > 0)
+			end(life, ends[i].reason);
 	}
+	if (limits->idle_ms && limits->idle_action == IDLE_PAUSE && !is_paused)
+		next = lesser(next, pause_idle(life, now, limits->idle_ms));
 	return next;
 }
 
@@ -544,7 +543,7 @@ static void leave(struct life *life, enum sandbox_state state, enum ended_reason
 void life_end(struct life *life, bool out_of_memory)
 {
 	struct message_sandbox *told = life->told;
-	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms, since = clock_now_ms(), left;
+	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms, end_ms = clock_now_ms() + cleanup_ms, now;
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
 		life->reason = ENDED_OOM;
@@ -560,8 +559,8 @@ void life_end(struct life *life, bool out_of_memory)
 	if (cleanup_ms) {
 		leave(life, life->reason == ENDED_OOM || life->reason == ENDED_INIT_DIED ? SANDBOX_FAILED : SANDBOX_STOPPED, life->reason);
 		life->is_over = false;
-		while (!life->is_over && (left = left_ms(clock_now_ms(), since, cleanup_ms)) > 0)
-			turn(life, left);
+		while (!life->is_over && (now = clock_now_ms()) < end_ms)
+			turn(life, end_ms - now);
 	}
 	leave(life, SANDBOX_DESTROYED, cleanup_ms ? ENDED_DESTROYED : life->reason);
 	free(life);

@@ -303,8 +303,9 @@ static void stand_alone(void)
  * The life of a supervisor. Everything it made is gone when it returns. With a pool it prepares itself ahead; without
  * one the order is there already, and tells whether it may prepare anything at all.
  */
-static void run(const struct setup_host *host, const struct idmap_subject *subject, const struct supervisor_ahead *ahead, int socket)
+static void run(const struct setup_host *host, const struct supervisor_ahead *ahead, int socket)
 {
+	struct idmap_subject subject;
 	struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created failed = {.code = YETT_E_INIT_FAILED};
 	struct setup *setup = NULL;
@@ -316,7 +317,8 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 		return;
 	if (!is_ahead && (order.plan->life.linger || order.plan->life.cleanup_ms))
 		stand_alone();
-	prepared = setup_prepare(host, subject, is_ahead ? ahead->profile : order.plan->profile, order.plan, &setup, &failed.error);
+	subject = is_ahead ? (struct idmap_subject){.uid = ahead->uid, .gid = ahead->gid} : setup_subject(order.plan);
+	prepared = setup_prepare(host, &subject, is_ahead ? ahead->profile : order.plan->profile, order.plan, &setup, &failed.error);
 	if (prepared < 0)
 		error_set(&failed.error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared: %s", strerror(-prepared));
 	/* What was missing when nobody asked may be there for the next one, who asks: it gets one that tries again. */
@@ -332,10 +334,10 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 
 		if (prepared != 0)
 			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);
-		if (!is_good || !is_ahead || setup_recycle(setup, subject) < 0)
+		if (!is_good || !is_ahead || setup_recycle(setup, &subject) < 0)
 			break;
 		fd_close(socket);
-		socket = announce(host, subject->uid, setup->profile, ahead->pool);
+		socket = announce(host, subject.uid, setup->profile, ahead->pool);
 		if (socket < 0)
 			break;
 	}
@@ -344,8 +346,7 @@ static void run(const struct setup_host *host, const struct idmap_subject *subje
 	fd_close(socket);
 }
 
-int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
-		     const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
+int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
 {
 	int pair[2];
 	pid_t pid;
@@ -360,7 +361,7 @@ int supervisor_start(const struct setup_host *host, const struct place *place, c
 		(void)sigemptyset(&no_signals);
 		(void)sigprocmask(SIG_SETMASK, &no_signals, NULL); /* init and its commands inherit it */
 		setup_host_keep_only(host, keep_open, ARRAY_SIZE(keep_open));
-		run(host, subject, ahead, pair[1]);
+		run(host, ahead, pair[1]);
 		_exit(0);
 	}
 	(void)close(pair[1]);

@@ -52,15 +52,17 @@ struct supervisor_ready {
 /* Of one that is started before there is an order. */
 struct supervisor_ahead {
 	int pool;
-	uint32_t profile; /* that is expected */
+	uint32_t profile; /* that is expected, and of whom */
+	uid_t uid;
+	gid_t gid;
 };
 
 /*
- * Forks a supervisor into `place` for a sandbox of `subject`. With `ahead` (else NULL) it prepares itself at once, announces itself at the
+ * Forks a supervisor into `place`, which waits for an order. With `ahead` (else NULL) it prepares itself at once, announces itself at the
  * pool after each sandbox, and ends when nobody takes it. 0 or -errno.
  */
-_must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct idmap_subject *subject,
-				  const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor);
+_must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
+				  struct supervisor *ret_supervisor);
 
 /* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);
