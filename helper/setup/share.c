@@ -391,7 +391,7 @@ static void __attribute__((noreturn)) share(struct sharing *sharing, int connect
 		r = send_kinds(sharing, trees);
 	if (r == 0)
 		r = send_trees(sharing, trees);
-	if (r == 0)
+	if (r == 0 || r == -EPIPE) /* init has given up, and says why */
 		_exit(0);
 	if (r < 0)
 		r = error_set(&shared->error, YETT_E_INIT_FAILED, 0, "what is to be shared cannot be cloned: %s", strerror(-r));
