@@ -165,6 +165,28 @@ static void a_grant_knows_whom_it_is_for(void **state)
 	assert_int_equal(grant->capabilities_mask, 1u << 0 | 1u << 5);
 }
 
+static void as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused(void **state)
+{
+	struct place *place = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct policy *other = NULL;
+	struct yett_error error;
+	char path[160];
+
+	(void)snprintf(path, sizeof path, "%s/conf.d", place->directory);
+	assert_int_equal(mkdir(path, 0700), 0);
+	write_file(place, "yett.conf", "profile \"p\" { memory = 1G }\n");
+	for (int i = 1; i < POLICY_FILES_MAX; i++) {
+		(void)snprintf(path, sizeof path, "conf.d/%03d.conf", i);
+		write_file(place, path, i == POLICY_FILES_MAX - 1 ? GRANT : "\n");
+	}
+	assert_int_equal(load(place, &policy, &error), 0);
+	assert_int_equal(policy->grants_count, 1);
+	write_file(place, "conf.d/one-more.conf", "\n");
+	assert_int_equal(load(place, &other, &error), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(error.message, "holds too many files"));
+}
+
 static void fragments_are_read_in_the_order_of_their_names(void **state)
 {
 	struct place *place = *state;
@@ -328,6 +350,67 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 	assert_non_null(strstr(error.message, "others can write"));
 }
 
+/* What the policy says of the directory `path` in each of its lists that a client or a sandbox gets something by. */
+static void check_rules(const struct place *place, const char *path, const char *problem)
+{
+	static const struct {
+		const char *before, *after;
+	} rules[] = {
+		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"", "\"} }"},
+		{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"", "\"} }"},
+		{"profile \"p\" { share_rw = {\"", ":/x\"} }\n" GRANT},
+		{"profile \"p\" { share_ro = {\"", ":/x\"} }\n" GRANT},
+	};
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		_cleanup_(policy_freep) struct policy *policy = NULL;
+		struct yett_error error = {0};
+		int r;
+
+		(void)snprintf(text, sizeof text, "%s%s%s", rules[i].before, path, rules[i].after);
+		write_file(place, "yett.conf", text);
+		r = load(place, &policy, &error);
+		if (r != (problem ? YETT_E_INVALID_REQUEST : 0) || (problem && !strstr(error.message, problem)))
+			fail_msg("%s: %d: %s", text, r, error.message);
+	}
+}
+
+static void a_rule_names_what_only_the_administrator_can_replace(void **state)
+{
+	struct place *place = *state;
+	char top[] = "/var/lib/yett-policy-XXXXXX", inner[64], link[64], file[64];
+
+	if (geteuid() != 0) {
+		print_message("not root: no directory can be made that nobody else could rename\n");
+		return;
+	}
+	assert_non_null(mkdtemp(top));
+	(void)snprintf(inner, sizeof inner, "%s/inner", top);
+	(void)snprintf(link, sizeof link, "%s/link", top);
+	(void)snprintf(file, sizeof file, "%s/file", top);
+	assert_int_equal(mkdir(inner, 0777), 0);
+	assert_int_equal(chown(inner, 12345, 12345), 0); /* what lies in it is anybody's, and its name is not */
+	assert_int_equal(symlink(inner, link), 0);
+	(void)close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	check_rules(place, inner, NULL);
+	check_rules(place, link, "symbolic link");
+	check_rules(place, "/var/lib/yett-no-such-directory", "does not exist");
+	for (mode_t mode = 0002; mode <= 0020; mode += 016) {
+		assert_int_equal(chmod(top, 0755 | mode), 0);
+		check_rules(place, inner, "others can write");
+	}
+	assert_int_equal(chmod(top, 0755), 0);
+	assert_int_equal(chown(top, 12345, 0), 0);
+	check_rules(place, inner, "others can write");
+	assert_int_equal(chown(top, 0, 12345), 0);
+	check_rules(place, inner, NULL);
+	(void)snprintf(link, sizeof link, "%s/file/x", top);
+	check_rules(place, link, "leads through a file");
+	(void)snprintf(link, sizeof link, "rm -rf '%s'", top);
+	assert_int_equal(system(link), 0);
+}
+
 static void binary_and_huge_files_are_refused(void **state)
 {
 	struct place *place = *state;
@@ -452,9 +535,11 @@ int main(void)
 		WITH_PLACE(a_profile_inherits_what_it_does_not_set),
 		WITH_PLACE(what_a_profile_mounts_is_split_before_the_helper_has_it),
 		WITH_PLACE(a_grant_knows_whom_it_is_for),
+		WITH_PLACE(as_many_fragments_as_there_may_be_are_read_and_one_more_is_refused),
 		WITH_PLACE(fragments_are_read_in_the_order_of_their_names),
 		WITH_PLACE(every_mistake_is_found_with_its_line),
 		WITH_PLACE(a_rule_for_what_others_can_rename_is_refused),
+		WITH_PLACE(a_rule_names_what_only_the_administrator_can_replace),
 		WITH_PLACE(binary_and_huge_files_are_refused),
 		WITH_PLACE(a_file_that_others_could_have_written_is_refused),
 		WITH_PLACE(only_a_regular_file_is_read),
