@@ -2,7 +2,7 @@
 #include "helper/rootless.h"
 
 #include "base/userns.h"
-#include "helper/setup/cgroup_ops.h"
+#include "helper/setup/cgroup.h"
 #include "base/kernel.h"
 
 #include <errno.h>

@@ -26,8 +26,6 @@ enum init_fd {
 	INIT_FD_END = 11,
 };
 
-#define INIT_DEV_PRESENT (1u << (INIT_FD_DEV - INIT_FD_CONTROL)) /* in fds_present of an order */
-
 /* supervisor → init, one byte a packet, once init serves. */
 enum init_word {
 	INIT_WORD_CHANNEL = 'c', /* with one descriptor: a further exec channel */
@@ -68,7 +66,6 @@ enum init_order_fd {
 struct init_order {
 	uint32_t kind;
 	uint32_t payload_uid, payload_gid; /* of commands, as seen inside */
-	uint32_t fds_present;              /* struct init_config */
 	bool is_rootless;                  /* one id, which is the caller's, and nothing can be id-mapped */
 	bool limits_pids_by_user;          /* RLIMIT_NPROC bounds processes: there is no control group for it */
 	bool uses_selinux;                 /* else the plan's label is AppArmor's */

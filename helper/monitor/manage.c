@@ -97,7 +97,8 @@ static int tell_usage(const struct cgroup_host *cgroups, const struct record *re
 	int r;
 
 	cgroup_find(cgroups, record->uid, record->cgroup, &cgroup);
-	cgroup_read_usage(&cgroup, &used);
+	cgroup_read_usage(&cgroup, UINT32_MAX, &used);
+	cgroup_count_processes(&cgroup, &used);
 	cgroup_usage_since(&record->before, &used);
 	cgroup_close(&cgroup);
 	*body = (struct message_usage){

@@ -27,6 +27,8 @@ struct make {
 	uint32_t profile, init_inside, init_host; /* struct setup */
 };
 
+_Static_assert(INIT_FD_DEV - INIT_FD_MEMORY_EVENTS == CGROUP_FILES_OF_INIT, "leave() opens them one after the other");
+
 static bool has_cgroup(const struct setup *setup)
 {
 	return setup->host->cgroups.count > 0;
@@ -51,7 +53,7 @@ static int name_step(const struct setup *setup, const char *step, int r)
  */
 static int detach_group(const struct setup *setup)
 {
-	_cleanup_fd_ int tree = has_cgroup(setup) ? open_tree(setup->cgroup.sandbox[0], "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
+	_cleanup_fd_ int tree = has_cgroup(setup) ? open_tree(setup->cgroup.group, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
 
 	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
@@ -60,14 +62,15 @@ static int detach_group(const struct setup *setup)
 static void __attribute__((noreturn)) leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {
 	const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
-	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup), setup->counters[0], setup->counters[1],
-				    setup->counters[2], setup->counters[3], -1}};
+	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup)}};
 	/* A new leaf for each sandbox. */
-	_cleanup_fd_ int leaf = openat(setup->cgroup.sandbox[0], "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int r = reached_step("leaver", "leave");
 	pid_t pid;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	for (enum cgroup_file file = 0; file < CGROUP_FILES_OF_INIT; file++)
+		fds.fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + file] = cgroup_open_file(&setup->cgroup, file);
 	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the leaf. */
 	if (r == 0 && (((leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0))
 		r = -errno;
@@ -95,10 +98,7 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 		r = cgroup_enter(&setup->cgroup);
 	r = name_step(setup, "enter", r);
 	/* What the supervisor holds of this sandbox's client is not ours to keep open. */
-	setup_host_keep_only(setup->host,
-			     (const int[]){setup->go, setup->cgroup.sandbox[0], setup->counters[0], setup->counters[1], setup->counters[2],
-					   setup->counters[3]},
-			     6);
+	setup_host_keep_only(setup->host, (const int[]){setup->go, setup->cgroup.group}, 2);
 	while (r == 0 && frame_receive(setup->go, frame, 0) > 0) {
 		struct make make = {0};
 		pid_t pid;
@@ -159,7 +159,7 @@ static int ask_builder(struct setup *setup, const int ends[static MAKE_FDS])
 
 static int start_leaver(struct setup *setup, const int ends[static MAKE_FDS])
 {
-	int group = has_cgroup(setup) ? setup->cgroup.sandbox[0] : -1;
+	int group = setup->cgroup.group;
 	pid_t pid;
 
 	if (setup->host->cgroups.has_v1)

@@ -31,20 +31,44 @@ struct cgroup_host {
 	bool has_v1;          /* then entering a group waits for a grace period, and only a fork gets there at no cost */
 };
 
-/* One sandbox's groups, open. */
+/* Files in which the kernel counts, whatever they are called in the tree that has their controller. First those of init, as enum init_fd. */
+enum cgroup_file {
+	CGROUP_MEMORY_EVENTS,
+	CGROUP_MEMORY_PEAK,
+	CGROUP_PIDS_EVENTS,
+	CGROUP_CPU_STAT,
+	CGROUP_FILES_OF_INIT,
+	CGROUP_TIME = CGROUP_FILES_OF_INIT,
+	CGROUP_MEMORY_NOW,
+	CGROUP_FORKS,
+	CGROUP_IO_BYTES,
+	CGROUP_IO_TIMES,
+	CGROUP_FILES,
+};
+
+/* One sandbox's groups. */
 struct cgroup {
 	const struct cgroup_host *host;
-	uid_t uid;
-	char name[24];
-	int user[CGROUP_TREES_MAX], sandbox[CGROUP_TREES_MAX]; /* directories; -1 */
+	char user[16], path[40];   /* below PARENT: of the user's, and of the sandbox's */
+	int group;                 /* the sandbox's in the v2 tree; -1: there is none */
+	int files[CGROUP_FILES];   /* that were read once, and are read again; -1. Nobody else has them: a read can be held up by who has */
 	struct plan_limits limits; /* what was written to the sandbox's own, which nobody else writes to */
 	bool is_limited;
 };
 
-/* Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. 0, -errno or UNSUPPORTED. */
-_must_check_ int cgroup_host_open(const char *parent, struct cgroup_host *ret_host, struct yett_error *error);
-/* The same for an ordinary user, in the v2 tree alone, below a group that was delegated to the user (borrowed). 0 or -errno. */
-_must_check_ int cgroup_host_open_delegated(int group, const char *parent, struct cgroup_host *ret_host);
+#define CGROUP_NONE ((struct cgroup){.group = -1, .files = {[0 ... CGROUP_FILES - 1] = -1}})
+
+/*
+ * Opens the hierarchies and makes PARENT (an absolute path below their roots) in each. For an ordinary user `delegated` is a group
+ * (borrowed) below which it is made, in the v2 tree alone; else -1. 0, -errno or UNSUPPORTED.
+ */
+_must_check_ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_host, struct yett_error *error);
+
+/*
+ * Opens where the host has mounted the tree of `type`, for v1 the one with `controller` among its options (NULL: any).
+ * A descriptor, -ENOENT when it is not mounted as a whole, or -errno.
+ */
+_must_check_ int cgroup_find_mount(const char *type, const char *controller);
 
 /* Makes PARENT/helpers in the v2 tree, for processes of a service that are to outlive it. A descriptor or -errno. */
 _must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
@@ -56,6 +80,15 @@ _must_check_ int cgroup_host_make_helpers(const struct cgroup_host *host);
 _must_check_ int cgroup_host_enter_helpers(const struct cgroup_host *host);
 
 void cgroup_host_close(struct cgroup_host *host);
+
+/* Makes a group, or takes the one that is there, and opens it. A descriptor or -errno. */
+_must_check_ int cgroup_make(int parent, const char *name);
+
+/*
+ * Gives ('+') the tree's controllers to what is below `directory`, or takes them away ('-'). What is not possible shows when a limit is
+ * set. A v1 child has its hierarchy's from the start, and for good.
+ */
+void cgroup_set_children(const struct cgroup_tree *tree, int directory, char sign);
 
 /* Makes the user's and the sandbox's group in every tree. -EEXIST when the name is taken. */
 _must_check_ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup);
@@ -80,36 +113,41 @@ _must_check_ int cgroup_delegate(const struct cgroup *cgroup, uid_t owner);
 /* Enables the v2 controllers for the leaves: possible once no process is in the sandbox's own group. */
 void cgroup_enable_leaves(const struct cgroup *cgroup);
 
-/* Opens, for reading, the counters that init reports from; -1 where there is none. In the order of enum init_fd. */
-void cgroup_open_counters(const struct cgroup *cgroup, int ret_fds[4]);
+/* Calls `look` with the name of each group inside the sandbox's, or in another `group` of the v2 tree. */
+void cgroup_each(int group, void (*look)(int group, const char *name, void *userdata), void *userdata);
 
 /*
  * Kills and removes what is in the sandbox's group but the group itself and the processes directly in it, for the next
- * sandbox of the same user; forgets the peak that memory had. -EBUSY when something outlived 5 s.
+ * sandbox of the same user; forgets the peak that memory had, where that can be done. -EBUSY when something outlived 5 s.
  */
 _must_check_ int cgroup_empty(const struct cgroup *cgroup);
 
 /* Has all processes below the sandbox's group stand still, or go on. 0, -errno, -ETIMEDOUT when they do not within 1 s, -EOPNOTSUPP. */
 _must_check_ int cgroup_freeze(const struct cgroup *cgroup, bool freeze);
 
-/* How many processes are in the sandbox's group and its leaves, but at least that many when there are hundreds; -errno. */
-_must_check_ int cgroup_count(const struct cgroup *cgroup);
-
 struct cgroup_usage {
 	uint32_t known; /* bit n: counts[n] is what the kernel says, and not 0 because nothing counts it here */
 	uint64_t counts[USAGE_COUNTS_MAX];
 };
 
-/* One of them but processes, threads and files. Whether it is known; if not, it is 0. */
-bool cgroup_read_count(const struct cgroup *cgroup, enum usage_count count, uint64_t *ret_value);
+/* What only grows, sandbox after sandbox: all but how much there is now, and the peak. */
+#define CGROUP_SUMS                                                                                                          \
+	(1U << USAGE_CPU | 1U << USAGE_USER | 1U << USAGE_SYSTEM | 1U << USAGE_READ_BYTES | 1U << USAGE_WRITTEN_BYTES |        \
+	 1U << USAGE_READS | 1U << USAGE_WRITES | 1U << USAGE_OOM_KILLS | 1U << USAGE_FORKS_REFUSED)
 
-/* Of the sandbox's group, with the sandboxes that were in it before; processes, threads and files of now. */
-void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage);
+/* Opens one for reading; -1 where there is none. */
+int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file);
+
+/* What the sandbox's group has counted, with the sandboxes that were in it before: those of `wanted` (bits as in `known`) but the next three. */
+void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usage *ret_usage);
+
+/* Adds the processes, threads and files of now. */
+void cgroup_count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage);
 
 /* Leaves what is due to a sandbox that began when its group had counted `before`. */
 void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *usage);
 
-/* Opens the groups of a sandbox of somebody else's making; of those that are not there the descriptor is -1. */
+/* Opens the groups of a sandbox of somebody else's making. */
 void cgroup_find(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *ret_cgroup);
 
 /*

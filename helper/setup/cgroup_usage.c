@@ -6,7 +6,6 @@
 #include "helper/setup/cgroup.h"
 #include "base/kernel.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,34 +13,56 @@
 #define TEXT_MAX 16384
 #define OPEN_FILES_OF_MAX 1024 /* processes; nobody waits for more to be looked at */
 
-/* Of the sandbox's own group. Numbers behind a key are added up: some files have a line for each device. */
+static const struct {
+	unsigned controller; /* 0: none is needed */
+	const char *names[2]; /* in v1 and in v2 */
+} files[CGROUP_FILES] = {
+	[CGROUP_MEMORY_EVENTS] = {CGROUP_MEMORY, {"memory.oom_control", "memory.events"}},
+	[CGROUP_MEMORY_PEAK] = {CGROUP_MEMORY, {"memory.max_usage_in_bytes", "memory.peak"}},
+	[CGROUP_PIDS_EVENTS] = {CGROUP_PIDS, {"pids.events", "pids.events"}},
+	[CGROUP_CPU_STAT] = {CGROUP_CPU, {"cpu.stat", "cpu.stat"}},
+	[CGROUP_TIME] = {0, {NULL, "cpu.stat"}}, /* which v2 counts in any case */
+	[CGROUP_MEMORY_NOW] = {CGROUP_MEMORY, {"memory.usage_in_bytes", "memory.current"}},
+	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could not fork: in groups that go. */
+	[CGROUP_FORKS] = {CGROUP_PIDS, {"pids.events", "pids.events.local"}},
+	[CGROUP_IO_BYTES] = {CGROUP_IO, {"blkio.throttle.io_service_bytes", "io.stat"}},
+	[CGROUP_IO_TIMES] = {CGROUP_IO, {"blkio.throttle.io_serviced", "io.stat"}},
+};
+
+/* Numbers behind a key are added up: some files have a line for each device. */
 static const struct {
 	enum usage_count count;
-	int version;
-	unsigned controller; /* 0: none is needed: v2 counts time in any case */
-	const char *file, *key;
+	enum cgroup_file file;
+	const char *key, *key_of_v1; /* NULL: the same */
 } sources[] = {
-	{USAGE_CPU, 2, 0, "cpu.stat", "usage_usec "},
-	{USAGE_USER, 2, 0, "cpu.stat", "user_usec "},
-	{USAGE_SYSTEM, 2, 0, "cpu.stat", "system_usec "},
-	{USAGE_MEMORY, 2, CGROUP_MEMORY, "memory.current", ""},
-	{USAGE_MEMORY, 1, CGROUP_MEMORY, "memory.usage_in_bytes", ""},
-	{USAGE_MEMORY_PEAK, 2, CGROUP_MEMORY, "memory.peak", ""},
-	{USAGE_MEMORY_PEAK, 1, CGROUP_MEMORY, "memory.max_usage_in_bytes", ""},
-	{USAGE_READ_BYTES, 2, CGROUP_IO, "io.stat", "rbytes="},
-	{USAGE_READ_BYTES, 1, CGROUP_IO, "blkio.throttle.io_service_bytes", "Read "},
-	{USAGE_WRITTEN_BYTES, 2, CGROUP_IO, "io.stat", "wbytes="},
-	{USAGE_WRITTEN_BYTES, 1, CGROUP_IO, "blkio.throttle.io_service_bytes", "Write "},
-	{USAGE_READS, 2, CGROUP_IO, "io.stat", "rios="},
-	{USAGE_READS, 1, CGROUP_IO, "blkio.throttle.io_serviced", "Read "},
-	{USAGE_WRITES, 2, CGROUP_IO, "io.stat", "wios="},
-	{USAGE_WRITES, 1, CGROUP_IO, "blkio.throttle.io_serviced", "Write "},
-	{USAGE_OOM_KILLS, 2, CGROUP_MEMORY, "memory.events", "oom_kill "},
-	{USAGE_OOM_KILLS, 1, CGROUP_MEMORY, "memory.oom_control", "oom_kill "},
-	/* Before Linux 6.11, where there is no such file, v2 counts where the process is that could not fork: in groups that go. */
-	{USAGE_FORKS_REFUSED, 2, CGROUP_PIDS, "pids.events.local", "max "},
-	{USAGE_FORKS_REFUSED, 1, CGROUP_PIDS, "pids.events", "max "},
+	{USAGE_CPU, CGROUP_TIME, "usage_usec ", NULL},
+	{USAGE_USER, CGROUP_TIME, "user_usec ", NULL},
+	{USAGE_SYSTEM, CGROUP_TIME, "system_usec ", NULL},
+	{USAGE_MEMORY, CGROUP_MEMORY_NOW, "", NULL},
+	{USAGE_MEMORY_PEAK, CGROUP_MEMORY_PEAK, "", NULL},
+	{USAGE_READ_BYTES, CGROUP_IO_BYTES, "rbytes=", "Read "},
+	{USAGE_WRITTEN_BYTES, CGROUP_IO_BYTES, "wbytes=", "Write "},
+	{USAGE_READS, CGROUP_IO_TIMES, "rios=", "Read "},
+	{USAGE_WRITES, CGROUP_IO_TIMES, "wios=", "Write "},
+	{USAGE_OOM_KILLS, CGROUP_MEMORY_EVENTS, "oom_kill ", NULL},
+	{USAGE_FORKS_REFUSED, CGROUP_FORKS, "max ", NULL},
 };
+
+int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file)
+{
+	char path[sizeof cgroup->path + 40];
+
+	for (size_t i = 0; i < cgroup->host->count; i++) {
+		const struct cgroup_tree *tree = &cgroup->host->trees[i];
+		const char *name = files[file].names[tree->version - 1];
+
+		if (!name || (files[file].controller & ~tree->controllers))
+			continue;
+		(void)snprintf(path, sizeof path, "%s/%s", cgroup->path, name);
+		return openat(tree->parent, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	}
+	return -1;
+}
 
 /* Whether the key was there. v1 has no line for a device that it does not count at all, but a total of 0. */
 static bool add_up(const char *text, const char *key, uint64_t *ret_sum)
@@ -59,116 +80,89 @@ static bool add_up(const char *text, const char *key, uint64_t *ret_sum)
 	return found;
 }
 
-static void set(struct cgroup_usage *usage, enum usage_count count, uint64_t value)
+void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usage *ret_usage)
 {
-	usage->counts[count] = value;
-	usage->known |= 1U << count;
+	enum cgroup_file last = CGROUP_FILES;
+	char text[TEXT_MAX];
+	ssize_t n = -1;
+
+	*ret_usage = (struct cgroup_usage){0};
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		enum cgroup_file file = sources[i].file;
+		uint64_t *value = &ret_usage->counts[sources[i].count];
+
+		if (!(wanted & 1U << sources[i].count))
+			continue;
+		if (file != last) {
+			if (cgroup->files[file] < 0)
+				cgroup->files[file] = cgroup_open_file(cgroup, file);
+			n = pread(cgroup->files[file], text, sizeof text - 1, 0);
+			text[n < 0 ? 0 : n] = '\0';
+			last = file;
+		}
+		if (n >= 0 && (add_up(text, sources[i].key, value) || (sources[i].key_of_v1 && add_up(text, sources[i].key_of_v1, value))))
+			ret_usage->known |= 1U << sources[i].count;
+	}
 }
 
 static void add(struct cgroup_usage *usage, enum usage_count count, uint64_t value)
 {
-	set(usage, count, usage->counts[count] + value);
-}
-
-static FILE *open_lines(int leaf, const char *name)
-{
-	int fd = openat(leaf, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
-	if (!file)
-		fd_close(fd);
-	return file;
+	usage->counts[count] += value;
+	usage->known |= 1U << count;
 }
 
 /* A file of /proc/PID/fd: its size is the number of descriptors, from Linux 6.2 on; before that 0. */
-static void count_open_files(int proc, int pid, struct cgroup_usage *usage)
+static void count_open_files(int pid, struct cgroup_usage *usage)
 {
 	char path[32];
 	struct stat st;
 
-	(void)snprintf(path, sizeof path, "%d/fd", pid);
-	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && fstatat(proc, path, &st, 0) == 0 && st.st_size > 0)
+	(void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	if (usage->counts[USAGE_PROCESSES] <= OPEN_FILES_OF_MAX && stat(path, &st) == 0 && st.st_size > 0)
 		add(usage, USAGE_OPEN_FILES, (uint64_t)st.st_size);
 }
 
-static void count_leaf(int leaf, int proc, struct cgroup_usage *usage)
+static void count_leaf(int group, const char *leaf, void *userdata)
 {
-	FILE *processes = open_lines(leaf, "cgroup.procs"), *threads = open_lines(leaf, "cgroup.threads");
-	int id;
+	static const struct {
+		const char *file;
+		enum usage_count count;
+	} lists[] = {{"cgroup.procs", USAGE_PROCESSES}, {"cgroup.threads", USAGE_THREADS}};
+	struct cgroup_usage *usage = userdata;
 
-	while (processes && fscanf(processes, "%d", &id) == 1) {
-		add(usage, USAGE_PROCESSES, 1);
-		count_open_files(proc, id, usage);
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		char path[NAME_MAX + 20];
+		FILE *file;
+		int fd, id;
+
+		(void)snprintf(path, sizeof path, "%s/%s", leaf, lists[i].file);
+		fd = openat(group, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		file = fd < 0 ? NULL : fdopen(fd, "r");
+		while (file && fscanf(file, "%d", &id) == 1) {
+			add(usage, lists[i].count, 1);
+			if (lists[i].count == USAGE_PROCESSES)
+				count_open_files(id, usage);
+		}
+		if (file)
+			(void)fclose(file);
+		else
+			fd_close(fd);
 	}
-	while (threads && fscanf(threads, "%d", &id) == 1)
-		add(usage, USAGE_THREADS, 1);
-	if (processes)
-		(void)fclose(processes);
-	if (threads)
-		(void)fclose(threads);
 }
 
-/* In the leaves: who is in the group itself makes inits. */
-static void count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage)
+void cgroup_count_processes(const struct cgroup *cgroup, struct cgroup_usage *usage)
 {
-	_cleanup_fd_ int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int copy = openat(cgroup->sandbox[0], ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-
-	if (!entries) {
-		fd_close(copy);
-		return;
-	}
-	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries)) {
-		_cleanup_fd_ int leaf = -1;
-
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			leaf = openat(cgroup->sandbox[0], entry->d_name, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-		if (leaf >= 0)
-			count_leaf(leaf, proc, usage);
-	}
-	(void)closedir(entries);
+	/* In the leaves: who is in the group itself makes inits. */
+	cgroup_each(cgroup->group, count_leaf, usage);
 	if (usage->counts[USAGE_PROCESSES] > OPEN_FILES_OF_MAX)
 		usage->known &= ~(1U << USAGE_OPEN_FILES);
 }
 
-bool cgroup_read_count(const struct cgroup *cgroup, enum usage_count count, uint64_t *ret_value)
-{
-	char text[TEXT_MAX];
-
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		for (size_t j = 0; sources[i].count == count && j < cgroup->host->count; j++) {
-			const struct cgroup_tree *tree = &cgroup->host->trees[j];
-
-			if (tree->version == sources[i].version && !(sources[i].controller & ~tree->controllers) &&
-			    kernel_read_file(cgroup->sandbox[j], sources[i].file, text, sizeof text) >= 0 &&
-			    add_up(text, sources[i].key, ret_value))
-				return true;
-		}
-	*ret_value = 0;
-	return false;
-}
-
-void cgroup_read_usage(const struct cgroup *cgroup, struct cgroup_usage *ret_usage)
-{
-	uint64_t value;
-
-	*ret_usage = (struct cgroup_usage){0};
-	for (enum usage_count count = 0; count < USAGE_COUNTS_MAX; count++)
-		if (cgroup_read_count(cgroup, count, &value))
-			set(ret_usage, count, value);
-	count_processes(cgroup, ret_usage);
-}
-
-/* What belongs to a sandbox that began when its groups had counted `before`. */
 void cgroup_usage_since(const struct cgroup_usage *before, struct cgroup_usage *usage)
 {
-	static const enum usage_count sums[] = {USAGE_CPU,   USAGE_USER,   USAGE_SYSTEM,    USAGE_READ_BYTES,   USAGE_WRITTEN_BYTES,
-						USAGE_READS, USAGE_WRITES, USAGE_OOM_KILLS, USAGE_FORKS_REFUSED};
-
-	for (size_t i = 0; i < ARRAY_SIZE(sums); i++)
-		if (usage->counts[sums[i]] >= before->counts[sums[i]])
-			usage->counts[sums[i]] -= before->counts[sums[i]];
+	for (enum usage_count i = 0; i < USAGE_COUNTS_MAX; i++)
+		if ((CGROUP_SUMS & 1U << i) && usage->counts[i] >= before->counts[i])
+			usage->counts[i] -= before->counts[i];
 	/* A peak cannot be divided: one that an earlier sandbox reached says nothing of this one. */
 	if (usage->counts[USAGE_MEMORY_PEAK] <= before->counts[USAGE_MEMORY_PEAK]) {
 		usage->counts[USAGE_MEMORY_PEAK] = 0;

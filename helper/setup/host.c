@@ -41,10 +41,8 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	if (r != 0)
 		return r;
 	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
-	if (r == 0 && !rootless)
-		r = cgroup_host_open(policy->cgroup, &host->cgroups, error);
-	else if (r == 0 && rootless->cgroup >= 0)
-		r = cgroup_host_open_delegated(rootless->cgroup, policy->cgroup, &host->cgroups);
+	if (r == 0 && (!rootless || rootless->cgroup >= 0))
+		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup, &host->cgroups, error);
 	if (r == 0)
 		*ret_host = steal_ptr(&host);
 	return r;

@@ -110,8 +110,8 @@ static void setup_init(const struct setup_host *host, uint32_t profile, struct s
 				.slot = {.fd = -1},
 				.called = {.fd = -1},
 				.listening = -1,
+				.cgroup = CGROUP_NONE,
 				.user_ns = -1,
-				.counters = {-1, -1, -1, -1},
 				.builder = -1,
 				.sharer = -1,
 				.go = -1,
@@ -119,21 +119,13 @@ static void setup_init(const struct setup_host *host, uint32_t profile, struct s
 				.last = SETUP_NO_ORDER,
 				.channel = -1,
 				.init_pidfd = -1};
-	for (size_t i = 0; i < CGROUP_TREES_MAX; i++)
-		setup->cgroup.user[i] = setup->cgroup.sandbox[i] = -1;
 }
 
 static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
 {
 	int r = cgroup_create(&setup->host->cgroups, uid, name, &setup->cgroup);
 
-	if (setup->host->cgroups.count == 0)
-		return r;
-	if (r == 0)
-		r = cgroup_make_leaf(&setup->cgroup);
-	if (r == 0)
-		cgroup_open_counters(&setup->cgroup, setup->counters);
-	return r;
+	return r == 0 && setup->host->cgroups.count > 0 ? cgroup_make_leaf(&setup->cgroup) : r;
 }
 
 /* The range of the next sandbox: first of all, since its file is how a sweep finds whatever else there is. */
@@ -228,17 +220,11 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	struct init_order order = {.kind = kind,
 				   .payload_uid = setup->map.payload_uid,
 				   .payload_gid = setup->map.payload_gid,
-				   .fds_present = setup->cgroup.sandbox[0] < 0 ? 3 : 7,
 				   .is_rootless = setup->host->is_rootless,
 				   .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
 				   .uses_selinux = template->selinux > SELINUX_UNNAMED};
 	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
 
-	if (plan->overlay_ro && !setup->host->is_rootless)
-		order.fds_present |= INIT_DEV_PRESENT; /* cover_dev() */
-	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
-		if (setup->counters[i] >= 0)
-			order.fds_present |= 8u << i;
 	if (template->selinux >= SELINUX_PERMISSIVE) {
 		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
 		selinux_file_context(setup->init_host, order.files_label);
@@ -372,10 +358,8 @@ void setup_end_sharer(struct setup *setup)
 }
 
 /* What every sandbox has for itself, gone: its processes, its user namespace. */
-static bool end_sandbox(struct setup *setup)
+static void end_sandbox(struct setup *setup)
 {
-	bool out_of_memory = setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
-
 	setup_end_sharer(setup);
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
@@ -386,13 +370,13 @@ static bool end_sandbox(struct setup *setup)
 	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
 	setup->init_pidfd = fd_close(setup->init_pidfd);
-	return out_of_memory;
 }
 
 bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
-	return end_sandbox(setup);
+	end_sandbox(setup);
+	return setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
 }
 
 void setup_forget(struct setup *setup)
@@ -412,13 +396,12 @@ int setup_pause(struct setup *setup, bool pause)
 	return cgroup_freeze(&setup->cgroup, pause);
 }
 
-uint64_t setup_count(const struct setup *setup, enum usage_count count)
+uint64_t setup_count(struct setup *setup, enum usage_count count)
 {
-	uint64_t value = 0;
+	struct cgroup_usage usage;
 
-	if (setup->cgroup.host)
-		(void)cgroup_read_count(&setup->cgroup, count, &value);
-	return value;
+	cgroup_read_usage(&setup->cgroup, 1U << count, &usage);
+	return usage.counts[count];
 }
 
 bool setup_is_busy(const struct setup *setup)
@@ -426,8 +409,6 @@ bool setup_is_busy(const struct setup *setup)
 	char path[48], text[16];
 	pid_t init = setup->shared->init_pid;
 
-	if (setup->host->cgroups.count > 0)
-		return cgroup_count(&setup->cgroup) != 1 + (setup->builder > 0);
 	/* Each process in init's pid namespace is a descendant of it. proc_pid_task(5) */
 	(void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", init, init);
 	return kernel_read_file(AT_FDCWD, path, text, sizeof text) != 0;
@@ -464,7 +445,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	r = prepare_range(setup, subject->uid, &error);
 	if (r == 0)
 		r = prepare_map(setup, &expected);
-	cgroup_read_usage(&setup->cgroup, &setup->record.before);
+	cgroup_read_usage(&setup->cgroup, CGROUP_SUMS | 1U << USAGE_MEMORY_PEAK, &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
 	if (setup->last.plan)
@@ -480,15 +461,13 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 void setup_end(struct setup *setup)
 {
 	builder_end(setup);
-	(void)end_sandbox(setup);
+	end_sandbox(setup);
 	setup_forget(setup);
 	registry_unlisten(&setup->host->reserve, setup->name);
 	fd_close(setup->listening);
 	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);
-	for (size_t i = 0; i < ARRAY_SIZE(setup->counters); i++)
-		fd_close(setup->counters[i]);
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
 	setup_drop_order(&setup->last);

@@ -89,7 +89,6 @@ struct setup {
 	struct idmap map;   /* of the user namespace */
 	uint32_t init_host; /* what init_inside is outside */
 	int user_ns;        /* the sandbox's upper one: build.h of init; without root -1, since all have the helper's own */
-	int counters[4];
 	pid_t builder;      /* -1: none */
 	int go;             /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
@@ -140,7 +139,7 @@ void setup_publish(struct setup *setup);
 _must_check_ int setup_pause(struct setup *setup, bool pause);
 
 /* What its groups have counted, also for earlier sandboxes, 0 where nothing counts it; and whether any process is there but init. */
-uint64_t setup_count(const struct setup *setup, enum usage_count count);
+uint64_t setup_count(struct setup *setup, enum usage_count count);
 bool setup_is_busy(const struct setup *setup);
 
 /* The process of a thread of a sandbox, as it is numbered inside; 0: it is gone, or not to be seen. proc_pid_status(5) */

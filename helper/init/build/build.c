@@ -249,8 +249,12 @@ static int answer_ready(void)
 	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
 }
 
+/* Before anything is opened. */
 static void begin(struct build *b)
 {
+	for (int fd = INIT_FD_CONTROL; fd < INIT_FD_END; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			b->fds_present |= 1u << (fd - INIT_FD_CONTROL);
 	b->trees_socket = b->proc = b->beneath = b->root = b->lower_ns = -1;
 	for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
 		b->trees[i] = b->targets[i] = -1;
@@ -262,7 +266,7 @@ static void end(struct build *b)
 	fd_close(b->proc);
 	fd_close(b->beneath);
 	fd_close(b->root);
-	if (b->order.fds_present & INIT_DEV_PRESENT)
+	if (b->fds_present & BUILD_DEV_PRESENT)
 		(void)close(INIT_FD_DEV);
 	if (b->plan)
 		(void)munmap(b->mapped_plan.bytes, b->mapped_plan.size);

@@ -21,12 +21,15 @@ struct build_memory {
 	size_t size;
 };
 
+#define BUILD_DEV_PRESENT (1u << (INIT_FD_DEV - INIT_FD_CONTROL))
+
 struct build {
 	struct init_order order;
 	const struct plan *plan;            /* of the order in hand */
 	const struct init_profile *profile;
 	struct build_memory mapped_plan, mapped_profile;
 	struct yett_error error;            /* of the step that was refused */
+	uint32_t fds_present;               /* as struct init_config has it, with INIT_FD_DEV until that is used up */
 	bool is_ready;                      /* what the profile decides is done */
 	int trees_socket;                   /* -1: none come */
 	uint8_t kinds[PLAN_STEPS_MAX];      /* by step: enum init_tree of what is to come */

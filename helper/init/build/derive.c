@@ -83,7 +83,7 @@ int derive_config(const struct build *b, struct init_config *config)
 					      .file_bytes = plan->limits.file_bytes,
 					      .cpu_seconds = plan->limits.cpu_seconds,
 					      .stack_bytes = plan->limits.stack_bytes};
-	config->fds_present = b->order.fds_present & ~INIT_DEV_PRESENT;
+	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;
 	r = append(config, b->profile->data, filters_size(b->profile));

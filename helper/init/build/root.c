@@ -103,7 +103,7 @@ static int take_trees(struct build *b, int *trees)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
-		bool is_covered = strcmp(path, "/dev") == 0 && (b->order.fds_present & INIT_DEV_PRESENT);
+		bool is_covered = strcmp(path, "/dev") == 0 && (b->fds_present & BUILD_DEV_PRESENT);
 
 		if (*link)
 			continue;

@@ -1,4 +1,4 @@
-/* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2. */
+/* What is read of a sandbox's groups, from files as Linux writes them for cgroup v1 and v2, and what limits are written to them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,18 +12,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kernel.h"
 #include "helper/setup/cgroup.h"
+
+#define GROUP "user-7/sandbox"
 
 struct fixture {
 	struct cgroup_host host;
-	struct cgroup cgroup;
 	char folder[64];
 };
 
 static void put(const struct fixture *fixture, size_t tree, const char *name, const char *text)
 {
-	int fd = openat(fixture->cgroup.sandbox[tree], name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	char path[80];
+	int fd;
 
+	(void)snprintf(path, sizeof path, GROUP "/%s", name);
+	fd = openat(fixture->host.trees[tree].parent, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	(void)close(fd);
@@ -36,24 +41,34 @@ static void add_tree(struct fixture *fixture, int version, unsigned controllers)
 
 	(void)snprintf(path, sizeof path, "%s/%zu", fixture->folder, i);
 	assert_int_equal(mkdir(path, 0700), 0);
-	fixture->host.trees[i] = (struct cgroup_tree){.version = version, .parent = -1, .controllers = controllers};
-	fixture->cgroup.sandbox[i] = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	assert_true(fixture->cgroup.sandbox[i] >= 0);
+	fixture->host.trees[i] =
+		(struct cgroup_tree){.version = version, .parent = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC), .controllers = controllers};
+	assert_int_equal(mkdirat(fixture->host.trees[i].parent, "user-7", 0700), 0);
+	assert_int_equal(mkdirat(fixture->host.trees[i].parent, GROUP, 0700), 0);
 }
 
 static void set_up(struct fixture *fixture)
 {
 	*fixture = (struct fixture){.folder = "/tmp/yett-usage-XXXXXX"};
 	assert_non_null(mkdtemp(fixture->folder));
-	fixture->cgroup.host = &fixture->host;
+}
+
+/* As the helper does it for a sandbox that it finds. */
+static void read_all(struct fixture *fixture, struct cgroup_usage *ret_usage)
+{
+	struct cgroup cgroup;
+
+	cgroup_find(&fixture->host, 7, "sandbox", &cgroup);
+	cgroup_read_usage(&cgroup, UINT32_MAX, ret_usage);
+	cgroup_count_processes(&cgroup, ret_usage);
+	cgroup_close(&cgroup);
 }
 
 static void tear_down(struct fixture *fixture)
 {
 	char command[100];
 
-	for (size_t i = 0; i < fixture->host.count; i++)
-		(void)close(fixture->cgroup.sandbox[i]);
+	cgroup_host_close(&fixture->host);
 	(void)snprintf(command, sizeof command, "rm -r %s", fixture->folder);
 	assert_int_equal(system(command), 0);
 }
@@ -80,15 +95,15 @@ static void all_of_v2_is_read(void **state)
 	put(&f, 0, "pids.events", "max 9\n");
 	put(&f, 0, "pids.events.local", "max 3\nfork_fail 0\n");
 	put(&f, 0, "io.stat", "8:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n8:16 rbytes=5 wbytes=5 rios=1 wios=1 dbytes=9 dios=9\n");
-	assert_int_equal(mkdirat(f.cgroup.sandbox[0], "init", 0700), 0);
-	assert_int_equal(mkdirat(f.cgroup.sandbox[0], "c0", 0700), 0);
+	assert_int_equal(mkdirat(f.host.trees[0].parent, GROUP "/init", 0700), 0);
+	assert_int_equal(mkdirat(f.host.trees[0].parent, GROUP "/c0", 0700), 0);
 	(void)snprintf(own, sizeof own, "%d\n", getpid());
 	put(&f, 0, "cgroup.procs", "1\n"); /* a builder, which is not counted */
 	put(&f, 0, "init/cgroup.procs", own);
 	put(&f, 0, "init/cgroup.threads", own);
 	put(&f, 0, "c0/cgroup.procs", own);
 	put(&f, 0, "c0/cgroup.threads", "1\n2\n3\n");
-	cgroup_read_usage(&f.cgroup, &usage);
+	read_all(&f, &usage);
 	assert_count(&usage, USAGE_CPU, 1500);
 	assert_count(&usage, USAGE_USER, 1000);
 	assert_count(&usage, USAGE_SYSTEM, 500);
@@ -103,7 +118,7 @@ static void all_of_v2_is_read(void **state)
 	assert_count(&usage, USAGE_PROCESSES, 2);
 	assert_count(&usage, USAGE_THREADS, 4);
 	put(&f, 0, "io.stat", "");
-	cgroup_read_usage(&f.cgroup, &usage);
+	read_all(&f, &usage);
 	assert_count(&usage, USAGE_READ_BYTES, 0);
 	tear_down(&f);
 }
@@ -124,7 +139,7 @@ static void v1_is_read_where_v2_has_no_controllers(void **state)
 	put(&f, 1, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
 	put(&f, 2, "blkio.throttle.io_service_bytes", "8:0 Read 11\n8:0 Write 22\n8:0 Sync 33\n8:0 Total 33\n8:16 Read 1\n8:16 Write 2\nTotal 36\n");
 	put(&f, 2, "blkio.throttle.io_serviced", "Total 0\n");
-	cgroup_read_usage(&f.cgroup, &usage);
+	read_all(&f, &usage);
 	assert_count(&usage, USAGE_CPU, 7);
 	assert_count(&usage, USAGE_MEMORY, 100);
 	assert_count(&usage, USAGE_MEMORY_PEAK, 200);
@@ -146,8 +161,7 @@ static void nothing_is_known_of_what_is_not_there(void **state)
 	set_up(&f);
 	f.host.count = 1;
 	f.host.trees[0] = (struct cgroup_tree){.version = 2, .parent = -1, .controllers = CGROUP_MEMORY};
-	f.cgroup.sandbox[0] = -1;
-	cgroup_read_usage(&f.cgroup, &usage);
+	read_all(&f, &usage);
 	assert_int_equal(usage.known, 0);
 	f.host.count = 0;
 	tear_down(&f);
@@ -173,9 +187,108 @@ static void what_an_earlier_sandbox_used_is_not_a_later_one_s(void **state)
 	assert_false(usage.known & 1U << USAGE_MEMORY_PEAK);
 }
 
+#define USER "user-7"
+
+/* An empty file, and what it holds then. */
+static void expect_file(const struct fixture *fixture, size_t tree, const char *group, const char *name)
+{
+	char path[80];
+	int fd;
+
+	(void)snprintf(path, sizeof path, "%s/%s", group, name);
+	fd = openat(fixture->host.trees[tree].parent, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	(void)close(fd);
+}
+
+static void assert_file(const struct fixture *fixture, size_t tree, const char *group, const char *name, const char *expected)
+{
+	char path[80], text[64];
+
+	(void)snprintf(path, sizeof path, "%s/%s", group, name);
+	assert_true(kernel_read_file(fixture->host.trees[tree].parent, path, text, sizeof text) >= 0);
+	assert_string_equal(text, expected);
+}
+
+static const struct {
+	int version;
+	const char *file, *limited, *unlimited;
+} limits[] = {
+	{1, "memory.memsw.limit_in_bytes", "67108864", "-1"},
+	{1, "memory.limit_in_bytes", "67108864", "-1"},
+	{1, "cpu.cfs_quota_us", "150000", "-1"},
+	{1, "cpu.shares", "2048", "1024"},
+	{1, "pids.max", "8", "max"}, /* with the one that makes inits */
+	{2, "memory.swap.max", "0", "max"},
+	{2, "memory.max", "67108864", "max"},
+	{2, "cpu.max", "150000", "max"},
+	{2, "cpu.weight", "200", "100"},
+	{2, "pids.max", "7", "max"},
+};
+
+static void limits_are_written_as_each_version_has_them(void **state)
+{
+	const struct plan_limits asked = {.memory_bytes = 64 << 20, .cpu_millis = 1500, .cpu_weight = 200, .pids = 7}, none = {0};
+	struct yett_error error;
+	struct error_rule rule = {0};
+
+	(void)state;
+	for (int version = 1; version <= 2; version++) {
+		struct fixture f;
+		struct cgroup cgroup;
+
+		set_up(&f);
+		add_tree(&f, version, CGROUP_MEMORY | CGROUP_CPU | CGROUP_PIDS);
+		f.host.controllers = f.host.trees[0].controllers;
+		for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+			for (int own = 0; own < 2 && limits[i].version == version; own++)
+				expect_file(&f, 0, own ? GROUP : USER, limits[i].file);
+		cgroup_find(&f.host, 7, "sandbox", &cgroup);
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), 0);
+		cgroup_close(&cgroup);
+		for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+			if (limits[i].version != version)
+				continue;
+			assert_file(&f, 0, GROUP, limits[i].file, limits[i].limited);
+			assert_file(&f, 0, USER, limits[i].file, limits[i].unlimited);
+		}
+		tear_down(&f);
+	}
+}
+
+static void a_limit_that_cannot_be_written_is_told(void **state)
+{
+	const struct plan_limits asked = {.memory_bytes = 64 << 20}, none = {0};
+	struct yett_error error;
+	struct error_rule rule = {0};
+
+	(void)state;
+	for (int version = 1; version <= 2; version++) {
+		struct fixture f;
+		struct cgroup cgroup;
+
+		set_up(&f);
+		add_tree(&f, version, CGROUP_MEMORY);
+		cgroup_find(&f.host, 7, "sandbox", &cgroup);
+		/* Nobody has the controller; then it is there, and has no file but that of what only kernels with swap accounting have. */
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), YETT_E_UNSUPPORTED);
+		f.host.controllers = CGROUP_MEMORY;
+		expect_file(&f, 0, USER, version == 1 ? "memory.memsw.limit_in_bytes" : "memory.swap.max");
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), -ENOENT);
+		assert_non_null(strstr(error.message, "memory limit"));
+		expect_file(&f, 0, USER, version == 1 ? "memory.limit_in_bytes" : "memory.max");
+		expect_file(&f, 0, GROUP, version == 1 ? "memory.limit_in_bytes" : "memory.max");
+		assert_int_equal(cgroup_limit(&cgroup, &asked, &none, &rule, &error), 0);
+		cgroup_close(&cgroup);
+		tear_down(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(limits_are_written_as_each_version_has_them),
+		cmocka_unit_test(a_limit_that_cannot_be_written_is_told),
 		cmocka_unit_test(all_of_v2_is_read),
 		cmocka_unit_test(v1_is_read_where_v2_has_no_controllers),
 		cmocka_unit_test(nothing_is_known_of_what_is_not_there),
