@@ -121,6 +121,25 @@ static void a_key_is_looked_for_in_the_files_as_they_are_now(void **state)
 	assert_int_equal(system(command), 0);
 }
 
+static void names_of_keys_are_those_that_a_grant_can_list(void **state)
+{
+	char directory[] = "/tmp/yett-keys-XXXXXX", command[64], principal[MESSAGE_NAME_MAX + 1] = "", name[MESSAGE_NAME_MAX + 6];
+	struct yett_error error = {0};
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	memset(name, 'n', sizeof name);
+	strcpy(name + MESSAGE_NAME_MAX + 1, ".pub"); /* one letter too many */
+	put(directory, name, "ed25519 " KEY_OF("A") "\n", 0644);
+	assert_int_equal(keys_find(directory, line_of_zero, principal, &error), -ENOENT);
+	strcpy(name + MESSAGE_NAME_MAX, ".pub");
+	put(directory, name, "ed25519 " KEY_OF("A") "\n", 0644);
+	assert_int_equal(keys_find(directory, line_of_zero, principal, &error), 0);
+	assert_int_equal(strlen(principal), MESSAGE_NAME_MAX);
+	(void)snprintf(command, sizeof command, "rm -rf '%s'", directory);
+	assert_int_equal(system(command), 0);
+}
+
 /* A home with the folder, and authorized_keys in it where there is a text. */
 static void make_home(char *home, char folder[128], const char *text)
 {
@@ -198,12 +217,46 @@ static void a_user_s_file_that_others_can_write_or_that_is_none_does_not_count(v
 	remove_home(home);
 }
 
+static void what_somebody_else_owns_enrolls_nobody(void **state)
+{
+	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128], path[160], principal[MESSAGE_NAME_MAX + 1] = "";
+	struct yett_error error = {0};
+
+	(void)state;
+	if (geteuid() != 0) {
+		print_message("not root: nothing of somebody else's can be made\n");
+		return;
+	}
+	assert_non_null(mkdtemp(directory));
+	put(directory, "laptop.pub", "ed25519 " KEY_OF("A") "\n", 0644);
+	assert_int_equal(chown(directory, 12345, 0), 0);
+	assert_int_equal(keys_find(directory, line_of_zero, principal, &error), -ENOENT);
+	assert_int_equal(chown(directory, 0, 0), 0);
+	(void)snprintf(path, sizeof path, "%s/laptop.pub", directory);
+	assert_int_equal(chown(path, 12345, 0), 0);
+	assert_int_equal(keys_find(directory, line_of_zero, principal, &error), -ENOENT);
+	assert_int_equal(chown(path, 0, 0), 0);
+	assert_int_equal(keys_find(directory, line_of_zero, principal, &error), 0);
+	remove_home(directory);
+	make_home(home, folder, "ed25519 " KEY_OF("A") "\n");
+	(void)snprintf(path, sizeof path, "%s/authorized_keys", folder);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(chown(i ? path : folder, 12345, 0), 0);
+		find_own(home, YETT_E_BAD_SIGNATURE, false, "belongs to somebody else");
+		assert_int_equal(chown(i ? path : folder, 0, 0), 0);
+	}
+	find_own(home, 0, false, NULL);
+	remove_home(home);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_line_of_a_key_is_found_wherever_it_stands),
 		cmocka_unit_test(what_is_not_its_line_is_not_the_key),
 		cmocka_unit_test(a_key_is_looked_for_in_the_files_as_they_are_now),
+		cmocka_unit_test(names_of_keys_are_those_that_a_grant_can_list),
+		cmocka_unit_test(what_somebody_else_owns_enrolls_nobody),
 		cmocka_unit_test(a_user_s_own_key_is_looked_for_as_the_file_is_now),
 		cmocka_unit_test(a_user_s_file_that_others_can_write_or_that_is_none_does_not_count),
 	};
