@@ -1,4 +1,4 @@
-/* See means.h. Runs in the monitor of an ordinary user's own helper; for root's there is nothing to do. */
+/* See means.h. Runs in the monitor of an ordinary user's own helper; root's has none of it. */
 #include "helper/means.h"
 #include "base/units.h"
 
@@ -99,11 +99,8 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 int means_fit(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
-	int r;
+	int r = check_profile(means, profile, error);
 
-	if (!means->is_rootless)
-		return 0;
-	r = check_profile(means, profile, error);
 	if (r == 0 && !means->has_cgroup)
 		r = check_life(&plan->life, error);
 	if (r != 0)

@@ -9,7 +9,6 @@
 #include "helper/monitor/authorize.h"
 
 struct means {
-	bool is_rootless;     /* else root, which can give everything, and says itself what a host lacks */
 	bool has_cgroup;      /* a control group that was delegated to the user */
 	unsigned controllers; /* of it: enum means_controller bits */
 	bool misses_label;    /* the host uses SELinux, whose labels take root */

@@ -78,21 +78,6 @@ void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
 		(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
 }
 
-bool rootless_has_user(uint32_t uid)
-{
-	char text[4096], *at = text;
-
-	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
-		return true; /* what cannot be told is not the reason */
-	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
-		unsigned first, count;
-
-		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && uid >= first && uid - first < count)
-			return true;
-	}
-	return false;
-}
-
 /* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */
 static bool find_manager(char path[static PATH_MAX])
 {

@@ -1,21 +1,20 @@
 /*
- * yett-helper as an ordinary user's own program: a user namespace first, in which it then builds as root does elsewhere.
+ * yett-rootless, an ordinary user's own helper: a user namespace first, in which it then builds as root does elsewhere.
  *
  * With the caller's privilege and nothing more, on behalf of the caller alone. What it makes of itself is root of one user
  * namespace that holds the caller's own ids, and of mounts that only it sees. user_namespaces(7), mount_namespaces(7).
  */
 #pragma once
 
-#include "helper/policy/policy.h"
+#include "base/error.h"
+
+#include <stdbool.h>
 
 /*
  * Enters a user namespace in which the caller's uid and gid are what they are, with all capabilities over it, and a mount namespace
  * that goes with it. The process must have one thread. 0, or UNSUPPORTED with what forbids it in the message, and the mend in the detail.
  */
 _must_check_ int rootless_enter(struct yett_error *error);
-
-/* Whether the user namespace has this one: that of a container ends somewhere. */
-bool rootless_has_user(uint32_t uid);
 
 #define ROOTLESS_PATH_SIZE 64
 

@@ -133,21 +133,46 @@ static bool find_in_build_tree(char out[static PATH_MAX])
 	       (size_t)snprintf(out + length, PATH_MAX - length, "/helper/yett-helper") < PATH_MAX - length && access(out, F_OK) == 0;
 }
 
-const char *start_helper_name(const char *helper_path, char buffer[static PATH_MAX])
+/*
+ * Whether executing it makes it root's. It was checked as a file that nobody but root can have changed, which is all there
+ * is to trust: the credentials of a socketpair are those of its maker. As root there is nothing to gain.
+ */
+static bool is_set_uid(const char *path)
 {
+	struct stat st;
+
+	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid == 0 && (st.st_mode & S_ISUID);
+}
+
+/* The same, for how it is to be started: with what is the caller's alone, the helper is yett-rootless, which lies beside it. */
+static const char *name_helper(const char *helper_path, enum yett_start start, char buffer[static PATH_MAX])
+{
+	char *name;
+
 	if (!helper_path)
 		helper_path = secure_getenv("YETT_HELPER");
 	if (helper_path)
 		return helper_path;
-	return find_in_build_tree(buffer) ? buffer : YETT_LIBEXEC_DIR "/yett-helper";
+	if (!find_in_build_tree(buffer))
+		(void)strcpy(buffer, YETT_LIBEXEC_DIR "/yett-helper");
+	name = strrchr(buffer, '/') + 1;
+	if (geteuid() != 0 && start != YETT_START_SETUID && (start == YETT_START_PERSONAL || !is_set_uid(buffer)) &&
+	    (size_t)(name - buffer) + sizeof "yett-rootless" <= PATH_MAX)
+		(void)strcpy(name, "yett-rootless");
+	return buffer;
 }
 
-int yett_helper_path(const char *helper_path, char *path, size_t size, struct yett_error *error)
+const char *start_helper_name(const char *helper_path, char buffer[static PATH_MAX])
+{
+	return name_helper(helper_path, YETT_START_ANY, buffer);
+}
+
+static int find_helper(const char *helper_path, enum yett_start start, char *path, size_t size, struct yett_error *error)
 {
 	char resolved[PATH_MAX], buffer[PATH_MAX];
 	int r;
 
-	helper_path = start_helper_name(helper_path, buffer);
+	helper_path = name_helper(helper_path, start, buffer);
 	if (helper_path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s",
 				 helper_path);
@@ -166,15 +191,9 @@ int yett_helper_path(const char *helper_path, char *path, size_t size, struct ye
 	return r;
 }
 
-/*
- * Whether executing it makes it root's. It was checked as a file that nobody but root can have changed, which is all there
- * is to trust: the credentials of a socketpair are those of its maker. As root there is nothing to gain.
- */
-static bool is_set_uid(const char *path)
+int yett_helper_path(const char *helper_path, char *path, size_t size, struct yett_error *error)
 {
-	struct stat st;
-
-	return geteuid() != 0 && stat(path, &st) == 0 && st.st_uid == 0 && (st.st_mode & S_ISUID);
+	return find_helper(helper_path, YETT_START_ANY, path, size, error);
 }
 
 /*
@@ -185,7 +204,7 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 {
 	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
-	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {"yett-helper", "--personal", "--quiet", "--fd", number};
+	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal", "--quiet", "--fd", number};
 	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/setuid.h */
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -276,7 +295,7 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 		error_detail(error, "as root: mount -t proc proc /proc");
 		return YETT_E_UNSUPPORTED;
 	}
-	r = yett_helper_path(options->helper_path, path, sizeof path, error);
+	r = find_helper(options->helper_path, *start, path, sizeof path, error);
 	if (r == 0)
 		r = choose_start(path, start, error);
 	if (r)

@@ -132,8 +132,8 @@ YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_
 enum yett_start {
 	YETT_START_ANY = 0,	 /* the service if its socket answers, else a set-user-id helper, else one of the caller's own */
 	YETT_START_SERVICE = 1,	 /* the listening socket of the service */
-	YETT_START_PERSONAL = 2, /* yett-helper, executed by the library on a socketpair, with the caller's privilege */
-	YETT_START_SETUID = 3,	 /* the same, where the file is root's and set-user-id */
+	YETT_START_PERSONAL = 2, /* root's yett-helper, or anybody else's yett-rootless, executed by the library on a socketpair */
+	YETT_START_SETUID = 3,	 /* yett-helper, where the file is root's and set-user-id */
 };
 
 /*

@@ -176,8 +176,8 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 		make_id(id);
 		r = planning_make(c->monitor->policy, &decision, id, c->plan, error);
 	}
-	if (r == 0)
-		r = means_fit(&c->monitor->means, &decision, c->plan, error);
+	if (r == 0 && c->monitor->fit)
+		r = c->monitor->fit(c->monitor->means, &decision, c->plan, error);
 	if (r == 0 && c->plan->is_dry)
 		r = connection_check_unread(c, error);
 	if (r != 0)

@@ -7,17 +7,21 @@
 #pragma once
 
 #include "helper/decoder/decoder.h"
-#include "helper/means.h"
 #include "helper/peer.h"
 #include "helper/place.h"
 #include "helper/reader/reader.h"
 #include "helper/supervisor/supervisor.h"
 
+struct decision;
+struct means;
+
 /* What a monitor can have ready before there is a connection. */
 struct monitor {
 	struct setup_host *host; /* NULL: nothing can be built, for the reason in `no_host`; only plans are made */
 	struct yett_error no_host;
-	struct means means;
+	/* Fits a plan to what a helper without root can give, or refuses it: means_fit(). NULL: root's can give everything */
+	int (*fit)(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error);
+	const struct means *means;
 	const struct policy *policy;
 	struct decoder decoder;
 	struct reader reader;

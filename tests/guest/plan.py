@@ -51,7 +51,7 @@ TESTS = (
                     'Events.test_pausing_and_resuming_are_told', 'Denied']),
     Test('system-denied', 'tests/system/test_events.py', 200, ['selinux'], arguments=['Denied']),
     # Without root, where limits are those of a group that was delegated on v2.
-    Test('system-rootless', 'tests/system/test_rootless.py', 400, ['apparmor']),
+    Test('system-rootless', 'tests/system/test_rootless.py', 500, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux'], arguments=['Streams', 'Terminal', 'Signals', 'DefaultShare', 'Copies', 'Examples']),
     # What was refused until here; the next ones attack.

@@ -1,6 +1,7 @@
 """The shipped AppArmor profiles, enforced: that they are in force, in nobody's way, and not to be left."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -96,7 +97,7 @@ class Helper(yett.Case):
         if not os.path.exists(INSTALLED):
             os.makedirs(INSTALLED)
             cls.addClassCleanup(shutil.rmtree, INSTALLED)
-            for name in ('yett-helper', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
+            for name in ('yett-helper', 'yett-rootless', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
                 shutil.copy(run.path('helper/' + name), INSTALLED)
         load('yett-sandbox')
         load('yett-helper')
@@ -108,7 +109,7 @@ class Helper(yett.Case):
     @staticmethod
     def denied():
         lines = yett.read('/var/log/audit/audit.log').splitlines()
-        return [line for line in lines if 'apparmor="DENIED"' in line and 'profile="yett-helper' in line]
+        return [line for line in lines if 'apparmor="DENIED"' in line and re.search('profile="yett-(helper|rootless)', line)]
 
     def tearDown(self):
         self.assertEqual(self.denied()[self.denied_before:], [])
@@ -126,6 +127,23 @@ class Helper(yett.Case):
         self.assertEqual(labels.pop('yett-helper//reader (enforce)'), {'yett-reader'})
         self.assertIn('yett-sandbox (enforce)', labels)
         self.assertLessEqual(set(labels), {'yett-sandbox (enforce)', 'yett-build (enforce)'})  # the latter of one that is ready
+
+    def test_an_ordinary_user_s_own_helper_has_a_label_and_works(self):
+        """Also where it is executed by the name of root's."""
+        directory = self.folder('own')
+        for name in ('yett-rootless', 'yett-helper'):
+            with self.subTest(name):
+                own = ['env', '-u', 'YETT_SOCKET', 'YETT_HELPER=%s/%s' % (INSTALLED, name), self.service.yett, 'run', '--json-fd=2', '--rw', directory]
+                done = self.service.run(self.alice, *own, '--', 'sh', '-c', 'touch %s/file' % directory)
+                self.assertEqual(done.code, 0, done)
+                self.assertIn('"label":"yett-sandbox (enforce)"', done.err)
+                client = self.service.popen(self.alice, *own, '--', 'sh', '-c', 'echo ready; read line', stdin=subprocess.PIPE,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                self.addCleanup(self.end, client)
+                self.assertEqual(self.line(client), 'ready')
+                helper = next(pid for pid in yett.children_of(client.pid) if yett.is_alive(pid))
+                self.assertEqual(os.path.basename(os.readlink('/proc/%d/exe' % helper)), 'yett-rootless')
+                self.assertEqual(yett.read('/proc/%d/attr/apparmor/current' % helper), 'yett-rootless (enforce)\n')
 
     @staticmethod
     def closers():

@@ -594,6 +594,48 @@ class Files(SetuidCase):
         self.assert_not_served(self.launch(), 'must belong to root')
 
 
+class WithoutRoot(SetuidCase):
+    """yett-rootless, which lies beside the helper, with a mode that it is not meant to have."""
+
+    # Mode; capabilities of the file (struct vfs_cap_data: CAP_DAC_OVERRIDE, effective); the line of proc_pid_status(5) that shows the effect
+    WRONG = ((0o4755, b'', r'Uid:\t\d+\t0\t'), (0o2755, b'', r'Gid:\t\d+\t0\t'),
+             (0o755, struct.pack('<5I', 0x02000001, 1 << 1, 0, 0, 0), r'CapEff:\t0*[1-9a-f]'))
+
+    def give(self, path, mode, capabilities):
+        """The mode and capabilities, to a file of root's."""
+        os.chown(path, 0, 0)
+        os.chmod(path, mode)
+        if capabilities:
+            os.setxattr(path, 'security.capability', capabilities)
+
+    def run_own(self, path):
+        return self.service.run(self.alice, self.service.yett, 'run', '--', 'id', '-u', env={'YETT_HELPER': path})
+
+    def test_it_serves_its_caller_and_does_nothing_with_what_its_file_would_give_it(self):
+        path = LIBEXEC + '/yett-rootless'
+        done = self.run_own(path)
+        self.assertEqual((done.code, done.out), (0, '%d\n' % self.alice.uid), done)
+        self.addCleanup(self.service.install, 'helper/yett-rootless', path, 0o755)
+        for mode, capabilities, effect in self.WRONG:
+            with self.subTest('%o' % mode, capabilities=capabilities):
+                # what such a file gives to a program that does not care
+                careless = LIBEXEC + '/cat'
+                shutil.copy('/bin/cat', careless)
+                self.give(careless, mode, capabilities)
+                self.assertRegex(self.service.run(self.alice, careless, '/proc/self/status').out, effect)
+                os.unlink(careless)
+                self.service.install('helper/yett-rootless', path, 0o755)
+                self.give(path, mode, capabilities)
+                for more in (('--serve=3',), ('--personal', '--fd', '3'), ('--version',), ('--check-policy', '/etc/shadow')):
+                    started = self.launch(path=path, argv=('yett-rootless', *more))
+                    with contextlib.suppress(ConnectionError):
+                        self.assertEqual(started.answer(), (0, b''), more)
+                    self.assertEqual(started.wait(), 2, more)
+                done = self.service.run(self.alice, path, '--version')
+                self.assertEqual((done.code, done.out, done.err), (2, '', ''), done)
+                self.assertEqual(self.run_own(path).code, 125)
+
+
 class Runtime(SetuidCase):
     """The runtime directory lies where anybody may make files, which /run is not."""
 

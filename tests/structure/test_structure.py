@@ -19,8 +19,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
-                                                        ("yett-helper", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
+HELPER, ROOTLESS, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
+                                                        ("yett-helper", "yett-rootless", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
 EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
@@ -41,6 +41,10 @@ OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|a
                   r"|crypto_sign|cfg_|capng_|seccomp_load)")
 PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_build|identity_|share_(start|check)$|builder_|cgroup_|reserve_|spawn$)")
 BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
+
+# What only an ordinary user's helper does, and what only root's.
+WITHOUT_ROOT = re.compile(r"^(means_|rootless_|userns_|builtin_image)")
+OF_ROOT = re.compile(r"^(setuid_|listener_|closer_|notify_)")
 
 # What a function without input and output may call, besides what this project defines.
 PURE_CALLS = re.compile(r"^(__stack_chk_fail|__[a-z]+_chk|mem[a-z]+|str[a-z]+|qsort(_r)?|bsearch|crypto_generichash_[a-z]+|free|malloc|calloc|realloc|abort|__assert_fail"
@@ -125,13 +129,29 @@ class Programs(unittest.TestCase):
         self.assertLessEqual({"parse_text", "compile", "cfg_parse_fp", "seccomp_compile", "filter_emit", "seccomp_syscall_resolve_name", "getpwnam"}, found)
         self.assertEqual(len([name for name in programs.libraries(POLICY) if re.match(r"lib(confuse|seccomp)\b", name)]), 2)
 
+    def test_the_helper_has_nothing_that_works_without_root(self):
+        for source in ("helper/means.c", "helper/rootless.c", "helper/start_own.c", "base/userns.c"):
+            made = programs.objects(BUILD, os.path.join(ROOT, source))
+            self.assertNotIn("helper/yett-helper", made, source)
+            self.assertIn("helper/yett-rootless", made, source)
+        self.assertEqual(sorted(name for name in programs.defined(HELPER) if WITHOUT_ROOT.match(name)), [])
+
+    def test_the_helper_without_root_has_none_of_root_s_ways_to_be_started(self):
+        self.assertEqual(sorted(name for name in programs.defined(ROOTLESS) if OF_ROOT.match(name)), [])
+
+    def test_the_search_for_what_one_of_the_two_has_finds_it_in_the_other(self):
+        self.assertLessEqual({"means_fit", "rootless_enter", "userns_find_rule", "builtin_image"},
+                             {name for name in programs.defined(ROOTLESS) if WITHOUT_ROOT.match(name)})
+        self.assertLessEqual({"setuid_cleanse", "listener_run"}, {name for name in programs.defined(HELPER) if OF_ROOT.match(name)})
+
     def test_the_compiler_of_the_policy_has_nothing_of_the_privileged_side(self):
         self.assertEqual(sorted(name for name in programs.defined(POLICY) if PRIVILEGED.match(name)), [])
         self.assertTrue(any(PRIVILEGED.match(name) for name in programs.defined(HELPER)))
 
     def test_the_pure_parts_call_nothing_with_input_or_output(self):
         for source in [path for path in includes.PURE if path.endswith(".c")]:
-            path = programs.objects(BUILD, os.path.join(ROOT, source))["helper/yett-helper"]
+            made = programs.objects(BUILD, os.path.join(ROOT, source))
+            path = made.get("helper/yett-helper") or made["helper/yett-rootless"]
             own = programs.defined(HELPER)
             called = sorted(name for name in programs.undefined(path) if name not in own and not PURE_CALLS.match(name))
             self.assertEqual(called, [], source)
@@ -146,7 +166,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
+        for path in (HELPER, ROOTLESS, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):

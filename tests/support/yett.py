@@ -35,7 +35,7 @@ CLOSER = 3  # enum idmap_role in helper/setup/idmap.h
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
           'tests/system/load',
@@ -599,14 +599,17 @@ class Service:
 class Rootless(Service):
     """
     No service: each client executes the helper as the ordinary user it is, who is root of nothing. A script stands for the
-    helper, to give it a policy; that one belongs to the user whom it serves.
+    helper, to give it a policy; that one belongs to the user whom it serves. Root has the program of root's.
     """
+
+    def __init__(self, *args, helper='helper/yett-rootless', **more):
+        super().__init__(*args, helper=helper, **more)
 
     def __enter__(self):
         os.mkdir(self.folder, 0o755)
         self.script = self.folder + '/yett-helper'
-        write(self.script, '#!/bin/sh\nexec %s --policy %s/$(id -u)/yett.conf%s "$@"\n' %
-              (self.helper, self.folder, ' --libexec ' + self.libexec if self.libexec else ''), 0o755)
+        write(self.script, '#!/bin/sh\n[ $(id -u) = 0 ] && helper=%s || helper=%s\nexec $helper --policy %s/$(id -u)/yett.conf%s "$@"\n' %
+              (self.run_.path('helper/yett-helper'), self.helper, self.folder, ' --libexec ' + self.libexec if self.libexec else ''), 0o755)
         self.run_.living = [service for service in self.run_.living if service is not self] + [self]
         return self
 

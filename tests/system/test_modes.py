@@ -472,18 +472,25 @@ class Removed(yett.Case):
         self.assertEqual(done.code, 0, done)
         process = self.start('sh', '-c', 'echo up; read x')
         self.assertEqual(self.line(process), 'up')
+        own = self.service.popen(self.alice, 'env', '-u', 'YETT_SOCKET', 'YETT_HELPER=' + os.path.dirname(self.service.helper) + '/yett-rootless',
+                                 self.service.yett, 'run', '--', 'sh', '-c', 'echo up; read x', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(own.wait)
+        self.addCleanup(own.stdin.close)
+        self.addCleanup(own.stdout.close)
+        self.assertEqual(self.line(own), 'up')
         self.prerm('upgrade')
         # in a chroot it ends nothing of the host's
         self.prerm('remove', prefix=['unshare', '-m', 'sh', '-c', 'mount -t tmpfs none "$0" && cd "$0" && mkdir bin lib lib64 usr proc dev && '
                                      'for i in bin lib lib64 usr proc dev; do mount --rbind /$i $i; done && exec chroot . "$@"', self.folder('root')])
         self.assertEqual(self.yett('ps', '-q').out.split()[:1], done.out.split())
-        self.assertTrue(process.poll() is None)
+        self.assertTrue(process.poll() is None and own.poll() is None)
         # also one whose file an upgrade has replaced
         shutil.copy(self.service.helper, self.service.helper + '.new')
         yett.selinux.label_program(self.service.helper + '.new')
         os.rename(self.service.helper + '.new', self.service.helper)
         self.prerm('remove')
         self.assertNotEqual(process.wait(yett.DEADLINE), 0)
+        self.assertNotEqual(own.wait(yett.DEADLINE), 0)
         yett.wait_until(lambda: not self.alive(), 'the end of the helper and its sandboxes')
         self.service.process.wait()
         self.service.start()  # which sweeps up

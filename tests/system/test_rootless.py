@@ -395,6 +395,38 @@ class Contained(yett.Case):
         self.assert_refused(done, 125, 'it does not show here whether / is root\'s', 'run yett outside of it')
 
 
+class Programs(yett.Case):
+    """Which of the two programs serves whom."""
+
+    service_class = yett.Rootless
+
+    def test_an_ordinary_user_s_yett_helper_becomes_the_program_that_has_no_privilege(self):
+        env = {'YETT_HELPER': self.service.run_.path('helper/yett-helper')}
+        process = self.start('sh', '-c', 'echo up; read x', env=env)
+        self.assertEqual(self.line(process), 'up')
+        helper = next(pid for pid in yett.children_of(process.pid) if yett.is_alive(pid))
+        self.assertEqual(os.readlink('/proc/%d/exe' % helper), self.service.helper)
+        # what takes no sandbox it does itself
+        self.assertIn('yett-helper ', self.service.run(self.alice, env['YETT_HELPER'], '--version').out)
+
+    def test_root_is_not_served_without_root(self):
+        root = yett.Root(self.folder('root'))
+        done = self.service.run(root, self.service.helper, '--personal', '--fd', '0', stdin=subprocess.DEVNULL)
+        self.assertEqual(done.code, 1, done)
+        self.assertIn("yett-rootless serves ordinary users; root's program is yett-helper", done.err)
+
+    def test_it_is_no_service(self):
+        folder = self.folder('listens')
+        server = self.alice.popen(['systemd-socket-activate', '--seqpacket', '-l', folder + '/socket', self.service.helper], stderr=subprocess.PIPE)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.terminate)
+        yett.wait_until(lambda: os.path.exists(folder + '/socket'), 'the socket')
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+            yett.wait_until(lambda: Others.connected(client, self.alice.uid, folder + '/socket'), 'the server')
+            self.assertIn(b'a helper without root serves one connection', server.stderr.read())
+
+
 class Others(yett.Case):
     """A helper that is not root's, behind a socket to which others may connect."""
 
@@ -453,7 +485,7 @@ class BuildTree(yett.Case):
         done = self.own('run', '--', 'id', '-un')
         self.assertEqual((done.code, done.out.strip()), (0, self.alice.name), done)
         self.assertIn('weaker without root', done.err)
-        self.assertIn(self.tree + '/helper/yett-helper', self.own('doctor').out)
+        self.assertIn(self.tree + '/helper/yett-rootless', self.own('doctor').out)
         self.alice.write('given', 'to it')
         self.addCleanup(os.unlink, self.alice.home + '/given')
         done = self.own('run', '--copy-in', 'given:/tmp/given', '--', 'cat', '/tmp/given')  # by yett-files

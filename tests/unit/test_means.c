@@ -8,10 +8,10 @@
 	"identity_root = true identity_caller = true linger_max = 1h user_pids = 9 user_memory = 3G }\n"
 #define PLAIN "profile \"default\" { memory = 1G pids = 7 selinux_type = \"type_t\" }\n" GRANT
 
-static const struct means none = {.is_rootless = true}, labels = {.is_rootless = true, .misses_label = true},
-			  memory = {.is_rootless = true, .has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_PIDS},
-			  selinux = {.is_rootless = true, .has_cgroup = true, .misses_label = true},
-			  all = {.is_rootless = true, .has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_CPU | MEANS_PIDS};
+static const struct means none = {0}, labels = {.misses_label = true},
+			  memory = {.has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_PIDS},
+			  selinux = {.has_cgroup = true, .misses_label = true},
+			  all = {.has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_CPU | MEANS_PIDS};
 
 static int fit(struct decide *d, const struct means *means)
 {
@@ -25,19 +25,6 @@ static void refused(struct decide *d, const struct means *means, const char *mes
 
 	if (r != YETT_E_UNSUPPORTED || !strstr(d->error.message, message) || !strstr(d->error.detail, mend))
 		fail_msg("%d: %s (%s)", r, d->error.message, d->error.detail);
-}
-
-static void root_s_plan_is_left_as_it_is(void **state)
-{
-	struct decide *d = *state;
-	static struct plan before;
-
-	decide_policy(d, PLAIN);
-	d->request.body.create.limits.memory_bytes = 1 << 20;
-	assert_int_equal(decide_plan(d), 0);
-	before = d->plan;
-	assert_int_equal(means_fit(&(struct means){0}, &d->decision, &d->plan, &d->error), 0);
-	assert_memory_equal(&before, &d->plan, sizeof before);
 }
 
 static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
@@ -66,7 +53,7 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
 	const struct plan_limits largest = {.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
-	const struct means least = {.is_rootless = true, .misses_label = true, .leaves_cores = true};
+	const struct means least = {.misses_label = true, .leaves_cores = true};
 	struct decide *d = *state;
 	size_t parts = 1, length;
 
@@ -158,7 +145,6 @@ static void its_map_has_the_caller_s_ids_and_no_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(root_s_plan_is_left_as_it_is),
 		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
 		WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
 		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
