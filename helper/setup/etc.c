@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,8 @@
 struct copying {
 	uint32_t owner;
 	off_t bytes;
+	struct etc_trees *trees; /* NULL: all is copied */
+	const char *path;        /* the one of the list that is being copied */
 };
 
 /* What is not the host's: no network and no other users are to be told of. */
@@ -137,6 +140,50 @@ static int copy_any(struct copying *copying, int from, int to, const char *name,
 	return S_ISDIR(st.st_mode) && depth < ETC_DEPTH_MAX ? copy_directory(copying, from, to, name, depth) : 0;
 }
 
+/* Of the directory, which is closed, and all below it. A link leads to what is there inside. */
+static bool is_all_public(int fd, int depth)
+{
+	DIR *entries = fdopendir(fd);
+	struct stat st;
+	bool is_public_so_far = entries && depth < ETC_DEPTH_MAX && fstat(fd, &st) == 0 && is_public(&st);
+
+	if (!entries)
+		fd_close(fd);
+	for (struct dirent *entry; is_public_so_far && (entry = readdir(entries));) {
+		if (entry->d_type == DT_LNK || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+			is_public_so_far = false;
+		else if (S_ISREG(st.st_mode))
+			is_public_so_far = is_public(&st);
+		else
+			is_public_so_far = is_all_public(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), depth + 1);
+	}
+	if (entries)
+		(void)closedir(entries);
+	return is_public_so_far;
+}
+
+/*
+ * Takes hold of the host's own directory, of which nothing need be copied then. Nothing that not everyone may read is in it now; what
+ * is put there later the kernel shows to whom it would show it anyway. Whether it could: else, as where something is mounted in it, it
+ * is copied.
+ */
+static bool take_tree(struct copying *copying, int from, const char *name)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int dir = openat(from, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), tree = -1;
+
+	if (dir < 0 || copying->trees->count == ETC_TREES_MAX || !is_all_public(fcntl(dir, F_DUPFD_CLOEXEC, 3), 0))
+		return false;
+	tree = open_tree(dir, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0)
+		return false;
+	copying->trees->items[copying->trees->count].path = copying->path;
+	copying->trees->items[copying->trees->count++].tree = steal_fd(&tree);
+	return true;
+}
+
 /*
  * "ssl/certs" stands on its own in the policy's list: then "ssl" has to be made. No link is followed in the copy: the host's files
  * are in sight. 0 or -errno.
@@ -148,6 +195,8 @@ static int copy_path(struct copying *copying, int from, int to, const char *path
 	char name[NAME_MAX + 1];
 	int r;
 
+	if (!slash && copying->trees && take_tree(copying, from, path))
+		return make_directory(copying, to, path);
 	if (!slash)
 		return copy_any(copying, from, to, path, DT_UNKNOWN, 0);
 	(void)snprintf(name, sizeof name, "%.*s", (int)(slash - path), path);
@@ -176,10 +225,10 @@ static int make_own(const struct copying *copying, int dir)
 	return r;
 }
 
-int etc_copy(const struct policy_list *names, int root, uint32_t owner)
+int etc_copy(const struct policy_list *names, int root, uint32_t owner, struct etc_trees *trees)
 {
 	_cleanup_fd_ int from = open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC), to = -1;
-	struct copying copying = {.owner = owner};
+	struct copying copying = {.owner = owner, .trees = trees};
 	int r = from < 0 ? -errno : make_directory(&copying, root, "etc");
 
 	if (r == 0)
@@ -189,7 +238,8 @@ int etc_copy(const struct policy_list *names, int root, uint32_t owner)
 	for (size_t i = 0; r == 0 && i < names->count; i++) {
 		if (faccessat(from, names->items[i], F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 			continue;
-		r = copy_path(&copying, from, to, names->items[i]);
+		copying.path = names->items[i];
+		r = copy_path(&copying, from, to, copying.path);
 	}
 	return r;
 }

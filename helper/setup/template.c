@@ -200,8 +200,8 @@ static int read_devices(const struct policy_list *names, dev_t *numbers, struct 
 	return 0;
 }
 
-/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. */
-static int enter_new_root(const struct policy_profile *profile, const char *runtime_dir, uint32_t face)
+/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. `trees`: etc_copy() */
+static int enter_new_root(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct etc_trees *trees)
 {
 	char id[16];
 	const char *options[] = {"mode", "0755", "size", "64m", "uid", id, "gid", id, NULL, NULL};
@@ -212,7 +212,7 @@ static int enter_new_root(const struct policy_profile *profile, const char *runt
 	if (face == UINT32_MAX)
 		options[4] = NULL;
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
-	r = root < 0 ? root : etc_copy(&profile->etc, root, face); /* while the host's is in sight */
+	r = root < 0 ? root : etc_copy(&profile->etc, root, face, trees); /* while the host's is in sight */
 	if (r < 0)
 		return r;
 	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
@@ -220,6 +220,18 @@ static int enter_new_root(const struct policy_profile *profile, const char *runt
 	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes. */
 	if (syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
 		return -errno;
+	return 0;
+}
+
+static int attach_etc(const struct etc_trees *trees)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < trees->count; i++) {
+		(void)snprintf(path, sizeof path, "/etc/%s", trees->items[i].path);
+		if (move_mount(trees->items[i].tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			return -errno;
+	}
 	return 0;
 }
 
@@ -247,6 +259,7 @@ static int build(const struct policy_profile *profile, const struct template *te
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
 	bool is_rootless = face == UINT32_MAX;
 	_cleanup_fd_ int proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	struct etc_trees etc = {0};
 	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
@@ -267,12 +280,15 @@ static int build(const struct policy_profile *profile, const struct template *te
 	if (r == 0 && is_rootless)
 		r = clone_nodes(nodes);
 	if (r == 0)
-		r = enter_new_root(profile, runtime_dir, face);
+		/* Where there is one for each connection it is to be quick. What mounts there are in a directory no overlay shows. */
+		r = enter_new_root(profile, runtime_dir, face, is_rootless && !profile->overlay_ro ? &etc : NULL);
 	(void)umask(0);
 	for (size_t i = 0; r == 0 && i < system; i++)
 		r = attach(&template->entries[i], trees[i]);
 	if (r == 0)
 		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
+	if (r == 0)
+		r = attach_etc(&etc);
 	if (r == 0)
 		r = make_dev(&profile->devices, numbers, face);
 	if (r == 0 && is_rootless)
