@@ -19,6 +19,16 @@ static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
+/* Begins to build its template, while whoever will ask has yet to say so. What fails here fails again, and is told, when somebody asks. */
+static void expect_profile(struct setup_host *host, const char *name)
+{
+	const struct policy_profile *profile = policy_find_profile(host->policy, name);
+	size_t index = profile ? (size_t)(profile - host->policy->profiles) : 0;
+
+	if (profile && template_start(profile, host->policy->runtime_dir, host->face, &host->templates[index], NULL) != 0)
+		host->templates[index] = TEMPLATE_NONE;
+}
+
 int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
 		    struct setup_host **ret_host, struct yett_error *error)
 {
@@ -36,11 +46,12 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	if (!host->templates)
 		return -ENOMEM;
 	for (size_t i = 0; i < policy->profiles_count; i++)
-		host->templates[i].mount_ns = host->templates[i].profile = -1;
-	r = load_init(init_path, &host->init_program, error);
-	if (r != 0)
-		return r;
+		host->templates[i] = TEMPLATE_NONE;
 	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
+	if (r == 0 && rootless)
+		expect_profile(host, "default"); /* what a request means that names none: there is one for each connection */
+	if (r == 0)
+		r = load_init(init_path, &host->init_program, error);
 	if (r == 0 && (!rootless || rootless->cgroup >= 0))
 		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup, &host->cgroups, error);
 	if (r == 0)
@@ -51,10 +62,17 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error)
 {
 	const struct policy_profile *p = &host->policy->profiles[profile];
+	struct template *template = &host->templates[profile];
+	int r = 0;
 
-	if (host->templates[profile].mount_ns >= 0)
+	if (template->mount_ns >= 0)
 		return 0;
-	return template_build(p, host->policy->runtime_dir, host->face, &host->templates[profile], error);
+	for (size_t i = 0; i < host->policy->profiles_count; i++)
+		if (i != profile && host->templates[i].maker > 0)
+			template_close(&host->templates[i]); /* not what was expected */
+	if (template->maker == 0)
+		r = template_start(p, host->policy->runtime_dir, host->face, template, error);
+	return r == 0 ? template_finish(p, template, error) : r;
 }
 
 void setup_host_close(struct setup_host *host)

@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -334,65 +336,91 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
 
-int template_build(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
-		   struct template *ret_template, struct yett_error *error)
+/* What the child has to say. */
+struct template_result {
+	int r;
+	struct yett_error error;
+};
+
+/* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has gone. */
+static void __attribute__((noreturn)) maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir,
+					    uint32_t face, int face_ns, int go)
 {
-	/* What the child has to say. */
-	struct result {
-		int r;
-		struct yett_error error;
-	} *result = mmap(NULL, sizeof *result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	_cleanup_(template_close) struct template template = {.mount_ns = -1, .profile = -1};
-	_cleanup_fd_ int face_ns = -1;
-	int go[2], r = list_entries(profile, &template, error);
-	char path[64], byte;
-	pid_t pid;
-
-	template.selinux = face == UINT32_MAX ? SELINUX_ABSENT : selinux_look(profile->selinux_type);
-
-	if (result == MAP_FAILED || (r == 0 && pipe2(go, O_CLOEXEC) < 0))
-		return -errno;
-	if (r != 0)
-		return (void)munmap(result, sizeof *result), r;
-	result->r = -ECHILD;
-	face_ns = face == UINT32_MAX ? -1 : idmap_open_single(0, face, 0, face);
-	pid = face_ns < 0 && face != UINT32_MAX ? face_ns : kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
-	if (pid == 0) {
-		result->r = build(profile, &template, runtime_dir, face, face_ns, &result->error);
-		(void)close(go[0]);
-		(void)!write(go[1], "", 1);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	template->result->r = build(profile, template, runtime_dir, face, face_ns, &template->result->error);
+	if (write(go, "", 1) == 1)
 		(void)pause(); /* until the parent holds the namespace */
-		_exit(0);
+	_exit(0);
+}
+
+static void end_maker(struct template *template)
+{
+	if (template->maker > 0) {
+		(void)kill(template->maker, SIGKILL);
+		(void)waitpid(template->maker, NULL, 0);
 	}
+	template->maker = 0;
+	template->go = fd_close(template->go);
+	if (template->result)
+		(void)munmap(template->result, sizeof *template->result);
+	template->result = NULL;
+}
+
+static int fail(const struct policy_profile *profile, int r, struct yett_error *error)
+{
+	return error_set(error, YETT_E_INIT_FAILED, 0, "the template of profile %s cannot be built: %s", profile->name, strerror(-r));
+}
+
+int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct template *ret_template,
+		   struct yett_error *error)
+{
+	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
+	_cleanup_fd_ int face_ns = face == UINT32_MAX ? -1 : idmap_open_single(0, face, 0, face);
+	int go[2], r = list_entries(profile, &template, error);
+
+	if (r != 0)
+		return r < 0 ? fail(profile, r, error) : r;
+	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (template.result == MAP_FAILED)
+		template.result = NULL;
+	if (!template.result || (face_ns < 0 && face != UINT32_MAX) || pipe2(go, O_CLOEXEC) < 0)
+		return fail(profile, face_ns < 0 && face != UINT32_MAX ? face_ns : -errno, error);
+	template.result->r = -ECHILD;
+	template.selinux = face == UINT32_MAX ? SELINUX_ABSENT : selinux_look(profile->selinux_type);
+	template.go = go[0];
+	template.maker = kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
+	if (template.maker == 0)
+		maker(profile, &template, runtime_dir, face, face_ns, go[1]);
 	(void)close(go[1]);
-	if (pid > 0 && read(go[0], &byte, 1) == 1 && result->r == 0) {
-		(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
-		template.mount_ns = open(path, O_RDONLY | O_CLOEXEC);
-	}
-	(void)close(go[0]);
-	if (pid > 0) {
-		(void)kill(pid, SIGKILL);
-		(void)waitpid(pid, NULL, 0);
-	}
-	r = pid < 0 ? pid : result->r;
-	if (r == 0) {
-		r = template.profile = write_profile(profile, &template);
-		r = r < 0 ? r : 0;
-	}
-	if (r > 0 && error)
-		*error = result->error;
-	if (r < 0)
-		error_set(error, YETT_E_INIT_FAILED, 0, "the template of profile %s cannot be built: %s", profile->name, strerror(-r));
-	(void)munmap(result, sizeof *result);
-	if (r == 0) {
-		*ret_template = template;
-		template = (struct template){.mount_ns = -1, .profile = -1};
-	}
-	return r;
+	if (template.maker < 0)
+		return fail(profile, template.maker, error);
+	*ret_template = template;
+	template = TEMPLATE_NONE;
+	return 0;
+}
+
+int template_finish(const struct policy_profile *profile, struct template *template, struct yett_error *error)
+{
+	char path[64], byte;
+	int r = read(template->go, &byte, 1) == 1 ? template->result->r : -ECHILD;
+
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", template->maker);
+	if (r == 0)
+		r = template->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r >= 0 && template->mount_ns >= 0)
+		r = template->profile = write_profile(profile, template);
+	if (r > 0 && template->mount_ns < 0 && error)
+		*error = template->result->error;
+	end_maker(template);
+	if (template->profile >= 0)
+		return 0;
+	template_close(template);
+	return r < 0 ? fail(profile, r, error) : r;
 }
 
 void template_close(struct template *template)
 {
+	end_maker(template);
 	template->mount_ns = fd_close(template->mount_ns);
 	template->profile = fd_close(template->profile);
 	for (size_t i = 0; i < template->entries_count; i++) {
@@ -400,5 +428,5 @@ void template_close(struct template *template)
 		free(template->entries[i].link);
 	}
 	free(template->entries);
-	*template = (struct template){.mount_ns = -1, .profile = -1};
+	*template = TEMPLATE_NONE;
 }

@@ -37,9 +37,9 @@ COMPILES = re.compile(r"^(cfg_|seccomp_|filter_emit$|parse_text|settings_|compil
 LOOKS_UP = re.compile(r"^(own_keys_|f?get(pw|gr|sp)(uid|gid|nam|ent)(_r)?$|getgrouplist$|initgroups$)")
 
 # What a program does that builds sandboxes. The decoder must not even have the code for it.
-OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_build|identity_|share_(start|check)$|builder_|build_run$|attach_|cgroup_|reserve_"
+OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|authorize|template_start|identity_|share_(start|check)$|builder_|build_run$|attach_|cgroup_|reserve_"
                   r"|crypto_sign|cfg_|capng_|seccomp_load)")
-PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_build|identity_|share_(start|check)$|builder_|cgroup_|reserve_|spawn$)")
+PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_start|identity_|share_(start|check)$|builder_|cgroup_|reserve_|spawn$)")
 BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
 
 # What only an ordinary user's helper does, and what only root's.
