@@ -40,6 +40,10 @@ struct connection {
 	struct sandbox *sandboxes;
 	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
 	size_t children_count;
+	int pool, pool_end; /* without root: supervisors of ours announce themselves here when they are ready again; theirs. -1 */
+	unsigned kept;      /* supervisors that do so, and were not ended: at most as many as the policy has spares */
+	bool has_created;
+	bool is_resting; /* nothing has happened for so long that nothing is kept ready */
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
 	int supervisors; /* epoll(7), has their sockets: a turn costs the same however many there are */
 	unsigned memory_sent, refusals;
@@ -104,6 +108,9 @@ _must_check_ int sandboxes_ask(struct connection *c, const struct record *record
 
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
+
+/* Ends those that are ready again and wait for a sandbox to make. */
+void sandboxes_end_spares(struct connection *c);
 
 /* Reads what one of the supervisors says, if any does. */
 void sandboxes_handle(struct connection *c);

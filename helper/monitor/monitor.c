@@ -25,6 +25,7 @@
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
 #define FORGET_AFTER_MS 20
+#define SPARES_MS 10000 /* whoever makes no further sandbox for so long has nothing kept ready */
 #define DROP_MS 1000 /* longer than any close takes that is not held up on purpose */
 #define REFUSALS_AT_ONCE 4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
 #define REFUSAL_PAUSE_MS 20
@@ -287,7 +288,12 @@ static void loop(struct connection *c)
 			forget_buffers(c);
 			if (!c->monitor->reader.is_kept)
 				reader_free(&c->monitor->reader); /* a key that the administrator enrolled needs none */
-			r = poll(wait, ARRAY_SIZE(wait), -1);
+			r = poll(wait, ARRAY_SIZE(wait), c->pool >= 0 && !c->is_resting ? SPARES_MS : -1);
+			c->is_resting = r == 0;
+			if (c->is_resting) {
+				sandboxes_end_spares(c);
+				continue;
+			}
 		}
 		if (r < 0 && errno != EINTR)
 			return;
@@ -312,7 +318,7 @@ void monitor_report(int socket, int r, struct yett_error *error)
 
 int monitor_serve(struct monitor *monitor, int socket)
 {
-	struct connection c = {.monitor = monitor, .socket = socket, .process = -1, .taker = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+	struct connection c = {.monitor = monitor, .socket = socket, .process = -1, .taker = -1, .pool = -1, .pool_end = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 	struct yett_error error = {0};
 	int r;
 

@@ -18,6 +18,23 @@
 #define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
 #define TAKER_DEADLINE_MS 60000 /* longer than a supervisor waits for init to be made, and then to be ready */
 
+/* One of our own that is ready again. It knows the templates that were there when it was forked: that of the profile it has made, at least. */
+static int take_spare(struct connection *c, struct supervisor *ret_supervisor)
+{
+	struct supervisor_ready ready;
+
+	while (c->pool >= 0 && frame_receive(c->pool, c->frame, MSG_DONTWAIT) > 0) {
+		memcpy(&ready, c->frame->bytes, sizeof ready);
+		if (c->frame->fd_count == 1 && ready.profile == c->plan->profile) {
+			*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
+			return 0;
+		}
+		frame_close_fds(c->frame); /* which ends it */
+		c->kept--;
+	}
+	return -ENOENT;
+}
+
 /*
  * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
  * policy by now: then this connection has nothing more to decide.
@@ -28,7 +45,7 @@ static int wish(struct connection *c, struct supervisor *ret_supervisor)
 	struct pollfd wait = {.fd = c->monitor->listener, .events = POLLIN};
 
 	if (c->monitor->listener < 0)
-		return -ENOENT;
+		return take_spare(c, ret_supervisor);
 	c->is_outdated = send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
 			 poll(&wait, 1, WISH_DEADLINE_MS) <= 0 || frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT) <= 0 ||
 			 *c->monitor->generation != c->monitor->policy->generation;
@@ -58,9 +75,40 @@ static bool is_lasting(const struct plan *plan)
 	return plan->life.linger || plan->life.cleanup_ms;
 }
 
-static int start_supervisor(const struct connection *c, struct supervisor *ret_supervisor)
+static void remember_child(struct connection *c, pid_t pid);
+
+/*
+ * Without a listener one is made when it is wanted, and goes with its sandbox: most connections make one. Without root the second one
+ * makes itself ready for the next sandbox. (Root's would keep what building takes while a sandbox runs.) One that outlasts us never does.
+ */
+static bool is_used_again(struct connection *c)
 {
-	return supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, NULL, ret_supervisor);
+	int pair[2];
+
+	if (!c->monitor->fit || !c->has_created || c->kept >= c->monitor->policy->spares || is_lasting(c->plan))
+		return false;
+	if (c->pool >= 0)
+		return true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	c->pool = pair[0];
+	c->pool_end = pair[1];
+	return true;
+}
+
+static int start_supervisor(struct connection *c, struct supervisor *ret_supervisor)
+{
+	bool is_kept = is_used_again(c);
+	const struct supervisor_ahead ahead = {c->pool_end, c->plan->profile, c->peer.uid, c->peer.gid};
+	int r = supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, is_kept ? &ahead : NULL,
+				 ret_supervisor);
+
+	if (r == 0 && is_kept) {
+		remember_child(c, ret_supervisor->pid); /* it does not end with this sandbox */
+		ret_supervisor->pid = 0;
+		c->kept++;
+	}
+	return r;
 }
 
 static int find_supervisor(struct connection *c, struct supervisor *ret_supervisor)
@@ -278,7 +326,7 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
 	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
 		return;
-	sandbox->is_created = true;
+	sandbox->is_created = c->has_created = true;
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
 	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
@@ -409,6 +457,19 @@ void sandboxes_handle(struct connection *c)
 		handle(c, i - 1);
 }
 
+static void drop_spares(struct connection *c, int timeout_ms)
+{
+	struct pollfd wait = {.fd = c->pool, .events = POLLIN};
+
+	for (; c->pool >= 0 && poll(&wait, 1, timeout_ms) > 0 && frame_receive(c->pool, c->frame, MSG_DONTWAIT) > 0; c->kept--)
+		frame_close_fds(c->frame);
+}
+
+void sandboxes_end_spares(struct connection *c)
+{
+	drop_spares(c, 0);
+}
+
 void sandboxes_end(struct connection *c)
 {
 	struct pollfd taker = {.fd = c->taker, .events = POLLIN};
@@ -424,6 +485,10 @@ void sandboxes_end(struct connection *c)
 		c->sandboxes[i].supervisor.socket = fd_close(c->sandboxes[i].supervisor.socket);
 	for (size_t i = 0; i < c->sandboxes_count; i++)
 		killed = (!c->sandboxes[i].lasts && reap(&c->sandboxes[i].supervisor)) || killed;
+	/* The pool ends when none of them has the other end any more; one that still announces itself before goes, too. */
+	c->pool_end = fd_close(c->pool_end);
+	drop_spares(c, TAKER_DEADLINE_MS);
+	c->pool = fd_close(c->pool);
 	if (killed)
 		supervisor_start_sweep(c->monitor->host);
 	free(c->sandboxes);

@@ -434,7 +434,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	struct yett_error error;
 	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
 
-	if (r == 0)
+	if (r == 0 && setup->host->cgroups.count > 0)
 		r = cgroup_empty(&setup->cgroup);
 	if (r < 0)
 		return r;

@@ -2,8 +2,8 @@
  * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends (life.h).
  *
  * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards. One
- * that the listener started is used again for sandboxes of the same user: meanwhile it keeps in its permitted set what
- * building takes, and puts itself at the listener's disposal when all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
+ * that the listener started, or a monitor without root for a client that makes several, is used again for sandboxes of the same user:
+ * meanwhile it keeps in its permitted set what building takes, and puts itself at their disposal when all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
  * client's: a plan, descriptors, and end of file, which ends a sandbox that does not linger.
  */
 #pragma once
@@ -42,7 +42,7 @@ struct supervisor {
 	int socket; /* for supervisor_order(); answers with a supervisor_created and, later, notices */
 };
 
-/* Supervisor → listener, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */
+/* Supervisor → who started it, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */
 struct supervisor_ready {
 	uid_t uid;
 	uint32_t profile; /* that it expects to be asked for */

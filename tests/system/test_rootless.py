@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -53,6 +54,26 @@ if sys.argv[3]:
     {"rename": lambda path: os.rename(path, path + ".moved"), "remove": os.rmdir}[sys.argv[3]](sys.argv[2])
 r = yett.yett_sandbox_create(connection, ctypes.byref(Options(ctypes.sizeof(Options), None, None, None, ctypes.pointer(share), 1)), ctypes.byref(sandbox), error)
 print("shared" if r == 0 else error.raw.replace(b"\\0", b""))
+'''
+
+
+# Makes and ends sandboxes on one connection, one for each line: of the profile that the line names.
+SEVERAL = '''
+import ctypes, os, sys
+yett = ctypes.CDLL(sys.argv[1])
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("profile", ctypes.c_char_p), ("rest", ctypes.c_char * 1024)]
+error, connection, sandbox = ctypes.create_string_buffer(4096), ctypes.c_void_p(), ctypes.c_void_p()
+assert yett.yett_connect(None, ctypes.byref(connection), error) == 0, error.raw
+for line in sys.stdin:
+    options = Options(ctypes.sizeof(Options), line.strip().encode())
+    assert yett.yett_sandbox_create(connection, ctypes.byref(options), ctypes.byref(sandbox), error) == 0, error.raw
+    print("made", flush=True)
+    assert sys.stdin.readline() == "end\\n"
+    assert yett.yett_sandbox_end(sandbox, error) == 0, error.raw
+    yett.yett_sandbox_close(sandbox)
+    print("ended", flush=True)
+yett.yett_connection_close(connection)
 '''
 
 
@@ -449,6 +470,96 @@ class Contained(yett.Case):
         done = self.contained('true', 'run', '--', 'true', around=['setpriv', '--reuid', str(self.alice.uid), '--regid', str(self.alice.gid),
                                                                    '--clear-groups', 'unshare', '--user', *ids], user=yett.Root(self.alice.home))
         self.assert_refused(done, 125, 'it does not show here whether / is root\'s', 'run yett outside of it')
+
+
+class Several(yett.Case):
+    """Sandboxes one after the other on one connection: from the second on the next one is made ready before it is asked for."""
+
+    service_class = yett.Rootless
+
+    def setUp(self):
+        library = glob.glob(self.service.run_.path('libclient/libyett.so.*'))[0]
+        if 'libasan' in subprocess.run(['ldd', library], capture_output=True, text=True).stdout:
+            self.skipTest('python has no sanitizer')
+        self.client = self.service.popen(self.alice, 'python3', '-c', SEVERAL, library, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.end, self.client)
+        self.helper = None
+
+    def say(self, line, answer):
+        self.client.stdin.write(line.encode() + b'\n')
+        self.client.stdin.flush()
+        self.assertEqual(self.line(self.client), answer)
+
+    def family(self):
+        """The supervisors, and the init of each."""
+        helper = next(pid for pid in yett.children_of(self.client.pid) if yett.is_alive(pid))
+        inits = {}
+        for supervisor in yett.children_of(helper):
+            for pid in yett.children_of(supervisor):
+                if yett.argv_of(pid)[:1] == ['yett-init'] and yett.is_alive(pid):
+                    inits[supervisor] = pid
+        return inits
+
+    def make(self, profile='default'):
+        """A sandbox, made and ended: who had it, by what family() says."""
+        self.say(profile, 'made')
+        made = self.ready()
+        self.say('end', 'ended')
+        return made
+
+    def ready(self):
+        """The one that is there, once one that was not wanted is gone."""
+        yett.wait_until(lambda: len(self.family()) == 1, 'one alone')
+        (supervisor, init), = self.family().items()
+        return supervisor, init
+
+    def test_the_first_leaves_nothing_and_the_second_the_next(self):
+        first = self.make()
+        self.assertEqual(self.family(), {})
+        second = self.make()
+        third = self.ready()
+        self.assertNotIn(third, (first, second))
+        self.assertEqual(third[0], second[0])
+        self.assertEqual(self.make(), third)
+        self.assertEqual(self.ready()[0], second[0])
+        self.client.stdin.close()
+        self.assertEqual(self.client.wait(yett.DEADLINE), 0)
+        self.assertEqual(self.service.leftovers(), [])
+
+    def test_it_serves_no_other_profile(self):
+        self.make()
+        self.make()
+        spare = self.ready()
+        self.assertNotEqual(self.make('strict')[0], spare[0])
+        self.assertEqual(self.make('strict')[0], self.ready()[0])
+        self.assertNotEqual(self.make()[0], spare[0])
+
+    def test_one_that_was_killed_is_replaced(self):
+        self.make()
+        self.make()
+        spare = self.ready()
+        os.kill(spare[0], signal.SIGKILL)
+        yett.wait_until(lambda: not yett.is_alive(spare[0]) and not yett.is_alive(spare[1]), 'the end of both')
+        self.assertNotEqual(self.make()[0], spare[0])
+        spare = self.ready()
+        os.kill(spare[1], signal.SIGKILL)
+        yett.wait_until(lambda: not yett.is_alive(spare[1]), 'the end of init')
+        self.assertNotEqual(self.make()[1], spare[1])
+
+    def test_nothing_is_left_when_the_client_or_the_helper_is_killed(self):
+        for victim in ('client', 'helper'):
+            with self.subTest(victim):
+                self.make()
+                self.make()
+                self.ready()
+                helper = next(pid for pid in yett.children_of(self.client.pid) if yett.is_alive(pid))
+                os.kill({'client': self.client.pid, 'helper': helper}[victim], signal.SIGKILL)
+                yett.wait_until(lambda: not self.service.leftover_processes(), 'the end of all processes')
+                self.output('true')  # which takes away what the dead have left on disk
+                self.service.wait_no_leftovers()
+                self.end(self.client)
+                if victim == 'client':
+                    self.setUp()
 
 
 class Programs(yett.Case):
