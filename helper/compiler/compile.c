@@ -36,6 +36,7 @@ void compiled_free(struct compiled *compiled)
 		free(compiled->profiles[i].profile.name);
 		free(compiled->profiles[i].profile.init_filter);
 		free(compiled->profiles[i].profile.command_filter);
+		free(compiled->profiles[i].profile.build_filter);
 	}
 	for (size_t i = 0; i < policy->grants_count; i++) {
 		settings_clear(SETTINGS_GRANT, &compiled->grants[i]);
@@ -190,7 +191,9 @@ static int compile_filters(struct settings_profile *written, struct yett_error *
 	};
 	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &profile->command_filter, &profile->command_filter_count, error);
 
-	return r ? r : seccomp_compile(&spec, SECCOMP_INIT, &profile->init_filter, &profile->init_filter_count, error);
+	if (r == 0)
+		r = seccomp_compile(&spec, SECCOMP_INIT, &profile->init_filter, &profile->init_filter_count, error);
+	return r ? r : seccomp_compile(&spec, SECCOMP_BUILD, &profile->build_filter, &profile->build_filter_count, error);
 }
 
 static bool same_list(const struct policy_list *a, const struct policy_list *b)
@@ -235,6 +238,9 @@ static int add_filters(struct compiling *compiling)
 		if (r == 0)
 			r = copy_filter(all[twin].profile.command_filter, all[twin].profile.command_filter_count,
 					&profile->command_filter, &profile->command_filter_count);
+		if (r == 0)
+			r = copy_filter(all[twin].profile.build_filter, all[twin].profile.build_filter_count, &profile->build_filter,
+					&profile->build_filter_count);
 	}
 	return r;
 }

@@ -13,6 +13,10 @@
 
 #define NAME_MAX_LENGTH 64
 
+#ifndef SECCOMP_BUILD_OTHERWISE /* tests show what is behind this filter */
+#define SECCOMP_BUILD_OTHERWISE SECCOMP_RET_TRACE
+#endif
+
 /* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody knows the name. */
 static int call_number(const char *name)
 {
@@ -118,16 +122,26 @@ static void judge_denied(struct filter *filter, const struct seccomp_spec *spec,
 			judge(filter, spec->deny.names[i], role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
 }
 
-static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
+static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
 {
 	judge_list(filter, seccomp_init_calls, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < seccomp_groups_count; i++)
 		if (seccomp_groups[i].strict || !spec->strict)
 			judge_list(filter, seccomp_groups[i].calls, SECCOMP_RET_ALLOW);
 	judge_names(filter, &spec->allow, SECCOMP_RET_ALLOW);
+}
+
+static bool is_in_set(const struct seccomp_rule *rule, const struct seccomp_spec *spec)
+{
+	return rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
+}
+
+static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
+{
+	judge_held(filter, spec);
 	/* From the last to the first, so that one without arguments ends what is before it. */
 	for (size_t i = seccomp_rules_count; i-- > 0;)
-		if (seccomp_rules[i].set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT))
+		if (is_in_set(&seccomp_rules[i], spec))
 			add_rule(filter, spec, i);
 	judge_denied(filter, spec, SECCOMP_INIT);
 }
@@ -143,6 +157,22 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 		if (!listed(&spec->allow, name))
 			judge(filter, name, SECCOMP_RET_ERRNO | ENOSYS);
 	judge_denied(filter, spec, SECCOMP_COMMAND);
+}
+
+static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
+{
+	judge_held(filter, spec);
+	for (size_t i = 0; i < seccomp_rules_count; i++)
+		if (is_in_set(&seccomp_rules[i], spec) && seccomp_rule_action(&seccomp_rules[i]) == SECCOMP_RET_ALLOW)
+			judge_list(filter, seccomp_rules[i].calls, SECCOMP_RET_ALLOW);
+	judge_list(filter, seccomp_build_calls, SECCOMP_RET_ALLOW);
+	filter->rules = seccomp_build_rules;
+	for (size_t i = 0; i < seccomp_build_rules_count; i++) {
+		struct filter_verdict *verdict = verdict_of(filter, seccomp_build_rules[i].calls);
+
+		if (verdict && verdict->action == SECCOMP_RET_ALLOW)
+			verdict->rules |= 1ULL << i;
+	}
 }
 
 static int check_names(const struct seccomp_names *names, struct yett_error *error)
@@ -182,6 +212,15 @@ static void start(struct filter *filter, uint32_t otherwise)
 		filter->verdicts[i] = (struct filter_verdict){0, otherwise};
 }
 
+static const struct {
+	uint32_t otherwise;
+	void (*judge)(struct filter *filter, const struct seccomp_spec *spec);
+} roles[] = {
+	[SECCOMP_INIT] = {SECCOMP_RET_ERRNO | ENOSYS, judge_init},
+	[SECCOMP_COMMAND] = {SECCOMP_RET_ALLOW, judge_command},
+	[SECCOMP_BUILD] = {SECCOMP_BUILD_OTHERWISE, judge_build},
+};
+
 int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter,
 		    size_t *ret_count, struct yett_error *error)
 {
@@ -190,11 +229,8 @@ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, str
 
 	if (r != 0)
 		return r;
-	start(&filter, role == SECCOMP_INIT ? SECCOMP_RET_ERRNO | ENOSYS : SECCOMP_RET_ALLOW);
-	if (role == SECCOMP_INIT)
-		judge_init(&filter, spec);
-	else
-		judge_command(&filter, spec);
+	start(&filter, roles[role].otherwise);
+	roles[role].judge(&filter, spec);
 	r = filter_emit(&filter, ret_filter, ret_count);
 	if (r == -E2BIG)
 		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the filter is longer than the kernel takes");

@@ -1,8 +1,8 @@
 /*
  * The system call filter of a profile, compiled once from the policy and loaded many times as a ready program.
  *
- * In yett-policy, without privilege, on names that the administrator wrote; it loads nothing itself: yett-init loads its
- * own filter, and each command loads the one of commands on top.
+ * In yett-policy, without privilege, on names that the administrator wrote; it loads nothing itself: who becomes yett-init loads the filter
+ * of building, yett-init loads its own, and each command loads the one of commands on top.
  * Nothing here ever comes from a client. seccomp(2), seccomp_rule_add(3), kernel: userspace-api/seccomp_filter.rst.
  */
 #pragma once
@@ -24,8 +24,12 @@ struct seccomp_names {
  * Filters stack: a command is under init's, which it inherits, and under its own. So init's is the whole set of the
  * profile and is loaded once per sandbox, while the one of commands is short, since loading costs each command: it only
  * takes back what init alone needs, and applies `log`, and `deny` to calls that init may need.
+ *
+ * The one of building lies below both. It holds what they hold, with any argument, and what building a sandbox takes. What it refuses
+ * they refuse, too, and in their way: its answer is SECCOMP_RET_TRACE, which gives ENOSYS where nobody traces, and over which the answer
+ * of another filter wins unless that allows the call. seccomp(2)
  */
-enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND };
+enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND, SECCOMP_BUILD };
 
 struct seccomp_spec {
 	bool strict; /* the narrow base set */

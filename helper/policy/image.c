@@ -56,7 +56,8 @@ TYPE(mount_type, TEXT(source), TEXT(target, .problem = policy_path_problem), BOO
 TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices),
      ARRAY(mounts, mount_type, mounts_count, LIST_MAX), PATHS(read_only), PATHS(mask), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
      ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
-     ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
+     ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS),
+     ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
      NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem), TEXT(apparmor_profile), TEXT(selinux_type), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
      BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
 #undef OBJECT

@@ -77,8 +77,8 @@ struct policy_profile {
 	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;       /* defaults and, where a grant says less, more strictly bounded */
 	struct policy_place limits_places[POLICY_LIMITS], shares_place; /* where written, perhaps in what it extends; file NULL: nowhere */
-	struct sock_filter *init_filter, *command_filter; /* what the system call keys come to: seccomp.h of compiler/ */
-	size_t init_filter_count, command_filter_count;
+	struct sock_filter *init_filter, *command_filter, *build_filter; /* what the system call keys come to: seccomp.h of compiler/ */
+	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;
 	enum plan_identity identity;

@@ -14,6 +14,7 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
+#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -146,6 +147,14 @@ static int place(int *fds, int count, int first)
 	return 0;
 }
 
+/* What it refuses is not for init to take back. That nothing is executed with more privilege CAP_SYS_ADMIN answers for: seccomp(2) */
+static int load_filter(const struct policy_profile *profile)
+{
+	const struct sock_fprog program = {(unsigned short)profile->build_filter_count, profile->build_filter};
+
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
 int identity_become_init(const struct setup *setup, struct identity_fds *fds)
 {
 	static char *const arguments[] = {"yett-init", "build", NULL}, *const environment[] = {NULL};
@@ -169,6 +178,8 @@ int identity_become_init(const struct setup *setup, struct identity_fds *fds)
 	if (syscall(SYS_close_range, INIT_FD_END, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
 		return -errno;
 	r = reached_step("leaver", "init");
+	if (r == 0)
+		r = load_filter(&setup->host->policy->profiles[setup->profile]);
 	if (r == 0)
 		(void)syscall(SYS_execveat, program, "", arguments, environment, AT_EMPTY_PATH);
 	return r < 0 ? r : -errno;

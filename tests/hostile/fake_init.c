@@ -4,6 +4,7 @@
  * Started by a helper in the place of the real one (--libexec), as init is: an id of its own in the payload's user
  * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment, which the plan has.
  */
+#include "base/kernel.h"
 #include "helper/init/config.h"
 #include "helper/plan.h"
 #include "protocol/codec.h"
@@ -21,8 +22,10 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define CHANNEL INIT_FD_CHANNEL
@@ -599,6 +602,42 @@ static void attacks(void)
 	stay_for_client();
 }
 
+#define CALL(name) {#name, SYS_##name}
+static const struct {
+	const char *name;
+	long number;
+} unneeded[] = {
+	CALL(acct), CALL(add_key), CALL(bpf), CALL(fanotify_init), CALL(fspick),
+	CALL(io_setup), CALL(io_uring_setup), CALL(keyctl), CALL(mount), CALL(name_to_handle_at), CALL(open_by_handle_at),
+	CALL(perf_event_open), CALL(pivot_root), CALL(quotactl), CALL(request_key), CALL(setdomainname), CALL(settimeofday), CALL(swapon),
+	CALL(syslog), CALL(umount2), CALL(userfaultfd),
+};
+
+/* Tells what the kernel says to calls that building does not take, with arguments that none can do anything with, and to a tracer's option. */
+static void calls(void)
+{
+	long r;
+	pid_t child;
+
+	serve();
+	for (size_t i = 0; i < ARRAY_SIZE(unneeded); i++) {
+		r = syscall(unneeded[i].number, -1L, -1L, -1L, -1L, -1L);
+		(void)dprintf(frame.fds[1], "%s %s\n", unneeded[i].name, r < 0 ? strerrorname_np(errno) : "works");
+	}
+	child = fork();
+	if (child == 0)
+		stay();
+	r = ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESECCOMP);
+	(void)dprintf(frame.fds[1], "let-through %s\n", r < 0 ? strerrorname_np(errno) : "works");
+	if (r < 0)
+		r = ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACEEXIT);
+	(void)dprintf(frame.fds[1], "trace %s\n", r < 0 ? strerrorname_np(errno) : "works");
+	frame_close_fds(&frame);
+	(void)say(MESSAGE_STARTED, sequence);
+	(void)say(MESSAGE_EXITED, sequence);
+	stay_for_client();
+}
+
 /* --- lies in the place of the report --- */
 
 static void report_with(const int *fds, size_t count, uint32_t kind)
@@ -676,7 +715,7 @@ static const struct {
 	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
 	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
 	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(lingers_on_control), MODE(lingers_on_channel), MODE(floods_control),
-	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed), MODE(attacks),
+	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed), MODE(attacks),  MODE(calls),
 	MODE(reports_nothing), MODE(reports_empty), MODE(reports_other_order), MODE(reports_unknown_order), MODE(reports_twice),
 	MODE(reports_with_a_socket), MODE(reports_with_a_lingering_one), MODE(reports_with_lingering_ones),
 	MODE(label_none),      MODE(label_right),    MODE(label_complaining),  MODE(label_of_another),
@@ -688,7 +727,7 @@ int main(void)
 	const char prefix[] = "YETT_TEST_INIT=";
 	struct init_order order = {0};
 	const char *at;
-	int trees_socket = -1;
+	int trees_socket = -1, devpts;
 	ssize_t n = 1;
 
 	while (n > 0 && order.kind != INIT_ORDER_SANDBOX) {
@@ -707,8 +746,10 @@ int main(void)
 	take_trees(trees_socket);
 	raise_loopback();
 	/* All that it builds: some of the modes open terminals. */
-	if (mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "mode=0620,ptmxmode=0666") < 0)
+	devpts = kernel_mount_new("devpts", (const char *const[]){"mode", "0620", "ptmxmode", "0666", NULL}, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	if (devpts < 0 || move_mount(devpts, "", AT_FDCWD, "/dev/pts", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		_exit(5);
+	(void)close(devpts);
 	at = memmem(plan, (size_t)n, prefix, sizeof prefix - 1);
 	for (size_t i = 0; at && i < ARRAY_SIZE(modes); i++)
 		if (strcmp(at + sizeof prefix - 1, modes[i].name) == 0)

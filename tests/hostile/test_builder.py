@@ -64,7 +64,8 @@ class Attacks(yett.Case):
 
     @classmethod
     def setUpClass(cls):
-        libexec = yett.run_of_process().libexec('libexec-builder', init=hostile.program('fake-init'))
+        # Behind the filter of building, which refuses what half of them take: it has tests of its own below.
+        libexec = yett.run_of_process().libexec('libexec-builder', init=hostile.program('fake-init'), policy=hostile.program('yett-policy-open'))
         cls.service_options = {'libexec': libexec, 'before': POLICY}
         cls.key = 'yett-attack-%d' % os.getpid()
         libc = ctypes.CDLL(None)
@@ -157,6 +158,44 @@ class Attacks(yett.Case):
                 if not self.service.owns_uid(owner):  # a private id, which is nobody's
                     self.assertEqual(owner, expected, name)
         self.assertEqual(os.listdir(self.data), [])
+
+
+class Unfiltered(yett.Case):
+    """What calls say that building does not take, and what a tracer may do."""
+    policy_program, trace = 'tests/hostile/yett-policy-open', 'works'
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        libexec = run.libexec('libexec-' + cls.__name__, init=hostile.program('fake-init'), policy=run.path(cls.policy_program))
+        cls.service_options = {'libexec': libexec, 'before': POLICY.replace('=attacks', '=calls')}
+        super().setUpClass()
+        done = cls.service.sandbox(cls.alice, 'calls', options=['-p', 'attacks'])
+        cls.results = surroundings.results_of(done.code, done.out, done.err)
+
+    @classmethod
+    def set_up_user(cls, user):
+        cls.service.enter_key(user)
+
+    def is_right(self, said):
+        return said != 'ENOSYS'
+
+    def test_calls(self):
+        calls = {name: said for name, said in self.results.items() if name not in ('trace', 'let-through')}
+        self.assertGreater(len(calls), 20)
+        for name, said in calls.items():
+            with self.subTest(name):
+                self.assertTrue(self.is_right(said), said)
+
+    def test_nobody_lets_a_child_through(self):
+        self.assertEqual((self.results['let-through'], self.results['trace']), (self.trace, 'works'))
+
+
+class Filtered(Unfiltered):
+    policy_program, trace = 'helper/yett-policy', 'EINVAL'
+
+    def is_right(self, said):
+        return said == 'ENOSYS'
 
 
 hostile.add_cases(Attacks, 'attack', [(attack.name, *attack.builder) for attack in attacks.ATTACKS if attack.builder],

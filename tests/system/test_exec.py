@@ -209,11 +209,12 @@ class Commands(yett.Case):
             return False
 
         def waiting():
-            return [pid for pid in yett.children_of(init) if pid not in other_than and waits(pid)]
+            found[:] = [pid for pid in yett.children_of(init) if pid not in other_than and waits(pid)]
+            return found
 
-        init = self.init()
+        init, found = self.init(), []
         yett.wait_until(waiting, 'a child that is ready')
-        return waiting()[0]
+        return found[0]
 
     def keep_busy(self):
         """One that is at rest for a moment lets its ready child go; on a busy machine we would come too late."""

@@ -189,7 +189,8 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
 	size_t *counts[] = {&policy->files_count, &policy->profiles_count, &policy->grants_count, &profile->system.count,
-			    &profile->mounts_count, &profile->init_filter_count, &profile->command_filter_count, &grant->uids_count};
+			    &profile->mounts_count, &profile->init_filter_count, &profile->command_filter_count, &profile->build_filter_count,
+			    &grant->uids_count};
 	static const size_t wrong[] = {0, 257, 4097, 65537, SIZE_MAX, SIZE_MAX / 8 + 2, SIZE_MAX / sizeof(struct policy_profile) + 2};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {

@@ -92,6 +92,7 @@ static void a_profile_inherits_what_it_does_not_set(void **state)
 	assert_int_equal(child->nice, -5);
 	assert_in_range(child->init_filter_count, 100, BPF_MAXINSNS);
 	assert_in_range(child->command_filter_count, 1, child->init_filter_count);
+	assert_in_range(child->build_filter_count, 20, child->init_filter_count);
 	assert_int_equal(child->init_filter_count, policy->profiles[0].init_filter_count);
 	assert_false(child->private_home);
 	assert_true(child->shares);

@@ -26,6 +26,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -37,9 +38,9 @@
 #define FORBIDDEN SECCOMP_FORBIDDEN /* EPERM, from who listens */
 #define HIGH	 0x100000000ULL /* a bit that the kernel ignores in an int argument */
 
-/* What a command is under: the program of init, and that of commands on top. */
+/* What a command is under: the program of building, of init, and that of commands on top. */
 struct filters {
-	struct bpf init, command;
+	struct bpf build, init, command;
 };
 
 static struct filters compile(const struct seccomp_spec *spec)
@@ -47,7 +48,8 @@ static struct filters compile(const struct seccomp_spec *spec)
 	struct yett_error error = {0};
 	struct filters filter = {0};
 
-	if (seccomp_compile(spec, SECCOMP_INIT, &filter.init.code, &filter.init.count, &error) != 0 ||
+	if (seccomp_compile(spec, SECCOMP_BUILD, &filter.build.code, &filter.build.count, &error) != 0 ||
+	    seccomp_compile(spec, SECCOMP_INIT, &filter.init.code, &filter.init.count, &error) != 0 ||
 	    seccomp_compile(spec, SECCOMP_COMMAND, &filter.command.code, &filter.command.count, &error) != 0)
 		fail_msg("%s", error.message);
 	return filter;
@@ -55,16 +57,20 @@ static struct filters compile(const struct seccomp_spec *spec)
 
 static void filter_free(struct filters *filter)
 {
+	free(filter->build.code);
 	free(filter->init.code);
 	free(filter->command.code);
 }
 
 /* Of several filters the stricter answer counts: the lower one, since no filter here kills. seccomp(2). */
+static uint32_t stricter(uint32_t a, uint32_t b)
+{
+	return (a & SECCOMP_RET_ACTION_FULL) <= (b & SECCOMP_RET_ACTION_FULL) ? a : b;
+}
+
 static uint32_t stacked(const struct filters *filter, const struct seccomp_data *data)
 {
-	uint32_t init = bpf_run(&filter->init, data), command = bpf_run(&filter->command, data);
-
-	return (command & SECCOMP_RET_ACTION_FULL) <= (init & SECCOMP_RET_ACTION_FULL) ? command : init;
+	return stricter(bpf_run(&filter->command, data), stricter(bpf_run(&filter->init, data), bpf_run(&filter->build, data)));
 }
 
 static uint32_t answer(const struct filters *filter, long number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
@@ -675,6 +681,41 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	filter_free(&filter);
 }
 
+/* No call gets its answer from the filter of building that one above it would allow; what a tracer could take off is refused by each. */
+static void building_has_a_filter_that_commands_do_not_notice(void **state)
+{
+	static const long needed[] = {SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_move_mount, SYS_mount_setattr, SYS_open_tree, SYS_openat2,
+				      SYS_setns, SYS_chroot, SYS_sethostname, SYS_clone, SYS_clone3, SYS_execveat, SYS_seccomp};
+	static const long not_needed[] = {SYS_mount, SYS_umount2, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_open_by_handle_at,
+					  SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, FILTER_NUMBERS + 5};
+	static char *const names[] = {"bpf", "ptrace"};
+	static const struct seccomp_spec specs[] = {{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		struct filters filter = compile(&specs[i]);
+		struct seccomp_data data = {.arch = NATIVE_ARCH};
+
+		for (data.nr = 0; data.nr < FILTER_NUMBERS + 10; data.nr++)
+			if (stricter(bpf_run(&filter.init, &data), bpf_run(&filter.command, &data)) == ALLOWED)
+				assert_int_equal(bpf_run(&filter.build, &data), ALLOWED);
+		for (size_t j = 0; j < ARRAY_SIZE(needed); j++)
+			assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)needed[j], .arch = NATIVE_ARCH}), ALLOWED);
+		for (size_t j = 0; j < ARRAY_SIZE(not_needed); j++)
+			if (i != 2 || not_needed[j] != SYS_bpf)
+				assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)not_needed[j], .arch = NATIVE_ARCH}),
+						 SECCOMP_RET_TRACE);
+		assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = 0, .arch = NATIVE_ARCH ^ 1}), SECCOMP_RET_TRACE);
+		for (long request = PTRACE_SETOPTIONS; request <= PTRACE_SEIZE; request += PTRACE_SEIZE - PTRACE_SETOPTIONS) {
+			data = (struct seccomp_data){.nr = SYS_ptrace, .arch = NATIVE_ARCH, .args = {(uint64_t)request, 1, 0, PTRACE_O_TRACESECCOMP | 1}};
+			assert_int_not_equal(bpf_run(&filter.build, &data), ALLOWED);
+			data.args[3] = ~(uint64_t)PTRACE_O_TRACESECCOMP;
+			assert_int_equal(bpf_run(&filter.build, &data), i == 1 ? SECCOMP_RET_TRACE : ALLOWED);
+		}
+		filter_free(&filter);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -700,6 +741,7 @@ int main(void)
 		cmocka_unit_test(logging_a_call_takes_no_refusal_away),
 		cmocka_unit_test(init_may_make_the_calls_that_it_needs_itself),
 		cmocka_unit_test(what_is_forbidden_is_forbidden_by_one_filter),
+		cmocka_unit_test(building_has_a_filter_that_commands_do_not_notice),
 		cmocka_unit_test(a_misspelt_name_is_refused_with_its_place),
 		cmocka_unit_test(the_compiled_rules_are_those_of_the_table),
 		cmocka_unit_test(a_process_under_the_filter_meets_the_refusals),
