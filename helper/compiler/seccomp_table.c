@@ -94,7 +94,7 @@ const char seccomp_init_calls[] = "clone3";
 
 /* helper/init/build/ */
 const char seccomp_build_calls[] =
-	"chroot fsconfig fsmount fsopen mount_setattr move_mount open_tree openat2 sethostname setns";
+	"chroot fsconfig fsmount fsopen mount_setattr move_mount open_tree openat2 sethostname setns umount2";
 
 #define MASKED(argument, mask, number) {(argument), (mask), (uint32_t)(number), (uint32_t)(number)}
 #define LOW(argument, number)	       MASKED(argument, UINT32_MAX, number)

@@ -610,7 +610,7 @@ static const struct {
 	CALL(acct), CALL(add_key), CALL(bpf), CALL(fanotify_init), CALL(fspick),
 	CALL(io_setup), CALL(io_uring_setup), CALL(keyctl), CALL(mount), CALL(name_to_handle_at), CALL(open_by_handle_at),
 	CALL(perf_event_open), CALL(pivot_root), CALL(quotactl), CALL(request_key), CALL(setdomainname), CALL(settimeofday), CALL(swapon),
-	CALL(syslog), CALL(umount2), CALL(userfaultfd),
+	CALL(syslog), CALL(userfaultfd),
 };
 
 /* Tells what the kernel says to calls that building does not take, with arguments that none can do anything with, and to a tracer's option. */

@@ -685,8 +685,8 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 static void building_has_a_filter_that_commands_do_not_notice(void **state)
 {
 	static const long needed[] = {SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_move_mount, SYS_mount_setattr, SYS_open_tree, SYS_openat2,
-				      SYS_setns, SYS_chroot, SYS_sethostname, SYS_clone, SYS_clone3, SYS_execveat, SYS_seccomp};
-	static const long not_needed[] = {SYS_mount, SYS_umount2, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_open_by_handle_at,
+				      SYS_setns, SYS_umount2, SYS_chroot, SYS_sethostname, SYS_clone, SYS_clone3, SYS_execveat, SYS_seccomp};
+	static const long not_needed[] = {SYS_mount, SYS_pivot_root, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_open_by_handle_at,
 					  SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, FILTER_NUMBERS + 5};
 	static char *const names[] = {"bpf", "ptrace"};
 	static const struct seccomp_spec specs[] = {{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
