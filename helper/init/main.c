@@ -198,7 +198,7 @@ static void main_serve(struct init *init, int children)
 			next = clock_now_us() + MAIN_IDLE_US;
 		if (!main_wait(init, children, next) && idle) {
 			main_advise(init, MADV_DONTNEED);
-			if (init->config.is_watched)
+			if (init->config.is_watched || init->commands.records.last == 0) /* the first one may never come */
 				commands_dismiss(&init->commands);
 			resting = true;
 			tell_totals(&init->commands.tell);

@@ -44,6 +44,7 @@ class Usage(Case):
 
     def test_time_memory_processes_and_files_are_told(self):
         sandbox = self.create('--name', 'box', '--memory', '64M', '--pids', '32')
+        yett.wait_until(lambda: self.of('box')['processes'] == 1, 'the end of the child that waited for the first command')
         before = self.of('box')
         self.assertEqual((before['id'], before['name'], before['state']), (sandbox, 'box', 'running'))
         self.assertEqual((before['memory_limit_bytes'], before['pids_limit']), (64 << 20, 32))
