@@ -159,7 +159,7 @@ class Page:
         return codes_text(self.read("protocol/yett_error.h"))
 
     def capabilities(self, role):
-        table = re.search(r"static const int %s\[\] = \{\n(.*?)\};" % role, self.read("helper/privilege.c"), re.S).group(1)
+        table = re.search(r"static const int %s\[\] = \{\n(.*?)\};" % role, self.read("helper/privilege/privilege.c"), re.S).group(1)
         return "\n".join(f"*{plain(name)}*\n\t{plain(why)}\n" for name, why in re.findall(r"(CAP_\w+), +/\* (.*?) \*/", table))
 
     def file(self, path):

@@ -205,7 +205,7 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 	static char *const environment[] = {"PATH=/usr/sbin:/usr/bin:/sbin:/bin", NULL};
 	char number[] = {'0' + HELPER_FD, '\0'};
 	char *personal[5 + HELPER_ARGUMENTS_MAX + 1] = {strrchr(path, '/') + 1, "--personal", "--quiet", "--fd", number};
-	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/setuid.h */
+	char *const set_uid[] = {"yett-helper", "--serve=3", NULL}; /* the only form: helper/start/setuid.h */
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, all;

@@ -1,7 +1,7 @@
 /* See closer.h. */
 #include "helper/listener/closer.h"
 #include "base/spawn.h"
-#include "helper/privilege.h"
+#include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * Ends connections that are not served: tells why, and closes. One that brought something is closed by yett-closer, for it may take as long
- * as the client chose: helper/closer/main.c. That is started when it is first needed, with the privilege that giving up all of it
+ * as the client chose: programs/closer/main.c. That is started when it is first needed, with the privilege that giving up all of it
  * takes (CAP_SETPCAP, CAP_SETUID, CAP_SETGID).
  */
 #pragma once

@@ -1,12 +1,12 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "helper/listener/closer.h"
 #include "helper/listener/notify.h"
-#include "helper/log.h"
 #include "helper/monitor/monitor.h"
-#include "helper/place.h"
-#include "helper/privilege.h"
+#include "helper/privilege/place.h"
+#include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
 
 #include <inttypes.h>

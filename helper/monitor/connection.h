@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include "helper/monitor/authorize.h"
 #include "helper/monitor/monitor.h"
 #include "helper/monitor/verify.h"
-#include "helper/plan.h"
+#include "helper/plan/authorize.h"
+#include "helper/plan/plan.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"
 

@@ -1,6 +1,6 @@
 /* See keys.h. */
 #include "helper/monitor/keys.h"
-#include "helper/log.h"
+#include "base/log.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "helper/key_line.h"
+#include "helper/monitor/key_line.h"
 #include "protocol/envelope.h"
 #include "protocol/message.h"
 

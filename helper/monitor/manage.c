@@ -2,7 +2,7 @@
 #include "helper/monitor/manage.h"
 #include "base/clock.h"
 #include "base/escape.h"
-#include "helper/log.h"
+#include "base/log.h"
 #include "protocol/encode.h"
 
 #include <endian.h>

@@ -1,10 +1,10 @@
 /* See monitor.h. */
 #include "base/clock.h"
-#include "helper/log.h"
+#include "base/log.h"
 #include "helper/monitor/connection.h"
 #include "helper/monitor/manage.h"
-#include "helper/monitor/planning.h"
-#include "helper/privilege.h"
+#include "helper/plan/planning.h"
+#include "helper/privilege/privilege.h"
 #include "protocol/envelope.h"
 
 #include <fcntl.h>

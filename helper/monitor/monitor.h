@@ -6,10 +6,10 @@
  */
 #pragma once
 
-#include "helper/decoder/decoder.h"
-#include "helper/peer.h"
-#include "helper/place.h"
-#include "helper/reader/reader.h"
+#include "helper/monitor/decoder.h"
+#include "helper/monitor/reader.h"
+#include "helper/plan/peer.h"
+#include "helper/privilege/place.h"
 #include "helper/supervisor/supervisor.h"
 
 struct decision;

@@ -1,9 +1,9 @@
 /*
  * The sandboxes of a connection: finding or starting their supervisors, and passing on what those say. See connection.h.
  */
-#include "helper/log.h"
+#include "base/log.h"
 #include "helper/monitor/connection.h"
-#include "helper/privilege.h"
+#include "helper/privilege/privilege.h"
 
 #include <inttypes.h>
 #include <poll.h>

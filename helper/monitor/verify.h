@@ -6,9 +6,9 @@
  */
 #pragma once
 
-#include "helper/decoder/decoder.h"
-#include "helper/monitor/authorize.h"
-#include "helper/reader/reader.h"
+#include "helper/monitor/decoder.h"
+#include "helper/monitor/reader.h"
+#include "helper/plan/authorize.h"
 
 /* What one connection knows before any request. */
 struct verify_context {

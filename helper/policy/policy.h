@@ -9,7 +9,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
 
 #include <linux/filter.h>
 

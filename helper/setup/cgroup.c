@@ -70,7 +70,7 @@ int cgroup_create(const struct cgroup_host *host, uid_t uid, const char *name, s
 	}
 	/*
 	 * A captured init must not fill the kernel with groups, nor nest them where nobody would look to remove them: there are its own and
-	 * one for each command (helper/init/commands.h).
+	 * one for each command (programs/init/commands.h).
 	 */
 	(void)kernel_write_file(cgroup.group, "cgroup.max.depth", "1");
 	(void)kernel_write_file(cgroup.group, "cgroup.max.descendants", "1088");

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
 #include "protocol/message.h"
 
 /* One hierarchy. */

@@ -8,7 +8,7 @@
  */
 #include "base/kernel.h"
 #include "base/reached.h"
-#include "helper/privilege.h"
+#include "helper/privilege/privilege.h"
 #include "helper/setup/making.h"
 
 #include <grp.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
 
 #define IDMAP_RANGE 65536u
 #define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
 #include "helper/setup/cgroup.h"
 #include "helper/setup/reserve.h"
 #include "protocol/message.h"

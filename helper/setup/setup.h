@@ -6,13 +6,13 @@
  *   leaver      is born in the sandbox's cgroups, leaves the host for the template and the user namespace, makes init, and is gone
  *   sharer      looks at what the client brought, clones it, sends the clones to init, and is gone
  *   builder     where cgroups are of v1 only: sits in them and forks leavers (moving there waits for a grace period)
- *   init        builds the sandbox as nobody of the host: helper/init/build. Started before there is a request, where one is expected
+ *   init        builds the sandbox as nobody of the host: programs/init/build. Started before there is a request, where one is expected
  * A failing step is named in the error; what came before it is undone by setup_end().
  */
 #pragma once
 
-#include "helper/init/order.h"
-#include "helper/plan.h"
+#include "helper/plan/order.h"
+#include "helper/plan/plan.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/cgroup.h"
 #include "helper/setup/idmap.h"
@@ -30,7 +30,7 @@ struct setup_host {
 	bool is_rootless;           /* struct setup_rootless */
 };
 
-/* What a helper has that is root of nothing but a user namespace with the caller's id in it: helper/rootless.h. */
+/* What a helper has that is root of nothing but a user namespace with the caller's id in it: programs/rootless/rootless.h. */
 struct setup_rootless {
 	int cgroup; /* a v2 group that was delegated to the caller, borrowed; -1: none */
 };

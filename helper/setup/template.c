@@ -311,7 +311,7 @@ static void add_text(struct init_profile *profile, const char *text)
 	profile->data_used += (uint32_t)size;
 }
 
-/* What init is told of the profile: helper/init/order.h. A sealed memfd or -errno. */
+/* What init is told of the profile: helper/plan/order.h. A sealed memfd or -errno. */
 static int write_profile(const struct policy_profile *policy, const struct template *template)
 {
 	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;

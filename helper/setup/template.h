@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "helper/init/order.h"
+#include "helper/plan/order.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"
 

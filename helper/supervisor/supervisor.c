@@ -1,8 +1,8 @@
 /* See supervisor.h. */
 #include "helper/supervisor/supervisor.h"
 #include "base/clock.h"
-#include "helper/log.h"
-#include "helper/privilege.h"
+#include "base/log.h"
+#include "helper/privilege/privilege.h"
 #include "helper/supervisor/life.h"
 #include "protocol/frame.h"
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "helper/place.h"
+#include "helper/privilege/place.h"
 #include "helper/setup/setup.h"
 
 /*

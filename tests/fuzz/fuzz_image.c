@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "helper/compiler/compile.h"
-#include "helper/compiler/write.h"
+#include "programs/policy/compile.h"
+#include "programs/policy/write.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "helper/compiler/parse.h"
+#include "programs/policy/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

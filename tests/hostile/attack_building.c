@@ -1,8 +1,8 @@
 /*
- * See attack.h: what init could try while it builds, with the capabilities that building takes (helper/init/order.h) and the
+ * See attack.h: what init could try while it builds, with the capabilities that building takes (helper/plan/order.h) and the
  * descriptors that init is started with. $ATTACK_DIR is a share that may be written to, $ATTACK_RO one that may not.
  */
-#include "helper/init/order.h"
+#include "helper/plan/order.h"
 #include "tests/hostile/attack.h"
 
 #include <fcntl.h>

@@ -5,8 +5,8 @@
  * namespace, the control socket, the channel, and the sandbox's cgroup. The mode is in the profile's environment, which the plan has.
  */
 #include "base/kernel.h"
-#include "helper/init/config.h"
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
+#include "programs/init/config.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"

@@ -1,6 +1,6 @@
 /* See layouts.h. As root, in the test's process. */
 #include "tests/hostile/layouts.h"
-#include "helper/plan.h"
+#include "helper/plan/plan.h"
 #include "helper/setup/registry.h"
 #include "helper/supervisor/supervisor.h"
 

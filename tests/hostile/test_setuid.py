@@ -31,7 +31,7 @@ PTRACE_TRACEME, PTRACE_DETACH, PTRACE_ATTACH = 0, 17, 16
 CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWNS = 0x20000000, 0x40000000, 0x20000
 SYS_RESOURCE = 24
 
-# The steps of helper/setuid.c, in their order; after the first the helper is out of its caller's reach.
+# The steps of helper/start/setuid.c, in their order; after the first the helper is out of its caller's reach.
 STEPS = ('ids', 'session', 'signals', 'timers', 'attributes', 'limits', 'scheduling', 'environment', 'confinement', 'descriptors',
          'folder', 'programs', 'place', 'groups', 'settled')
 

@@ -1,4 +1,4 @@
-"""Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper, files."""
+"""Who may include what. Dependencies point one way: cli → libclient → protocol, base ← helper ← programs."""
 import os
 import re
 
@@ -9,30 +9,32 @@ MAY_INCLUDE = {
     "base": ["protocol/yett_error.h"],
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
-    "files": ["base/", "protocol/"],
     "cli": ["base/", "libclient/yett.h"],
-    "helper/decoder": ["base/", "protocol/", "helper/lockdown.h", "helper/plan.h"],
-    "helper/closer": ["base/", "protocol/", "helper/lockdown.h"],
-    "helper/reader": ["base/", "protocol/", "helper/lockdown.h", "helper/key_line.h", "helper/peer.h", "helper/privilege.h"],
-    "helper/compiler": ["base/", "helper/lockdown.h", "helper/policy/image.h", "helper/policy/policy.h"],
-    "helper/explain": ["base/", "protocol/", "helper/log.h", "helper/monitor/authorize.h", "helper/monitor/keys.h", "helper/monitor/planning.h", "helper/reader/own_keys.h",
-                       "helper/setup/making.h"],
-    "helper/init": ["base/", "protocol/", "helper/plan.h"],
-    "helper/policy": ["base/", "helper/plan.h"],
-    "helper/setup": ["base/", "protocol/", "helper/plan.h", "helper/policy/policy.h", "helper/init/order.h", "helper/privilege.h"],
-    "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/log.h", "helper/place.h",
-                          "helper/privilege.h"],
-    "helper/monitor": ["base/", "protocol/", "helper/means.h", "helper/plan.h", "helper/policy/policy.h", "helper/decoder/decoder.h", "helper/key_line.h", "helper/peer.h", "helper/reader/reader.h",
-                       "helper/supervisor/supervisor.h", "helper/log.h", "helper/place.h", "helper/privilege.h"],
-    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/log.h",
-                        "helper/place.h", "helper/privilege.h"],
-    "helper": ["base/", "helper/"],
+    # What runs as root, from below to above.
+    "helper/policy": ["base/", "helper/plan/plan.h"],
+    "helper/plan": ["base/", "protocol/", "helper/policy/policy.h", "helper/privilege/"],
+    "helper/privilege": ["base/"],
+    "helper/setup": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h"],
+    "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/privilege/"],
+    "helper/monitor": ["base/", "protocol/", "helper/plan/", "helper/policy/policy.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
+    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
+    "helper/start": ["base/", "protocol/", "helper/"],
+    # What does not.
+    "programs/closer": ["base/", "protocol/", "helper/privilege/lockdown.h"],
+    "programs/decoder": ["base/", "protocol/", "helper/monitor/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/authorize.h", "helper/plan/planning.h", "helper/setup/making.h",
+                         "programs/reader/own_keys.h"],
+    "programs/files": ["base/", "protocol/"],
+    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h"],
+    "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
+    "programs/reader": ["base/", "protocol/", "helper/monitor/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
+    "programs/rootless": ["base/", "helper/"],
 }
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
-PURE = ["helper/means.c", "helper/means.h", "helper/plan.c", "helper/plan.h", "helper/monitor/authorize.c", "helper/monitor/authorize.h", "helper/monitor/planning.c",
-        "helper/monitor/planning.h", "helper/policy/path.c"]
+PURE = ["programs/rootless/means.c", "programs/rootless/means.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/plan/authorize.c", "helper/plan/authorize.h", "helper/plan/planning.c",
+        "helper/plan/planning.h", "helper/policy/path.c"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")
 
@@ -65,7 +67,7 @@ def is_allowed(path, header):
 def wrong_directions(root):
     """Each include that points the wrong way, as 'FILE includes HEADER'."""
     return [f"{path} includes {header}"
-            for top in ("base", "protocol", "files", "libclient", "cli", "helper") for path in sources(root, top)
+            for top in ("base", "protocol", "libclient", "cli", "helper", "programs") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
 

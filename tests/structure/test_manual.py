@@ -70,7 +70,7 @@ def missing_options(text, known):
 def keys(table):
     """{key: what is written behind it} of a table of settings.c."""
     found = {}
-    source = read("helper/compiler/settings.c")
+    source = read("programs/policy/settings.c")
     body = re.search(rf"static const struct settings_key {table}\[\] = \{{\n(.*?)\n\}};", source, re.S).group(1)
     for name, kind, rest in re.findall(r'\{"(\w+)", SETTINGS_(\w+),(.*)\},', body):
         if kind == "CHOICE":
@@ -174,7 +174,7 @@ class Policy(unittest.TestCase):
         self.assertEqual(keys("helper_keys")["spares"], "number")
 
     def test_every_section_is_described(self):
-        names = re.findall(r'\[SETTINGS_\w+\] = \{"(\w+)"', read("helper/compiler/settings.c"))
+        names = re.findall(r'\[SETTINGS_\w+\] = \{"(\w+)"', read("programs/policy/settings.c"))
         self.assertEqual([name.upper() for name in names], list(self.TABLES))
 
 
@@ -191,16 +191,16 @@ class Helper(unittest.TestCase):
 
     def test_the_environment_that_it_reads_is_described(self):
         used = set()
-        for directory, _, files in os.walk(os.path.join(ROOT, "helper")):
+        for directory, _, files in (*os.walk(os.path.join(ROOT, "helper")), *os.walk(os.path.join(ROOT, "programs"))):
             for file in files:
-                if file.endswith(".c") and os.path.basename(directory) != "init":
+                if file.endswith(".c") and os.path.basename(directory) not in ("init", "files"):
                     used |= set(re.findall(r'getenv\("(\w+)"\)', read(directory, file)))
         self.assertEqual(set(re.findall(r"\b[A-Z]+_[A-Z]+\b", section(page("yett-helper.8"), "ENVIRONMENT"))), used)
 
     def test_the_capabilities_of_each_role_are_described(self):
         text = section(page("yett-helper.8"), "CAPABILITIES")
         for role in ("build", "supervise"):
-            table = re.search(rf"static const int {role}\[\] = \{{(.*?)\}};", read("helper/privilege.c"), re.S).group(1)
+            table = re.search(rf"static const int {role}\[\] = \{{(.*?)\}};", read("helper/privilege/privilege.c"), re.S).group(1)
             for name in re.findall(r"CAP_\w+", table):
                 self.assertRegex(text, rf"(?m)^       {name}$")
 

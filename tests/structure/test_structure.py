@@ -67,7 +67,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_no_object_of_a_decoder_is_linked_into_the_helper(self):
-        for source in ("protocol/decode.c", "helper/decoder/main.c"):
+        for source in ("protocol/decode.c", "programs/decoder/main.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
@@ -82,7 +82,7 @@ class Programs(unittest.TestCase):
 
     def test_the_helper_has_no_code_that_prints_a_plan(self):
         self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if PRINTS.match(name)), [])
-        for source in ("helper/decoder/plan_print.c", "helper/decoder/plan_json.c", "base/json.c"):
+        for source in ("programs/decoder/plan_print.c", "programs/decoder/plan_json.c", "base/json.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
@@ -95,7 +95,7 @@ class Programs(unittest.TestCase):
 
     def test_the_decoder_has_nothing_of_the_privileged_side(self):
         own = [programs.objects(BUILD, os.path.join(ROOT, path))["helper/yett-decoder"] for path in
-               ("helper/decoder/main.c", "helper/decoder/plan_print.c", "helper/decoder/plan_json.c", "base/json.c", "protocol/decode.c")]
+               ("programs/decoder/main.c", "programs/decoder/plan_print.c", "programs/decoder/plan_json.c", "base/json.c", "protocol/decode.c")]
         called = sorted(name for path in own for name in programs.undefined(path) if BUILDS.match(name))
         self.assertEqual(called, [])
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
@@ -103,7 +103,7 @@ class Programs(unittest.TestCase):
 
     def test_the_closer_has_nothing_of_the_privileged_side_and_decodes_nothing(self):
         self.assertEqual(sorted(name for name in programs.defined(CLOSER) if OURS.match(name) or DECODES.match(name)), [])
-        made = programs.objects(BUILD, os.path.join(ROOT, "helper/closer/main.c"))
+        made = programs.objects(BUILD, os.path.join(ROOT, "programs/closer/main.c"))
         self.assertEqual(list(made), ["helper/yett-closer"])
 
     def test_what_is_read_of_a_user_is_read_by_the_reader_alone(self):
@@ -113,7 +113,7 @@ class Programs(unittest.TestCase):
         self.assertEqual([name for name in programs.libraries(READER_NSS) if not re.match(r"libc\b", name)], [])
         self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if LOOKS_UP.match(name)), [])
         self.assertTrue(all(LOOKS_UP.match(name) for name in ("own_keys_find", "getpwuid", "getgrgid", "fgetpwent")))
-        self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "helper/reader/own_keys.c")))
+        self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "programs/reader/own_keys.c")))
 
     def test_the_search_for_privileged_code_finds_it_in_the_helper(self):
         self.assertTrue({"privilege_take", "setup_build", "supervisor_start"} <= {n for n in programs.defined(HELPER) if BUILDS.match(n)})
@@ -121,7 +121,7 @@ class Programs(unittest.TestCase):
     def test_the_helper_has_no_code_that_reads_or_compiles_the_policy_s_text(self):
         self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if COMPILES.match(name)), [])
         self.assertEqual([name for name in programs.libraries(HELPER) if re.match(r"lib(confuse|seccomp)\b", name)], [])
-        for path in sorted(includes.sources(ROOT, "helper/compiler")):
+        for path in sorted(includes.sources(ROOT, "programs/policy")):
             self.assertNotIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, path)), path)
 
     def test_the_search_for_compiling_code_finds_it_in_yett_policy(self):
@@ -130,7 +130,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(len([name for name in programs.libraries(POLICY) if re.match(r"lib(confuse|seccomp)\b", name)]), 2)
 
     def test_the_helper_has_nothing_that_works_without_root(self):
-        for source in ("helper/means.c", "helper/rootless.c", "helper/start_own.c", "base/userns.c"):
+        for source in ("programs/rootless/means.c", "programs/rootless/rootless.c", "programs/rootless/start_own.c", "base/userns.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-rootless", made, source)
@@ -209,8 +209,8 @@ class Sources(unittest.TestCase):
         self.assertEqual(includes.wrong_directions(ROOT), [])
 
     def test_a_dependency_that_points_the_other_way_is_found(self):
-        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "helper/init/x.c": "helper/setup/setup.h",
-                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan.h"}
+        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "programs/init/x.c": "helper/setup/setup.h",
+                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h"}
         with tempfile.TemporaryDirectory() as folder:
             for path, header in wrong.items():
                 os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)
@@ -224,7 +224,7 @@ class Sources(unittest.TestCase):
             self.assertTrue(includes.IO_HEADER.match(header), header)
 
     def test_the_units_grant_the_capabilities_that_building_takes_and_no_other(self):
-        table = re.search(r"static const int build\[\] = \{(.*?)\};", read("helper", "privilege.c"), re.S).group(1)
+        table = re.search(r"static const int build\[\] = \{(.*?)\};", read("helper", "privilege", "privilege.c"), re.S).group(1)
         build = set(re.findall(r"^\s*(CAP_\w+)", table, re.M))
         self.assertIn("CAP_SYS_ADMIN", build)
         for unit in ("yett.service", "yett@.service"):

@@ -8,7 +8,7 @@
 
 #include "tests/support/init_sandbox.h"
 
-#include "helper/compiler/seccomp.h"
+#include "programs/policy/seccomp.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "helper/init/config.h"
+#include "programs/init/config.h"
 #include "protocol/message.h"
 
 #include "base/error.h"

@@ -1,10 +1,10 @@
 /*
- * The other layer_is_on(): what the layer tests' init links instead of helper/init/layer.c.
+ * The other layer_is_on(): what the layer tests' init links instead of programs/init/layer.c.
  *
  * What is to be left out stands in the environment of the profile, so that a test says it in its policy:
  * YETT_TEST_LAYERS_OFF=landlock,system-call-filter
  */
-#include "helper/init/layer.h"
+#include "programs/init/layer.h"
 
 #include <string.h>
 

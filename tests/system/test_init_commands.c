@@ -8,7 +8,7 @@
 
 #include "tests/support/init_sandbox.h"
 
-#include "helper/init/records.h"
+#include "programs/init/records.h"
 #include "protocol/frame.h"
 
 #include <fcntl.h>

@@ -15,7 +15,7 @@ import yett
 KILL, SETGID, SETUID, DAC_OVERRIDE = 5, 6, 7, 1
 NONE = set()
 
-# linux/capability.h, by the name that helper/privilege.c uses
+# linux/capability.h, by the name that helper/privilege/privilege.c uses
 CAPABILITIES = {name: number for number, name in enumerate(
     '''CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE
     NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT
@@ -24,15 +24,15 @@ CAPABILITIES = {name: number for number, name in enumerate(
 
 
 def table(name):
-    """A table of helper/privilege.c as a set of numbers."""
-    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'privilege.c'))
+    """A table of helper/privilege/privilege.c as a set of numbers."""
+    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'privilege', 'privilege.c'))
     body = re.search(r'static const int %s\[\] = \{(.*?)\};' % name, text, re.S).group(1)
     return {CAPABILITIES[word] for word in re.findall(r'^\s*CAP_(\w+)', body, re.M)}
 
 
 def building():
     """What init holds while it builds, over its own namespaces: INIT_BUILD_CAPABILITIES."""
-    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'init', 'order.h'))
+    text = yett.read(os.path.join(yett.SOURCE, 'helper', 'plan', 'order.h'))
     body = re.search(r'define INIT_BUILD_CAPABILITIES\(X\)(.*?)\n\n', text, re.S).group(1)
     return {CAPABILITIES[word] for word in re.findall(r'X\(CAP_(\w+)\)', body)}
 
@@ -43,7 +43,7 @@ def sets_of(pid):
 
 
 class Roles(yett.Case):
-    """Each process has what helper/privilege.c says, and no more."""
+    """Each process has what helper/privilege/privilege.c says, and no more."""
 
     spares = 0
 

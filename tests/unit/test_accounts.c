@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "helper/compiler/compile.h"
+#include "programs/policy/compile.h"
 
 /* What the name service says of everybody but alice and her group. */
 static int failure;

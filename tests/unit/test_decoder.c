@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "helper/decoder/decoder.h"
+#include "helper/monitor/decoder.h"
 #include "protocol/codec.h"
 #include "tests/unit/printed.h"
 

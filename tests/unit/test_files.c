@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #include "base/spawn.h"
-#include "files/files.h"
+#include "programs/files/files.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame.h"

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/filter_head.h"
-#include "helper/compiler/filter.h"
-#include "helper/compiler/seccomp.h"
+#include "programs/policy/filter.h"
+#include "programs/policy/seccomp.h"
 #include "tests/support/bpf.h"
 
 #include <linux/audit.h>

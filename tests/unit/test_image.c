@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "helper/compiler/check.h"
-#include "helper/compiler/write.h"
+#include "programs/policy/check.h"
+#include "programs/policy/write.h"
 
 static void private_ids_do_not_overlap_subordinate_ids(void **state)
 {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "helper/init/descriptor.h"
+#include "programs/init/descriptor.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "helper/init/records.h"
-#include "helper/init/session.h"
+#include "programs/init/records.h"
+#include "programs/init/session.h"
 
 static struct message message;
 

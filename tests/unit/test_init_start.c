@@ -10,9 +10,9 @@
 
 #include "base/fd.h"
 #include "base/filter_head.h"
-#include "helper/init/launch.h"
-#include "helper/init/start.h"
-#include "helper/init/terminal.h"
+#include "programs/init/launch.h"
+#include "programs/init/start.h"
+#include "programs/init/terminal.h"
 #include "tests/support/bpf.h"
 
 #include <sys/syscall.h>

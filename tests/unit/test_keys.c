@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "helper/monitor/keys.h"
-#include "helper/reader/own_keys.h"
+#include "programs/reader/own_keys.h"
 
 #define KEY_OF(c)  c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
 #define OTHER      "ed25519 " KEY_OF("/") "\n"

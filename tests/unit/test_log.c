@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "helper/log.h"
+#include "base/log.h"
 
 static uint64_t now_ms = 1000 * 60000;
 

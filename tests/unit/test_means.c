@@ -1,6 +1,6 @@
 /* What a plan becomes where the helper is not root's: what is refused, what is left out, what is said of it. */
-#include "helper/means.h"
 #include "helper/setup/idmap.h"
+#include "programs/rootless/means.h"
 #include "tests/unit/decide.h"
 
 #define GRANT                                                                                                        \

@@ -18,8 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "helper/privilege.h"
-#include "helper/reader/reader.h"
+#include "helper/monitor/reader.h"
+#include "helper/privilege/privilege.h"
 
 #define ID   41711
 #define HOME "/run/home"

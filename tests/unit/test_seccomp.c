@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "helper/compiler/filter.h"
-#include "helper/compiler/seccomp.h"
-#include "helper/compiler/seccomp_table.h"
+#include "programs/policy/filter.h"
+#include "programs/policy/seccomp.h"
+#include "programs/policy/seccomp_table.h"
 #include "tests/support/bpf.h"
 
 #include <asm/ioctls.h>

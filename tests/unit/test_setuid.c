@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "helper/setuid.h"
+#include "helper/start/setuid.h"
 
 static bool is_asked(char *const argv[])
 {

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "helper/monitor/verify.h"
-#include "helper/reader/own_keys.h"
+#include "programs/reader/own_keys.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 

@@ -1,8 +1,0 @@
-/* See layer.h. */
-#include "helper/init/layer.h"
-
-bool layer_is_on(const struct init_config *config, const char *name)
-{
-	(void)config, (void)name;
-	return true;
-}

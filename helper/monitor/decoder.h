@@ -1,0 +1,117 @@
+/*
+ * yett-decoder, seen from the monitor: starting it, asking it, and believing none of its answers.
+ *
+ * The decoder is the only process of the privileged side that parses bytes of a client, and that prints plans; decoder_client.c
+ * holds no parser and no printer, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
+ * default, so that a pid stays the decoder's until decoder_free() reaps it.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "helper/plan/plan.h"
+#include "protocol/message.h"
+
+#include <sys/types.h>
+
+/*
+ * X(NAME, number, "what it does"): what the decoder gives up before it reads its first byte, in this order. The number
+ * is its exit status when the stage fails.
+ */
+#define DECODER_STAGES(X)                                                              \
+	X(DESCRIPTORS, 1, "closing every descriptor but the socket")                   \
+	X(ARGUMENTS, 2, "reading its arguments")                                       \
+	X(LIMITS, 3, "setting resource limits")                                        \
+	X(ROOT, 4, "leaving the file system")                                          \
+	X(BOUNDING_SET, 5, "emptying the bounding set")                                \
+	X(IDS, 6, "taking its own uid and gid")                                        \
+	X(CAPABILITIES, 7, "dropping all capabilities")                                \
+	X(UNDUMPABLE, 8, "becoming undumpable")                                        \
+	X(NO_NEW_PRIVS, 9, "setting no_new_privs")                                     \
+	X(DEATH_SIGNAL, 10, "tying its life to the monitor's")                         \
+	X(SECCOMP, 11, "entering seccomp")                                             \
+	X(READY, 12, "reporting ready")
+
+enum decoder_stage {
+#define X(name, number, text) DECODER_##name = (number),
+	DECODER_STAGES(X)
+#undef X
+};
+
+#define DECODER_EXIT_CONFUSED 100 /* the monitor asked what it never asks */
+
+#define DECODER_TIMEOUT_MS 5000 /* what a monitor gives it for a task */
+#define DECODER_PRINT UINT32_MAX /* no kind of a message */
+
+/* Monitor → decoder, followed by `length` bytes: a message's, or a plan's as far as it is used. */
+struct decoder_question {
+	uint32_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
+	uint32_t length;
+};
+
+/*
+ * Decoder → monitor, followed by body_size bytes of the union and arena_used of the arena, or a struct yett_error. Of what was printed
+ * there are many, each followed by at most DECODER_PART_MAX bytes of it, and then one without any.
+ */
+struct decoder_answer {
+	uint32_t status; /* 0: decoded; 1: refused */
+	uint32_t body_size;
+	uint32_t arena_used;
+};
+
+#define DECODER_INPUT_MAX MESSAGE_PACKET_MAX
+#define DECODER_PART_MAX 4096
+#define DECODER_PRINTED_MAX (1024 * 1024) /* as PROTOCOL.md has it */
+
+struct decoder {
+	pid_t pid;
+	int pidfd;
+	int socket; /* -1: none, or it failed once and is not asked again */
+	bool is_ready;
+};
+#define DECODER_NONE ((struct decoder){.pidfd = -1, .socket = -1})
+
+/* One thing to decode. */
+struct decoder_task {
+	uint32_t kind; /* MESSAGE_CREATE or MESSAGE_MANAGE */
+	const void *bytes;
+	size_t length;
+	int timeout_ms; /* from now on, for question and answer together, and for becoming ready if it is not yet */
+};
+
+/*
+ * Starts the decoder at `path` (the caller vouches for the file), to run as uid and gid (never 0) with empty_dir as its
+ * root. It is not waited for. If the caller is not root, or empty_dir is empty (a root that lacks what this takes), the decoder
+ * stays the caller and keeps the file system's view. 0 or -errno.
+ */
+_must_check_ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir,
+			       struct decoder *ret_decoder);
+
+/*
+ * Waits at most timeout_ms for the decoder to have dropped everything. 0; -ETIMEDOUT; -EPIPE when it ended instead,
+ * then `error` (may be NULL) names the stage; -EPROTO. After a failure only decoder_free() is of use.
+ */
+_must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_error *error);
+
+/*
+ * Has one task decoded; waits for readiness first if need be. 0: `ret_message` holds what the decoder says the bytes
+ * mean: within the bounds of the tables, but not proven; message_compare() with the body proves it.
+ * Positive: the decoder refused the bytes, `error` says why. Negative: it died (-EPIPE), hung (-ETIMEDOUT) or lied (-EPROTO); `error` says
+ * so with YETT_E_HELPER_UNAVAILABLE, and it is not asked again. -EMSGSIZE: more than DECODER_INPUT_MAX bytes.
+ * Only the body for its kind and the used part of the arena of `ret_message` are written.
+ */
+_must_check_ int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
+			     struct yett_error *error);
+
+/*
+ * Has the plan printed, for people and for programs, into a new sealed memfd; waits for readiness first if need be. 0, or what
+ * decoder_run() returns of a decoder that failed; -EFBIG, as one of these, for more than DECODER_PRINTED_MAX; -errno where no memory can be had.
+ *
+ * What a captured decoder can do with that: tell its own client untruths about a plan, which that client may be told of anyway. What is
+ * printed goes to the client that asked and nowhere else; nothing is decided by it, and no sandbox is built of it. The plan itself is of a
+ * monitor's making, and stays as it is.
+ */
+_must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd,
+			       struct yett_error *error);
+
+/* Kills and reaps the decoder, and closes what belongs to it. Takes DECODER_NONE and what decoder_start() failed on. */
+void decoder_free(struct decoder *decoder);

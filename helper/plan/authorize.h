@@ -1,0 +1,74 @@
+/*
+ * The decision: what of a verified request the policy allows.
+ *
+ * Pure: no I/O header is included here or in authorize.c, and no privilege is used. Effective = request ∩ grant ∩
+ * profile; a request beyond its ceiling is refused with the rule (FILE:LINE), the value asked and the value allowed,
+ * never weakened.
+ */
+#pragma once
+
+#include "helper/plan/peer.h"
+#include "helper/policy/policy.h"
+#include "protocol/message.h"
+
+/* Where the public key that signed was found. */
+enum key_source { KEY_ENROLLED, KEY_OF_USER };
+
+/* A request whose signature holds. Only monitor/verify.c makes one. */
+struct verified {
+	const struct peer *peer;
+	const struct message *request; /* kind MESSAGE_CREATE or MESSAGE_MANAGE; its texts were checked by re-encoding */
+	enum key_source key_source;
+	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan alone, of which nothing runs */
+	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
+	size_t fd_count;
+};
+
+/* What may be done. Only authorize() makes one. */
+struct decision {
+	const struct verified *verified;
+	const struct policy_profile *profile;
+	const struct policy_grant *grant;
+	struct plan_limits limits;
+	/* of all sandboxes of the peer: the least of what the grants that are for it say, whichever of them gives this one */
+	struct plan_limits user_limits;
+	unsigned sandboxes_max, terminals_max;
+	const struct policy_grant *sandboxes_grant, *memory_grant; /* which say that, and the memory; NULL: none does */
+	struct plan_life life;
+};
+
+/* Which grant decides. */
+struct choice {
+	const struct policy_grant *grant;   /* NULL: none gives it */
+	const struct policy_grant *nearest; /* then the one that would with the least change; NULL: none is for the peer */
+};
+
+/*
+ * A grant that names the user comes before one that names a group of the user's, and that before "*"; among equals one that
+ * names the key before others, then the first in the text. Only the foremost that are for the peer count: what none of them
+ * gives is not given, unless all of them say fall_through; then the next ones count in the same way.
+ */
+struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile);
+
+/*
+ * The grant that authorize_choose() finds for the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,
+ * YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant that counts has user_keys), YETT_E_RESOURCE_LIMIT,
+ * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail.
+ */
+_must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
+			   struct yett_error *error);
+
+/*
+ * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says confined_clients where it
+ * is confined. 0, PERMISSION_DENIED, BAD_SIGNATURE, SECURITY_VIOLATION.
+ */
+_must_check_ int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error);
+
+/* Whether it may manage a sandbox of `profile` that `principal` of `uid` asked for: it could have asked for it, or manages all. */
+bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile);
+
+/* Root, but not that of a container. */
+bool authorize_is_administrator(const struct peer *peer);
+
+/* Whether any grant lets this peer use keys of its own (then yett-reader looks into ~/.config/yett/authorized_keys). */
+bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

@@ -1,0 +1,94 @@
+/* See peer.h. */
+#include "helper/plan/peer.h"
+#include "helper/privilege/privilege.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* asm-generic/socket.h; Linux 6.5 */
+#endif
+
+/*
+ * Whether what confines the peer can no longer be left: no_new_privs, without which nobody gets a seccomp filter or a
+ * Landlock domain. A domain shows nowhere else, and lets descriptors (O_PATH) through that it lets nobody read or write by.
+ */
+static bool has_no_new_privs(int proc)
+{
+	_cleanup_fd_ int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	return !strstr(text, "\nNoNewPrivs:\t0");
+}
+
+bool peer_is_confined(pid_t pid)
+{
+	static const char *const places[] = {"ns/user", "ns/mnt", "ns/pid", "ns/net", "root"};
+	char path[32];
+	_cleanup_fd_ int proc = -1, self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statx ours, theirs;
+
+	(void)snprintf(path, sizeof path, "/proc/%d", pid);
+	proc = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc < 0 || self < 0)
+		return true;
+	/* A root directory may be the same one by another mount, which may be read-only, or hide others. */
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (statx(self, places[i], 0, STATX_INO | STATX_MNT_ID, &ours) < 0 ||
+		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 ||
+		    ours.stx_ino != theirs.stx_ino || ours.stx_mnt_id != theirs.stx_mnt_id)
+			return true;
+	return has_no_new_privs(proc);
+}
+
+/* A pid that was used anew before we got hold of it, which the socket does before Linux 6.5 not tell, is another's: SECURITY.md says so. */
+int peer_open_process(int socket, pid_t pid)
+{
+	int pidfd = -1;
+	socklen_t size = sizeof pidfd;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0 && errno == ENOPROTOOPT)
+		pidfd = pidfd_open(pid, 0);
+	return pidfd < 0 ? -errno : pidfd;
+}
+
+int peer_read(int socket, struct peer *ret_peer, struct yett_error *error)
+{
+	struct ucred credentials;
+	socklen_t size = sizeof credentials;
+
+	*ret_peer = (struct peer){0};
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0)
+		return -errno;
+	ret_peer->pid = credentials.pid;
+	ret_peer->uid = credentials.uid;
+	ret_peer->gid = credentials.gid;
+	size = sizeof ret_peer->groups;
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, ret_peer->groups, &size) < 0) {
+		if (errno == ERANGE)
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "a user with more than %d groups is not served", PLAN_GROUPS_MAX);
+		return -errno;
+	}
+	ret_peer->groups_count = size / sizeof ret_peer->groups[0];
+	ret_peer->confined = true; /* until peer_examine() has looked */
+	return 0;
+}
+
+/* The pid is only good while its process lives, as it still did after we looked. */
+int peer_examine(int pidfd, struct peer *peer)
+{
+	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+	int r = privilege_raise(); /* reading another user's /proc/PID/ns takes CAP_SYS_PTRACE */
+
+	if (r < 0)
+		return r;
+	peer->confined = peer_is_confined(peer->pid) || poll(&wait, 1, 0) != 0;
+	return privilege_lower();
+}

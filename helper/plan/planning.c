@@ -1,0 +1,495 @@
+/*
+ * See planning.h. Runs in the monitor, but uses none of its privilege.
+ *
+ * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a
+ * list.
+ */
+#include "helper/plan/planning.h"
+#include "base/escape.h"
+#include "base/units.h"
+
+#include <sodium.h>
+#include <string.h>
+
+struct planning {
+	const struct decision *decision;
+	const struct message *request;
+	struct plan *plan;
+	struct yett_error *error;
+	int r;
+	uint32_t mounts; /* index of the first mount among the steps; they end at the last step while they are made */
+};
+
+/*
+ * What every sandbox shows of /proc but lets nobody write, and what it hides. Not every kernel has each. Files that
+ * their mode closes to everyone but root (kmsg, kpageflags …) are closed to a private id too, and cost no mount.
+ */
+static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
+static const char *const proc_masked[] = {
+    "/proc/acpi",      "/proc/asound",        "/proc/interrupts",    "/proc/kcore",
+    "/proc/key-users", "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug",
+    "/proc/scsi",      "/proc/sysrq-trigger", "/proc/timer_list",    NULL,
+};
+
+/* `field` says where in the request or policy `text` stands. */
+static void refuse(struct planning *p, const char *field, const char *text, const char *problem)
+{
+	if (p->r)
+		return;
+	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, 0, "'%s' %s", ESCAPE(text), problem);
+	error_detail(p->error, "%s", field);
+}
+
+static void add_text(struct planning *p, const char *string, struct plan_text *text)
+{
+	if (!p->r && plan_add_text(p->plan, string, text) < 0)
+		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "the texts of the request are too long together");
+}
+
+/* Never NULL: after a failure it is a step that nobody sees. */
+static struct plan_step *add_step(struct planning *p, enum plan_step_kind kind, const char *target)
+{
+	struct plan_step *step = p->r ? NULL : plan_add_step(p->plan, kind);
+
+	if (!step) {
+		refuse(p, "the plan", target, "is one part too many");
+		return &p->plan->steps[PLAN_STEPS_MAX - 1];
+	}
+	add_text(p, target, &step->target);
+	return step;
+}
+
+static void add_place(struct planning *p, struct policy_place place, struct plan_text *text)
+{
+	char line[512];
+
+	(void)units_append(line, sizeof line, "%s:%u", place.file, place.line);
+	add_text(p, line, text);
+}
+
+static bool has_mount(const struct planning *p, const char *target)
+{
+	for (uint32_t i = p->mounts; i < p->plan->steps_count; i++)
+		if (strcmp(plan_text(p->plan, p->plan->steps[i].target), target) == 0)
+			return true;
+	return false;
+}
+
+static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target, const char *field)
+{
+	const char *problem = target ? policy_target_problem(p->decision->profile, target) : "is no text";
+
+	if (!p->r && !problem && has_mount(p, target))
+		problem = "is the target of two mounts";
+	if (problem)
+		refuse(p, field, target, problem);
+	return add_step(p, kind, target ? target : "");
+}
+
+static struct plan_step *add_tmpfs(struct planning *p, const char *target, uint64_t size_bytes, const char *field)
+{
+	struct plan_step *step = add_mount(p, PLAN_TMPFS, target, field);
+
+	step->mode = 01777;
+	step->size_bytes = size_bytes ? size_bytes : p->decision->profile->tmp_size_bytes;
+	return step;
+}
+
+static void add_profile_mounts(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+
+	for (size_t i = 0; !p->r && i < profile->mounts_count; i++) {
+		const struct policy_mount *mount = &profile->mounts[i];
+		struct plan_step *step = *mount->source ? add_mount(p, PLAN_HOST, mount->target, "share of the profile")
+							: add_tmpfs(p, mount->target, mount->size_bytes, "tmpfs of the profile");
+
+		step->writable = mount->writable;
+		add_text(p, mount->source, &step->source);
+		add_place(p, mount->place, &step->from);
+	}
+}
+
+/* The host directories below which a share must lie, a line each, or "*". */
+static struct plan_text add_rules(struct planning *p, const struct policy_list *first, const struct policy_list *second)
+{
+	const struct policy_list *lists[] = {first, second};
+	struct plan_text rules = {0};
+	char text[8192] = "";
+	size_t used = 0;
+
+	for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
+		for (size_t i = 0; i < lists[l]->count; i++) {
+			const char *item = lists[l]->items[i];
+
+			if (strcmp(item, "*") == 0) {
+				add_text(p, item, &rules);
+				return rules;
+			}
+			if (used + strlen(item) + 2 > sizeof text)
+				refuse(p, "the grant", p->decision->grant->name, "names too many directories");
+			used += units_append(text + used, sizeof text - used, "%s%s", used ? "\n" : "", item);
+		}
+	add_text(p, text, &rules);
+	return rules;
+}
+
+static void add_request_mounts(struct planning *p)
+{
+	const struct message_create *create = &p->request->body.create;
+	const struct policy_grant *grant = p->decision->grant;
+	const struct policy_list none = {0};
+	const struct plan_text rules[] = {
+	    [SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
+	    [SHARE_RW] = add_rules(p, &grant->share_rw, &none),
+	};
+	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO], [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW]};
+	bool used[MESSAGE_SHARES_MAX] = {0};
+	char field[48];
+
+	if (create->shares_count != p->decision->verified->fd_count || create->shares_count > MESSAGE_SHARES_MAX)
+		refuse(p, "shares", "the list", "does not have one share for each descriptor");
+	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
+		const struct message_share *share = &create->shares[i];
+		struct plan_step *step;
+
+		(void)units_append(field, sizeof field, "share %u", i + 1);
+		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
+		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
+			refuse(p, field, plan_text(p->plan, step->target),
+			       "names a descriptor that did not come or is used twice");
+			return;
+		}
+		used[share->fd] = true;
+		step->fd = share->fd;
+		step->writable = share->mode == SHARE_RW;
+		step->source = rules[share->mode];
+		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
+	}
+	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
+		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
+		(void)add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
+	}
+}
+
+/* What the profile wants at the conventional places, and the request does not bring. */
+static void add_conventional(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+
+	if (!p->r && profile->outputs_mount && !has_mount(p, PLAN_OUTPUTS))
+		(void)add_tmpfs(p, PLAN_OUTPUTS, 0, "outputs_mount of the profile");
+	if (p->r || !profile->memory_mount || has_mount(p, PLAN_MEMORY))
+		return;
+	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_MOUNT,
+	                 "the profile '%s' wants a directory of the user's at " PLAN_MEMORY, profile->name);
+	error_detail(p->error, "memory_mount of profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
+}
+
+static int depth_of(const char *path)
+{
+	int depth = 0;
+
+	for (; *path; path++)
+		depth += *path == '/';
+	return depth;
+}
+
+/* Parents before children; then an order that does not depend on the request's. */
+static int compare_mounts(const void *a, const void *b, void *plan)
+{
+	const struct plan_step *x = a, *y = b;
+	const char *s = plan_text(plan, x->target), *t = plan_text(plan, y->target);
+
+	if (depth_of(s) != depth_of(t))
+		return depth_of(s) - depth_of(t);
+	return x->kind != y->kind ? (x->kind < y->kind ? -1 : 1) : strcmp(s, t);
+}
+
+/*
+ * Inside something writable a program can rename a directory that is no mount point, and put another in its place: then
+ * the protected path names what the program made. So each parent inside must be a mount point of its own.
+ * The mounts [p->mounts, end) are in order of depth, so that the last one found is the innermost.
+ */
+static void check_pinned(struct planning *p, const char *path, uint32_t end, const char *field)
+{
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		size_t length = (size_t)(slash - path);
+		bool is_open = false;
+
+		for (uint32_t i = p->mounts; i < end; i++) {
+			const struct plan_step *mount = &p->plan->steps[i];
+			const char *target = plan_text(p->plan, mount->target);
+			size_t n = strlen(target);
+
+			if (n <= length && strncmp(path, target, n) == 0 && path[n] == '/')
+				is_open = n < length && (mount->writable || mount->kind == PLAN_TMPFS);
+		}
+		if (is_open)
+			refuse(p, field, path,
+			       "cannot be kept from a program that may rename a directory above it: share that one on "
+			       "its own");
+	}
+}
+
+static void add_mounts(struct planning *p)
+{
+	struct plan *plan = p->plan;
+
+	p->mounts = plan->steps_count;
+	add_profile_mounts(p);
+	add_request_mounts(p);
+	add_conventional(p);
+	if (p->r)
+		return;
+	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
+	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
+		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
+			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count,
+			             "a read-only share in a writable one");
+}
+
+/* Paths of /proc, then the profile's own. `end` is where the mounts end. */
+static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc,
+                          const struct policy_list *list, uint32_t end)
+{
+	for (; *proc; proc++)
+		add_step(p, kind, *proc)->optional = true;
+	for (size_t i = 0; !p->r && i < list->count; i++) {
+		struct plan_step *step = add_step(p, kind, list->items[i]);
+
+		check_pinned(p, list->items[i], end,
+		             kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+		step->optional = true;
+		add_place(p, list->places[i], &step->from);
+	}
+}
+
+/* A line of passwd(5) is made of these: a colon or a line's end in one would add fields or lines. */
+static const char *passwd_field(const char *text, const char *otherwise)
+{
+	for (const char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f || *at == ':')
+			return otherwise;
+	return *text ? text : otherwise;
+}
+
+static void add_names(struct planning *p)
+{
+	struct plan *plan = p->plan;
+	const struct peer *peer = p->decision->verified->peer;
+	const struct policy_profile *profile = p->decision->profile;
+	bool is_root = profile->identity == PLAN_IDENTITY_ROOT;
+	const char *home = is_root ? "/root" : passwd_field(peer->names.home, "/");
+
+	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
+	if (!profile->private_home || policy_target_problem(profile, home) || policy_path_is_in(home, "/etc"))
+		home = "/";
+	for (size_t i = 0; i < profile->system.count; i++)
+		home = policy_path_is_in(home, profile->system.items[i]) ? "/" : home;
+	add_text(p, is_root ? "root" : passwd_field(peer->names.user, "user"), &plan->user_name);
+	add_text(p, is_root ? "root" : passwd_field(peer->names.group, "user"), &plan->group_name);
+	add_text(p, home, &plan->home);
+	add_text(p, passwd_field(peer->names.shell, "/bin/sh"), &plan->shell);
+	add_text(p, profile->apparmor_profile, &plan->label);
+	add_text(p, profile->selinux_type, &plan->selinux_type);
+	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
+	add_text(p, profile->name, &plan->profile_name);
+	add_place(p, profile->place, &plan->profile_place);
+	add_text(p, p->decision->grant->name, &plan->grant_name);
+	add_place(p, p->decision->grant->place, &plan->grant_place);
+}
+
+/* NAME=VALUE, unless the profile sets that variable itself. */
+static void add_variable(struct planning *p, const char *name, struct plan_text value)
+{
+	const struct policy_list *profile = &p->decision->profile->environment;
+	char entry[MESSAGE_PATH_MAX + 16];
+	size_t length = strlen(name) + 1;
+
+	(void)units_append(entry, sizeof entry, "%s=%s", name, plan_text(p->plan, value));
+	for (size_t i = 0; i < profile->count; i++)
+		if (strncmp(profile->items[i], entry, length) == 0)
+			return;
+	add_text(p, entry, &p->plan->env[p->plan->env_count++]);
+}
+
+static void add_environment(struct planning *p)
+{
+	const struct policy_list *profile = &p->decision->profile->environment;
+	struct plan *plan = p->plan;
+
+	add_variable(p, "HOME", plan->home);
+	add_variable(p, "USER", plan->user_name);
+	add_variable(p, "LOGNAME", plan->user_name);
+	add_variable(p, "SHELL", plan->shell);
+	for (size_t i = 0; i < profile->count && plan->env_count < PLAN_ENV_MAX; i++)
+		add_text(p, profile->items[i], &plan->env[plan->env_count++]);
+}
+
+/* What is a number: who, with which limits. */
+static void fill_numbers(struct planning *p, const struct policy *policy)
+{
+	struct plan *plan = p->plan;
+	const struct decision *decision = p->decision;
+	const struct peer *peer = decision->verified->peer;
+	/* The share of a sandbox when there are as many as there may be: so nobody need count those of the others. */
+	uint32_t terminals = (decision->terminals_max ?: UINT32_MAX) / (decision->sandboxes_max ?: POLICY_SANDBOXES_MAX);
+	bool is_valid = peer->uid != (uid_t)-1 && peer->gid != (gid_t)-1 && peer->groups_count <= PLAN_GROUPS_MAX;
+
+	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
+		is_valid = peer->groups[i] != (gid_t)-1;
+	if (!is_valid) {
+		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0,
+		                 "the caller's ids are not valid, or its groups more than %d", PLAN_GROUPS_MAX);
+		return;
+	}
+	plan->policy_generation = policy->generation;
+	plan->profile = (uint32_t)(decision->profile - policy->profiles);
+	plan->caller_uid = peer->uid;
+	plan->caller_gid = peer->gid;
+	memcpy(plan->groups, peer->groups, peer->groups_count * sizeof plan->groups[0]);
+	plan->groups_count = (uint32_t)peer->groups_count;
+	plan->identity = decision->profile->identity;
+	plan->capabilities = decision->profile->capabilities_mask;
+	plan->overlay_ro = decision->profile->overlay_ro;
+	plan->sandboxes_max = decision->sandboxes_max;
+	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;
+	plan->limits = decision->limits;
+	plan->user_limits = decision->user_limits;
+	plan->umask = decision->profile->umask;
+	plan->nice = decision->profile->nice;
+	plan->is_dry = p->request->body.create.plan_only;
+	plan->share_fds = (uint32_t)decision->verified->fd_count;
+}
+
+static bool looks_like_an_id(const char *name)
+{
+	return strlen(name) == PLAN_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == PLAN_ID_SIZE - 1;
+}
+
+_Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX && PLAN_ANNOTATION == MESSAGE_ANNOTATION,
+	       "a label is the same in a plan and in a message");
+
+/* How long it may live, what it is called, and by whom. */
+static void add_life(struct planning *p)
+{
+	const struct message_create *create = &p->request->body.create;
+	const char *name = message_text(p->request, create->name);
+	size_t used = 0;
+
+	p->plan->life = p->decision->life;
+	if (name && looks_like_an_id(name))
+		refuse(p, "name", name, "could be the id of another sandbox");
+	add_text(p, name ? name : "", &p->plan->name);
+	add_text(p, p->decision->verified->principal, &p->plan->principal);
+	for (uint32_t i = 0; i < create->labels_count && i < PLAN_LABELS_MAX; i++) {
+		const char *label = message_text(p->request, create->labels[i]);
+		size_t key = label ? strcspn(label, "=") + 1 : 0;
+
+		if (!label) {
+			refuse(p, "labels", "", "is no text");
+			return;
+		}
+		for (uint32_t j = 0; j < i; j++)
+			if (strncmp(plan_text(p->plan, p->plan->labels[j]), label, key) == 0)
+				refuse(p, "labels", label, "has the key of another label");
+		if (label[0] == PLAN_ANNOTATION && label[1] == '=')
+			refuse(p, "labels", label, "has no key");
+		used += strlen(label) + 1;
+		if (used > PLAN_LABELS_SIZE)
+			refuse(p, "labels", "labels and annotations", "have more than 2,560 bytes together");
+		add_text(p, label, &p->plan->labels[p->plan->labels_count++]);
+	}
+}
+
+static void add_hostname(struct planning *p)
+{
+	const char *name = message_text(p->request, p->request->body.create.hostname);
+	const char *problem = name && *name ? policy_hostname_problem(name) : NULL;
+
+	if (problem)
+		refuse(p, "hostname", name, problem);
+	add_text(p, name && *name ? name : p->decision->profile->hostname, &add_step(p, PLAN_HOSTNAME, "")->source);
+}
+
+/* The steps from `first` to `last`, which have no values of their own. */
+static void add_plain_steps(struct planning *p, enum plan_step_kind first, enum plan_step_kind last)
+{
+	for (unsigned kind = first; kind <= last; kind++)
+		(void)add_step(p, kind, "");
+}
+
+/* A step that bounds what the user has together, and the grant that says so. */
+static void add_bound(struct planning *p, enum plan_step_kind kind, const struct policy_grant *grant, enum policy_key key)
+{
+	struct plan_step *step = add_step(p, kind, "");
+
+	if (!grant)
+		return;
+	add_text(p, grant->name, &step->source);
+	add_place(p, grant->places[key], &step->from);
+}
+
+static void hash_text(crypto_generichash_state *state, const struct plan *plan, struct plan_text text)
+{
+	const char *string = plan_text(plan, text);
+
+	(void)crypto_generichash_update(state, (const uint8_t *)string, strlen(string) + 1);
+}
+
+/* All that steps of the base read of a plan. */
+static void hash_base(struct plan *plan)
+{
+	const uint64_t numbers[] = {plan->profile, plan->caller_uid, plan->caller_gid, plan->groups_count, plan->identity, plan->overlay_ro, plan->terminals_max};
+	const struct plan_text texts[] = {plan->home, plan->shell, plan->user_name, plan->group_name};
+	crypto_generichash_state state;
+
+	(void)crypto_generichash_init(&state, NULL, 0, sizeof plan->base);
+	(void)crypto_generichash_update(&state, (const uint8_t *)numbers, sizeof numbers);
+	(void)crypto_generichash_update(&state, (const uint8_t *)plan->groups, plan->groups_count * sizeof plan->groups[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		hash_text(&state, plan, texts[i]);
+	for (uint32_t i = 0; i < plan->steps_count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+		const uint64_t values[] = {step->kind, step->optional, step->size_bytes};
+
+		if (!plan_is_base(plan, step))
+			continue;
+		(void)crypto_generichash_update(&state, (const uint8_t *)values, sizeof values);
+		hash_text(&state, plan, step->target);
+		hash_text(&state, plan, step->source);
+	}
+	(void)crypto_generichash_final(&state, plan->base, sizeof plan->base);
+}
+
+int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
+                  struct plan *ret_plan, struct yett_error *error)
+{
+	const struct policy_profile *profile = decision->profile;
+	struct planning p = {
+	    .decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	uint32_t mounts_end;
+
+	memset(ret_plan, 0, offsetof(struct plan, arena));
+	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
+	fill_numbers(&p, policy);
+	add_names(&p);
+	add_life(&p);
+	add_environment(&p);
+	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
+	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
+	add_plain_steps(&p, PLAN_CGROUP + 1, PLAN_NAMESPACES);
+	add_step(&p, PLAN_ROOT, "")->size_bytes = profile->tmp_size_bytes;
+	add_plain_steps(&p, PLAN_PROC, PLAN_ETC);
+	add_mounts(&p);
+	mounts_end = ret_plan->steps_count;
+	add_protected(&p, PLAN_READ_ONLY, proc_read_only, &profile->read_only, mounts_end);
+	add_protected(&p, PLAN_MASK, proc_masked, &profile->mask, mounts_end);
+	add_plain_steps(&p, PLAN_LOOPBACK, PLAN_LOOPBACK);
+	add_hostname(&p);
+	add_plain_steps(&p, PLAN_IDENTITY, PLAN_INIT);
+	hash_base(ret_plan);
+	return p.r;
+}

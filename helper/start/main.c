@@ -1,0 +1,195 @@
+/*
+ * yett-helper and yett-rootless: how they were started, and what that makes of them.
+ *
+ * By systemd (a listening or a connected socket in LISTEN_FDS), by libyett as a set-user-id program (see setuid.h) or in
+ * personal mode (a connected socket on --fd). All ways end in the same monitor. With root's privilege, or the caller's: what the two
+ * programs do differently is behind start.h.
+ */
+#include "base/log.h"
+#include "helper/policy/policy.h"
+#include "helper/start/activation.h"
+#include "helper/start/start.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum option_kind { OPTION_FLAG, OPTION_TEXT, OPTION_NUMBER };
+
+static const struct {
+	const char *name, *argument, *help;
+	size_t offset; /* in struct start_options, of a bool, a string or an uint64_t: by its kind */
+	enum option_kind kind;
+	uint64_t min, max; /* of a number */
+} option_table[] = {
+#define AT(member) offsetof(struct start_options, member)
+	{"policy", "FILE", "the policy, and conf.d beside it (default " YETT_POLICY_PATH ")", AT(policy), OPTION_TEXT, 0, 0},
+	{"check-policy", "FILE", "read FILE as a policy, say what is wrong with it, and exit", AT(check_policy), OPTION_TEXT, 0, 0},
+	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", AT(check), OPTION_FLAG, 0, 0},
+	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
+	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
+	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
+	{"libexec", "DIR", "folder of yett-decoder, -policy, -reader, -init and -closer (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
+	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
+	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
+	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
+#undef AT
+};
+
+static void print_help(void)
+{
+	(void)printf("Usage: %s [OPTION …]\n"
+		     "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n"
+		     "%s\n\n", start_name, start_help);
+	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
+		char left[64];
+
+		(void)snprintf(left, sizeof left, "--%s%s%s", option_table[i].name, option_table[i].argument ? "=" : "",
+			       option_table[i].argument ? option_table[i].argument : "");
+		(void)printf("  %-22s %s\n", left, option_table[i].help);
+	}
+}
+
+static bool read_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && errno == 0 && *ret_number >= min && *ret_number <= max;
+}
+
+static int parse_options(int argc, char **argv, struct start_options *options)
+{
+	struct option known[ARRAY_SIZE(option_table) + 1] = {0};
+	int row;
+
+	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++)
+		known[i] = (struct option){option_table[i].name, option_table[i].argument ? required_argument : no_argument, NULL, (int)i};
+	while ((row = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		void *to = row == '?' ? NULL : (char *)options + option_table[row].offset;
+
+		if (!to)
+			return -EINVAL;
+		if (option_table[row].kind == OPTION_FLAG)
+			*(bool *)to = true;
+		else if (option_table[row].kind == OPTION_TEXT)
+			*(const char **)to = optarg;
+		else if (!read_number(optarg, option_table[row].min, option_table[row].max, to))
+			return -EINVAL;
+	}
+	return optind == argc ? 0 : -EINVAL;
+}
+
+/* The folder that this program lies in: the others lie beside it, installed or built. */
+static int own_folder(char folder[static PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	folder[n] = '\0';
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return -ENOENT;
+	*slash = '\0';
+	return 0;
+}
+
+/* Of one file, or of the installed policy as a whole, as the service reads it. A user may read what belongs to root. */
+static int check_policy(const struct start_options *options)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	const char *path = options->check_policy ? options->check_policy : options->policy ? options->policy : YETT_POLICY_PATH;
+	struct policy_source source = {options->libexec, path, !options->check_policy, geteuid()};
+	struct yett_error error = {0};
+	struct stat st;
+	int r;
+
+	if (stat(path, &st) == 0 && st.st_uid == 0)
+		source.owner = 0;
+	r = policy_load(&source, &policy, &error);
+	if (r != 0) {
+		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "", error.detail);
+		return 1;
+	}
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (*policy->grants[i].notice)
+			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
+	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s", policy->grants_count,
+		     policy->grants_count == 1 ? "" : "s");
+	return 0;
+}
+
+/*
+ * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a program of the host's, as root, for what
+ * crashes: of ours, and of all that we start. False where the hard limit is 0 and cannot be raised. core(5)
+ */
+static bool limit_cores(void)
+{
+	return setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) == 0;
+}
+
+static int run(const struct start_options *options, struct yett_error *error)
+{
+	enum activation activation = ACTIVATION_NONE;
+	int socket = options->fd == START_NO_FD ? -1 : (int)options->fd, r = start_check_user(options, error);
+
+	if (r == 0 && sodium_init() < 0)
+		r = -ENOSYS;
+	if (!limit_cores() && geteuid() == 0)
+		log_line(LOG_LEVEL_WARNING, "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
+	if (r == 0 && socket < 0)
+		r = activation_receive(&activation, &socket, error);
+	if (r != 0)
+		return r;
+	if (activation == ACTIVATION_LISTENING)
+		return start_listening(options, socket, error);
+	if (socket < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; %s is started by systemd or libyett", start_name);
+	if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	return start_connected(options, socket, error);
+}
+
+int main(int argc, char **argv)
+{
+	struct start_options options = {.argv = argv, .fd = START_NO_FD};
+	struct yett_error error = {0};
+	int r;
+
+	if (!start_begin(argc, argv, &r))
+		return r;
+	if (parse_options(argc, argv, &options) < 0) {
+		(void)fprintf(stderr, "Try '%s --help'.\n", start_name);
+		return 2;
+	}
+	if (options.help || options.version) {
+		if (options.help)
+			print_help();
+		else
+			(void)printf("%s " YETT_VERSION "\n", start_name);
+		return 0;
+	}
+	r = own_folder(options.folder);
+	options.libexec = options.libexec ? options.libexec : options.folder;
+	(void)signal(SIGCHLD, SIG_DFL); /* whoever started us: children are waited for */
+	if (r == 0 && (options.check || options.check_policy))
+		return check_policy(&options);
+	if (options.quiet)
+		log_set_level(LOG_LEVEL_ERROR);
+	(void)umask(022);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (r == 0)
+		r = run(&options, &error);
+	return start_tell(r, &error);
+}

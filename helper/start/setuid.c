@@ -1,0 +1,448 @@
+/* See setuid.h. Each step says what the caller could do by what it takes away. */
+#include "helper/start/setuid.h"
+#include "base/kernel.h"
+#include "base/log.h"
+#include "base/reached.h"
+#include "helper/setup/making.h"
+
+#include <cap-ng.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/keyctl.h>
+#include <linux/securebits.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/un.h>
+
+#define TIMER_SLACK_NS 50000UL /* the kernel's default */
+#define MIB (1ULL << 20)
+
+/* include/linux/proc_ns.h of the kernel: PROC_USER_INIT_INO, PROC_PID_INIT_INO */
+#define FIRST_USER_NAMESPACE 0xEFFFFFFDU
+#define FIRST_PID_NAMESPACE  0xEFFFFFFCU
+
+bool setuid_is_asked(int argc, char *const argv[])
+{
+	return argc == 2 && strcmp(argv[1], SETUID_ARGUMENT) == 0;
+}
+
+int setuid_give_up(void)
+{
+	uid_t uid = getuid(), uids[3];
+	gid_t gid = getgid(), gids[3];
+
+	if (!getauxval(AT_SECURE) && geteuid() == uid && getegid() == gid)
+		return 0;
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0 || getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
+	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
+		return -errno;
+	capng_clear(CAPNG_SELECT_ALL); /* of a file with capabilities, which this is not meant to be */
+	if (uid != 0 && (capng_apply(CAPNG_SELECT_CAPS) < 0 || setresuid((uid_t)-1, 0, (uid_t)-1) == 0))
+		return -EPERM;
+	return uids[0] == uid && uids[1] == uid && uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid ? 0 : -EPERM;
+}
+
+static bool has_option(int name, int value)
+{
+	int found = -1;
+	socklen_t size = sizeof found;
+
+	return getsockopt(SETUID_SOCKET, SOL_SOCKET, name, &found, &size) == 0 && found == value;
+}
+
+/* Neither end of a socketpair has a name; of a service's connection one has. unix(7), "unnamed" */
+static bool is_unnamed(bool is_peers)
+{
+	struct sockaddr_un name;
+	socklen_t size = sizeof name;
+	int r = (is_peers ? getpeername : getsockname)(SETUID_SOCKET, (struct sockaddr *)&name, &size);
+
+	return r == 0 && size == sizeof(sa_family_t);
+}
+
+int setuid_check_socket(struct yett_error *error)
+{
+	if (has_option(SO_DOMAIN, AF_UNIX) && has_option(SO_TYPE, SOCK_SEQPACKET) && has_option(SO_ACCEPTCONN, 0) &&
+	    is_unnamed(false) && is_unnamed(true))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET", SETUID_SOCKET);
+}
+
+/* Without it nothing here has an effect: the kernel lets a program keep its caller's ids for each of these reasons. */
+static int check_effect(struct yett_error *error)
+{
+	if (geteuid() == 0)
+		return 0;
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "yett-helper is not set-user-id root here, or that has no effect");
+	error_detail(error, "%s", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
+					  ? "its caller has set no_new_privs, with which no program gains privilege"
+					  : "it must belong to root with mode 4750 on a file system without nosuid; its caller must not be traced, nor share "
+					    "its working directory with another process (CLONE_FS), nor be in a user namespace without root");
+	return YETT_E_UNSUPPORTED;
+}
+
+static int read_caller(struct peer *caller, struct yett_error *error)
+{
+	int count = getgroups(PLAN_GROUPS_MAX, caller->groups);
+
+	if (count < 0 && errno == EINVAL)
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "a user with more than %d groups is not served", PLAN_GROUPS_MAX);
+	if (count < 0)
+		return -errno;
+	caller->groups_count = (size_t)count;
+	caller->uid = getuid();
+	caller->gid = getgid();
+	caller->pid = getppid(); /* for display only: libyett's process, where libyett started us */
+	return 0;
+}
+
+/*
+ * With the caller's real uid, its processes may signal us. The kernel has cleared by then what else hangs on ids: the
+ * death signal, and the right to trace us.
+ */
+static int take_ids(struct yett_error *error)
+{
+	uid_t uids[3];
+	gid_t gids[3];
+
+	(void)error;
+	if (setresuid(0, 0, 0) < 0 || setresgid(0, 0, 0) < 0 || setgroups(0, NULL) < 0 || getresuid(&uids[0], &uids[1], &uids[2]) < 0 ||
+	    getresgid(&gids[0], &gids[1], &gids[2]) < 0)
+		return -errno;
+	/* Proven, not believed: a filter could have answered in the kernel's place. */
+	return uids[0] | uids[1] | uids[2] | gids[0] | gids[1] | gids[2] || getgroups(0, NULL) != 0 ? -EPERM : 0;
+}
+
+/* The fifth field behind the name, which may have spaces and parentheses: the terminal, 0 for none. proc_pid_stat(5) */
+static bool has_terminal(void)
+{
+	char text[1024], *at;
+	ssize_t n = kernel_read_file(AT_FDCWD, "/proc/self/stat", text, sizeof text);
+	int terminal = -1;
+
+	at = n > 0 ? strrchr(text, ')') : NULL;
+	return !at || sscanf(at, ") %*c %*d %*d %*d %d", &terminal) != 1 || terminal != 0;
+}
+
+/* A terminal sends signals to its session, whoever is in it; and SIGCONT needs no permission within one. */
+static int take_session(struct yett_error *error)
+{
+	if (setsid() >= 0 || (getsid(0) == getpid() && !has_terminal())) /* libyett has it lead one already */
+		return 0;
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "it must be started in a session without a terminal, or lead no group of processes");
+}
+
+/* All are blocked until the control groups are left. Ignored once, which discards what is pending, then as ever. */
+static int take_signals(struct yett_error *error)
+{
+	sigset_t all;
+
+	(void)error;
+	(void)sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0)
+		return -errno;
+	for (int number = 1; number < NSIG; number++) {
+		(void)signal(number, SIG_IGN); /* those that cannot be, and the C library's own, answer EINVAL */
+		(void)signal(number, SIG_DFL);
+	}
+	return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0;
+}
+
+/* Those of setitimer(2) and alarm(2) outlive an exec; those of timer_create(2) do not. */
+static int take_timers(struct yett_error *error)
+{
+	static const struct itimerval none;
+
+	(void)error;
+	return setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 || setitimer(ITIMER_PROF, &none, NULL) < 0
+		       ? -errno
+		       : 0;
+}
+
+/* What fork and exec pass on of prctl(2), personality(2) and capabilities(7). */
+static int take_attributes(struct yett_error *error)
+{
+	static const struct {
+		int option;
+		unsigned long value;
+		bool is_optional; /* of newer kernels, or of one processor only */
+	} attributes[] = {
+		{PR_SET_DUMPABLE, 0, false},         /* nobody looks into us */
+		{PR_SET_PDEATHSIG, 0, false},        /* the caller's end is not ours */
+		{PR_SET_CHILD_SUBREAPER, 0, false},  /* no orphans of others' */
+		{PR_SET_TIMERSLACK, TIMER_SLACK_NS, false},
+		{PR_SET_THP_DISABLE, 0, true},
+		{PR_SET_TSC, PR_TSC_ENABLE, true},   /* reading the clock would be SIGSEGV */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
+		if (prctl(attributes[i].option, attributes[i].value, 0, 0, 0) < 0 && !attributes[i].is_optional)
+			return -errno;
+	(void)prctl(PR_SET_NAME, "yett-helper", 0, 0, 0); /* it was the name of whatever link was executed */
+	if (personality(PER_LINUX) < 0)
+		return -errno;
+	/* With these, root's ids and capabilities do not go together. Those above SECBIT_KEEP_CAPS concern scripts. */
+	if (prctl(PR_GET_SECUREBITS, 0, 0, 0, 0) & (SECBIT_NOROOT | SECBIT_NO_SETUID_FIXUP | SECBIT_KEEP_CAPS))
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "its caller has securebits set, by which root has no privilege");
+	/* The caller's session key ring would be ours. A container's filter may refuse the call; then there is none to use either. */
+	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS && errno != EPERM)
+		return -errno;
+	return 0;
+}
+
+bool setuid_soft_limit(unsigned long long hard, unsigned long long least, unsigned long long most, unsigned long long *ret_soft)
+{
+	if (hard < least)
+		return false;
+	*ret_soft = hard < most ? hard : most;
+	return true;
+}
+
+/*
+ * A limit that is met half-way is an end at a moment of the caller's choice. Raised where CAP_SYS_RESOURCE allows, which
+ * must not be needed; where the hard limit is too low and stays, nothing is begun.
+ */
+static int take_limits(struct yett_error *error)
+{
+	static const struct {
+		__rlimit_resource_t resource;
+		const char *name;
+		rlim_t least, most;
+	} limits[] = {
+		{RLIMIT_CPU, "processor time", RLIM_INFINITY, RLIM_INFINITY},
+		{RLIMIT_FSIZE, "the size of files", 64 * MIB, RLIM_INFINITY},
+		{RLIMIT_DATA, "data", 256 * MIB, RLIM_INFINITY},
+		{RLIMIT_AS, "address space", 1024 * MIB, RLIM_INFINITY},
+		{RLIMIT_STACK, "the stack", 1 * MIB, 8 * MIB},
+		{RLIMIT_NOFILE, "open files", 512, 16384},
+		{RLIMIT_NPROC, "processes", 64, RLIM_INFINITY},
+		{RLIMIT_MEMLOCK, "locked memory", 0, 8 * MIB},
+		{RLIMIT_CORE, "core files", 1, 1}, /* with 0 a program of the host's may be given ours: core(5) */
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		struct rlimit limit, raised = {limits[i].most, limits[i].most};
+		unsigned long long soft;
+
+		if (getrlimit(limits[i].resource, &limit) < 0)
+			return -errno;
+		if (limit.rlim_max < limits[i].most && setrlimit(limits[i].resource, &raised) == 0)
+			continue;
+		if (!setuid_soft_limit(limit.rlim_max, limits[i].least, limits[i].most, &soft)) {
+			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "its caller's limit of %s is too low, and cannot be raised", limits[i].name);
+			error_detail(error, "it is %llu, and must be %s %llu", (unsigned long long)limit.rlim_max,
+				     limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least", (unsigned long long)limits[i].least);
+			return YETT_E_RESOURCE_LIMIT;
+		}
+		limit.rlim_cur = soft;
+		if (setrlimit(limits[i].resource, &limit) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/*
+ * So that a caller cannot have us stand still while others run, or end first when memory is short. What cannot be undone
+ * without CAP_SYS_NICE or CAP_SYS_RESOURCE is slow for this caller alone, since no lock is held that others wait for.
+ */
+static int take_scheduling(struct yett_error *error)
+{
+	static const struct sched_param normal = {0};
+	cpu_set_t all;
+	_cleanup_fd_ int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	(void)error;
+	memset(&all, 0xff, sizeof all);
+	(void)sched_setscheduler(0, SCHED_OTHER, &normal);
+	(void)setpriority(PRIO_PROCESS, 0, 0);
+	(void)sched_setaffinity(0, sizeof all, &all); /* those that its cpuset has */
+	(void)syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, 0);
+	(void)syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
+	(void)kernel_write_file(self, "oom_score_adj", "0");
+	return 0;
+}
+
+/* The number behind `key` in a file of proc_pid_status(5); -1 when it is not there. */
+static int status_number(const char *path, const char *key)
+{
+	char text[4096], *found;
+	ssize_t n = kernel_read_file(AT_FDCWD, path, text, sizeof text);
+
+	found = n > 0 ? strstr(text, key) : NULL;
+	return found ? atoi(found + strlen(key)) : -1;
+}
+
+static bool is_namespace(const char *path, ino_t number)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_ino == number;
+}
+
+/* Virtual machines may keep their first process even from root. Then what the kernel numbers the same everywhere has to do. */
+static bool is_confined(void)
+{
+	struct stat first;
+
+	if (stat("/proc/1/ns/mnt", &first) < 0 && errno == EACCES)
+		return !is_namespace("/proc/self/ns/user", FIRST_USER_NAMESPACE) || !is_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE);
+	return peer_is_confined(1);
+}
+
+/*
+ * As for every client: one that is confined must not escape through us. Here the client is ourselves, so its namespaces, root
+ * and filter are ours, and are compared with those of process 1. (A user namespace, filter or Landlock domain that the caller
+ * could make without privilege goes with an exec that does not make us root: check_effect().)
+ */
+static int check_confinement(struct yett_error *error)
+{
+	if (!is_confined() && status_number("/proc/self/status", "\nSeccomp:") == status_number("/proc/1/status", "\nSeccomp:"))
+		return 0;
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "a confined process cannot start the helper as a set-user-id program");
+	error_detail(error, "its namespaces, its root directory or its system call filter are not those of the host");
+	return YETT_E_SECURITY_VIOLATION;
+}
+
+/*
+ * All but the socket. Before anything else: closing a file may take as long as whoever made it chose (socket(7), SO_LINGER; a FUSE),
+ * and until we have root's ids this is one of the caller's processes, which counts for the caller and which the caller can end.
+ */
+static int close_descriptors(struct yett_error *error)
+{
+	(void)error;
+	for (int fd = 0; fd < SETUID_SOCKET; fd++)
+		(void)close(fd);
+	return close_range(SETUID_SOCKET + 1, ~0U, 0) < 0 || fcntl(SETUID_SOCKET, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
+}
+
+/*
+ * Each of 0, 1 and 2: a file opened later must not come to lie where messages go. What is logged goes
+ * to the system's log, where there is one.
+ */
+static int take_descriptors(struct yett_error *error)
+{
+	static const struct sockaddr_un log_address = {.sun_family = AF_UNIX, .sun_path = "/dev/log"};
+	_cleanup_fd_ int null = -1, log = -1;
+	struct stat st;
+
+	(void)error;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC); /* becomes 0 */
+	if (null < 0 || fstat(null, &st) < 0)
+		return -errno;
+	if (!S_ISCHR(st.st_mode) || st.st_rdev != makedev(1, 3))
+		return -ENODEV;
+	for (int fd = 0; fd < SETUID_SOCKET; fd++)
+		if (fd == null ? fcntl(fd, F_SETFD, 0) < 0 : dup2(null, fd) < 0)
+			return -errno;
+	(void)steal_fd(&null);
+	log = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (log >= 0 && connect(log, (const struct sockaddr *)&log_address, sizeof log_address) == 0 && dup2(log, STDERR_FILENO) < 0)
+		return -errno;
+	return 0;
+}
+
+/*
+ * The texts as well, also those that the loader has passed over: /proc/PID/environ would show them, and processes forked
+ * from us would carry them along. They lie between our two arguments and the name that was executed; execve(2), getauxval(3).
+ */
+static int take_environment(struct yett_error *error)
+{
+	char *at = program_invocation_name, *end = (char *)(uintptr_t)getauxval(AT_EXECFN);
+
+	(void)error;
+	at += strlen(at) + 1;
+	at += strlen(at) + 1;
+	if (at < end)
+		explicit_bzero(at, (size_t)(end - at));
+	return clearenv() == 0 ? 0 : -EINVAL;
+}
+
+static int take_folder(struct yett_error *error)
+{
+	(void)error;
+	(void)umask(022);
+	return chdir("/") < 0 ? -errno : 0;
+}
+
+/* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's, is executed. */
+static int check_programs(struct yett_error *error)
+{
+	static const char *const names[] = {".", "yett-decoder", "yett-init", "yett-policy", "yett-reader", "yett-reader-nss"};
+	_cleanup_fd_ int folder = open(YETT_LIBEXEC_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (folder < 0 || fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, YETT_LIBEXEC_DIR "/%s cannot be found: %s", names[i], strerror(errno));
+		if (st.st_uid != 0 || (st.st_mode & 022) || !(i == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
+			return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+					 YETT_LIBEXEC_DIR "/%s must belong to root and be writable by nobody else", names[i]);
+	}
+	return 0;
+}
+
+/* In this order. A later step relies on the earlier ones: limits before descriptors, confinement before any file is opened. */
+static const struct {
+	const char *name;
+	int (*take)(struct yett_error *error);
+} steps[] = {
+	{"the caller's descriptors", close_descriptors},
+	{"ids", take_ids},
+	{"session", take_session},
+	{"signals", take_signals},
+	{"timers", take_timers},
+	{"attributes", take_attributes},
+	{"limits", take_limits},
+	{"scheduling", take_scheduling},
+	{"environment", take_environment},
+	{"confinement", check_confinement},
+	{"descriptors", take_descriptors},
+	{"folder", take_folder},
+	{"programs", check_programs},
+};
+
+static int failed(const char *step, int r, struct yett_error *error)
+{
+	if (r < 0)
+		r = error_set(error, YETT_E_INIT_FAILED, 0, "the set-user-id helper cannot start: %s: %s", step, strerror(-r));
+	return r;
+}
+
+int setuid_cleanse(struct peer *ret_caller, struct yett_error *error)
+{
+	int r = check_effect(error);
+
+	if (r == 0)
+		r = failed("caller", read_caller(ret_caller, error), error);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(steps); i++) {
+		(void)reached_step("setuid", steps[i].name);
+		r = failed(steps[i].name, steps[i].take(error), error);
+	}
+	return r;
+}
+
+int setuid_settle(const struct setup_host *host, const struct peer *caller, struct reservation *ret_place, struct yett_error *error)
+{
+	sigset_t none;
+	int r;
+
+	(void)reached_step("setuid", "place");
+	r = reserve_helper(&host->reserve, caller->uid, SETUID_HELPERS_MAX, ret_place, error);
+	if (r != 0)
+		return failed("place", r, error);
+	(void)reached_step("setuid", "groups");
+	r = cgroup_host_enter_helpers(&host->cgroups);
+	(void)sigemptyset(&none);
+	if (r == 0 && sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		r = -errno;
+	if (r == 0)
+		(void)reached_step("setuid", "settled");
+	return failed("control groups", r, error);
+}

@@ -1,0 +1,167 @@
+/*
+ * yett-helper's way to serve: as root, alone or with a listener, or as a set-user-id program. See start.h.
+ *
+ * With full privilege until the monitor is prepared. An ordinary user's own process becomes yett-rootless, which is another program:
+ * nothing that works without root is linked into this one.
+ */
+#include "base/kernel.h"
+#include "helper/listener/listener.h"
+#include "helper/monitor/monitor.h"
+#include "helper/privilege/privilege.h"
+#include "helper/start/setuid.h"
+#include "helper/start/start.h"
+
+#include <ctype.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+const char start_name[] = "yett-helper";
+const char start_help[] = "As a set-user-id program it serves as root in one form only, " SETUID_ARGUMENT "; else it is its caller's.";
+
+/*
+ * What takes privilege before there is a monitor. As a set-user-id program, `place` (else NULL) is taken and the caller's groups
+ * are left.
+ */
+static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
+{
+	char init[PATH_MAX + 16];
+	int r = privilege_take(PRIVILEGE_BUILD);
+
+	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
+	if (r == 0)
+		r = setup_host_open(monitor->policy, init, NULL, &monitor->host, error);
+	if (r == 0) /* as a listener has it: not the group of a unit that ends with its connection */
+		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
+	if (r == 0 && place)
+		r = setuid_settle(monitor->host, monitor->caller, place, error);
+	if (r == 0 && place)
+		(void)waitpid(supervisor_start_sweep(monitor->host), NULL, 0); /* by a process that does not hold the place */
+	else if (r == 0)
+		setup_sweep(monitor->host); /* nobody else does, where there is no listener */
+	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
+}
+
+/* Root of a container, say: what is left of it without what building takes is planning. */
+static int prepare_lesser_root(struct monitor *monitor, const char *missing, int socket, struct peer *ret_caller, struct yett_error *error)
+{
+	char name[32];
+	size_t i = 0;
+	int r = peer_read(socket, ret_caller, error);
+
+	if (r != 0)
+		return r;
+	ret_caller->confined = false; /* it can do through us what it can do anyway */
+	monitor->caller = ret_caller;
+	for (; missing[i] && i < sizeof name - 1; i++)
+		name[i] = (char)toupper((unsigned char)missing[i]);
+	name[i] = '\0';
+	(void)error_set(&monitor->no_host, YETT_E_UNSUPPORTED, 0, "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
+	error_detail(&monitor->no_host, "give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
+	return 0;
+}
+
+/* Whether the user namespace has this one: that of a container ends somewhere. */
+static bool has_user(uint32_t uid)
+{
+	char text[4096], *at = text;
+
+	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
+		return true; /* what cannot be told is not the reason */
+	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
+		unsigned first, count;
+
+		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && uid >= first && uid - first < count)
+			return true;
+	}
+	return false;
+}
+
+/* Root of a container with a user namespace of its own: it has what it takes, but nobody to be. */
+static int refuse_mapped_root(struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+			"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
+	error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
+	return YETT_E_UNSUPPORTED;
+}
+
+/* `caller` as in struct monitor. */
+static int serve_one(const struct start_options *options, const struct peer *caller, int socket, struct yett_error *error)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
+	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH, *missing;
+	const struct policy_source source = {options->libexec, path, true, 0};
+	struct monitor monitor = {
+		.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
+	struct peer own;
+	bool can_build = privilege_can_build(&missing);
+	int r = 0;
+
+	if (can_build && !has_user(POLICY_COMPILER_ID))
+		r = refuse_mapped_root(error);
+	else if (caller && !can_build)
+		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks a capability that building takes: %s", missing);
+	if (r == 0)
+		r = policy_load(&source, &policy, error);
+	monitor.policy = policy;
+	if (r == 0)
+		r = can_build ? prepare_host(&monitor, options->libexec, caller ? &place : NULL, error)
+			      : prepare_lesser_root(&monitor, missing, socket, &own, error);
+	host = monitor.host;
+	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal, error);
+}
+
+/* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
+static int serve_caller(void)
+{
+	static const struct start_options none = {.libexec = YETT_LIBEXEC_DIR, .fd = START_NO_FD};
+	static struct peer caller;
+	struct yett_error error = {0};
+	int r = setuid_check_socket(&error);
+
+	if (r != 0)
+		return setuid_give_up() == 0 ? start_tell(r, &error) : 1; /* no longer root: standard error is the caller's */
+	r = setuid_cleanse(&caller, &error);
+	if (r != 0) {
+		monitor_report(SETUID_SOCKET, r, &error); /* there alone, for the same reason */
+		return 1;
+	}
+	r = sodium_init() < 0 ? -ENOSYS : serve_one(&none, &caller, SETUID_SOCKET, &error);
+	return start_tell(r, &error);
+}
+
+bool start_begin(int argc, char **argv, int *ret_status)
+{
+	bool is_set_uid = setuid_is_asked(argc, argv);
+
+	*ret_status = is_set_uid ? serve_caller() : 2;
+	return !is_set_uid && argc >= 1 && setuid_give_up() == 0;
+}
+
+int start_listening(const struct start_options *options, int socket, struct yett_error *error)
+{
+	const struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, options->libexec, socket,
+						  options->idle_exit_s * 1000};
+
+	return listener_run(&listener, error);
+}
+
+int start_check_user(const struct start_options *options, struct yett_error *error)
+{
+	char program[PATH_MAX + 16];
+
+	if (geteuid() == 0)
+		return 0;
+	(void)snprintf(program, sizeof program, "%s/yett-rootless", options->folder);
+	(void)execv(program, options->argv);
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s, which serves without root, cannot be executed: %s", program, strerror(errno));
+}
+
+int start_connected(const struct start_options *options, int socket, struct yett_error *error)
+{
+	return serve_one(options, NULL, socket, error);
+}

@@ -1,0 +1,77 @@
+/*
+ * yett-closer: closes the connections that the listener does not serve and that brought something. Its argument is the id to run as;
+ * descriptor 0 is the listener's: a packet is a byte with a connection, and another byte follows when the listener has closed its own.
+ *
+ * Theory of operation: what a client has queued goes with its connection, and whoever closes that last may be held up for as long as the
+ * client chose (a TCP socket with SO_LINGER, socket(7)). Nobody waits for this process, and a connection that takes it more than a
+ * second is its last one. It reads no byte of a client's. Starts as root, with the listener's privilege; a stage's number is its exit
+ * status when the stage fails, and after the last one it is an id of its own that can do nothing.
+ */
+#include "helper/privilege/lockdown.h"
+#include "protocol/frame.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#define CLOSE_SECONDS 1
+#define LISTENER_CLOSES_MS 200
+
+enum stage {
+	STAGE_ARGUMENTS = 1,
+	STAGE_ALARM,
+	STAGE_BOUNDING_SET,
+	STAGE_IDS,
+	STAGE_CAPABILITIES,
+	STAGE_NO_NEW_PRIVS,
+	STAGE_UNDUMPABLE,
+	STAGE_DEATH_SIGNAL,
+};
+
+/* A process that ends does not linger. What the listener has just sent, and not yet closed, must not go with us at once, or it is the last. */
+static void give_up(int number)
+{
+	(void)number;
+	(void)shutdown(STDIN_FILENO, SHUT_RDWR);
+	(void)poll(NULL, 0, LISTENER_CLOSES_MS);
+	_exit(0);
+}
+
+static void need(bool done, enum stage stage)
+{
+	if (!done)
+		_exit((int)stage);
+}
+
+static void lock_down(int argc, char **argv)
+{
+	const struct sigaction action = {.sa_handler = give_up};
+	const int from_listener = STDIN_FILENO;
+	uint32_t id = 0;
+
+	need(argc == 2 && lockdown_parse_id(argv[1], &id), STAGE_ARGUMENTS);
+	need(sigaction(SIGALRM, &action, NULL) == 0, STAGE_ALARM);
+	(void)alarm(CLOSE_SECONDS);
+	fd_close_except(&from_listener, 1);
+	need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+	need(lockdown_ids(id, id), STAGE_IDS);
+	need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	/* Had the listener died before, its end would be closed. */
+	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+}
+
+int main(int argc, char **argv)
+{
+	static struct frame frame;
+	char byte;
+
+	lock_down(argc, argv);
+	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
+		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0); /* the listener has closed its own: it cannot be the last holder */
+		(void)alarm(CLOSE_SECONDS);
+		frame_close_fds(&frame);
+	}
+	_exit(0);
+}

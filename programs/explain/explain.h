@@ -1,0 +1,86 @@
+/*
+ * yett-explain: what the policy says, told to who asks: whether a request would be granted, by which lines; which profiles somebody
+ * may have; which grants are void or never decide.
+ *
+ * Without any privilege but that of who executes it, who must be able to read the policy. It decides nothing by rules of its own:
+ * authorize.h and planning.h say what would be said, and limits are found by asking for too much and reading the refusal.
+ */
+#pragma once
+
+#include "helper/plan/authorize.h"
+
+#include <stdio.h>
+
+struct explain {
+	const struct policy *policy;
+	const char *path; /* of the policy; "built-in" */
+	const struct peer *peer;
+	struct verified verified; /* who is taken to ask; the request is the one that is looked at */
+};
+
+/* Both texts of an answer: for people, and as a JSON object. */
+struct explain_answer {
+	FILE *text, *json;
+};
+
+/* --- of whom -------------------------------------------------------------------------------------------------- */
+
+#define WHO_NO_GROUP ((gid_t)-3) /* -1 is no valid one for a plan, and -2 some hosts give to nobody */
+
+/*
+ * Who would ask: the account `user`, by name or number (NULL: who executes this), with its groups. The number of no account is in no
+ * group, WHO_NO_GROUP its own. NOT_FOUND: neither an account nor a number that could be one's; UNSUPPORTED.
+ */
+_must_check_ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error);
+
+/*
+ * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one that signed, `signer`, or where `peer` is
+ * not who executes this, any of the user's own. Fills explain->verified but for the request. BAD_SIGNATURE with how to enroll it.
+ */
+_must_check_ int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static 32], struct yett_error *error);
+
+/* --- answers -------------------------------------------------------------------------------------------------- */
+
+/* 0, and the decision with what each part of it rests on; or the refusal. `fds` are the shares of the request. */
+_must_check_ int explain_request(const struct explain *explain, const int *fds, struct explain_answer *answer, struct yett_error *error);
+
+/* The profiles that may be had, each with what it gives and at most. */
+_must_check_ int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error);
+
+/* What is to be told of a policy that was read: notices, a line each, then how much there is in it. */
+void explain_policy(const struct explain *explain, struct explain_answer *answer);
+
+/* --- limits --------------------------------------------------------------------------------------------------- */
+
+/* What can be asked for: one row each, in the order of enum policy_limit. */
+struct limits_row {
+	const char *name, *json;
+	size_t asked, value; /* in struct message_limits and struct plan_limits */
+	char *(*format)(uint64_t, char[32]);
+	int (*parse)(const char *, uint64_t *);
+};
+extern const struct limits_row limits_rows[POLICY_LIMITS];
+
+uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit);
+
+/* What refuses somebody who asks for more than there is of one of these; error code 0: nothing does. */
+struct limits_ceilings {
+	struct yett_error of[POLICY_LIMITS], share_ro, share_rw;
+};
+void limits_find(const struct explain *explain, const char *profile, struct limits_ceilings *ret_ceilings);
+
+/* What all sandboxes of the user have together, and the grant that says it. */
+enum limits_together { LIMITS_SANDBOXES, LIMITS_USER_MEMORY, LIMITS_USER_CPUS, LIMITS_USER_PIDS, LIMITS_USER_TERMINALS, LIMITS_TOGETHER };
+struct limits_user {
+	const char *key;
+	uint64_t value; /* 0: unlimited */
+	const struct policy_grant *grant; /* NULL: none says so */
+	struct policy_place place;
+	char *(*format)(uint64_t, char[32]);
+};
+void limits_find_together(const struct explain *explain, const struct decision *decision, struct limits_user ret_limits[static LIMITS_TOGETHER]);
+
+/* --- grants --------------------------------------------------------------------------------------------------- */
+
+/* The grant that decides wherever this one could, for everybody and every key and profile; NULL: there is somebody for whom this one does. */
+const struct policy_grant *shadow_find(const struct policy *policy, const struct policy_grant *grant);

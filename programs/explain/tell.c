@@ -1,0 +1,456 @@
+/* See explain.h: the answers. */
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/units.h"
+#include "helper/plan/planning.h"
+#include "helper/setup/making.h"
+#include "programs/explain/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define NO_ID "0000000000000000" /* a plan that nobody carries out */
+
+/* A key of the policy and where it stands, or its section where it does not. */
+struct rule {
+	char text[128]; /* empty: none is */
+	const char *file;
+	unsigned line;
+	bool is_asked; /* since the request says so */
+};
+
+static struct rule rule_of(const char *key, const char *section, const char *name, struct policy_place place, struct policy_place otherwise)
+{
+	struct rule rule = {.file = place.file ? place.file : otherwise.file, .line = place.file ? place.line : otherwise.line};
+
+	(void)snprintf(rule.text, sizeof rule.text, "%s of %s '%s'", key, section, name);
+	return rule;
+}
+
+static struct rule rule_of_refusal(const struct yett_error *error)
+{
+	struct rule rule = {.file = error->file, .line = error->line};
+
+	(void)snprintf(rule.text, sizeof rule.text, "%s", error->rule);
+	return rule;
+}
+
+static void json_rule(struct json *json, const char *name, const struct rule *rule)
+{
+	if (!rule || !rule->text[0]) {
+		json_null(json, name);
+		return;
+	}
+	json_open(json, name, '{');
+	json_text(json, "rule", rule->text);
+	json_text(json, "file", rule->file);
+	json_number(json, "line", rule->line);
+	json_close(json);
+}
+
+/* A section of the policy, in an object that stays open for more. */
+static void json_open_section(struct json *json, const char *name, const char *title, struct policy_place place)
+{
+	json_open(json, name, '{');
+	json_text(json, "name", title);
+	json_text(json, "file", place.file);
+	json_number(json, "line", place.line);
+}
+
+static void json_section(struct json *json, const char *name, const char *title, struct policy_place place)
+{
+	json_open_section(json, name, title, place);
+	json_close(json);
+}
+
+static const char *format_or_unlimited(uint64_t value, char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]), char text[UNITS_TEXT_SIZE])
+{
+	return value ? format(value, text) : "unlimited";
+}
+
+/* --- who ------------------------------------------------------------------------------------------------------ */
+
+static void tell_who(const struct explain *explain, struct json *json, FILE *text)
+{
+	const struct peer *peer = explain->peer;
+	const struct verified *verified = &explain->verified;
+	bool is_own = verified->key_source == KEY_OF_USER;
+
+	json_open(json, "user", '{');
+	json_number(json, "uid", peer->uid);
+	json_text_or_null(json, "name", peer->names.user);
+	if (peer->gid == WHO_NO_GROUP)
+		json_null(json, "gid");
+	else
+		json_number(json, "gid", peer->gid);
+	json_open(json, "groups", '[');
+	for (size_t i = 0; i < peer->groups_count; i++)
+		json_number(json, NULL, peer->groups[i]);
+	json_close(json);
+	json_close(json);
+	json_open(json, "key", '{');
+	json_text(json, "source", is_own ? "own" : "enrolled");
+	json_text_or_null(json, "name", is_own ? "" : verified->principal);
+	json_close(json);
+	json_text(json, "policy", explain->path);
+	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "", ESCAPE(peer->names.user), *peer->names.user ? ")" : "");
+	if (is_own)
+		(void)fprintf(text, "a key of the user's own");
+	else
+		(void)fprintf(text, "the key enrolled as '%s'", ESCAPE(verified->principal));
+}
+
+/* --- a request ------------------------------------------------------------------------------------------------ */
+
+/* Who set the value that is in force: whoever asked, the profile, what bounds it, or nobody. */
+static struct rule value_rule(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling)
+{
+	const struct policy_profile *profile = decision->profile;
+	const struct message_limits *asked = &decision->verified->request->body.create.limits;
+
+	if (*(const uint64_t *)((const char *)asked + limits_rows[limit].asked))
+		return (struct rule){.text = "", .is_asked = true};
+	if (limits_value(&decision->limits, limit) != limits_value(&profile->limits, limit) && ceiling->rule[0])
+		return rule_of_refusal(ceiling);
+	if (!profile->limits_places[limit].file)
+		return (struct rule){.text = ""};
+	return rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
+}
+
+static void tell_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json, FILE *text)
+{
+	const struct limits_row *row = &limits_rows[limit];
+	struct rule by = value_rule(decision, limit, ceiling), bound = rule_of_refusal(ceiling);
+	uint64_t value = limits_value(&decision->limits, limit), most = 0;
+	char number[UNITS_TEXT_SIZE];
+
+	if (ceiling->code && row->parse(ceiling->allowed, &most) < 0)
+		most = 0;
+	json_open(json, NULL, '{');
+	json_text(json, "limit", row->json);
+	json_number_or_null(json, "value", value);
+	json_bool(json, "asked", by.is_asked);
+	json_rule(json, "set_by", &by);
+	json_number_or_null(json, "ceiling", most);
+	json_rule(json, "ceiling_by", most ? &bound : NULL);
+	json_close(json);
+	(void)fprintf(text, "  %-15s %-10s ", row->name, format_or_unlimited(value, row->format, number));
+	if (by.text[0])
+		(void)fprintf(text, "%s (%s:%u)", by.text, by.file, by.line);
+	else
+		(void)fputs(by.is_asked ? "as asked" : "no profile sets it", text);
+	if (most && strcmp(by.text, bound.text) != 0)
+		(void)fprintf(text, "; at most %s by %s (%s:%u)", ceiling->allowed, bound.text, bound.file, bound.line);
+	(void)fputc('\n', text);
+}
+
+static void tell_together(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+{
+	struct limits_user limits[LIMITS_TOGETHER];
+
+	limits_find_together(explain, decision, limits);
+	json_open(json, "together", '[');
+	for (size_t i = 0; i < LIMITS_TOGETHER; i++) {
+		const struct limits_user *limit = &limits[i];
+		struct rule rule = {.text = ""};
+		char number[UNITS_TEXT_SIZE];
+
+		if (limit->grant)
+			rule = rule_of(limit->key, "grant", limit->grant->name, limit->place, limit->grant->place);
+		json_open(json, NULL, '{');
+		json_text(json, "limit", limit->key);
+		json_number_or_null(json, "value", limit->value);
+		json_rule(json, "set_by", &rule);
+		json_close(json);
+		(void)fprintf(text, "  %-15s %s", limit->key, format_or_unlimited(limit->value, limit->format, number));
+		if (rule.text[0])
+			(void)fprintf(text, "%*s %s (%s:%u)", (int)(10 - strlen(number)), "", rule.text, rule.file, rule.line);
+		(void)fputc('\n', text);
+	}
+	json_close(json);
+}
+
+/* How long it may rest with nobody attached, if it lingers at all. */
+static const char *format_linger(const struct policy_grant *grant, char text[UNITS_TEXT_SIZE])
+{
+	if (grant->linger_max_ms == POLICY_LINGER_UNLIMITED)
+		return "unlimited";
+	return grant->linger_max_ms ? units_format_duration(grant->linger_max_ms, text) : "no";
+}
+
+static void json_linger(struct json *json, const struct policy_grant *grant)
+{
+	json_bool(json, "may_linger", grant->linger_max_ms != 0);
+	json_number_or_null(json, "linger_max_ms", grant->linger_max_ms == POLICY_LINGER_UNLIMITED ? 0 : grant->linger_max_ms);
+}
+
+static void tell_linger(const struct policy_grant *grant, struct json *json, FILE *text)
+{
+	struct rule rule = rule_of("linger_max", "grant", grant->name, grant->places[POLICY_KEY_LINGER], grant->place);
+	char time[UNITS_TEXT_SIZE];
+
+	json_linger(json, grant);
+	json_rule(json, "linger_by", &rule);
+	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(grant, time), rule.text, rule.file, rule.line);
+}
+
+static int check_share(const struct explain *explain, const struct plan *plan, uint32_t step, const int *fds, struct yett_error *error)
+{
+	const struct setup_host host = {.policy = explain->policy};
+	struct stat st;
+
+	return share_check(&host, plan, fds[plan->steps[step].fd], &plan->steps[step], &st, error);
+}
+
+/* The plan of the same request, whose steps are the same, by a grant without share_rw: what that allows, share_ro allows. */
+static bool plan_read_only(const struct explain *explain, const struct decision *decision, struct plan *ret_plan)
+{
+	struct policy_grant grant = *decision->grant;
+	struct decision narrow = *decision;
+	struct yett_error unused;
+
+	grant.share_rw = (struct policy_list){0};
+	narrow.grant = &grant;
+	return planning_make(explain->policy, &narrow, NO_ID, ret_plan, &unused) == 0;
+}
+
+static void tell_shares(const struct explain *explain, const struct plan *plan, const struct decision *decision, const int *fds, struct json *json,
+			FILE *text)
+{
+	static struct plan narrow;
+	const struct policy_grant *grant = decision->grant;
+	bool has_narrow = plan_read_only(explain, decision, &narrow);
+	struct yett_error unused;
+
+	json_open(json, "shares", '[');
+	for (uint32_t i = 0; i < plan->steps_count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+		const char *target = plan_text(plan, step->target);
+		bool by_rw;
+		struct rule rule;
+
+		if (step->kind != PLAN_SHARE)
+			continue;
+		by_rw = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0;
+		rule = rule_of(by_rw ? "share_rw" : "share_ro", "grant", grant->name, grant->places[by_rw ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO],
+			       grant->place);
+		json_open(json, NULL, '{');
+		json_text(json, "target", target);
+		json_bool(json, "writable", step->writable);
+		json_rule(json, "allowed_by", &rule);
+		json_close(json);
+		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target), step->writable ? "writable" : "read-only", rule.text, rule.file,
+			      rule.line);
+	}
+	json_close(json);
+}
+
+/* Each share as the helper looks at it before it clones it. */
+static int check_shares(const struct explain *explain, const struct plan *plan, const int *fds, struct yett_error *error)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++)
+		if (plan->steps[i].kind == PLAN_SHARE)
+			r = check_share(explain, plan, i, fds, error);
+	if (r > 0)
+		(void)error_cause(error, plan_step_name(PLAN_SHARE), 0);
+	return r;
+}
+
+int explain_request(const struct explain *explain, const int *fds, struct explain_answer *answer, struct yett_error *error)
+{
+	static struct plan plan;
+	struct json json = {.to = answer->json};
+	struct limits_ceilings ceilings;
+	struct decision decision;
+	FILE *text = answer->text;
+	int r = authorize(explain->policy, &explain->verified, &decision, error);
+
+	if (r == 0)
+		r = planning_make(explain->policy, &decision, NO_ID, &plan, error);
+	if (r == 0)
+		r = check_shares(explain, &plan, fds, error);
+	if (r != 0)
+		return r;
+	limits_find(explain, decision.profile->name, &ceilings);
+	json_open(&json, NULL, '{');
+	(void)fputs("allowed: ", text);
+	tell_who(explain, &json, text);
+	(void)fprintf(text, "\n  %-15s '%s' (%s:%u)\n", "grant", decision.grant->name, decision.grant->place.file, decision.grant->place.line);
+	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name, decision.profile->place.file, decision.profile->place.line);
+	json_section(&json, "grant", decision.grant->name, decision.grant->place);
+	json_section(&json, "profile", decision.profile->name, decision.profile->place);
+	json_open(&json, "limits", '[');
+	for (int limit = 0; limit < POLICY_LIMITS; limit++)
+		tell_limit(&decision, limit, &ceilings.of[limit], &json, text);
+	json_close(&json);
+	tell_linger(decision.grant, &json, text);
+	tell_shares(explain, &plan, &decision, fds, &json, text);
+	(void)fputs("of all sandboxes of the user together\n", text);
+	tell_together(explain, &decision, &json, text);
+	json_close(&json);
+	return 0;
+}
+
+/* --- profiles ------------------------------------------------------------------------------------------------- */
+
+/* "2G of 32G": what it has unless more is asked for, and the most. */
+static void tell_profile_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json,
+			       FILE *text)
+{
+	const struct limits_row *row = &limits_rows[limit];
+	uint64_t value = limits_value(&decision->limits, limit), most = 0;
+	struct rule bound = rule_of_refusal(ceiling);
+	char number[UNITS_TEXT_SIZE], both[2 * UNITS_TEXT_SIZE + sizeof ceiling->allowed];
+
+	if (ceiling->code && row->parse(ceiling->allowed, &most) < 0)
+		most = 0;
+	json_open(json, NULL, '{');
+	json_text(json, "limit", row->json);
+	json_number_or_null(json, "value", value);
+	json_number_or_null(json, "ceiling", most);
+	json_rule(json, "ceiling_by", most ? &bound : NULL);
+	json_close(json);
+	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
+		       most && most != value ? ceiling->allowed : "");
+	(void)fprintf(text, " %-16s", both);
+}
+
+/* What is in any of the lists (NULL: none), once. */
+static void json_lists(struct json *json, const char *name, const struct policy_list *first, const struct policy_list *second)
+{
+	json_open(json, name, '[');
+	for (size_t i = 0; first && i < first->count; i++)
+		json_text(json, NULL, first->items[i]);
+	for (size_t i = 0; second && i < second->count; i++) {
+		bool is_new = true;
+
+		for (size_t k = 0; first && k < first->count; k++)
+			is_new = is_new && strcmp(first->items[k], second->items[i]) != 0;
+		if (is_new)
+			json_text(json, NULL, second->items[i]);
+	}
+	json_close(json);
+}
+
+static void tell_profile(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+{
+	const struct policy_profile *profile = decision->profile;
+	const struct policy_grant *grant = decision->grant;
+	struct limits_ceilings ceilings;
+	bool reads, writes;
+	char time[UNITS_TEXT_SIZE];
+
+	limits_find(explain, profile->name, &ceilings);
+	reads = ceilings.share_ro.code == YETT_OK;
+	writes = ceilings.share_rw.code == YETT_OK;
+	json_open(json, NULL, '{');
+	json_text(json, "name", profile->name);
+	json_text(json, "file", profile->place.file);
+	json_number(json, "line", profile->place.line);
+	json_section(json, "grant", grant->name, grant->place);
+	json_open(json, "limits", '[');
+	(void)fprintf(text, "%-12s", profile->name);
+	for (int limit = 0; limit < POLICY_LIMITS; limit++)
+		tell_profile_limit(decision, limit, &ceilings.of[limit], json, text);
+	json_close(json);
+	json_open(json, "shares", '{');
+	json_lists(json, "read_only", reads ? &grant->share_ro : NULL, reads ? &grant->share_rw : NULL); /* what may be written may be read */
+	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
+	json_close(json);
+	json_linger(json, grant);
+	json_text(json, "network", "loopback");
+	json_close(json);
+	(void)fprintf(text, " %-8s %-10s %s (%s:%u)\n", writes ? "rw" : reads ? "ro" : "none", format_linger(grant, time), grant->name, grant->place.file,
+		      grant->place.line);
+}
+
+int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error)
+{
+	static struct message request;
+	struct explain with = *explain;
+	struct json json = {.to = answer->json};
+	struct yett_error first = {0}, why;
+	struct decision decision, last;
+	FILE *text = answer->text;
+	size_t found = 0;
+
+	json_open(&json, NULL, '{');
+	json_open(&json, "profiles", '[');
+	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES", "LINGER", "GRANT");
+	for (size_t i = 0; i < explain->policy->profiles_count; i++) {
+		struct message_create *create = &message_begin(&request, MESSAGE_CREATE)->create;
+
+		with.verified.request = &request;
+		if (message_add_text(&request, explain->policy->profiles[i].name, &create->profile) < 0)
+			continue; /* its name has at most 64 bytes, and the arena is empty */
+		if (authorize(explain->policy, &with.verified, &decision, &why) != 0) {
+			first = first.code ? first : why;
+			continue;
+		}
+		last = decision;
+		tell_profile(&with, &decision, &json, text);
+		found++;
+	}
+	json_close(&json);
+	if (found == 0) {
+		if (first.code == YETT_OK)
+			return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile");
+		*error = first;
+		return (int)first.code;
+	}
+	(void)fputs("as ", text);
+	tell_who(&with, &json, text);
+	(void)fputs("; no sandbox has a network but loopback\nof all sandboxes of the user together\n", text);
+	tell_together(&with, &last, &json, text);
+	json_close(&json);
+	return 0;
+}
+
+/* --- the policy itself ---------------------------------------------------------------------------------------- */
+
+static void tell_void(const struct policy_grant *grant, struct json *json, FILE *text)
+{
+	json_open_section(json, NULL, grant->name, grant->place);
+	json_text(json, "why", grant->notice);
+	json_close(json);
+	(void)fprintf(text, "%s\n", grant->notice);
+}
+
+static void tell_shadow(const struct policy_grant *grant, const struct policy_grant *by, struct json *json, FILE *text)
+{
+	json_open_section(json, NULL, grant->name, grant->place);
+	json_section(json, "by", by->name, by->place);
+	json_close(json);
+	(void)fprintf(text, "%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
+		      grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
+}
+
+void explain_policy(const struct explain *explain, struct explain_answer *answer)
+{
+	const struct policy *policy = explain->policy;
+	struct json json = {.to = answer->json};
+
+	json_open(&json, NULL, '{');
+	json_text(&json, "policy", explain->path);
+	json_number(&json, "profiles", policy->profiles_count);
+	json_number(&json, "grants", policy->grants_count);
+	json_open(&json, "void", '[');
+	for (size_t i = 0; i < policy->grants_count; i++)
+		if (policy->grants[i].is_void)
+			tell_void(&policy->grants[i], &json, answer->text);
+	json_close(&json);
+	json_open(&json, "shadowed", '[');
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		const struct policy_grant *by = shadow_find(policy, &policy->grants[i]);
+
+		if (by)
+			tell_shadow(&policy->grants[i], by, &json, answer->text);
+	}
+	json_close(&json);
+	json_close(&json);
+	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
+		      policy->grants_count, policy->grants_count == 1 ? "" : "s");
+}

@@ -1,0 +1,206 @@
+/*
+ * What is mounted on the sandbox's root, and what is hidden in it. See build.h.
+ *
+ * In two rounds. First, with power over the sandbox's own file systems: the places for all that does not lie in something of the
+ * client's, and what is mounted there of our own. Then without it and in the name of commands: what the client brought, and what
+ * lies in that. No name is resolved but component by component below the sandbox's root, and through no link.
+ */
+#include "base/kernel.h"
+#include "programs/init/build/build.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+
+static int open_below(int at, const char *path, uint64_t flags)
+{
+	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof how);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Makes one component of a mount point, if `parent` is the sandbox's own tmpfs. The kind is that of what comes there. */
+static int make_component(const struct build *b, int parent, const char *name, bool directory)
+{
+	struct stat st;
+
+	if (fstat(parent, &st) < 0)
+		return -errno;
+	if (st.st_dev != b->root_device)
+		return -EROFS;
+	if (directory ? mkdirat(parent, name, 0755) < 0 : mknodat(parent, name, S_IFREG | 0644, 0) < 0)
+		return -errno;
+	return fchownat(parent, name, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. */
+static int open_target(struct build *b, const char *path, bool directory, int *ret_target)
+{
+	_cleanup_fd_ int at = dup(b->root);
+	char component[NAME_MAX + 1];
+	int r = at < 0 ? -errno : 0;
+
+	for (const char *rest = path; r == 0 && *(rest += strspn(rest, "/"));) {
+		size_t length = strcspn(rest, "/");
+		bool last = rest[length] == '\0';
+		int next;
+
+		if (length > NAME_MAX)
+			return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "a component of the target %s is too long", path);
+		memcpy(component, rest, length);
+		component[length] = '\0';
+		rest += length;
+		next = open_below(at, component, O_PATH);
+		if (next == -ENOENT) {
+			r = make_component(b, at, component, !last || directory);
+			next = r == 0 ? open_below(at, component, O_PATH) : r;
+		}
+		fd_close(at);
+		at = next;
+		r = next < 0 ? next : 0;
+	}
+	if (r == -EROFS)
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+				 "the target %s does not exist in the tree that is mounted there, and is not made in it", path);
+	if (r == -ELOOP)
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through a symbolic link", path);
+	if (r == -ENOTDIR)
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through something that is no directory", path);
+	if (r == 0)
+		*ret_target = steal_fd(&at);
+	return r;
+}
+
+bool attach_lies_in_others(const struct build *b, const struct plan_step *step)
+{
+	const char *target = plan_text(b->plan, step->target);
+
+	for (const struct plan_step *above = b->plan->steps; above < step; above++) {
+		const char *path = plan_text(b->plan, above->target);
+		size_t length = strlen(path);
+
+		if ((above->kind == PLAN_SHARE || above->kind == PLAN_HOST) && strncmp(target, path, length) == 0 && target[length] == '/')
+			return true;
+	}
+	return false;
+}
+
+static int attach(struct build *b, const struct plan_step *step, int tree)
+{
+	const char *path = plan_text(b->plan, step->target);
+	int *target = &b->targets[step - b->plan->steps], r;
+	struct stat st, there;
+
+	if (fstat(tree, &st) < 0)
+		return -errno;
+	r = *target >= 0 ? 0 : open_target(b, path, S_ISDIR(st.st_mode), target);
+	if (r != 0)
+		return r;
+	if (fstat(*target, &there) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode))
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s is %s, and what is shared there is not", path,
+				 S_ISDIR(there.st_mode) ? "a directory" : "a file");
+	r = move_mount(tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+	*target = fd_close(*target);
+	return r;
+}
+
+static int open_tmpfs(const struct build *b, const struct plan_step *step)
+{
+	char size[32], mode[16], uid[16], gid[16];
+	const char *options[] = {"mode", mode, "size", size, "uid", uid, "gid", gid, "nr_inodes", "262144", NULL, NULL};
+
+	(void)snprintf(size, sizeof size, "%" PRIu64, step->size_bytes);
+	(void)snprintf(mode, sizeof mode, "%" PRIo32, step->mode);
+	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->order.payload_uid);
+	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->order.payload_gid);
+	return kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+/* The first round. */
+int attach_prepare(struct build *b, const struct plan_step *step)
+{
+	size_t i = (size_t)(step - b->plan->steps);
+	int r = 0;
+
+	if (step->kind == PLAN_TMPFS) {
+		b->trees[i] = open_tmpfs(b, step);
+		r = b->trees[i] < 0 ? b->trees[i] : 0;
+	}
+	if (r < 0 || attach_lies_in_others(b, step))
+		return r;
+	if (step->kind != PLAN_TMPFS)
+		return b->kinds[i] == INIT_TREE_NONE ? 0 : open_target(b, plan_text(b->plan, step->target), b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
+	r = attach(b, step, b->trees[i]);
+	b->trees[i] = fd_close(b->trees[i]);
+	return r;
+}
+
+/* The second one. */
+int attach_mount(struct build *b, const struct plan_step *step)
+{
+	int *tree = &b->trees[step - b->plan->steps], r = 0;
+
+	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable)
+		r = overlay_make(b, plan_text(b->plan, step->target), tree);
+	if (*tree >= 0 && r == 0)
+		r = attach(b, step, *tree);
+	*tree = fd_close(*tree);
+	return r;
+}
+
+/* 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */
+static int open_existing(struct build *b, const struct plan_step *step, int *ret_fd)
+{
+	const char *path = plan_text(b->plan, step->target);
+	int fd = open_below(b->root, path, O_PATH);
+
+	*ret_fd = -1;
+	if (fd == -ENOENT && step->optional)
+		return 0;
+	if (fd == -EACCES && step->optional && b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
+		return 0;
+	if (fd == -ENOENT || fd == -ELOOP)
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s", path,
+				 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
+}
+
+int attach_read_only(struct build *b, const struct plan_step *step)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int there = -1, tree = -1;
+	int r = open_existing(b, step, &there);
+
+	if (r != 0 || there < 0)
+		return r;
+	tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0 ||
+	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+/* A directory is hidden by an empty one, anything else by /dev/null: both the template's, and as read-only as all of that. */
+int attach_mask(struct build *b, const struct plan_step *step)
+{
+	_cleanup_fd_ int there = -1, tree = -1;
+	struct stat st;
+	int r = open_existing(b, step, &there);
+
+	if (r != 0 || there < 0)
+		return r;
+	if (fstat(there, &st) < 0)
+		return -errno;
+	tree = S_ISDIR(st.st_mode) ? open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
+				   : open_tree(b->root, "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,310 @@
+/*
+ * Which step is done when, and the orders: see build.h.
+ *
+ * Capabilities of this stage, with what takes each: config.h, INIT_BUILD_CAPABILITIES.
+ */
+#include "programs/init/build/build.h"
+#include "base/kernel.h"
+#include "base/reached.h"
+#include "programs/init/start.h"
+#include "protocol/frame.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+
+/*
+ * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where one is expected. OWN is what the
+ * request adds of the sandbox's own, OTHERS what is the client's or lies in it. LAST leaves the stage of building for good.
+ */
+enum build_stage { STAGE_AHEAD, STAGE_READY, STAGE_OWN, STAGE_OTHERS, STAGE_LAST, STAGES };
+
+static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
+	[PLAN_ROOT] = {[STAGE_READY] = root_make},
+	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
+	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
+	[PLAN_ETC] = {[STAGE_READY] = root_names},
+	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
+	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
+	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
+	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_read_only, [STAGE_OWN] = attach_read_only, [STAGE_OTHERS] = attach_read_only},
+	[PLAN_MASK] = {[STAGE_READY] = attach_mask, [STAGE_OWN] = attach_mask, [STAGE_OTHERS] = attach_mask},
+	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
+	[PLAN_HOSTNAME] = {[STAGE_READY] = names_host},
+	[PLAN_IDENTITY] = {[STAGE_AHEAD] = lower_make, [STAGE_LAST] = lower_enter},
+	[PLAN_INIT] = {[STAGE_LAST] = label_take},
+};
+
+/* What covers a part of /proc is the same whatever the request adds; only in a share commands may be shown what we are not. */
+static enum build_stage stage_of_cover(const struct build *b, const struct plan_step *step)
+{
+	if (plan_is_base(b->plan, step))
+		return STAGE_READY;
+	return attach_lies_in_others(b, step) ? STAGE_OTHERS : STAGE_OWN;
+}
+
+static int run_step(struct build *b, const struct plan_step *step, enum build_stage stage, const char **ret_step)
+{
+	static const char *const names[] = {"init ahead", "init", "init own", "init", "init"};
+	const char *name = plan_step_name(step->kind), *target = stage == STAGE_AHEAD ? "" : plan_text(b->plan, step->target);
+	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
+	int r;
+
+	if (!steps[step->kind][stage] || (is_cover && stage != stage_of_cover(b, step)))
+		return 0;
+	*ret_step = name;
+	r = reached_step(names[stage], name);
+	if (r == 0)
+		r = steps[step->kind][stage](b, step);
+	if (r < 0)
+		(void)error_set(&b->error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, *target ? " " : "", target, strerror(-r));
+	return r == 0 ? 0 : error_cause(&b->error, name, r < 0 ? -r : b->error.os_error);
+}
+
+static int run_stage(struct build *b, enum build_stage stage, const char **ret_step)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < b->plan->steps_count; i++)
+		r = run_step(b, &b->plan->steps[i], stage, ret_step);
+	return r;
+}
+
+static int run_ahead(struct build *b, const char **ret_step)
+{
+	int r = 0;
+
+	for (uint32_t kind = 0; r == 0 && kind < PLAN_STEP_KINDS; kind++)
+		r = run_step(b, &(struct plan_step){.kind = kind}, STAGE_AHEAD, ret_step);
+	return r;
+}
+
+/* Whether the upper user namespace, which is our own, has the id. */
+static bool has_id(const struct build *b, const char *map, uint32_t id)
+{
+	char text[16384];
+	unsigned first, count;
+	int n = 0;
+
+	if (kernel_read_file(b->proc, map, text, sizeof text) < 0)
+		return false;
+	for (const char *at = text; sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n)
+		if (id - first < count)
+			return true;
+	return false;
+}
+
+static void resolve_ids(struct build *b)
+{
+	b->owner_uid = has_id(b, "self/uid_map", 0) ? 0 : UINT32_MAX;
+	b->owner_gid = has_id(b, "self/gid_map", 0) ? 0 : UINT32_MAX;
+	/* 5 is "tty" on every distribution. */
+	b->tty_gid = has_id(b, "self/gid_map", 5) ? 5 : b->order.payload_gid;
+}
+
+/* Maps the sealed memory `fd`, of which the first `least` bytes are there, in place of what is mapped. */
+static int map_sealed(int fd, size_t least, struct build_memory *memory)
+{
+	struct stat st;
+	void *new;
+
+	if (memory->bytes)
+		(void)munmap(memory->bytes, memory->size);
+	*memory = (struct build_memory){0};
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)least)
+		return -EBADMSG;
+	new = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (new == MAP_FAILED)
+		return -errno;
+	*memory = (struct build_memory){new, (size_t)st.st_size};
+	return 0;
+}
+
+/* It is root's, and so trusted. Sizes are looked at all the same, so that a bug ends in an error. */
+static int take_order(struct build *b, struct frame *frame)
+{
+	int r;
+
+	if (frame->length != sizeof b->order || frame->fd_count < INIT_ORDER_TREES)
+		return -EBADMSG;
+	memcpy(&b->order, frame->bytes, sizeof b->order);
+	r = map_sealed(frame->fds[INIT_ORDER_PLAN], offsetof(struct plan, arena), &b->mapped_plan);
+	if (r < 0)
+		return r;
+	b->plan = b->mapped_plan.bytes;
+	if (b->mapped_plan.size != offsetof(struct plan, arena) + b->plan->arena_used || b->plan->steps_count > PLAN_STEPS_MAX ||
+	    b->plan->groups_count > PLAN_GROUPS_MAX || b->plan->env_count > PLAN_ENV_MAX)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < b->plan->steps_count; i++)
+		if (b->plan->steps[i].kind >= PLAN_STEP_KINDS)
+			return -EBADMSG;
+	r = map_sealed(frame->fds[INIT_ORDER_PROFILE], sizeof *b->profile, &b->mapped_profile);
+	if (r < 0)
+		return r;
+	b->profile = b->mapped_profile.bytes;
+	if (frame->fd_count > INIT_ORDER_TREES)
+		b->trees_socket = steal_fd(&frame->fds[INIT_ORDER_TREES]);
+	return b->mapped_profile.size == sizeof *b->profile + b->profile->data_used ? 0 : -EBADMSG;
+}
+
+static int take_some_trees(struct build *b, struct frame *frame, bool *ret_is_last)
+{
+	struct init_trees trees;
+
+	if (frame->length != sizeof trees)
+		return -EBADMSG;
+	memcpy(&trees, frame->bytes, sizeof trees);
+	if (trees.count != frame->fd_count || trees.count > INIT_TREES_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < trees.count; i++) {
+		if (trees.steps[i] >= b->plan->steps_count || b->trees[trees.steps[i]] >= 0)
+			return -EBADMSG;
+		b->trees[trees.steps[i]] = steal_fd(&frame->fds[i]);
+	}
+	*ret_is_last = trees.is_last;
+	return 0;
+}
+
+static int receive(int socket, struct frame *frame)
+{
+	int r;
+
+	frame_close_fds(frame);
+	do {
+		r = frame_receive(socket, frame, 0);
+	} while (r == -EINTR);
+	return r > 0 ? 0 : r == 0 ? -EPIPE : r;
+}
+
+/* Where what is shared ends too early, whoever sends it has said why to the supervisor, or was killed. */
+static int say_missing(struct build *b, int r)
+{
+	return r == -EPIPE ? error_set(&b->error, YETT_E_INIT_FAILED, 0, "what is to be shared was not cloned") : r;
+}
+
+static int take_kinds(struct build *b, struct frame *frame)
+{
+	int r = b->trees_socket < 0 ? 0 : receive(b->trees_socket, frame);
+
+	if (r < 0 || b->trees_socket < 0)
+		return say_missing(b, r);
+	if (frame->length != b->plan->steps_count)
+		return -EBADMSG;
+	memcpy(b->kinds, frame->bytes, frame->length);
+	return 0;
+}
+
+static int take_trees(struct build *b, struct frame *frame)
+{
+	bool is_last = b->trees_socket < 0;
+	int r = 0;
+
+	while (r == 0 && !is_last) {
+		r = receive(b->trees_socket, frame);
+		if (r == 0)
+			r = take_some_trees(b, frame, &is_last);
+	}
+	b->trees_socket = fd_close(b->trees_socket);
+	return say_missing(b, r);
+}
+
+static int build_ready(struct build *b, const char **ret_step)
+{
+	int r;
+
+	if (b->is_ready)
+		return 0;
+	resolve_ids(b);
+	r = run_stage(b, STAGE_READY, ret_step);
+	b->is_ready = r == 0;
+	return r;
+}
+
+static int build_rest(struct build *b, struct frame *frame, const char **ret_step)
+{
+	int r = build_ready(b, ret_step);
+
+	if (r == 0)
+		*ret_step = "trees";
+	if (r == 0)
+		r = take_kinds(b, frame);
+	if (r == 0)
+		r = run_stage(b, STAGE_OWN, ret_step);
+	if (r == 0)
+		*ret_step = "trees";
+	if (r == 0)
+		r = lower_shed();
+	if (r == 0)
+		r = lower_be_command(b);
+	if (r == 0)
+		r = take_trees(b, frame);
+	if (r == 0)
+		r = run_stage(b, STAGE_OTHERS, ret_step);
+	return r == 0 ? run_stage(b, STAGE_LAST, ret_step) : r;
+}
+
+static int answer_ready(void)
+{
+	struct init_report report = {.kind = INIT_ORDER_READY};
+
+	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
+}
+
+/* Before anything is opened. */
+static void begin(struct build *b)
+{
+	for (int fd = INIT_FD_CONTROL; fd < INIT_FD_END; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			b->fds_present |= 1u << (fd - INIT_FD_CONTROL);
+	b->trees_socket = b->proc = b->beneath = b->root = b->lower_ns = -1;
+	for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
+		b->trees[i] = b->targets[i] = -1;
+}
+
+/* What nothing needs any more; of the client's there is nothing left. */
+static void end(struct build *b)
+{
+	fd_close(b->proc);
+	fd_close(b->beneath);
+	fd_close(b->root);
+	if (b->fds_present & BUILD_DEV_PRESENT)
+		(void)close(INIT_FD_DEV);
+	if (b->plan)
+		(void)munmap(b->mapped_plan.bytes, b->mapped_plan.size);
+	if (b->profile)
+		(void)munmap(b->mapped_profile.bytes, b->mapped_profile.size);
+}
+
+int build_run(struct init_config *config, const char **ret_step, struct yett_error *ret_error)
+{
+	static struct build build;
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct build *b = &build;
+	int r = frame ? 0 : -ENOMEM;
+
+	begin(b);
+	if (r == 0)
+		r = lower_begin();
+	if (r == 0)
+		r = run_ahead(b, ret_step);
+	while (r == 0 && b->order.kind != INIT_ORDER_SANDBOX) {
+		*ret_step = "order";
+		r = receive(INIT_FD_CONTROL, frame);
+		if (r == 0)
+			r = take_order(b, frame);
+		if (r == 0 && b->order.kind == INIT_ORDER_READY) {
+			r = build_ready(b, ret_step);
+			if (r == 0)
+				r = answer_ready();
+		}
+	}
+	if (r == 0)
+		r = build_rest(b, frame, ret_step);
+	frame_close_fds(frame);
+	if (r == 0)
+		r = derive_config(b, config);
+	if (r == 0)
+		r = start_check_config(config, offsetof(struct init_config, data) + config->data_used);
+	*ret_error = b->error;
+	end(b);
+	return r;
+}

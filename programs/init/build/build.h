@@ -1,0 +1,111 @@
+/*
+ * Building a sandbox: what init does before it serves, as a private id with capabilities over the sandbox's own namespaces only.
+ *
+ * init is started in new mount, pid, network, ipc and uts namespaces that belong to the sandbox's upper user namespace, in a copy
+ * of the profile's template, whose mounts the kernel has locked. It carries out the plan in this order: what the profile decides;
+ * what the request adds on file systems of the sandbox's own; then it gives up what overrides modes and owners (lower_shed), takes and
+ * attaches what the client brought, and enters the lower user namespace, in which it serves and commands live: from there nobody has any
+ * power over the namespaces that the sandbox was built in. user_namespaces(7), mount_namespaces(7).
+ *
+ * No byte of a client's is read here but the texts of the plan, which root has checked.
+ */
+#pragma once
+
+#include "helper/plan/plan.h"
+#include "programs/init/config.h"
+
+#include <sys/stat.h>
+
+struct build_memory {
+	void *bytes; /* NULL: none */
+	size_t size;
+};
+
+#define BUILD_DEV_PRESENT (1u << (INIT_FD_DEV - INIT_FD_CONTROL))
+
+struct build {
+	struct init_order order;
+	const struct plan *plan;            /* of the order in hand */
+	const struct init_profile *profile;
+	struct build_memory mapped_plan, mapped_profile;
+	struct yett_error error;            /* of the step that was refused */
+	uint32_t fds_present;               /* as struct init_config has it, with INIT_FD_DEV until that is used up */
+	bool is_ready;                      /* what the profile decides is done */
+	int trees_socket;                   /* -1: none come */
+	uint8_t kinds[PLAN_STEPS_MAX];      /* by step: enum init_tree of what is to come */
+	int trees[PLAN_STEPS_MAX];          /* by step: the mount that is to be attached; -1 */
+	int targets[PLAN_STEPS_MAX];        /* by step: where, once that is there; -1 */
+	int proc;                           /* the sandbox's own, not attached before root_proc() */
+	int beneath;                        /* the template's root directory, on which the sandbox's own lies; -1 until root_make() */
+	int root;                           /* the sandbox's root directory, once there is one */
+	dev_t root_device;
+	uint32_t owner_uid, owner_gid;      /* of what is root's inside; UINT32_MAX: nobody is */
+	uint32_t tty_gid;
+	int lower_ns;                       /* the lower user namespace, once there is one */
+};
+
+typedef int (*build_step)(struct build *b, const struct plan_step *step);
+
+/*
+ * Takes orders from the control socket until the sandbox is built, and answers those before the last. Then `config` is filled in, init
+ * is in the lower user namespace with the label of commands, and what is left is start_run()'s. 0, -errno or a code, with
+ * `ret_step` as what failed and the reason of a code in `ret_error`; -EPIPE: nobody wants a sandbox any more.
+ */
+_must_check_ int build_run(struct init_config *config, const char **ret_step, struct yett_error *ret_error);
+
+/* root.c: the sandbox's own root, and what is personal. */
+int root_make(struct build *b, const struct plan_step *step);
+int root_prepare_proc(struct build *b, const struct plan_step *step);
+int root_proc(struct build *b, const struct plan_step *step);
+int root_devpts(struct build *b, const struct plan_step *step);
+int root_names(struct build *b, const struct plan_step *step);
+
+/* attach.c: what is mounted on it. */
+int attach_prepare(struct build *b, const struct plan_step *step);
+int attach_mount(struct build *b, const struct plan_step *step);
+int attach_read_only(struct build *b, const struct plan_step *step);
+int attach_mask(struct build *b, const struct plan_step *step);
+
+/* Whether a mount of the client's, or of a path that the policy names, comes above it. */
+bool attach_lies_in_others(const struct build *b, const struct plan_step *step);
+
+/*
+ * overlay.c: makes of `*tree` (a mount, of no namespace or of this one) a read-only overlay of the sandbox's own that shows the
+ * same: a lock, a watch, a pipe or a socket there is none of what lies behind. `path` is where it is, or will be. First called
+ * before the sandbox's root is in place. 0, -errno, or a code with the reason: for files, for what has mounts below it, which
+ * would not be shown, and where the kernel refuses.
+ */
+_must_check_ int overlay_make(struct build *b, const char *path, int *tree);
+
+/* names.c: what the sandbox is called, and how it is reached. */
+int names_loopback(struct build *b, const struct plan_step *step);
+int names_host(struct build *b, const struct plan_step *step);
+
+/*
+ * lower.c: the user namespace of commands, with the same ids as this one; below it there can be no further one. Where the host lets
+ * nobody make one there is none, and commands have no capabilities.
+ */
+int lower_make(struct build *b, const struct plan_step *step);
+int lower_enter(struct build *b, const struct plan_step *step);
+
+/* lower.c: forgets by which sets they came across the exec: nothing is executed while init builds. 0 or -errno. */
+_must_check_ int lower_begin(void);
+
+/* lower.c: gives up the capabilities of building that override modes and owners of files, for good. 0 or -errno. */
+_must_check_ int lower_shed(void);
+
+/*
+ * lower.c: from here on, files are used in the name of commands (their ids and groups) until lower_be_init(); capabilities that go
+ * with ids stay. 0 or -errno.
+ */
+_must_check_ int lower_be_command(const struct build *b);
+void lower_be_init(void);
+
+/* label.c: takes the label of commands. */
+int label_take(struct build *b, const struct plan_step *step);
+
+/* derive.c: what start_run() and the commands go by. 0 or -errno. */
+_must_check_ int derive_config(const struct build *b, struct init_config *config);
+
+/* The trees of the template, as struct init_profile has them. `*at` begins as NULL; false after the last one. */
+bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link);

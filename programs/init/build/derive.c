@@ -1,0 +1,96 @@
+/* From a plan and its profile to what init and its commands go by: see build.h. */
+#include "programs/init/build/build.h"
+
+#include <string.h>
+
+static size_t filters_size(const struct init_profile *profile)
+{
+	return ((size_t)profile->init_filter_count + profile->command_filter_count) * sizeof(struct sock_filter);
+}
+
+bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link)
+{
+	const char *end = (const char *)profile->data + profile->data_used;
+
+	if (!*at)
+		*at = (const char *)profile->data + filters_size(profile);
+	if (*at >= end)
+		return false;
+	*ret_path = *at;
+	*ret_link = *ret_path + strlen(*ret_path) + 1;
+	*at = *ret_link + strlen(*ret_link) + 1;
+	return true;
+}
+
+static int append(struct init_config *config, const void *bytes, size_t size)
+{
+	if (size > INIT_DATA_MAX - config->data_used)
+		return -E2BIG;
+	memcpy(config->data + config->data_used, bytes, size);
+	config->data_used += (uint32_t)size;
+	return 0;
+}
+
+static int add_path(struct init_config *config, bool is_writable, const char *path)
+{
+	char access = is_writable ? INIT_PATH_WRITE : INIT_PATH_READ;
+	int r = append(config, &access, 1);
+
+	config->paths_count++;
+	return r == 0 ? append(config, path, strlen(path) + 1) : r;
+}
+
+/* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
+static int add_paths(const struct build *b, struct init_config *config)
+{
+	const struct plan *plan = b->plan;
+	const char *home = plan_text(plan, plan->home), *at = NULL, *path, *link;
+	int r = home[0] && home[1] ? add_path(config, true, home) : 0;
+
+	while (r == 0 && derive_next_entry(b->profile, &at, &path, &link))
+		if (!*link)
+			r = add_path(config, false, path);
+	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++) {
+		const struct plan_step *step = &plan->steps[i];
+
+		if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
+			r = add_path(config, step->kind == PLAN_TMPFS || step->writable, plan_text(plan, step->target));
+	}
+	return r;
+}
+
+int derive_config(const struct build *b, struct init_config *config)
+{
+	const struct plan *plan = b->plan;
+	bool root = plan->identity == PLAN_IDENTITY_ROOT;
+	int r;
+
+	config->uid = b->order.payload_uid;
+	config->gid = b->order.payload_gid;
+	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else there. */
+	config->groups_count = root ? 0 : plan->groups_count;
+	for (uint32_t i = 0; i < config->groups_count; i++)
+		config->groups[i] = plan->groups[i];
+	config->capabilities = plan->capabilities;
+	config->umask = plan->umask;
+	config->nice = plan->nice;
+	config->linger = plan->life.linger;
+	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
+	config->memory_bytes = plan->limits.memory_bytes;
+	config->keeps_groups = b->order.is_rootless;
+	config->limits = (struct init_limits){.files = plan->limits.files,
+					      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
+					      .file_bytes = plan->limits.file_bytes,
+					      .cpu_seconds = plan->limits.cpu_seconds,
+					      .stack_bytes = plan->limits.stack_bytes};
+	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
+	config->init_filter_count = b->profile->init_filter_count;
+	config->command_filter_count = b->profile->command_filter_count;
+	r = append(config, b->profile->data, filters_size(b->profile));
+	for (uint32_t i = 0; r == 0 && i < plan->env_count; i++, config->env_count++) {
+		const char *text = plan_text(plan, plan->env[i]);
+
+		r = append(config, text, strlen(text) + 1);
+	}
+	return r == 0 ? add_paths(b, config) : r;
+}

@@ -1,0 +1,189 @@
+/*
+ * From who builds to who serves: capabilities given up, and the user namespace of commands. See build.h.
+ *
+ * The namespaces that a sandbox consists of belong to the upper user namespace, which only init is in, while it builds. Commands, and init
+ * from then on, are in the lower one, with the same ids: no capability there reaches up.
+ */
+#include "base/kernel.h"
+#include "programs/init/build/build.h"
+
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <stdio.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+
+#define MAP_SIZE 4096 /* the kernel takes a map in one write of less than a page */
+
+#define CAP_MASK(cap) (UINT64_C(1) << (cap))
+
+/*
+ * init places commands under their ids and signals them. Where there is one id they keep commands from it: what the kernel lets
+ * a process do to another of its id (but signals, and limits) it does not where that one has more capabilities.
+ */
+#define INIT_CAPABILITIES (CAP_MASK(CAP_SETUID) | CAP_MASK(CAP_SETGID) | CAP_MASK(CAP_KILL))
+
+/* What overrides modes and owners of files: only on file systems of the sandbox's own, and so only while there are no others. */
+#define FILE_CAPABILITIES (CAP_MASK(CAP_CHOWN) | CAP_MASK(CAP_DAC_OVERRIDE) | CAP_MASK(CAP_FOWNER))
+
+struct sets {
+	uint64_t effective, permitted;
+};
+
+static int read_sets(struct sets *ret_sets)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -errno;
+	*ret_sets = (struct sets){.effective = data[0].effective | (uint64_t)data[1].effective << 32,
+				  .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32};
+	return 0;
+}
+
+static int write_sets(uint64_t effective, uint64_t permitted, uint64_t inheritable)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)effective, (uint32_t)permitted, (uint32_t)inheritable},
+		{(uint32_t)(effective >> 32), (uint32_t)(permitted >> 32), (uint32_t)(inheritable >> 32)},
+	};
+
+	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+int lower_begin(void)
+{
+	struct sets sets;
+	int r = read_sets(&sets);
+
+	if (r == 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
+		r = -errno;
+	return r == 0 ? write_sets(sets.effective, sets.permitted, 0) : r;
+}
+
+int lower_shed(void)
+{
+	struct sets sets;
+	int r = read_sets(&sets);
+
+	for (unsigned long cap = 0; r == 0 && cap < 64; cap++)
+		if ((FILE_CAPABILITIES & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
+			r = -errno;
+	return r == 0 ? write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted & ~FILE_CAPABILITIES, 0) : r;
+}
+
+int lower_be_command(const struct build *b)
+{
+	gid_t groups[PLAN_GROUPS_MAX];
+	size_t count = 0;
+	struct sets sets;
+	int r = read_sets(&sets);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; b->plan->identity != PLAN_IDENTITY_ROOT && i < b->plan->groups_count; i++)
+		groups[count++] = b->plan->groups[i];
+	if (!b->order.is_rootless && setgroups(count, groups) < 0) /* without root they are ours already */
+		return -errno;
+	(void)setfsgid(b->order.payload_gid);
+	(void)setfsuid(b->order.payload_uid);
+	/* They say what was in force. */
+	if ((uint32_t)setfsuid((uid_t)-1) != b->order.payload_uid || (uint32_t)setfsgid((gid_t)-1) != b->order.payload_gid)
+		return -EPERM;
+	return write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted, 0);
+}
+
+void lower_be_init(void)
+{
+	struct sets sets;
+
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	if (read_sets(&sets) == 0)
+		(void)write_sets(sets.permitted, sets.permitted, 0);
+}
+
+static int close_door(int proc)
+{
+	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
+	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
+}
+
+/* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
+static int copy_map(int proc, const char *name, char copy[static MAP_SIZE])
+{
+	char map[16384];
+	size_t used = 0;
+	unsigned first, count;
+	int n = 0, r = (int)kernel_read_file(proc, name, map, sizeof map);
+
+	for (const char *at = map; r > 0 && sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n) {
+		int length = snprintf(copy + used, MAP_SIZE - used, "%u %u %u\n", first, first, count);
+
+		if (length < 0 || (size_t)length >= MAP_SIZE - used)
+			return -E2BIG;
+		used += (size_t)length;
+	}
+	return r < 0 ? r : 0;
+}
+
+int lower_make(struct build *b, const struct plan_step *step)
+{
+	char uids[MAP_SIZE], gids[MAP_SIZE];
+	int r = copy_map(b->proc, "self/uid_map", uids);
+
+	(void)step;
+	if (r == 0)
+		r = copy_map(b->proc, "self/gid_map", gids);
+	if (r < 0)
+		return r;
+	b->lower_ns = kernel_open_userns(b->proc, uids, gids, close_door);
+	/* A host may let nobody but its root make any (kernel.unprivileged_userns_clone = 0): lower_stay(). */
+	if (b->lower_ns == -EPERM)
+		return close_door(b->proc);
+	return b->lower_ns < 0 ? b->lower_ns : 0;
+}
+
+/*
+ * Leaves of the lower namespace's capabilities what init and commands are to have, and in the bounding set only what commands are;
+ * the loop ends where the kernel knows no further one. Id 0 inside must not give any back on exec, nor a change of id take or give
+ * any behind our back.
+ */
+static int keep_only(uint64_t keep, uint64_t bounding)
+{
+	const unsigned long securebits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP | SECBIT_NO_SETUID_FIXUP_LOCKED;
+
+	for (unsigned long cap = 0; cap < 64; cap++)
+		if (!(bounding & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0) {
+			if (errno != EINVAL || cap <= CAP_BLOCK_SUSPEND)
+				return -errno;
+			break;
+		}
+	if (prctl(PR_SET_SECUREBITS, securebits, 0, 0, 0) < 0)
+		return -errno;
+	return write_sets(keep, keep, bounding);
+}
+
+/* Without one, all live where they were built: without a capability that can do no harm, and with one it is not made. */
+static int lower_stay(struct build *b)
+{
+	if (b->plan->capabilities == 0)
+		return keep_only(INIT_CAPABILITIES, 0);
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "commands can keep no capabilities on this host: it lets only root make user namespaces "
+			 "(kernel.unprivileged_userns_clone = 0)");
+}
+
+int lower_enter(struct build *b, const struct plan_step *step)
+{
+	(void)step;
+	lower_be_init();
+	if (b->lower_ns < 0)
+		return lower_stay(b);
+	if (setns(b->lower_ns, CLONE_NEWUSER) < 0)
+		return -errno;
+	b->lower_ns = fd_close(b->lower_ns);
+	return keep_only(INIT_CAPABILITIES | b->plan->capabilities, b->plan->capabilities);
+}

@@ -1,0 +1,218 @@
+/* The sandbox's own root: a small tmpfs, the template's trees on it, and what is personal. See build.h. */
+#include "base/kernel.h"
+#include "programs/init/build/build.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+
+static int make_directory(int root, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
+{
+	if (mkdirat(root, path, mode) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return fchownat(root, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int make_link(const struct build *b, const char *link, const char *path)
+{
+	if (symlinkat(link, b->root, path) < 0)
+		return errno == EEXIST ? 0 : -errno;
+	return fchownat(b->root, path, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Makes every directory of the absolute `path`; all are owned by what is root inside. */
+static int make_path(const struct build *b, const char *path)
+{
+	char copy[PATH_MAX];
+
+	(void)snprintf(copy, sizeof copy, "%s", path + 1);
+	for (char *slash = strchr(copy, '/');; slash = strchr(slash + 1, '/')) {
+		int r;
+
+		if (slash)
+			*slash = '\0';
+		r = make_directory(b->root, copy, 0755, b->owner_uid, b->owner_gid);
+		if (r < 0 || !slash)
+			return r;
+		*slash = '/';
+	}
+}
+
+static int make_personal(const struct build *b)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+	} shared[] = {{"tmp", 01777}, {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777}, {"run/user", 0755},
+		      {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777}, {"proc", 0555}};
+	const char *home = plan_text(b->plan, b->plan->home);
+	char runtime[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(shared); i++)
+		r = make_directory(b->root, shared[i].path, shared[i].mode, b->owner_uid, b->owner_gid);
+	(void)snprintf(runtime, sizeof runtime, "run/user/%" PRIu32, b->order.payload_uid);
+	if (r == 0)
+		r = make_directory(b->root, runtime, 0700, b->order.payload_uid, b->order.payload_gid);
+	if (r == 0)
+		r = make_link(b, "/run", "var/run");
+	if (r < 0 || home[0] != '/' || home[1] == '\0')
+		return r;
+	r = make_path(b, home);
+	if (r == 0 && (fchownat(b->root, home + 1, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
+		       fchmodat(b->root, home + 1, 0700, 0) < 0))
+		r = -errno;
+	return r;
+}
+
+static int open_root(struct build *b, uint64_t size_bytes)
+{
+	char size[32], uid[16], gid[16];
+	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", "262144", "uid", uid, "gid", gid, NULL, NULL};
+	struct stat st;
+
+	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
+	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->owner_uid);
+	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->owner_gid);
+	if (b->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that chown(2) with -1 leaves as it is */
+		options[6] = NULL;
+	b->root = kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	if (b->root < 0)
+		return b->root;
+	if (fstat(b->root, &st) < 0)
+		return -errno;
+	b->root_device = st.st_dev;
+	return 0;
+}
+
+/*
+ * Puts the new tmpfs over the template's root and makes it ours, as an initramfs does. What lies below it is a tmpfs
+ * with empty directories; nobody inside will have the capability to take anything off.
+ */
+static int enter_root(int root)
+{
+	if (move_mount(root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(root) < 0 || chroot(".") < 0)
+		return -errno;
+	return 0;
+}
+
+/* Takes hold of the template's trees while it is still what "/" means. Copies: the template's own mounts are locked. */
+static int take_trees(struct build *b, int *trees)
+{
+	const char *at = NULL, *path, *link;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
+		bool is_covered = strcmp(path, "/dev") == 0 && (b->fds_present & BUILD_DEV_PRESENT);
+
+		if (*link)
+			continue;
+		trees[i] = is_covered ? dup(INIT_FD_DEV) : open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		r = trees[i] < 0 ? -errno : 0;
+		if (r < 0 || is_covered || !b->plan->overlay_ro)
+			continue;
+		r = lower_be_command(b);
+		if (r == 0)
+			r = overlay_make(b, path, &trees[i]);
+		lower_be_init();
+	}
+	return r;
+}
+
+int root_make(struct build *b, const struct plan_step *step)
+{
+	_cleanup_free_ int *trees = calloc(b->profile->entries_count, sizeof *trees);
+	const char *at = NULL, *path, *link;
+	int r = trees ? open_root(b, step->size_bytes) : -ENOMEM;
+
+	(void)umask(0);
+	b->beneath = open("/", O_PATH | O_CLOEXEC);
+	if (r == 0 && b->beneath < 0)
+		r = -errno;
+	if (r == 0)
+		r = take_trees(b, trees);
+	if (r == 0)
+		r = enter_root(b->root);
+	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
+		if (*link) {
+			r = make_link(b, link, path + 1);
+			continue;
+		}
+		r = make_path(b, path);
+		if (r == 0 && move_mount(trees[i], "", b->root, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+			r = -errno;
+		(void)close(trees[i]);
+	}
+	return r == 0 ? make_personal(b) : r;
+}
+
+int root_prepare_proc(struct build *b, const struct plan_step *step)
+{
+	(void)step;
+	b->proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return b->proc < 0 ? b->proc : 0;
+}
+
+int root_proc(struct build *b, const struct plan_step *step)
+{
+	(void)step;
+	return move_mount(b->proc, "", b->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+static int attach_new(const struct build *b, const char *type, const char *const *options, const char *label,
+		      unsigned attributes, const char *path)
+{
+	_cleanup_fd_ int mount = kernel_mount_new(type, options, label, attributes);
+
+	if (mount < 0)
+		return mount;
+	return move_mount(mount, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* Message queues too: of the sandbox's own ipc namespace, and to be had at all only as far as there is a path to them. */
+int root_devpts(struct build *b, const struct plan_step *step)
+{
+	char gid[16], max[16];
+	const char *options[] = {"mode", "0620", "ptmxmode", "0666", "max", max, "gid", gid, NULL, NULL};
+	int r;
+
+	(void)step;
+	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->tty_gid);
+	(void)snprintf(max, sizeof max, "%" PRIu32, b->plan->terminals_max);
+	r = attach_new(b, "devpts", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, "dev/pts");
+	if (r < 0)
+		return r;
+	/* Its file system is there since the ipc namespace is, with the label that such have. */
+	return attach_new(b, "mqueue", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
+}
+
+static int write_file(const struct build *b, const char *path, const char *text)
+{
+	_cleanup_fd_ int fd = openat(b->root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+
+	if (fd < 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
+		return -errno;
+	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -EIO;
+}
+
+int root_names(struct build *b, const struct plan_step *step)
+{
+	const struct plan *plan = b->plan;
+	const char *user = plan_text(plan, plan->user_name), *group = plan_text(plan, plan->group_name);
+	const char *home = plan_text(plan, plan->home), *shell = plan_text(plan, plan->shell);
+	char passwd[PATH_MAX + 512] = "", groups[1024] = "";
+	int r;
+
+	(void)step;
+	if (b->order.payload_uid != 0)
+		(void)snprintf(passwd, sizeof passwd, "root:x:0:0:root:/root:/bin/sh\n");
+	(void)snprintf(passwd + strlen(passwd), sizeof passwd - strlen(passwd), "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n%s",
+		       user, b->order.payload_uid, b->order.payload_gid, home, shell,
+		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+	if (b->order.payload_gid != 0)
+		(void)snprintf(groups, sizeof groups, "root:x:0:\n");
+	(void)snprintf(groups + strlen(groups), sizeof groups - strlen(groups), "%s:x:%" PRIu32 ":\n%s", group,
+		       b->order.payload_gid, "tty:x:5:\nnogroup:x:65534:\n");
+	r = write_file(b, "run/yett/passwd", passwd);
+	return r == 0 ? write_file(b, "run/yett/group", groups) : r;
+}

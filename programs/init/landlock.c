@@ -1,0 +1,268 @@
+/*
+ * See landlock.h.
+ *
+ * One domain for init and for all commands, not one for each command, unless it is restricted: those of a sandbox trust one another, and a domain
+ * of its own would keep each from signalling, tracing or even looking at what an earlier one has started.
+ *
+ * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work, allows everything on
+ * the same port, and a rule is one port. That nothing is reached but loopback is for the network namespace to see to.
+ *
+ * Rights add up along a path, and no rule takes one away: what is read-only below something writable, as a share in the
+ * private home, may be written to for all that the domain says. There the mount alone decides; so landlock_check_mounts().
+ */
+#include "programs/init/landlock.h"
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+
+/* Younger than Debian 12's headers; the numbers are the kernel's. */
+#define RIGHT_TRUNCATE	(UINT64_C(1) << 14)
+#define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
+#define RIGHT_RESOLVE_UNIX (UINT64_C(1) << 16) /* connecting to a named socket that was made outside of the domain */
+#define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
+#define SCOPE_SIGNALS	       (UINT64_C(1) << 1)
+
+/* The ruleset of version 6: an older kernel takes it as long as what it does not know is 0. */
+struct landlock_ruleset {
+	uint64_t handled_files, handled_tcp, scoped;
+};
+
+/*
+ * What each version handles: all that is handled and not allowed by a rule is refused. Without version 2 nothing can be
+ * renamed from one directory to another, which no sandbox could live with: then there is no domain.
+ */
+static const struct {
+	uint32_t abi;
+	uint64_t files, scoped;
+} landlock_versions[] = {
+	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},
+	{3, RIGHT_TRUNCATE, 0},
+	{5, RIGHT_IOCTL_DEV, 0},
+	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
+	{9, RIGHT_RESOLVE_UNIX, 0}, /* which no rule for all allows: those that lie in shares are doors to who listens outside */
+};
+
+/* Of version 4: bind(2) and connect(2) of TCP, on any port. */
+#define TCP_ABI 4
+#define TCP_ALL UINT64_C(3)
+#define SCOPE_ABI 6
+
+/* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads. */
+#define LANDLOCK_ABI_KNOWN 9
+
+#define READ	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
+#define MAKE                                                                                                          \
+	(LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                   \
+	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER |                      \
+	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE)
+#define CHANGE	(LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
+/* No device can be made, whoever asks, and none used that lies in a share. */
+#define WRITE	(READ | CHANGE | MAKE)
+/* Of a regular file; the others mean something for directories only. */
+#define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | RIGHT_RESOLVE_UNIX)
+
+/* What every sandbox has on its own root: init/build/root.c. Rules add up from a path to the root, so "/" gives little. */
+static const struct {
+	const char *path;
+	uint64_t rights;
+} landlock_own[] = {
+	{"/", LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/dev", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV},
+	/* mq_open(3): the kernel opens queues by a mount of its own, whose root is the same directory. */
+	{"/dev/mqueue", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
+	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
+	{"/run", WRITE},
+	{"/tmp", WRITE},
+	{"/var/tmp", WRITE},
+};
+
+static int landlock_allow(int ruleset, uint64_t handled, int fd, uint64_t rights)
+{
+	struct landlock_path_beneath_attr rule = {.allowed_access = rights & handled, .parent_fd = fd};
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		rule.allowed_access &= OF_FILE;
+	if (rule.allowed_access == 0)
+		return 0; /* which the kernel takes for a mistake */
+	return syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ? -errno : 0;
+}
+
+/* A path that is not there (an optional share), or that no command can reach, needs no rule. */
+static int landlock_allow_path(int ruleset, uint64_t handled, const char *path, uint64_t rights)
+{
+	_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT || errno == EACCES ? 0 : -errno;
+	return landlock_allow(ruleset, handled, fd, rights);
+}
+
+/* The paths of the configuration, one after the other, each behind its access. */
+static const char *landlock_paths(const struct init_config *config)
+{
+	const char *text = init_config_texts(config);
+
+	for (uint32_t i = 0; i < config->env_count; i++)
+		text += strlen(text) + 1;
+	return text;
+}
+
+static int landlock_allow_paths(const struct init_config *config, int ruleset, uint64_t handled)
+{
+	const char *text = landlock_paths(config);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_own); i++)
+		r = landlock_allow_path(ruleset, handled, landlock_own[i].path, landlock_own[i].rights);
+	/* Who is root inside, or keeps capabilities, may write anywhere on the sandbox's own root. */
+	if (r == 0 && (config->uid == 0 || config->capabilities != 0))
+		r = landlock_allow_path(ruleset, handled, "/", WRITE);
+	for (uint32_t i = 0; r == 0 && i < config->paths_count; i++, text += strlen(text) + 1)
+		r = landlock_allow_path(ruleset, handled, text + 1, *text == INIT_PATH_WRITE ? WRITE : READ);
+	return r;
+}
+
+/* Which mounts are read-only is asked of the kernel, whatever made them said; of those that no command can reach, or are not there, not. */
+static int landlock_look_at_mounts(const struct init_config *config, int ruleset, uint64_t handled)
+{
+	const char *text = landlock_paths(config);
+
+	(void)ruleset, (void)handled;
+	for (uint32_t i = 0; i < config->paths_count; i++, text += strlen(text) + 1) {
+		struct statvfs mount = {.f_flag = ST_RDONLY};
+
+		if (*text == INIT_PATH_READ && statvfs(text + 1, &mount) < 0 && errno != ENOENT && errno != EACCES)
+			return -errno;
+		if (!(mount.f_flag & ST_RDONLY))
+			return -EPERM;
+	}
+	return 0;
+}
+
+/*
+ * Opens the paths as a command would: init's own id reaches less, below the caller's private home for one. The file
+ * system id is all that changes, so that init keeps its capabilities.
+ */
+static int landlock_as_command(const struct init_config *config, int ruleset, uint64_t handled,
+			       int (*use_paths)(const struct init_config *config, int ruleset, uint64_t handled))
+{
+	int gid = setfsgid(config->gid), uid = setfsuid(config->uid), r = -EPERM;
+
+	if (setfsuid((uid_t)-1) == (int)config->uid && setfsgid((gid_t)-1) == (int)config->gid)
+		r = use_paths(config, ruleset, handled);
+	(void)setfsuid((uid_t)uid);
+	(void)setfsgid((gid_t)gid);
+	return r;
+}
+
+int landlock_check_mounts(const struct init_config *config)
+{
+	return landlock_as_command(config, -1, 0, landlock_look_at_mounts);
+}
+
+int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct landlock_ruleset attributes = {0};
+	_cleanup_fd_ int ruleset = -1;
+	int r;
+
+	*ret_abi = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi; i++) {
+		attributes.handled_files |= landlock_versions[i].files;
+		attributes.scoped |= landlock_versions[i].scoped;
+	}
+	if (attributes.handled_files == 0)
+		return 0; /* no such system call, switched off at boot, or version 1 */
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+	if (ruleset < 0)
+		return -errno;
+	r = landlock_as_command(config, ruleset, attributes.handled_files, landlock_allow_paths);
+	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads there. */
+	if (r == 0 && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
+		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
+				   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR);
+	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		r = -errno;
+	if (r == 0)
+		*ret_abi = abi < LANDLOCK_ABI_KNOWN ? (uint32_t)abi : LANDLOCK_ABI_KNOWN;
+	return r;
+}
+
+/* What a command that is restricted to some paths has besides: to be executed, and to find out about itself. */
+static const struct {
+	const char *path;
+	uint64_t rights;
+} landlock_needed[] = {
+	{"/bin", READ},	 {"/sbin", READ},  {"/lib", READ},    {"/lib32", READ},
+	{"/lib64", READ}, {"/libx32", READ}, {"/usr", READ}, {"/etc", READ},
+	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/run/yett", READ}, /* passwd and group, to which those of /etc are links: names of users */
+};
+
+/* What no command can do without, and nothing that it could leave anything in. */
+static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
+					       "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+
+static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled, const char **ret_refused)
+{
+	const struct message_exec *exec = &message->body.exec;
+	/* Sockets of other commands, which were made outside of this domain. */
+	uint64_t rights = RIGHT_RESOLVE_UNIX | (exec->restrictions & RESTRICT_WRITE ? READ : WRITE);
+	uint64_t device = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_devices); i++)
+		r = landlock_allow_path(ruleset, handled, landlock_devices[i], device);
+	if (!(exec->restrictions & RESTRICT_PATHS))
+		return r;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(landlock_needed); i++)
+		r = landlock_allow_path(ruleset, handled, landlock_needed[i].path, landlock_needed[i].rights);
+	for (uint32_t i = 0; r == 0 && i < exec->paths_count; i++) {
+		const char *path = message_text(message, exec->paths[i]);
+		_cleanup_fd_ int fd = open(path, O_PATH | O_CLOEXEC);
+
+		/* unlike those, it was asked for */
+		r = fd < 0 ? -errno : landlock_allow(ruleset, handled, fd, rights);
+		if (fd < 0)
+			*ret_refused = path;
+	}
+	return r;
+}
+
+int landlock_restrict_command(const struct message *message, uint32_t abi, const char **ret_refused)
+{
+	uint32_t restrictions = message->body.exec.restrictions;
+	/* There is no domain without anything that it handles: nobody inside can make a block device anyway. */
+	struct landlock_ruleset attributes = {.handled_files = LANDLOCK_ACCESS_FS_MAKE_BLOCK};
+	_cleanup_fd_ int ruleset = -1;
+	uint64_t known = 0;
+	int r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(landlock_versions) && abi >= landlock_versions[i].abi; i++)
+		known |= landlock_versions[i].files;
+	if (restrictions & RESTRICT_WRITE)
+		attributes.handled_files |= known & (CHANGE | MAKE | LANDLOCK_ACCESS_FS_MAKE_CHAR);
+	if (restrictions & RESTRICT_PATHS)
+		attributes.handled_files |= known;
+	if (restrictions & RESTRICT_NETWORK && abi >= TCP_ABI)
+		attributes.handled_tcp = TCP_ALL;
+	if (restrictions & RESTRICT_NETWORK && abi >= SCOPE_ABI)
+		attributes.scoped = SCOPE_ABSTRACT_SOCKETS;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+	if (ruleset < 0)
+		return -errno;
+	r = landlock_allow_command(message, ruleset, attributes.handled_files, ret_refused);
+	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
+		r = -errno;
+	return r;
+}

@@ -1,0 +1,566 @@
+/*
+ * See launch.h. In the child each step is a function of one table, which names it in errors. Between clone3 and execve
+ * the child is a copy of init: it must end in execve or _exit and never return into init's loop.
+ */
+#include "programs/init/launch.h"
+#include "programs/init/layer.h"
+#include "programs/init/restrict.h"
+#include "programs/init/terminal.h"
+#include "protocol/codec.h"
+#include "protocol/envelope.h"
+#include "protocol/schema.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <grp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#define LAUNCH_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+/* Of the child: all that it keeps of init's, besides /dev/null. */
+#define LAUNCH_FD_SOCKET 3
+
+/* Of the child alone: init's own is not copied to it, for the sake of both. */
+struct launch_memory {
+	struct frame frame;
+	struct message message;
+	struct message_token tokens[MESSAGE_TOKENS_MAX];
+	char *argv[MESSAGE_ARGV_MAX + 1];
+	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
+	char path[PATH_MAX];
+};
+
+struct launch {
+	const struct init_config *config;
+	const struct session *session;
+	int socket; /* to init */
+	struct launch_memory *memory;
+	const struct message *message; /* kind EXEC */
+	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
+	char **argv, **env;	       /* as execve(2) takes them */
+	const char *refused;	       /* which path of several a step could not use, if it failed for that */
+};
+
+/* A session of its own: no terminal, and one process group to signal. */
+static int launch_session(struct launch *launch)
+{
+	(void)launch;
+	return setsid() < 0 ? -errno : 0;
+}
+
+/* What init closes must not be kept open by a child that waits: others wait for its end. */
+static int launch_descriptors(struct launch *launch)
+{
+	if (dup3(launch->socket, LAUNCH_FD_SOCKET, O_CLOEXEC) < 0)
+		return -errno;
+	launch->socket = LAUNCH_FD_SOCKET;
+	return syscall(SYS_close_range, LAUNCH_FD_SOCKET + 1u, ~0u, 0u) < 0 ? -errno : 0;
+}
+
+/* Touched now, while nobody waits for it. */
+static int launch_map(struct launch *launch)
+{
+	struct launch_memory *memory =
+		mmap(NULL, sizeof *memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	memory->frame.fd_count = 0;
+	(void)message_begin(&memory->message, MESSAGE_EXEC);
+	memory->tokens[0].kind = 0;
+	memory->argv[0] = memory->env[0] = NULL;
+	launch->memory = memory;
+	launch->message = &memory->message;
+	return 0;
+}
+
+static bool launch_sends(const struct message_exec *exec, size_t i)
+{
+	if (i == LAUNCH_MORE)
+		return exec->more_bytes > 0;
+	return exec->stdio[i] == STDIO_FD || exec->stdio[i] == STDIO_CAPTURE;
+}
+
+/* Waits for the packet. init has checked it: what is wrong with it now is a bug. Outputs that init keeps come with descriptors, too. */
+static int launch_receive(struct launch *launch)
+{
+	struct launch_memory *memory = launch->memory;
+	const struct message_scratch tokens = {memory->tokens, ARRAY_SIZE(memory->tokens)};
+	const struct message_exec *exec = &memory->message.body.exec;
+	struct frame *frame = &memory->frame;
+	size_t head = envelope_size(MESSAGE_EXEC), used = 0;
+	struct yett_error error;
+	int r = frame_receive(launch->socket, frame, 0);
+
+	if (r == 0)
+		_exit(0); /* there will be no command for it */
+	if (r < 0)
+		return r;
+	if (frame->length < head ||
+	    message_decode_with(&tokens, MESSAGE_EXEC, frame->bytes + head, frame->length - head, &memory->message, &error) != 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < LAUNCH_FILES; i++)
+		launch->files[i] = launch_sends(exec, i) && used < frame->fd_count ? frame->fds[used++] : -1;
+	if (exec->stdio[2] == STDIO_AS_OUTPUT)
+		launch->files[2] = launch->files[1];
+	return 0;
+}
+
+static bool launch_env_has(char *const *env, const char *entry)
+{
+	size_t length = strcspn(entry, "=");
+
+	for (; *env; env++)
+		if (strncmp(*env, entry, length) == 0 && (*env)[length] == '=')
+			return true;
+	return false;
+}
+
+/* Adds `count` texts of those that have no place yet. */
+static size_t launch_add_env(char **env, size_t n, const char *entry, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++, entry += strlen(entry) + 1)
+		if (!launch_env_has(env, entry)) {
+			env[n++] = (char *)entry;
+			env[n] = NULL;
+		}
+	return n;
+}
+
+/* Of the packet: its arguments; its variables, then the session's that it does not set, then the profile's. Room is for all. */
+static void launch_fill(struct launch *launch, size_t argc, size_t envc)
+{
+	const struct init_config *config = launch->config;
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	for (uint32_t i = 0; i < exec->argv_count; i++)
+		launch->argv[i] = (char *)message_text(launch->message, exec->argv[i]);
+	for (uint32_t i = 0; i < exec->env_count; i++)
+		launch->env[i] = (char *)message_text(launch->message, exec->env[i]);
+	launch->argv[argc] = launch->env[envc] = NULL;
+	envc = launch_add_env(launch->env, envc, launch->session->env, launch->session->env_count);
+	(void)launch_add_env(launch->env, envc, init_config_texts(config), config->env_count);
+}
+
+/* Of the memory, which is `bytes` long and ends with a NUL. False: these are not the texts that it is said to hold. */
+static bool launch_fill_more(struct launch *launch, char *texts, size_t bytes)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+	char **argv = launch->argv + exec->argv_count, **env = launch->env + exec->env_count, *end = texts + bytes;
+
+	for (uint32_t i = 0; i < exec->more_argv && texts < end; i++, texts += strlen(texts) + 1)
+		*argv++ = texts;
+	for (uint32_t i = 0; i < exec->more_env && texts < end; i++, texts += strlen(texts) + 1) {
+		if (*texts == '=' || !strchr(texts, '='))
+			return false;
+		*env++ = texts;
+	}
+	return texts == end && argv == launch->argv + exec->argv_count + exec->more_argv &&
+	       env == launch->env + exec->env_count + exec->more_env;
+}
+
+static int launch_read_more(int fd, char *texts, size_t bytes)
+{
+	for (size_t used = 0; used < bytes;) {
+		ssize_t n = pread(fd, texts + used, bytes - used, (off_t)used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EINVAL;
+		used += (size_t)n;
+	}
+	return texts[bytes - 1] == '\0' ? 0 : -EINVAL;
+}
+
+/* With memory for what the packet has no room for. init has seen that it is sealed and of that size; what is in it only who asked knows. */
+static int launch_arguments(struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+	size_t argc = (size_t)exec->argv_count + exec->more_argv, envc = (size_t)exec->env_count + exec->more_env;
+	size_t bytes = (size_t)exec->more_bytes, count = argc + 1 + envc + SESSION_ENV_MAX + INIT_ENV_MAX + 1;
+	int r;
+
+	launch->argv = launch->memory->argv;
+	launch->env = launch->memory->env;
+	if (bytes > 0) {
+		launch->argv = mmap(NULL, count * sizeof(char *) + bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (launch->argv == MAP_FAILED)
+			return -errno;
+		launch->env = launch->argv + argc + 1;
+		r = launch_read_more(launch->files[LAUNCH_MORE], (char *)(launch->argv + count), bytes);
+		if (r < 0)
+			return r;
+		if (!launch_fill_more(launch, (char *)(launch->argv + count), bytes))
+			return -EINVAL;
+	}
+	launch_fill(launch, argc, envc);
+	return 0;
+}
+
+/* Received descriptors are above 2, since 0 to 2 were taken when they came: none is overwritten before its turn. */
+static int launch_stdio(struct launch *launch)
+{
+	for (int i = 0; i < 3; i++)
+		if (launch->files[i] >= 0 && dup2(launch->files[i], i) < 0)
+			return -errno;
+	/* All are close-on-exec already; this holds even if one day one is not. */
+	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
+}
+
+static int launch_limits(struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+
+	for (uint32_t i = 0; i < config->rlimits_count; i++) {
+		struct rlimit limit = {config->rlimits[i].soft, config->rlimits[i].hard};
+
+		if (setrlimit(config->rlimits[i].resource, &limit) < 0)
+			return -errno;
+	}
+	(void)umask(config->umask);
+	if (config->nice != 0 && setpriority(PRIO_PROCESS, 0, config->nice) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Another user than the sandbox's: only where init may take its id, which restrict_check() has seen to. */
+static bool launch_is_other(const struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	return exec->has_user && exec->user != launch->config->uid;
+}
+
+/* Capabilities are those of the sandbox's own user. */
+static uint64_t launch_keeps(const struct launch *launch)
+{
+	return launch_is_other(launch) ? 0 : launch->config->capabilities;
+}
+
+/* The groups are init's since its start; another user has none. The gid first: after setresuid the capability for it may be gone. */
+static int launch_identity(struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+	const struct message_exec *exec = &launch->message->body.exec;
+	bool is_other = launch_is_other(launch);
+	uid_t uid = is_other ? exec->user : config->uid;
+	gid_t gid = is_other ? exec->user : config->gid;
+
+	if (launch_keeps(launch) != 0 && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0)
+		return -errno;
+	if (is_other && setgroups(0, NULL) < 0)
+		return -errno;
+	if (setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Whatever of init's capabilities is not the command's goes here, in every set. capabilities(7). */
+static int launch_capabilities(struct launch *launch)
+{
+	uint64_t keep = launch_keeps(launch);
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2] = {
+		{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
+		{(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
+
+	if (syscall(SYS_capset, &header, data) < 0)
+		return -errno;
+	for (unsigned cap = 0; keep != 0 && cap < 64; cap++)
+		if (keep & 1ULL << cap && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+static int launch_directory(struct launch *launch)
+{
+	const char *cwd = message_text(launch->message, launch->message->body.exec.cwd);
+
+	if (!cwd || !*cwd)
+		cwd = launch->session->cwd;
+	return chdir(*cwd ? cwd : "/") < 0 ? -errno : 0;
+}
+
+/* As the command's own id, so that the terminal is the command's; before the filter, which need not allow for it. */
+static int launch_terminal(struct launch *launch)
+{
+	const struct message_exec *exec = &launch->message->body.exec;
+
+	return exec->terminal ? terminal_open(exec, launch->socket) : 0;
+}
+
+static int launch_restrict_files(struct launch *launch)
+{
+	return restrict_files(launch->config, launch->message, &launch->refused);
+}
+
+static int launch_restrict_calls(struct launch *launch)
+{
+	return restrict_calls(launch->config, launch->message);
+}
+
+static struct sock_fprog launch_program(const struct launch *launch)
+{
+	const struct init_config *config = launch->config;
+	const struct sock_filter *filters = (const struct sock_filter *)config->data;
+
+	return (struct sock_fprog){.len = (unsigned short)config->command_filter_count,
+				   .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+}
+
+/*
+ * Whether the filter takes away nothing but init's own calls, which a child makes none of: they fail with ENOSYS. A profile may deny
+ * other calls, or log them.
+ */
+static bool launch_filter_is_plain(const struct launch *launch)
+{
+	const struct sock_fprog program = launch_program(launch);
+
+	for (size_t i = 0; i < program.len; i++) {
+		uint32_t action = program.filter[i].k;
+
+		if (BPF_CLASS(program.filter[i].code) == BPF_RET && action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_KILL_PROCESS &&
+		    action != (SECCOMP_RET_ERRNO | ENOSYS))
+			return false;
+	}
+	return true;
+}
+
+/* no_new_privs is on since init's start, so this needs no capability; the filter stacks on init's own. */
+static int launch_load_filter(const struct launch *launch)
+{
+	const struct sock_fprog program = launch_program(launch);
+
+	if (program.len == 0)
+		return 0;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
+}
+
+/* Loading it takes a twentieth of a short command: ahead, where it can be. */
+static int launch_filter_early(struct launch *launch)
+{
+	return launch_filter_is_plain(launch) ? launch_load_filter(launch) : 0;
+}
+
+static int launch_filter_late(struct launch *launch)
+{
+	return launch_filter_is_plain(launch) ? 0 : launch_load_filter(launch);
+}
+
+static const char *launch_search_path(char *const *env)
+{
+	for (; *env; env++)
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	return LAUNCH_DEFAULT_PATH;
+}
+
+/* A directory gives EACCES like a file without the x bit; say which. */
+static int launch_execute_file(const char *path, const struct launch *launch)
+{
+	struct stat st;
+	int error;
+
+	(void)execve(path, launch->argv, launch->env);
+	error = errno;
+	if (error == EACCES && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		error = EISDIR;
+	else if (error == ENOENT && access(path, F_OK) == 0)
+		error = ELIBACC; /* the file is there: its interpreter is not */
+	return -error;
+}
+
+/* As execvp(3) does, but by the command's PATH, and without a shell for files of no known format. */
+static int launch_execute_search(const char *name, const struct launch *launch)
+{
+	char *path = launch->memory->path;
+	int r = -ENOENT;
+
+	for (const char *next = launch_search_path(launch->env); next;) {
+		size_t length = strcspn(next, ":");
+		int n = snprintf(path, PATH_MAX, "%.*s%s%s", (int)length, next, length ? "/" : "./", name);
+		int one = n < PATH_MAX ? launch_execute_file(path, launch) : -ENAMETOOLONG;
+
+		if (one != -ENOENT && one != -ENOTDIR && one != -EACCES && one != -EISDIR && one != -ENAMETOOLONG)
+			return one;
+		if (one == -EACCES)
+			r = one; /* what sh says if nothing better follows */
+		next = next[length] ? next + length + 1 : NULL;
+	}
+	return r;
+}
+
+static int launch_execute(struct launch *launch)
+{
+	const char *name = launch->argv[0];
+	sigset_t none;
+
+	if (!name || !*name)
+		return -ENOENT;
+	(void)sigemptyset(&none);
+	if (sigprocmask(SIG_SETMASK, &none, NULL) < 0)
+		return -errno;
+	return strchr(name, '/') ? launch_execute_file(name, launch) : launch_execute_search(name, launch);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct launch *launch);
+} launch_steps[] = {
+	{"session", launch_session},
+	{"system-call-filter", launch_filter_early},
+	{"descriptors", launch_descriptors},
+	{"memory", launch_map},
+	{"request", launch_receive}, /* what is above can be done ahead of it */
+	{"arguments", launch_arguments},
+	{"stdio", launch_stdio},
+	{"limits", launch_limits},
+	{"identity", launch_identity},
+	{"capabilities", launch_capabilities},
+	{"working-directory", launch_directory},
+	{"terminal", launch_terminal},
+	{"restriction-of-files", launch_restrict_files},
+	{"restriction-of-calls", launch_restrict_calls},
+	{"system-call-filter", launch_filter_late}, /* it may forbid what all before it needs */
+	{"execute", launch_execute}, /* last */
+};
+
+static _Noreturn void launch_run(struct launch *launch)
+{
+	struct launch_failure failure = {0};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(launch_steps) && failure.error == 0; i++) {
+		failure.step = i;
+		if (layer_is_on(launch->config, launch_steps[i].name))
+			failure.error = -launch_steps[i].run(launch);
+	}
+	if (launch->refused)
+		(void)snprintf(failure.path, sizeof failure.path, "%s", launch->refused);
+	_exit(write(launch->socket, &failure, sizeof failure) < 0 ? 126 : 127);
+}
+
+bool launch_may_wait(const struct init_config *config)
+{
+	return config->capabilities == 0 && config->uid != getuid();
+}
+
+int launch_fork(const struct init_config *config, const struct session *session, int leaf, struct launch_child *ret_child)
+{
+	struct clone_args arguments = {.exit_signal = SIGCHLD, .flags = CLONE_CLEAR_SIGHAND};
+	_cleanup_fd_ int ours = -1, its = -1;
+	int ends[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	ours = ends[0];
+	its = ends[1];
+	if (leaf >= 0) {
+		arguments.flags |= CLONE_INTO_CGROUP;
+		arguments.cgroup = (uint64_t)leaf;
+	}
+	pid = (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		launch_run(&(struct launch){.config = config, .session = session, .socket = its});
+	*ret_child = (struct launch_child){.pid = pid, .socket = steal_fd(&ours)};
+	return 0;
+}
+
+int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec, const int files[LAUNCH_FILES])
+{
+	size_t count = 0;
+	int fds[LAUNCH_FILES];
+
+	for (size_t i = 0; i < LAUNCH_FILES; i++)
+		if (launch_sends(exec, i))
+			fds[count++] = files[i];
+	return frame_send(child->socket, packet->bytes, packet->length, fds, count, MSG_DONTWAIT);
+}
+
+void launch_dismiss(struct launch_child *child)
+{
+	if (child->pid != 0)
+		(void)fd_close(child->socket);
+	child->pid = 0;
+}
+
+struct launch_failure launch_without_terminal(void)
+{
+	uint32_t step = 0;
+
+	while (launch_steps[step].run != launch_terminal)
+		step++;
+	return (struct launch_failure){.step = step, .error = ENOTTY};
+}
+
+int launch_read(int socket, struct launch_failure *failure, bool has_terminal, int *terminal)
+{
+	ssize_t n = terminal_read(socket, failure, sizeof *failure, terminal);
+
+	if (!has_terminal)
+		*terminal = fd_close(*terminal); /* errno stays: it was open */
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	if (n != sizeof *failure)
+		*failure = (struct launch_failure){0};
+	failure->path[sizeof failure->path - 1] = '\0';
+	schema_clean_text(failure->path); /* it may be cut within a character, and a child may have been made to write anything */
+	/* It may not run without what was asked for: it was killed before it had one, or init had no room for the master. */
+	if (has_terminal && *terminal < 0 && failure->error == 0)
+		*failure = launch_without_terminal();
+	return 0;
+}
+
+static const struct {
+	int error;
+	const char *text;
+} launch_texts[] = {
+	{ENOENT, "the command was not found"},
+	{EACCES, "the command may not be executed: permission denied"},
+	{EISDIR, "the command is a directory"},
+	{ENOEXEC, "the command is not in an executable format"},
+	{ELIBACC, "the interpreter of the command was not found"},
+	{E2BIG, "the arguments and the environment of the command are too long"},
+};
+
+void launch_describe(const struct launch_failure *failure, struct yett_error *error)
+{
+	const char *text = "the command could not be executed";
+	const char *reason = strerror(failure->error);
+
+	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
+		const char *name = launch_steps[failure->step].name;
+
+		if (*failure->path)
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the command cannot be restricted to %s: %s in the sandbox",
+					failure->path, failure->error == ENOENT ? "there is no such path" : reason);
+		else
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
+		error_detail(error, "%s", reason);
+		(void)error_cause(error, name, failure->error);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(launch_texts); i++)
+		if (launch_texts[i].error == failure->error)
+			text = launch_texts[i].text;
+	(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "%s", text);
+	error_detail(error, "%s", reason);
+	(void)error_cause(error, NULL, failure->error);
+}

@@ -1,0 +1,8 @@
+/* See layer.h. */
+#include "programs/init/layer.h"
+
+bool layer_is_on(const struct init_config *config, const char *name)
+{
+	(void)config, (void)name;
+	return true;
+}

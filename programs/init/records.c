@@ -1,0 +1,190 @@
+/* See records.h. Unprivileged; makes no system call but for the clock, and for captures that go. */
+#include "programs/init/records.h"
+
+#include "base/clock.h"
+#include "protocol/schema.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void record_begin(struct records *records, struct record *record, const struct message *message)
+{
+	const struct message_exec *exec = &message->body.exec;
+	size_t used = 0;
+	uint32_t i = 0;
+
+	*record = (struct record){.started_ms = clock_wall_ms()};
+	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
+	for (size_t j = 0; j < ARRAY_SIZE(record->captures); j++)
+		capture_close(&record->captures[j]);
+	for (; i < exec->argv_count && i < MESSAGE_COMMAND_ARGUMENTS_MAX && used < sizeof record->argv; i++) {
+		const char *argument = message_text(message, exec->argv[i]);
+		size_t length = strlen(argument), room = sizeof record->argv - 1 - used;
+
+		record->argv_cut = length > room;
+		length = record->argv_cut ? room : length;
+		memcpy(record->argv + used, argument, length);
+		record->argv[used + length] = '\0';
+		schema_clean_text(record->argv + used); /* it may be cut within a character */
+		used += length + 1;
+	}
+	record->argv_count = i;
+	record->argv_cut = record->argv_cut || i < exec->argv_count || exec->more_argv > 0;
+}
+
+void records_take_back(struct records *records, const struct record *record)
+{
+	if (record_is_command(record))
+		records->last--;
+	else
+		records->operations--;
+}
+
+bool record_is_command(const struct record *record)
+{
+	return !(record->id & MESSAGE_FILE_OPERATION);
+}
+
+void record_fetched(struct record *record, bool with_output)
+{
+	if (with_output || record_bytes(record) == 0)
+		record->is_fetched = true;
+}
+
+static void record_free(struct record *record)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++)
+		capture_close(&record->captures[i]);
+}
+
+static struct record *records_at(struct records *records, size_t i)
+{
+	return &records->table[(records->first + i) % RECORDS_MAX];
+}
+
+/* Those on the shorter side close the gap. */
+static void records_forget(struct records *records, size_t i)
+{
+	record_free(records_at(records, i));
+	if (i < records->count / 2) {
+		for (; i > 0; i--)
+			*records_at(records, i) = *records_at(records, i - 1);
+		records->first = (records->first + 1) % RECORDS_MAX;
+	} else {
+		for (; i + 1 < records->count; i++)
+			*records_at(records, i) = *records_at(records, i + 1);
+	}
+	records->count--;
+}
+
+/* The first that was fetched, or at least the first; `with_output`: of those that have any. False: there is none. */
+static bool records_find_oldest(struct records *records, bool is_fetched, bool with_output, size_t *ret_index)
+{
+	for (size_t i = 0; i < records->count; i++) {
+		const struct record *record = records_at(records, i);
+
+		if ((is_fetched && !record->is_fetched) || (with_output && record_bytes(record) == 0))
+			continue;
+		*ret_index = i;
+		return true;
+	}
+	return false;
+}
+
+void records_keep_consume(struct records *records, struct record *record)
+{
+	size_t oldest = 0;
+
+	if (records->count == RECORDS_MAX && !records_find_oldest(records, true, false, &oldest) && record->is_fetched) {
+		record_free(record); /* all others are yet to be fetched */
+		return;
+	}
+	if (records->count == RECORDS_MAX)
+		records_forget(records, oldest);
+	*records_at(records, records->count++) = *record;
+	*record = (struct record){0};
+}
+
+struct record *records_find(struct records *records, uint64_t id)
+{
+	for (size_t i = 0; i < records->count; i++)
+		if (records_at(records, i)->id == id)
+			return records_at(records, i);
+	return NULL;
+}
+
+struct record *records_find_from(struct records *records, uint64_t id)
+{
+	struct record *lowest = NULL;
+
+	for (size_t i = 0; i < records->count; i++) {
+		struct record *record = records_at(records, i);
+
+		if (record->id >= id && (!lowest || record->id < lowest->id))
+			lowest = record;
+	}
+	return lowest;
+}
+
+size_t record_bytes(const struct record *record)
+{
+	return record->captures[0].length + record->captures[1].length;
+}
+
+size_t records_bytes(const struct records *records)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < records->count; i++)
+		bytes += record_bytes(&records->table[(records->first + i) % RECORDS_MAX]);
+	return bytes;
+}
+
+bool records_make_room(struct records *records)
+{
+	size_t i;
+
+	if (!records_find_oldest(records, true, true, &i) && !records_find_oldest(records, false, true, &i))
+		return false;
+	records_forget(records, i);
+	return true;
+}
+
+uint32_t record_state(const struct record *record)
+{
+	if (record->failure.error != 0)
+		return EXECUTION_FAILED;
+	if (record->exited.timed_out)
+		return EXECUTION_TIMEOUT;
+	return record->exited.signaled ? EXECUTION_KILLED : EXECUTION_COMPLETED;
+}
+
+void record_tell(const struct record *record, uint32_t state, struct message *message)
+{
+	struct message_commands *list = &message->body.commands;
+	struct message_command *command = &list->commands[list->commands_count++];
+	struct yett_error error = {0};
+
+	*command = (struct message_command){
+		.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->started_ms};
+	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++) {
+		const struct capture *capture = &record->captures[i];
+
+		command->captured |= capture->is_kept ? 1U << i : 0;
+		command->truncated |= capture->truncated ? 1U << i : 0;
+		command->output_bytes[i] = capture->length;
+	}
+	if (state == EXECUTION_FAILED)
+		launch_describe(&record->failure, &error);
+	else
+		command->result = record->exited;
+	command->code = error.code;
+	command->error_number = (uint32_t)error.os_error;
+	command->argv_cut = record->argv_cut;
+	/* There is room for MESSAGE_COMMANDS_MAX of the longest. */
+	for (const char *at = record->argv; command->argv_count < record->argv_count; at += strlen(at) + 1)
+		(void)!message_add_text(message, at, &command->argv[command->argv_count++]);
+	(void)!message_add_text(message, error.message, &command->message);
+	(void)!message_add_text(message, error.detail, &command->detail);
+	(void)!message_add_text(message, error.step, &command->step);
+}

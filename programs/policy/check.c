@@ -1,0 +1,276 @@
+/* See check.h. */
+#include "programs/policy/check.h"
+#include "base/units_parse.h"
+
+#include <cap-ng.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOUNTS_MAX  256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+
+/* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service failed. getpwnam(3) */
+static bool is_unknown(int error)
+{
+	return error == 0 || error == ENOENT || error == ESRCH || error == EBADF || error == EPERM;
+}
+
+/* An account's id by number or name; numbers need no account. 0, -ENOENT when there is none, or -errno of the name service. */
+static int find_id(const char *text, bool is_group, uint32_t *ret_id)
+{
+	const struct passwd *user = NULL;
+	const struct group *group = NULL;
+	uint64_t number;
+
+	if (units_parse_number(text, &number) == 0) {
+		*ret_id = (uint32_t)number;
+		return number < UINT32_MAX ? 0 : -ENOENT; /* (uid_t)-1 is nobody's id */
+	}
+	errno = 0;
+	if (is_group)
+		group = getgrnam(text);
+	else
+		user = getpwnam(text);
+	if (!user && !group)
+		return is_unknown(errno) ? -ENOENT : -errno;
+	*ret_id = user ? user->pw_uid : group->gr_gid;
+	return 0;
+}
+
+/*
+ * A name that is not known makes the grant void, and nothing else: an account that was removed stops nobody else's service. Where that
+ * cannot be told the policy is refused, and the one in force stays: a grant that is void for a moment leaves its users to a looser one.
+ */
+static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count,
+		   struct yett_error *error)
+{
+	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
+	struct yett_error notice = {0};
+	size_t count = 0;
+
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->count; i++) {
+		bool is_everyone = !is_group && strcmp(list->items[i], "*") == 0;
+		int r = is_everyone ? 0 : find_id(list->items[i], is_group, &ids[count]);
+
+		if (r < 0 && r != -ENOENT) {
+			(void)policy_refuse(list->places[i], list->items[i], "cannot be looked up now: a name service of this host fails", error);
+			error_detail(error, "%s", strerror(-r));
+			return (int)error->code;
+		}
+		grant->everyone = grant->everyone || is_everyone;
+		count += r == 0 && !is_everyone;
+		if (r == 0 || grant->is_void)
+			continue;
+		(void)policy_refuse(list->places[i], list->items[i],
+				    is_group ? "is not a group of this host: the grant is void" : "is not a user of this host: the grant is void",
+				    &notice);
+		free(grant->notice);
+		grant->notice = strdup(notice.message);
+		grant->is_void = true;
+		if (!grant->notice)
+			return -ENOMEM;
+	}
+	*ret_ids = steal_ptr(&ids);
+	*ret_count = count;
+	return 0;
+}
+
+static uint64_t capability_mask(const struct policy_list *names)
+{
+	uint64_t mask = 0;
+
+	for (size_t i = 0; i < names->count; i++)
+		mask |= (uint64_t)1 << capng_name_to_capability(names->items[i]);
+	return mask;
+}
+
+/* What a list wants mounted. Where must be a place of the profile. */
+static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, bool writable, struct yett_error *error)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct policy_mount *mounts = reallocarray(profile->mounts, profile->mounts_count + 1, sizeof *mounts);
+		_cleanup_free_ char *head = NULL, *tail = NULL;
+		struct policy_mount mount = {.writable = writable, .place = list->places[i]};
+		const char *problem;
+
+		profile->mounts = mounts ? mounts : profile->mounts;
+		if (!mounts || settings_split(list->items[i], &head, &tail) < 0)
+			return -ENOMEM;
+		problem = policy_target_problem(profile, is_tmpfs || !tail ? head : tail);
+		if (problem)
+			return policy_refuse(list->places[i], list->items[i], problem, error);
+		if (is_tmpfs && tail && units_parse_size(tail, &mount.size_bytes) < 0)
+			return -EINVAL; /* which settings.c has refused */
+		mount.source = strdup(is_tmpfs ? "" : head);
+		mount.target = strdup(is_tmpfs || !tail ? head : tail);
+		profile->mounts[profile->mounts_count++] = mount;
+		if (!mount.source || !mount.target)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What lies in another system directory is shown with that. */
+static void drop_nested(struct policy_list *system)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < system->count; i++) {
+		bool is_nested = false;
+
+		for (size_t j = 0; j < system->count; j++)
+			is_nested = is_nested || (j != i && system->items[j] && policy_path_is_in(system->items[i], system->items[j]));
+		if (is_nested) {
+			free(system->items[i]);
+			system->items[i] = NULL;
+		}
+	}
+	for (size_t i = 0; i < system->count; i++)
+		if (system->items[i]) {
+			system->places[kept] = system->places[i];
+			system->items[kept++] = system->items[i];
+		}
+	system->count = kept;
+}
+
+static int check_profile(struct settings_profile *written, struct yett_error *error)
+{
+	struct policy_profile *profile = &written->profile;
+	size_t mounts = written->share_ro.count + written->share_rw.count + written->tmpfs.count +
+			profile->read_only.count + profile->mask.count;
+	int r = add_mounts(profile, &written->share_ro, false, false, error);
+
+	if (r == 0)
+		r = add_mounts(profile, &written->share_rw, false, true, error);
+	if (r == 0)
+		r = add_mounts(profile, &written->tmpfs, true, false, error);
+	if (r)
+		return r;
+	drop_nested(&profile->system);
+	if (mounts > MOUNTS_MAX)
+		return policy_refuse(profile->place, profile->name,
+				     "has more than 256 shares, tmpfs, masks and read-only paths", error);
+	if (profile->environment.count + 4 > PLAN_ENV_MAX)
+		return policy_refuse(profile->environment.place, profile->name, "has too long an environment", error);
+	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile && !*profile->selinux_type)
+		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)", error);
+	profile->capabilities_mask = capability_mask(&profile->capabilities);
+	return 0;
+}
+
+static bool has_profile(const struct compiled *compiled, const char *name)
+{
+	for (size_t i = 0; i < compiled->policy.profiles_count; i++)
+		if (strcmp(compiled->profiles[i].profile.name, name) == 0)
+			return true;
+	return false;
+}
+
+static int check_grant(const struct compiled *compiled, struct settings_grant *written, struct yett_error *error)
+{
+	struct policy_grant *grant = &written->grant;
+	int r = resolve(grant, &written->users, false, &grant->uids, &grant->uids_count, error);
+
+	if (r == 0)
+		r = resolve(grant, &written->groups, true, &grant->gids, &grant->gids_count, error);
+	if (r)
+		return r;
+	if (written->users.count + written->groups.count == 0)
+		return policy_refuse(grant->place, grant->name, "names neither users nor groups", error);
+	if (grant->profiles.count == 0)
+		return policy_refuse(grant->place, grant->name, "names no profiles", error);
+	for (size_t i = 0; i < grant->profiles.count; i++)
+		if (strcmp(grant->profiles.items[i], "*") != 0 && !has_profile(compiled, grant->profiles.items[i]))
+			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
+	grant->capabilities_mask = capability_mask(&grant->capabilities);
+	return 0;
+}
+
+/* NAME:FIRST:COUNT. 1 when they overlap. */
+int check_subid_line(const char *line, uint64_t first, uint64_t end)
+{
+	char start[UNITS_TEXT_SIZE], count[UNITS_TEXT_SIZE];
+	const char *one = strchr(line, ':'), *two = one ? strchr(one + 1, ':') : NULL;
+	uint64_t from, length;
+
+	if (line[strspn(line, " \t")] == '\0' || *line == '#')
+		return 0;
+	if (!two || one == line || two - one > UNITS_TEXT_SIZE || strlen(two) > UNITS_TEXT_SIZE)
+		return -EINVAL;
+	(void)snprintf(start, sizeof start, "%.*s", (int)(two - one - 1), one + 1);
+	(void)snprintf(count, sizeof count, "%s", two + 1);
+	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 || from > UINT32_MAX ||
+	    length > UINT32_MAX)
+		return -EINVAL;
+	return length && from < end && first < from + length;
+}
+
+static int check_subids(const char *file, uint64_t first, uint64_t end, struct yett_error *error)
+{
+	FILE *stream = fopen(file, "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	unsigned number = 0;
+	int r = 0;
+
+	if (!stream)
+		return errno == ENOENT ? 0 : -errno;
+	while (r == 0 && getline(&line, &size, stream) >= 0) {
+		line[strcspn(line, "\n")] = '\0';
+		number++;
+		r = check_subid_line(line, first, end);
+		if (r < 0)
+			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT",
+			              file, number);
+		else if (r > 0)
+			r = error_set(
+			    error, YETT_E_SECURITY_VIOLATION, 0,
+			    "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file,
+			    number);
+	}
+	(void)fclose(stream);
+	return r;
+}
+
+/* Two sandboxes, or a sandbox and an account, must never share an id. Only the first is looked up: NSS can be slow. */
+static int check_ids(const struct policy *policy, struct yett_error *error)
+{
+	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * POLICY_IDS_STEP;
+	struct policy_place at = policy->ids_place.file ? policy->ids_place : (struct policy_place){policy->files[0], 1};
+	int r;
+
+	if (first % POLICY_IDS_STEP)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file,
+		                 at.line);
+	if (end > POLICY_IDS_END_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file, at.line);
+	errno = 0;
+	if (getpwuid((uid_t)first))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "%s:%u: ids_first is the id of an account of this host", at.file, at.line);
+	if (!is_unknown(errno)) {
+		r = errno;
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+				"%s:%u: whether ids_first is the id of an account cannot be looked up now: a name service of this host fails",
+				at.file, at.line);
+		error_detail(error, "%s", strerror(r));
+		return (int)error->code;
+	}
+	r = check_subids("/etc/subuid", first, end, error);
+	return r ? r : check_subids("/etc/subgid", first, end, error);
+}
+
+int check_compiled(struct compiled *compiled, struct yett_error *error)
+{
+	int r = check_ids(&compiled->policy, error);
+
+	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++)
+		r = check_profile(&compiled->profiles[i], error);
+	for (size_t i = 0; r == 0 && i < compiled->policy.grants_count; i++)
+		r = check_grant(compiled, &compiled->grants[i], error);
+	return r;
+}

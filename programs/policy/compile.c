@@ -1,0 +1,286 @@
+/* See compile.h. */
+#include "programs/policy/compile.h"
+#include "programs/policy/check.h"
+#include "programs/policy/parse.h"
+#include "programs/policy/seccomp.h"
+
+#include <string.h>
+
+/* The sections of all texts live until the policy has been made of them. */
+struct compiling {
+	struct compiled *compiled;
+	cfg_t *root;
+	struct yett_error *error;
+};
+
+static void compiling_clear(struct compiling *compiling)
+{
+	if (compiling->root)
+		(void)cfg_free(compiling->root);
+	compiled_free(compiling->compiled);
+}
+
+void compiled_free(struct compiled *compiled)
+{
+	struct policy *policy = compiled ? &compiled->policy : NULL;
+
+	if (!compiled)
+		return;
+	for (size_t i = 0; i < policy->profiles_count; i++) {
+		settings_clear(SETTINGS_PROFILE, &compiled->profiles[i]);
+		for (size_t m = 0; m < compiled->profiles[i].profile.mounts_count; m++) {
+			free(compiled->profiles[i].profile.mounts[m].source);
+			free(compiled->profiles[i].profile.mounts[m].target);
+		}
+		free(compiled->profiles[i].profile.mounts);
+		free(compiled->profiles[i].profile.name);
+		free(compiled->profiles[i].profile.init_filter);
+		free(compiled->profiles[i].profile.command_filter);
+		free(compiled->profiles[i].profile.build_filter);
+	}
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		settings_clear(SETTINGS_GRANT, &compiled->grants[i]);
+		free(compiled->grants[i].grant.name);
+		free(compiled->grants[i].grant.notice);
+		free(compiled->grants[i].grant.uids);
+		free(compiled->grants[i].grant.gids);
+	}
+	settings_clear(SETTINGS_HELPER, policy);
+	free(policy->files);
+	free(policy->profiles);
+	free(policy->grants);
+	free(compiled->profiles);
+	free(compiled->grants);
+	free(compiled);
+}
+
+/* What stands where no key is written. */
+static int compiling_start(struct compiling *compiling)
+{
+	struct compiled *compiled = compiling->compiled = calloc(1, sizeof *compiled);
+	struct policy *policy = &compiled->policy;
+
+	compiling->root = parse_new();
+	if (!compiled || !compiling->root)
+		return -ENOMEM;
+	policy->runtime_dir = strdup("/run/yett");
+	policy->keys_dir = strdup("/etc/yett/keys.d");
+	policy->cgroup = strdup("/yett");
+	policy->files = calloc(POLICY_FILES_MAX, sizeof *policy->files);
+	policy->ids_first = POLICY_IDS_FIRST_DEFAULT;
+	policy->ids_ranges = 4096;
+	policy->spares = 2;
+	policy->generation = 0xcbf29ce484222325; /* the start of FNV-1a */
+	return policy->runtime_dir && policy->keys_dir && policy->cgroup && policy->files ? 0 : -ENOMEM;
+}
+
+static int profile_defaults(struct policy_profile *profile)
+{
+	profile->tmp_size_bytes = 256u << 20;
+	profile->private_home = true;
+	profile->limits.cpu_weight = 100;
+	profile->umask = 022;
+	profile->shares = true;
+	profile->hostname = strdup("sandbox");
+	profile->apparmor_profile = strdup("");
+	profile->selinux_type = strdup("yett_init_t");
+	return profile->hostname && profile->apparmor_profile && profile->selinux_type ? 0 : -ENOMEM;
+}
+
+static int add_text(struct compiling *compiling, const struct compile_text *text)
+{
+	struct policy *policy = &compiling->compiled->policy;
+
+	policy->files[policy->files_count++] = text->name;
+	for (size_t i = 0; i < text->length; i++)
+		policy->generation = (policy->generation ^ (unsigned char)text->text[i]) * 0x100000001b3;
+	return parse_text(compiling->root, text->name, text->text, text->length, compiling->error);
+}
+
+/* Fills a profile from the one it extends, that one's own, and so on: the eldest first. */
+static int fill_profile(struct compiling *compiling, cfg_opt_t *sections, size_t index)
+{
+	struct compiled *compiled = compiling->compiled;
+	size_t profiles = compiled->policy.profiles_count;
+	_cleanup_free_ cfg_t **line = calloc(profiles, sizeof *line);
+	const struct parse_value *extends;
+	size_t length = 0;
+	int r = line ? profile_defaults(&compiled->profiles[index].profile) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	for (line[length++] = cfg_opt_getnsec(sections, (unsigned)index);
+	     (extends = parse_value(line[length - 1], "extends", 0)); length++) {
+		cfg_t *base = cfg_opt_gettsec(sections, extends->text);
+
+		if (!base || length == profiles)
+			return policy_refuse(extends->place, extends->text,
+					     base ? "extends itself in the end" : "is not a profile", compiling->error);
+		line[length] = base;
+	}
+	while (r == 0 && length > 0)
+		r = settings_fill(SETTINGS_PROFILE, line[--length], &compiled->profiles[index], compiling->error);
+	return r;
+}
+
+/* A copy of a section's name. */
+static int take_name(const struct compiling *compiling, cfg_t *section, char **ret_name)
+{
+	const char *problem = settings_check_name(cfg_title(section));
+
+	if (problem)
+		return policy_refuse(parse_place(section), cfg_title(section), problem, compiling->error);
+	*ret_name = strdup(cfg_title(section));
+	return *ret_name ? 0 : -ENOMEM;
+}
+
+static int add_profiles(struct compiling *compiling, cfg_opt_t *sections)
+{
+	struct compiled *compiled = compiling->compiled;
+	int r = 0;
+
+	compiled->profiles = calloc(cfg_opt_size(sections) + 1, sizeof *compiled->profiles);
+	if (!compiled->profiles)
+		return -ENOMEM;
+	compiled->policy.profiles_count = cfg_opt_size(sections);
+	for (unsigned i = 0; r == 0 && i < compiled->policy.profiles_count; i++) {
+		compiled->profiles[i].profile.place = parse_place(cfg_opt_getnsec(sections, i));
+		r = take_name(compiling, cfg_opt_getnsec(sections, i), &compiled->profiles[i].profile.name);
+		if (r == 0)
+			r = fill_profile(compiling, sections, i);
+	}
+	return r;
+}
+
+static int add_grants(struct compiling *compiling, cfg_opt_t *sections)
+{
+	struct compiled *compiled = compiling->compiled;
+	int r = 0;
+
+	compiled->grants = calloc(cfg_opt_size(sections) + 1, sizeof *compiled->grants);
+	if (!compiled->grants)
+		return -ENOMEM;
+	compiled->policy.grants_count = cfg_opt_size(sections);
+	for (unsigned i = 0; r == 0 && i < compiled->policy.grants_count; i++) {
+		cfg_t *section = cfg_opt_getnsec(sections, i);
+
+		compiled->grants[i].grant.place = parse_place(section);
+		compiled->grants[i].grant.notice = strdup("");
+		if (!compiled->grants[i].grant.notice)
+			return -ENOMEM;
+		r = take_name(compiling, section, &compiled->grants[i].grant.name);
+		if (r == 0)
+			r = settings_fill(SETTINGS_GRANT, section, &compiled->grants[i], compiling->error);
+	}
+	return r;
+}
+
+static struct seccomp_names names_of(const struct policy_list *list)
+{
+	return (struct seccomp_names){list->items, list->count, list->place.file, list->place.line};
+}
+
+static int compile_filters(struct settings_profile *written, struct yett_error *error)
+{
+	struct policy_profile *profile = &written->profile;
+	struct seccomp_spec spec = {
+		.strict = written->syscalls == SETTINGS_SYSCALLS_STRICT,
+		.allow = names_of(&written->syscalls_allow),
+		.deny = names_of(&written->syscalls_deny),
+		.log = names_of(&written->syscalls_log),
+	};
+	int r = seccomp_compile(&spec, SECCOMP_COMMAND, &profile->command_filter, &profile->command_filter_count, error);
+
+	if (r == 0)
+		r = seccomp_compile(&spec, SECCOMP_INIT, &profile->init_filter, &profile->init_filter_count, error);
+	return r ? r : seccomp_compile(&spec, SECCOMP_BUILD, &profile->build_filter, &profile->build_filter_count, error);
+}
+
+static bool same_list(const struct policy_list *a, const struct policy_list *b)
+{
+	bool same = a->count == b->count;
+
+	for (size_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->items[i], b->items[i]) == 0;
+	return same;
+}
+
+static int copy_filter(const struct sock_filter *filter, size_t count, struct sock_filter **ret_copy, size_t *ret_count)
+{
+	*ret_copy = calloc(count, sizeof *filter);
+	if (!*ret_copy)
+		return -ENOMEM;
+	memcpy(*ret_copy, filter, count * sizeof *filter);
+	*ret_count = count;
+	return 0;
+}
+
+/* Most profiles extend another one and leave its system calls as they are: compiling a filter takes a millisecond. */
+static int add_filters(struct compiling *compiling)
+{
+	struct settings_profile *all = compiling->compiled->profiles;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < compiling->compiled->policy.profiles_count; i++) {
+		struct policy_profile *profile = &all[i].profile;
+		size_t twin = 0;
+
+		while (all[twin].syscalls != all[i].syscalls || !same_list(&all[twin].syscalls_allow, &all[i].syscalls_allow) ||
+		       !same_list(&all[twin].syscalls_deny, &all[i].syscalls_deny) ||
+		       !same_list(&all[twin].syscalls_log, &all[i].syscalls_log))
+			twin++;
+		if (twin == i) {
+			r = compile_filters(&all[i], compiling->error);
+			continue;
+		}
+		r = copy_filter(all[twin].profile.init_filter, all[twin].profile.init_filter_count, &profile->init_filter,
+				&profile->init_filter_count);
+		if (r == 0)
+			r = copy_filter(all[twin].profile.command_filter, all[twin].profile.command_filter_count,
+					&profile->command_filter, &profile->command_filter_count);
+		if (r == 0)
+			r = copy_filter(all[twin].profile.build_filter, all[twin].profile.build_filter_count, &profile->build_filter,
+					&profile->build_filter_count);
+	}
+	return r;
+}
+
+/* The tables of the policy itself, which hold nothing that only the compiler needs. */
+static int fill_tables(struct compiled *compiled)
+{
+	struct policy *policy = &compiled->policy;
+
+	policy->profiles = calloc(policy->profiles_count + 1, sizeof *policy->profiles);
+	policy->grants = calloc(policy->grants_count + 1, sizeof *policy->grants);
+	if (!policy->profiles || !policy->grants)
+		return -ENOMEM;
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		policy->profiles[i] = compiled->profiles[i].profile;
+	for (size_t i = 0; i < policy->grants_count; i++)
+		policy->grants[i] = compiled->grants[i].grant;
+	return 0;
+}
+
+int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled, struct yett_error *error)
+{
+	_cleanup_(compiling_clear) struct compiling compiling = {.error = error};
+	int r = compiling_start(&compiling);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = add_text(&compiling, &texts[i]);
+	if (r == 0)
+		r = settings_fill(SETTINGS_HELPER, cfg_getsec(compiling.root, "helper"), &compiling.compiled->policy, error);
+	if (r == 0)
+		r = add_profiles(&compiling, cfg_getopt(compiling.root, "profile"));
+	if (r == 0)
+		r = add_grants(&compiling, cfg_getopt(compiling.root, "grant"));
+	if (r == 0)
+		r = check_compiled(compiling.compiled, error);
+	if (r == 0)
+		r = add_filters(&compiling);
+	if (r == 0)
+		r = fill_tables(compiling.compiled);
+	if (r == 0)
+		*ret_compiled = steal_ptr(&compiling.compiled);
+	return r;
+}

@@ -1,0 +1,156 @@
+/*
+ * yett-policy: compiles the texts of policy files into one image for the helper, in the memfd that is descriptor 0. Its arguments
+ * are "FD:NAME" of each file; none stands for the built-in policy.
+ *
+ * Theory of operation: the text is root's own, but libConfuse, libseccomp and the modules of NSS are much code to run
+ * with root's privilege. So the process gives up everything else in numbered stages before it reads its first byte, and
+ * keeps the view of the file system, which NSS needs. The helper believes none of the image's offsets and counts; what
+ * the policy says is this program's word. Starts as root, or as the caller where that is nobody else; a stage's number
+ * is its exit status when the stage fails.
+ */
+#include "base/escape.h"
+#include "helper/privilege/lockdown.h"
+#include "programs/policy/compile.h"
+#include "programs/policy/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define FILE_SIZE_MAX (1u << 20)
+
+enum stage {
+	STAGE_ARGUMENTS = 1,
+	STAGE_LIMITS,
+	STAGE_BOUNDING_SET,
+	STAGE_IDS,
+	STAGE_CAPABILITIES,
+	STAGE_UNDUMPABLE,
+	STAGE_NO_NEW_PRIVS,
+	STAGE_DEATH_SIGNAL,
+	STAGE_IMAGE,
+};
+
+struct input {
+	size_t count;
+	int fds[POLICY_FILES_MAX];
+	struct compile_text texts[POLICY_FILES_MAX];
+};
+
+static void need(bool done, enum stage stage)
+{
+	if (!done)
+		_exit((int)stage);
+}
+
+static bool read_arguments(int argc, char **argv, struct input *input)
+{
+	for (int i = 1; i < argc && input->count < ARRAY_SIZE(input->fds); i++) {
+		char *end;
+		long fd = strtol(argv[i], &end, 10);
+
+		if (end == argv[i] || *end != ':' || fd < 0 || fd > INT32_MAX)
+			return false;
+		input->fds[input->count] = (int)fd;
+		input->texts[input->count++].name = end + 1;
+	}
+	return argc > 0 && input->count == (size_t)argc - 1;
+}
+
+static bool is_input(const struct input *input, int fd)
+{
+	for (size_t i = 0; i < input->count; i++)
+		if (input->fds[i] == fd)
+			return true;
+	return false;
+}
+
+static void close_others(const struct input *input)
+{
+	for (int fd = 1; fd < 3; fd++)
+		if (!is_input(input, fd))
+			(void)close(fd);
+	fd_close_except(input->fds, input->count);
+}
+
+/* No process, no core (1: core(5)), no file but the image grows; descriptors and memory for NSS, whose modules may map large caches. */
+static bool limit(void)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_NPROC, 0},  {RLIMIT_CORE, 1}, {RLIMIT_FSIZE, IMAGE_SIZE_MAX}, {RLIMIT_NOFILE, 2 * POLICY_FILES_MAX},
+		{RLIMIT_CPU, 10},   {RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
+	};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits));
+}
+
+static void lock_down(int argc, char **argv, struct input *input)
+{
+	need(read_arguments(argc, argv, input), STAGE_ARGUMENTS);
+	close_others(input);
+	need(limit(), STAGE_LIMITS);
+	if (lockdown_can_leave_root()) {
+		need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
+		need(lockdown_ids(POLICY_COMPILER_ID, POLICY_COMPILER_ID), STAGE_IDS);
+	}
+	need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+}
+
+static int read_text(int fd, struct compile_text *text, struct yett_error *error)
+{
+	ssize_t n = 1;
+
+	text->text = malloc(FILE_SIZE_MAX + 1);
+	if (!text->text)
+		return -ENOMEM;
+	while (n > 0 && text->length <= FILE_SIZE_MAX) {
+		n = read(fd, text->text + text->length, FILE_SIZE_MAX + 1 - text->length);
+		text->length += n > 0 ? (size_t)n : 0;
+	}
+	if (n < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s cannot be read: %s", ESCAPE(text->name), strerror(errno));
+	if (text->length > FILE_SIZE_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s is larger than 1 MiB", ESCAPE(text->name));
+	return 0;
+}
+
+/* The files, or the text that is compiled in where there are none. */
+static int read_texts(struct input *input, struct yett_error *error)
+{
+	int r = 0;
+
+	if (input->count == 0) {
+		static char name[] = "built-in";
+		char *text = strdup(policy_builtin_text);
+
+		input->texts[input->count++] = (struct compile_text){name, text, text ? strlen(text) : 0};
+		return text ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < input->count; i++)
+		r = read_text(input->fds[i], &input->texts[i], error);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	static struct input input;
+	struct compiled *compiled = NULL;
+	struct yett_error error = {0};
+	int r;
+
+	lock_down(argc, argv, &input);
+	r = read_texts(&input, &error);
+	if (r == 0)
+		r = compile(input.texts, input.count, &compiled, &error);
+	if (r < 0 && r != -ENOMEM)
+		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy cannot be compiled: %s", strerror(-r));
+	r = image_write(STDIN_FILENO, r, compiled ? &compiled->policy : NULL, &error);
+	if (r == -E2BIG) {
+		r = error_set(&error, YETT_E_INVALID_REQUEST, 0, "the policy is too large");
+		r = image_write(STDIN_FILENO, r, NULL, &error);
+	}
+	need(r == 0, STAGE_IMAGE);
+	_exit(0); /* the memory goes with the process */
+}

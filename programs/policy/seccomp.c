@@ -1,0 +1,238 @@
+/*
+ * See seccomp.h. In yett-policy, without privilege, on names from the policy only.
+ *
+ * libseccomp knows the names. The tables and the policy's lists become a verdict for each number, each list overriding
+ * those before it, and filter.c makes the program of them.
+ */
+#include "programs/policy/seccomp.h"
+
+#include "programs/policy/filter.h"
+
+#include <seccomp.h>
+#include <string.h>
+
+#define NAME_MAX_LENGTH 64
+
+#ifndef SECCOMP_BUILD_OTHERWISE /* tests show what is behind this filter */
+#define SECCOMP_BUILD_OTHERWISE SECCOMP_RET_TRACE
+#endif
+
+/* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody knows the name. */
+static int call_number(const char *name)
+{
+	int number = seccomp_syscall_resolve_name(name);
+
+	for (size_t i = 0; number == __NR_SCMP_ERROR && i < seccomp_newer_count; i++)
+		if (strcmp(seccomp_newer[i].name, name) == 0)
+			number = seccomp_newer[i].number;
+	return number;
+}
+
+/* Copies the next name of a list from a table and moves past it; false at the end. */
+static bool next_name(const char **list, char name[NAME_MAX_LENGTH])
+{
+	size_t length = strcspn(*list, " ");
+
+	if (length == 0 || length >= NAME_MAX_LENGTH)
+		return false;
+	memcpy(name, *list, length);
+	name[length] = '\0';
+	*list += length + ((*list)[length] == ' ');
+	return true;
+}
+
+static bool listed(const struct seccomp_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (strcmp(names->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* What this architecture lacks has no number, and nothing to judge. */
+static struct filter_verdict *verdict_of(struct filter *filter, const char *name)
+{
+	int number = call_number(name);
+
+	return number >= 0 && number < FILTER_NUMBERS ? &filter->verdicts[number] : NULL;
+}
+
+static void judge(struct filter *filter, const char *name, uint32_t action)
+{
+	struct filter_verdict *verdict = verdict_of(filter, name);
+
+	if (verdict)
+		*verdict = (struct filter_verdict){0, action};
+}
+
+static void judge_names(struct filter *filter, const struct seccomp_names *names, uint32_t action)
+{
+	for (size_t i = 0; i < names->count; i++)
+		judge(filter, names->names[i], action);
+}
+
+static void judge_list(struct filter *filter, const char *list, uint32_t action)
+{
+	char name[NAME_MAX_LENGTH];
+
+	while (next_name(&list, name))
+		judge(filter, name, action);
+}
+
+static void add_rule(struct filter *filter, const struct seccomp_spec *spec, size_t index)
+{
+	const struct seccomp_rule *rule = &seccomp_rules[index];
+	const char *list = rule->calls;
+	char name[NAME_MAX_LENGTH];
+
+	while (next_name(&list, name)) {
+		struct filter_verdict *verdict = listed(&spec->allow, name) ? NULL : verdict_of(filter, name);
+
+		if (verdict && rule->arguments_count > 0)
+			verdict->rules |= 1ULL << index;
+		else if (verdict)
+			*verdict = (struct filter_verdict){0, seccomp_rule_action(rule)};
+	}
+}
+
+static bool holds(const char *list, const char *wanted)
+{
+	char name[NAME_MAX_LENGTH];
+
+	while (next_name(&list, name))
+		if (strcmp(name, wanted) == 0)
+			return true;
+	return false;
+}
+
+/* Whether init may make a call: it lives under the strict set. */
+static bool is_of_init(const char *name)
+{
+	for (size_t i = 0; i < seccomp_groups_count; i++)
+		if (seccomp_groups[i].strict && holds(seccomp_groups[i].calls, name))
+			return true;
+	return holds(seccomp_init_calls, name);
+}
+
+/* Each denied call is refused by one filter: that of init, if init can do without it. */
+static void judge_denied(struct filter *filter, const struct seccomp_spec *spec, enum seccomp_role role)
+{
+	for (size_t i = 0; i < spec->deny.count; i++)
+		if (is_of_init(spec->deny.names[i]) == (role == SECCOMP_COMMAND))
+			judge(filter, spec->deny.names[i], role == SECCOMP_INIT ? SECCOMP_FORBIDDEN : SECCOMP_RET_ERRNO | EPERM);
+}
+
+static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
+{
+	judge_list(filter, seccomp_init_calls, SECCOMP_RET_ALLOW);
+	for (size_t i = 0; i < seccomp_groups_count; i++)
+		if (seccomp_groups[i].strict || !spec->strict)
+			judge_list(filter, seccomp_groups[i].calls, SECCOMP_RET_ALLOW);
+	judge_names(filter, &spec->allow, SECCOMP_RET_ALLOW);
+}
+
+static bool is_in_set(const struct seccomp_rule *rule, const struct seccomp_spec *spec)
+{
+	return rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
+}
+
+static void judge_init(struct filter *filter, const struct seccomp_spec *spec)
+{
+	judge_held(filter, spec);
+	/* From the last to the first, so that one without arguments ends what is before it. */
+	for (size_t i = seccomp_rules_count; i-- > 0;)
+		if (is_in_set(&seccomp_rules[i], spec))
+			add_rule(filter, spec, i);
+	judge_denied(filter, spec, SECCOMP_INIT);
+}
+
+/* What commands do not inherit from init: logged calls are logged; its own calls go, unless allowed; denied calls go. */
+static void judge_command(struct filter *filter, const struct seccomp_spec *spec)
+{
+	const char *list = seccomp_init_calls;
+	char name[NAME_MAX_LENGTH];
+
+	judge_names(filter, &spec->log, SECCOMP_RET_LOG);
+	while (next_name(&list, name))
+		if (!listed(&spec->allow, name))
+			judge(filter, name, SECCOMP_RET_ERRNO | ENOSYS);
+	judge_denied(filter, spec, SECCOMP_COMMAND);
+}
+
+static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
+{
+	judge_held(filter, spec);
+	for (size_t i = 0; i < seccomp_rules_count; i++)
+		if (is_in_set(&seccomp_rules[i], spec) && seccomp_rule_action(&seccomp_rules[i]) == SECCOMP_RET_ALLOW)
+			judge_list(filter, seccomp_rules[i].calls, SECCOMP_RET_ALLOW);
+	judge_list(filter, seccomp_build_calls, SECCOMP_RET_ALLOW);
+	filter->rules = seccomp_build_rules;
+	for (size_t i = 0; i < seccomp_build_rules_count; i++) {
+		struct filter_verdict *verdict = verdict_of(filter, seccomp_build_rules[i].calls);
+
+		if (verdict && verdict->action == SECCOMP_RET_ALLOW)
+			verdict->rules |= 1ULL << i;
+	}
+}
+
+static int check_names(const struct seccomp_names *names, struct yett_error *error)
+{
+	for (size_t i = 0; i < names->count; i++)
+		if (call_number(names->names[i]) == __NR_SCMP_ERROR)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+					 "%s:%u: no system call is called \"%s\"", names->file, names->line,
+					 names->names[i]);
+	return 0;
+}
+
+static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
+{
+	int r = check_names(&spec->allow, error);
+
+	if (r == 0)
+		r = check_names(&spec->deny, error);
+	if (r == 0)
+		r = check_names(&spec->log, error);
+	if (r == 0 && listed(&spec->deny, "execve"))
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			      "%s:%u: without execve no command can be started", spec->deny.file, spec->deny.line);
+	return r;
+}
+
+/*
+ * Other calling conventions of the processor (i386, x32) get `otherwise` too; init's filter, which everything inside is
+ * under, thereby refuses them. The numbers of x32 are higher than all others.
+ */
+static void start(struct filter *filter, uint32_t otherwise)
+{
+	filter->arch = seccomp_arch_native(); /* SCMP_ARCH_* are AUDIT_ARCH_* but for x32. seccomp.h */
+	filter->otherwise = otherwise;
+	filter->rules = seccomp_rules;
+	for (size_t i = 0; i < FILTER_NUMBERS; i++)
+		filter->verdicts[i] = (struct filter_verdict){0, otherwise};
+}
+
+static const struct {
+	uint32_t otherwise;
+	void (*judge)(struct filter *filter, const struct seccomp_spec *spec);
+} roles[] = {
+	[SECCOMP_INIT] = {SECCOMP_RET_ERRNO | ENOSYS, judge_init},
+	[SECCOMP_COMMAND] = {SECCOMP_RET_ALLOW, judge_command},
+	[SECCOMP_BUILD] = {SECCOMP_BUILD_OTHERWISE, judge_build},
+};
+
+int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter,
+		    size_t *ret_count, struct yett_error *error)
+{
+	struct filter filter;
+	int r = check_spec(spec, error);
+
+	if (r != 0)
+		return r;
+	start(&filter, roles[role].otherwise);
+	roles[role].judge(&filter, spec);
+	r = filter_emit(&filter, ret_filter, ret_count);
+	if (r == -E2BIG)
+		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the filter is longer than the kernel takes");
+	return r;
+}

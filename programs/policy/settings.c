@@ -1,0 +1,419 @@
+/* See settings.h. */
+#include "programs/policy/settings.h"
+#include "base/units_parse.h"
+#include "programs/policy/parse.h"
+
+#include <cap-ng.h>
+#include <string.h>
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define DIGITS "0123456789"
+
+static bool consists_of(const char *text, const char *characters)
+{
+	return *text && text[strspn(text, characters)] == '\0';
+}
+
+const char *settings_check_name(const char *text)
+{
+	if (strlen(text) > POLICY_NAME_MAX || !consists_of(text, LOWER DIGITS "._-") || strchr("._-", *text))
+		return "is not a name (lower-case letters, digits, then also . _ -)";
+	return NULL;
+}
+
+static const char *check_name_or_all(const char *text)
+{
+	return strcmp(text, "*") == 0 ? NULL : settings_check_name(text);
+}
+
+static const char *check_account(const char *text)
+{
+	return *text && strlen(text) < 256 ? NULL : "is not the name of a user or group";
+}
+
+static const char *check_rule(const char *text)
+{
+	return strcmp(text, "*") == 0 ? NULL : policy_path_problem(text);
+}
+
+/* No colon: it separates SOURCE and TARGET. */
+int settings_split(const char *item, char **ret_head, char **ret_tail)
+{
+	const char *colon = strchr(item, ':');
+	_cleanup_free_ char *head = strndup(item, colon ? (size_t)(colon - item) : strlen(item));
+	char *tail = colon ? strdup(colon + 1) : NULL;
+
+	if (!head || (colon && !tail)) {
+		free(tail);
+		return -ENOMEM;
+	}
+	*ret_head = steal_ptr(&head);
+	*ret_tail = tail;
+	return 0;
+}
+
+static const char *check_share(const char *text)
+{
+	_cleanup_free_ char *source = NULL, *target = NULL;
+	const char *problem;
+
+	if (settings_split(text, &source, &target) < 0)
+		return "does not fit into memory";
+	problem = policy_path_problem(source);
+	return problem ? problem : policy_target_problem(NULL, target ? target : source);
+}
+
+static const char *check_tmpfs(const char *text)
+{
+	_cleanup_free_ char *target = NULL, *size = NULL;
+	uint64_t bytes;
+
+	if (settings_split(text, &target, &size) < 0)
+		return "does not fit into memory";
+	if (size && (units_parse_size(size, &bytes) < 0 || bytes == 0))
+		return "does not end in a size such as 64M";
+	return policy_target_problem(NULL, target);
+}
+
+/* Of an AppArmor profile or SELinux type; the empty text is none. */
+static const char *label_problem(const char *name)
+{
+	size_t length = strlen(name);
+
+	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
+	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
+	return NULL;
+}
+
+static const char *check_etc(const char *text)
+{
+	_cleanup_free_ char *path = malloc(strlen(text) + 2);
+
+	if (!path)
+		return "does not fit into memory";
+	path[0] = '/';
+	memcpy(path + 1, text, strlen(text) + 1);
+	return policy_path_problem(path) ? "is not a path below /etc, written without /etc/" : NULL;
+}
+
+static const char *check_device(const char *text)
+{
+	return policy_path_problem(text) || !policy_path_is_in(text, "/dev") || !text[4] ? "is not a path below /dev" : NULL;
+}
+
+static const char *check_environment(const char *text)
+{
+	const char *equals = strchr(text, '=');
+
+	return equals && equals != text ? NULL : "is not NAME=VALUE";
+}
+
+static const char *check_capability(const char *text)
+{
+	return capng_name_to_capability(text) < 0 ? "is not a capability" : NULL;
+}
+
+/* Whether the C library or the kernel knows the call is for the compiler of the filter to say. */
+static const char *check_syscall(const char *text)
+{
+	return consists_of(text, LOWER DIGITS "_") ? NULL : "is not the name of a system call";
+}
+
+static const char *const identities[] = {"private", "root", "caller", NULL};
+static const char *const label_rules[] = {"if_available", "required", NULL};
+static const char *const syscall_sets[] = {"default", "strict", NULL};
+
+#define MEMORY_MIN (1u << 20) /* "4" for "4G" is found, not obeyed */
+#define BYTES_MAX ((uint64_t)1 << 50)
+#define PIDS_MAX 4194304
+#define FILES_MAX 1048576
+#define CPUS_MAX 1024000
+
+#define S(field) offsetof(struct settings_profile, field)
+#define P(field) S(profile.field)
+static const struct settings_key profile_keys[] = {
+	{"extends", SETTINGS_TEXT, S(extends), .check = settings_check_name},
+	{"description", SETTINGS_TEXT, S(description)},
+	{"system", SETTINGS_LIST, P(system), .check = policy_path_problem},
+	{"etc", SETTINGS_LIST, P(etc), .check = check_etc},
+	{"devices", SETTINGS_LIST, P(devices), .check = check_device},
+	{"share_ro", SETTINGS_LIST, S(share_ro), .check = check_share},
+	{"share_rw", SETTINGS_LIST, S(share_rw), .check = check_share},
+	{"overlay_ro", SETTINGS_BOOL, P(overlay_ro)},
+	{"read_only", SETTINGS_LIST, P(read_only), .check = policy_path_problem},
+	{"mask", SETTINGS_LIST, P(mask), .check = policy_path_problem},
+	{"tmpfs", SETTINGS_LIST, S(tmpfs), .check = check_tmpfs},
+	{"tmp_size", SETTINGS_SIZE, P(tmp_size_bytes), MEMORY_MIN, BYTES_MAX},
+	{"private_home", SETTINGS_BOOL, P(private_home)},
+	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
+	{"outputs_mount", SETTINGS_BOOL, P(outputs_mount)},
+	{"environment", SETTINGS_LIST, P(environment), .check = check_environment},
+	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_MEMORY])},
+	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CPUS])},
+	{"cpu_weight", SETTINGS_NUMBER, P(limits.cpu_weight), 1, 10000},
+	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_PIDS])},
+	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_FILES])},
+	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true},
+	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
+	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
+	{"syscalls", SETTINGS_CHOICE, S(syscalls), .choices = syscall_sets},
+	{"syscalls_allow", SETTINGS_LIST, S(syscalls_allow), .check = check_syscall},
+	{"syscalls_deny", SETTINGS_LIST, S(syscalls_deny), .check = check_syscall},
+	{"syscalls_log", SETTINGS_LIST, S(syscalls_log), .check = check_syscall},
+	{"capabilities", SETTINGS_LIST, P(capabilities), .check = check_capability},
+	{"identity", SETTINGS_CHOICE, P(identity), .choices = identities},
+	{"umask", SETTINGS_OCTAL, P(umask), 0, 0777},
+	{"nice", SETTINGS_SIGNED, P(nice), .max = 19},
+	{"hostname", SETTINGS_TEXT, P(hostname), .check = policy_hostname_problem},
+	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = label_problem},
+	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = label_problem},
+	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
+	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
+};
+#undef P
+#undef S
+
+#define S(field) offsetof(struct settings_grant, field)
+#define G(field) S(grant.field)
+#define AT(key) G(places[POLICY_##key])
+static const struct settings_key grant_keys[] = {
+	{"users", SETTINGS_LIST, S(users), .check = check_account},
+	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
+	{"keys", SETTINGS_LIST, G(keys), .check = check_name_or_all, .otherwise = "*", .place = AT(KEY_KEYS)},
+	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all, .place = AT(KEY_PROFILES)},
+	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
+	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule, .place = AT(KEY_SHARE_RW)},
+	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability, .place = AT(KEY_CAPABILITIES)},
+	{"devices", SETTINGS_LIST, G(devices), .check = check_device, .place = AT(KEY_DEVICES)},
+	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = AT(KEY_IDENTITY_CALLER)},
+	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = AT(KEY_IDENTITY_ROOT)},
+	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
+	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
+	{"fall_through", SETTINGS_BOOL, G(fall_through)},
+	{"max_memory", SETTINGS_SIZE, G(ceilings.memory_bytes), MEMORY_MIN, BYTES_MAX, .place = AT(LIMIT_MEMORY)},
+	{"max_cpus", SETTINGS_CPUS, G(ceilings.cpu_millis), 10, CPUS_MAX, .place = AT(LIMIT_CPUS)},
+	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
+	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
+	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
+	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = AT(KEY_USER_MEMORY)},
+	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
+	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
+	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
+	{"max_sandboxes", SETTINGS_NUMBER4, G(sandboxes_max), 1, POLICY_SANDBOXES_MAX, .has_unlimited = true, .place = AT(KEY_SANDBOXES)},
+};
+#undef AT
+#undef G
+#undef S
+
+#define H(field) offsetof(struct policy, field)
+static const struct settings_key helper_keys[] = {
+	{"runtime_dir", SETTINGS_TEXT, H(runtime_dir), .check = policy_path_problem},
+	{"keys_dir", SETTINGS_TEXT, H(keys_dir), .check = policy_path_problem},
+	{"cgroup", SETTINGS_TEXT, H(cgroup), .check = policy_path_problem},
+	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX, .place = H(ids_place)},
+	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX, .place = H(ids_place)},
+	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
+};
+#undef H
+
+const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
+	[SETTINGS_HELPER] = {"helper", CFGF_NONE, helper_keys, ARRAY_SIZE(helper_keys)},
+	[SETTINGS_PROFILE] = {"profile", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, profile_keys, ARRAY_SIZE(profile_keys)},
+	[SETTINGS_GRANT] = {"grant", CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES, grant_keys, ARRAY_SIZE(grant_keys)},
+};
+
+_Static_assert(ARRAY_SIZE(profile_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
+_Static_assert(ARRAY_SIZE(grant_keys) <= SETTINGS_KEYS_MAX, "the tables of parse.c");
+
+static int parse_octal(const char *text, uint64_t *ret_number)
+{
+	if (strlen(text) > 4 || !consists_of(text, "01234567"))
+		return -EINVAL;
+	*ret_number = strtoul(text, NULL, 8);
+	return 0;
+}
+
+static int parse_bool(const char *text, uint64_t *ret_number)
+{
+	int value = cfg_parse_boolean(text);
+
+	if (value < 0)
+		return -EINVAL;
+	*ret_number = (uint64_t)value;
+	return 0;
+}
+
+/* In a list of numbers 0 is no bound; here it is "not at all", which is what is not written. */
+static int parse_linger(const char *text, uint64_t *ret_number)
+{
+	int r = 0;
+
+	*ret_number = POLICY_LINGER_UNLIMITED;
+	if (strcmp(text, "unlimited") != 0)
+		r = units_parse_duration(text, ret_number);
+	return r == 0 && *ret_number > BYTES_MAX && *ret_number != POLICY_LINGER_UNLIMITED ? -ERANGE : r;
+}
+
+/* How the kinds that are numbers are read and stored. */
+static const struct {
+	int (*parse)(const char *text, uint64_t *ret_number);
+	const char *wanted;
+	size_t size;
+} numbers[] = {
+	[SETTINGS_BOOL] = {parse_bool, "is not true or false", sizeof(bool)},
+	[SETTINGS_SIZE] = {units_parse_size, "is not a size such as 64M or 2G", 8},
+	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
+	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
+	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
+	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
+	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022", 4},
+	[SETTINGS_SIGNED] = {units_parse_number, "is not a whole number", 4},
+};
+
+/* What is wrong with the text, or NULL; so the others below. */
+static const char *set_number(const struct settings_key *key, const char *text, void *field)
+{
+	bool is_negative = key->kind == SETTINGS_SIGNED && *text == '-';
+	uint64_t number = 0;
+
+	if (!key->has_unlimited || strcmp(text, "unlimited") != 0) {
+		if (numbers[key->kind].parse(text + is_negative, &number) < 0)
+			return numbers[key->kind].wanted;
+		if (number < key->min || (key->max && number > key->max))
+			return number < key->min ? "is too small" : "is too large";
+	}
+	number = is_negative ? -number : number;
+	if (numbers[key->kind].size == sizeof(uint64_t))
+		*(uint64_t *)field = number;
+	else if (numbers[key->kind].size == sizeof(uint32_t))
+		*(uint32_t *)field = (uint32_t)number;
+	else
+		*(bool *)field = number;
+	return NULL;
+}
+
+static const char *set_choice(const struct settings_key *key, const char *text, uint32_t *field)
+{
+	uint32_t index = 0;
+
+	while (key->choices[index] && strcmp(key->choices[index], text) != 0)
+		index++;
+	if (!key->choices[index])
+		return "is not a word that is known here";
+	*field = index;
+	return NULL;
+}
+
+static const char *set_text(const struct settings_key *key, const char *text, char **field)
+{
+	const char *problem = key->check ? key->check(text) : NULL;
+	char *copy = problem ? NULL : strdup(text);
+
+	if (!copy)
+		return problem ? problem : "does not fit into memory";
+	free(*field);
+	*field = copy;
+	return NULL;
+}
+
+static void list_clear(struct policy_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i]);
+	free(list->items);
+	free(list->places);
+	*list = (struct policy_list){0};
+}
+
+static const char *list_add(const struct settings_key *key, const char *text, struct policy_place place, struct policy_list *list)
+{
+	char **items = reallocarray(list->items, list->count + 1, sizeof *items);
+	struct policy_place *places = reallocarray(list->places, list->count + 1, sizeof *places);
+	const char *problem;
+
+	list->items = items ? items : list->items;
+	list->places = places ? places : list->places;
+	if (!items || !places)
+		return "does not fit into memory";
+	if (list->count == SETTINGS_LIST_MAX)
+		return "is one item too many";
+	items[list->count] = NULL;
+	problem = set_text(key, text, &items[list->count]);
+	if (!problem)
+		places[list->count++] = place;
+	return problem;
+}
+
+static int set_list(const struct settings_key *key, cfg_t *section, struct policy_list *list, struct yett_error *error)
+{
+	const struct parse_value *value = parse_value(section, key->name, 0);
+	unsigned first = value && value->is_inherited;
+
+	if (!first)
+		list_clear(list);
+	for (unsigned i = first; (value = parse_value(section, key->name, i)); i++) {
+		const char *problem = value->is_empty ? NULL : list_add(key, value->text, value->place, list);
+
+		if (problem)
+			return policy_refuse(value->place, value->text, problem, error);
+	}
+	if (key->otherwise && !parse_value(section, key->name, first) && list_add(key, key->otherwise, parse_place(section), list))
+		return -ENOMEM;
+	list->place = list->count ? list->places[0] : parse_place(section);
+	value = parse_value(section, key->name, first);
+	if (key->place && value)
+		*(struct policy_place *)((char *)list - key->offset + key->place) = value->place;
+	return 0;
+}
+
+static int set_scalar(const struct settings_key *key, cfg_t *section, void *object, struct yett_error *error)
+{
+	const struct parse_value *value = parse_value(section, key->name, 0);
+	void *field = (char *)object + key->offset;
+	const char *problem;
+
+	if (!value)
+		return 0;
+	if (value->is_empty)
+		problem = "is a list where one value is expected";
+	else if (key->kind == SETTINGS_TEXT)
+		problem = set_text(key, value->text, field);
+	else if (key->kind == SETTINGS_CHOICE)
+		problem = set_choice(key, value->text, field);
+	else
+		problem = set_number(key, value->text, field);
+	if (problem)
+		return policy_refuse(value->place, value->text, problem, error);
+	if (key->place)
+		*(struct policy_place *)((char *)object + key->place) = value->place;
+	return 0;
+}
+
+int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error)
+{
+	const struct settings_section *table = &settings_sections[index];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < table->count; i++) {
+		const struct settings_key *key = &table->keys[i];
+
+		r = key->kind == SETTINGS_LIST ? set_list(key, section, (void *)((char *)object + key->offset), error)
+					     : set_scalar(key, section, object, error);
+	}
+	return r;
+}
+
+void settings_clear(enum settings_section_index index, void *object)
+{
+	const struct settings_section *table = &settings_sections[index];
+
+	for (size_t i = 0; i < table->count; i++) {
+		void *field = (char *)object + table->keys[i].offset;
+
+		if (table->keys[i].kind == SETTINGS_LIST)
+			list_clear(field);
+		else if (table->keys[i].kind == SETTINGS_TEXT)
+			freep(field);
+	}
+}

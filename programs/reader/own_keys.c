@@ -1,0 +1,74 @@
+/* See own_keys.h. */
+#include "programs/reader/own_keys.h"
+#include "helper/monitor/key_line.h"
+#include "helper/plan/peer.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define FILE_MAX 16384
+
+static int refuse(struct yett_error *error, const char *why)
+{
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "~/.config/yett/authorized_keys does not count: %s", why);
+}
+
+static int refuse_closed(struct yett_error *error)
+{
+	int number = errno;
+
+	(void)refuse(error, "it, or its directory, cannot be opened or read");
+	return error_cause(error, NULL, number);
+}
+
+static const char *owner_problem(int fd, uid_t uid)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || (st.st_uid != uid && st.st_uid != 0))
+		return "it, or its directory, belongs to somebody else";
+	return st.st_mode & 022 ? "others can write it or its directory" : NULL;
+}
+
+static const char *file_problem(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return "it is not a regular file";
+	return st.st_size > FILE_MAX ? "it is larger than 16 KiB" : NULL;
+}
+
+int own_keys_find(const char *home, uid_t uid, const char *line, bool *ret_is_first, struct yett_error *error)
+{
+	char path[PEER_HOME_MAX + 32], text[FILE_MAX];
+	_cleanup_fd_ int dir = -1, fd = -1;
+	const char *problem;
+	ssize_t n;
+
+	*ret_is_first = home[0] != '/'; /* an account that has no home */
+	if (*ret_is_first)
+		return 0;
+	(void)snprintf(path, sizeof path, "%s/.config/yett", home);
+	dir = open(path, O_DIRECTORY | O_PATH | O_CLOEXEC);
+	fd = dir < 0 ? -1 : openat(dir, "authorized_keys", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) { /* none is enrolled only where none can be */
+		*ret_is_first = true;
+		return 0;
+	}
+	if (fd < 0)
+		return refuse_closed(error);
+	problem = owner_problem(dir, uid);
+	problem = problem ? problem : owner_problem(fd, uid);
+	problem = problem ? problem : file_problem(fd);
+	if (problem)
+		return refuse(error, problem);
+	n = read(fd, text, sizeof text);
+	if (n < 0)
+		return refuse_closed(error);
+	*ret_is_first = n == 0;
+	if (n == 0 || key_line_is_in(text, (size_t)n, line))
+		return 0;
+	return error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "%s", error_reason_text(YETT_R_UNKNOWN_KEY));
+}

@@ -1,0 +1,120 @@
+/* See means.h. Runs in the monitor of an ordinary user's own helper; root's has none of it. */
+#include "programs/rootless/means.h"
+#include "base/units.h"
+
+#include <string.h>
+
+#define MEND_ROOT   "the service can (docs/admin.md)"
+#define MEND_CGROUP "the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
+
+static int refuse(const char *what, const char *mend, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root, %s", what);
+	error_detail(error, "%s", mend);
+	return YETT_E_UNSUPPORTED;
+}
+
+/* What the profile gives to no sandbox but one that root has made. */
+static int check_profile(const struct means *means, const struct policy_profile *profile, struct yett_error *error)
+{
+	if (profile->capabilities_mask != 0)
+		return refuse("commands keep no capabilities", MEND_ROOT, error);
+	if (profile->devices.count != 0)
+		return refuse("no further device nodes can be given", MEND_ROOT, error);
+	if (profile->identity == PLAN_IDENTITY_ROOT)
+		return refuse("nobody can be root inside: there are no private ids", MEND_ROOT, error);
+	if (profile->label == POLICY_LABEL_REQUIRED && means->misses_label)
+		return refuse("the label that the profile requires cannot be given", MEND_ROOT, error);
+	return 0;
+}
+
+static int check_life(const struct plan_life *life, struct yett_error *error)
+{
+	if (life->cpu_ms)
+		return refuse("the processor time of a sandbox cannot be limited: it has no control group", MEND_CGROUP, error);
+	if (life->idle_ms && life->idle_pauses)
+		return refuse("a sandbox cannot be paused: it has no control group", MEND_CGROUP, error);
+	return 0;
+}
+
+_Static_assert(PLAN_WEAKER_SIZE == MESSAGE_WEAKER_MAX + 1, "what is said fits the message");
+
+static void add(struct plan *plan, const char *before, const char *name, const char *after)
+{
+	size_t used = strlen(plan->weaker);
+
+	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s", used ? "; " : "", before, name, after);
+}
+
+static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
+{
+	char text[UNITS_TEXT_SIZE + 48];
+
+	(void)units_append(text, sizeof text, "%s (%s)", of, value);
+	add(plan, "no limit of ", name, text);
+}
+
+/* A row for each limit that only a control group can hold. That of processes is one that init can hold, too. */
+static const struct {
+	unsigned controller;
+	bool is_held_by_init;
+	size_t offset, asked; /* in struct plan_limits; in struct message_limits, or SIZE_MAX: nobody can ask */
+	uint64_t usual;       /* a default that says nothing */
+	const char *name;
+	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
+} rows[] = {
+	{MEANS_MEMORY, false, offsetof(struct plan_limits, memory_bytes), offsetof(struct message_limits, memory_bytes), 0, "memory",
+	 units_format_size},
+	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
+	 units_format_cpus},
+	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
+	{MEANS_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
+};
+
+static int fit_limits(const struct means *means, const struct message_limits *asked, struct plan *plan, struct yett_error *error)
+{
+	char text[UNITS_TEXT_SIZE], what[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint64_t *own = (uint64_t *)((char *)&plan->limits + rows[i].offset);
+		uint64_t *of_user = (uint64_t *)((char *)&plan->user_limits + rows[i].offset);
+
+		if (means->controllers & rows[i].controller)
+			continue;
+		if (rows[i].asked != SIZE_MAX && !rows[i].is_held_by_init && *(const uint64_t *)((const char *)asked + rows[i].asked)) {
+			(void)units_append(what, sizeof what, "%s cannot be limited: no control group is yours to limit", rows[i].name);
+			return refuse(what, MEND_CGROUP, error);
+		}
+		if (!rows[i].is_held_by_init && *own && *own != rows[i].usual)
+			add_limit(plan, rows[i].name, "", rows[i].format(*own, text));
+		if (!rows[i].is_held_by_init)
+			*own = 0;
+		if (*of_user)
+			add_limit(plan, rows[i].name, " of all your sandboxes", rows[i].format(*of_user, text));
+		*of_user = 0;
+	}
+	return 0;
+}
+
+int means_fit(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
+{
+	const struct policy_profile *profile = decision->profile;
+	int r = check_profile(means, profile, error);
+
+	if (r == 0 && !means->has_cgroup)
+		r = check_life(&plan->life, error);
+	if (r != 0)
+		return r;
+	if (profile->identity == PLAN_IDENTITY_PRIVATE)
+		add(plan, "commands have your own uid outside, too", "", "");
+	if (means->leaves_cores)
+		add(plan, "crashes reach the host's core handler (ulimit -Hc is 0)", "", "");
+	plan->identity = PLAN_IDENTITY_CALLER;
+	plan->groups_count = 0; /* commands keep them: the kernel lets nobody change them */
+	r = fit_limits(means, &decision->verified->request->body.create.limits, plan, error);
+	if (means->misses_label && *plan_text(plan, plan->selinux_type))
+		add(plan, "no SELinux label", "", "");
+	if (means->misses_label)
+		plan->selinux_type = (struct plan_text){0};
+	return r;
+}

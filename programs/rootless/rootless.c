@@ -1,0 +1,126 @@
+/* See rootless.h. */
+#include "programs/rootless/rootless.h"
+
+#include "base/userns.h"
+#include "helper/setup/cgroup.h"
+#include "base/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As far as it shows: a chroot to the root of a mount looks as any other root directory. */
+static bool is_chroot(void)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* With errno `number`. */
+static int refuse(int number, struct yett_error *error)
+{
+	const struct userns_rule *rule = userns_find_rule();
+
+	if (rule) {
+		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and this host allows none: %s",
+				rule->what);
+		error_detail(error, "have the administrator start the service, which needs none of this (docs/admin.md), or as root: %s",
+			     rule->mend);
+		return YETT_E_UNSUPPORTED;
+	}
+	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s (%s)",
+			is_chroot() ? "the kernel gives none to who is in a chroot" : "the container or sandbox around this program forbids it",
+			strerror(number));
+	error_detail(error, is_chroot() ? "run yett outside of it, or have the administrator start the service"
+					: "allow it (docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, podman run "
+					  "--security-opt unmask=ALL), or have the administrator start the service outside");
+	return YETT_E_UNSUPPORTED;
+}
+
+int rootless_enter(struct yett_error *error)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	char users[48], groups[48];
+	/* In this order: who may not give up groups may write a map of one. user_namespaces(7) */
+	const struct {
+		const char *path, *text;
+	} files[] = {{"/proc/self/setgroups", "deny"}, {"/proc/self/uid_map", users}, {"/proc/self/gid_map", groups}};
+
+	(void)snprintf(users, sizeof users, "%u %u 1", uid, uid);
+	(void)snprintf(groups, sizeof groups, "%u %u 1", gid, gid);
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return refuse(errno, error);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		int r = kernel_write_file(AT_FDCWD, files[i].path, files[i].text);
+
+		if (r < 0)
+			return refuse(-r, error);
+	}
+	/* What is mounted on the host from here on still arrives. And where a rule lets nobody use what the namespace gives, it shows. */
+	return mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ? refuse(errno, error) : 0;
+}
+
+void rootless_runtime_dir(char path[static ROOTLESS_PATH_SIZE])
+{
+	struct stat st;
+	int length = snprintf(path, ROOTLESS_PATH_SIZE, "/run/user/%u", geteuid());
+
+	if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022))
+		(void)snprintf(path + length, (size_t)(ROOTLESS_PATH_SIZE - length), "/yett");
+	else
+		(void)snprintf(path, ROOTLESS_PATH_SIZE, "/tmp/yett-%u", geteuid());
+}
+
+/* The path of that group in its tree; false when there is none. proc_pid_cgroup(5) */
+static bool find_manager(char path[static PATH_MAX])
+{
+	char text[2 * PATH_MAX], name[40], *at, *end;
+
+	(void)snprintf(name, sizeof name, "/user@%u.service/", geteuid());
+	if (kernel_read_file(AT_FDCWD, "/proc/self/cgroup", text, sizeof text) < 0)
+		return false;
+	at = strncmp(text, "0::/", 4) == 0 ? text : strstr(text, "\n0::/");
+	if (!at)
+		return false;
+	at = strchr(at, '/');
+	at[strcspn(at, "\n")] = '\0';
+	end = strstr(at, name);
+	if (!end)
+		return false;
+	end[strlen(name)] = '\0';
+	return snprintf(path, PATH_MAX, "%s", at + 1) < PATH_MAX;
+}
+
+int rootless_open_cgroup(void)
+{
+	_cleanup_fd_ int root = cgroup_find_mount("cgroup2", NULL), manager = -1;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (root < 0 || !find_manager(path))
+		return -1;
+	manager = openat(root, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	/* Moving a process takes the right to write where the groups meet, which is there. cgroup-v2, "Delegation Containment" */
+	if (manager < 0 || fstat(manager, &st) < 0 || st.st_uid != geteuid() || faccessat(manager, "cgroup.procs", W_OK, 0) < 0)
+		return -1;
+	return steal_fd(&manager);
+}
+
+bool rootless_misses_label(void)
+{
+	return access("/sys/fs/selinux/enforce", F_OK) == 0;
+}
+
+bool rootless_leaves_cores(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
+}

@@ -1,0 +1,150 @@
+/*
+ * yett-rootless's way to serve: one connection of the user who started it, from a user namespace of that user's. See start.h.
+ *
+ * With the caller's privilege and nothing more. Where users can have no user namespaces it plans only. It must never serve with a
+ * privilege that its file gave it: it is not meant to be set-user-id, and refuses to be.
+ */
+#include "helper/monitor/monitor.h"
+#include "helper/policy/check.h"
+#include "helper/policy/image.h"
+#include "helper/privilege/privilege.h"
+#include "helper/start/start.h"
+#include "programs/rootless/means.h"
+#include "programs/rootless/rootless.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+/* The built-in policy as yett-policy compiled it when Yett was built: builtin_image.py */
+extern const unsigned char builtin_image[];
+extern const size_t builtin_image_size;
+
+const char start_name[] = "yett-rootless";
+const char start_help[] = "It serves the ordinary user who starts it, and has no privilege: it is no set-user-id program.";
+
+/* The same three times: what was given up, or came with the file, is in none of them. credentials(7) */
+static bool has_own_ids(void)
+{
+	uid_t uids[3];
+	gid_t gids[3];
+
+	return getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uids[1] &&
+	       uids[1] == uids[2] && gids[0] == gids[1] && gids[1] == gids[2];
+}
+
+/*
+ * AT_SECURE: its file is set-user-id or set-group-id, has capabilities, or a label that gives it more than its caller has. Nothing is
+ * said of it: standard error is the caller's, and the privilege is not. getauxval(3)
+ */
+bool start_begin(int argc, char **argv, int *ret_status)
+{
+	(void)argv;
+	*ret_status = 2;
+	return argc >= 1 && !getauxval(AT_SECURE) && has_own_ids();
+}
+
+int start_check_user(const struct start_options *options, struct yett_error *error)
+{
+	(void)options;
+	return geteuid() == 0 ? error_set(error, YETT_E_INVALID_REQUEST, 0, "yett-rootless serves ordinary users; root's program is yett-helper") : 0;
+}
+
+int start_listening(const struct start_options *options, int socket, struct yett_error *error)
+{
+	(void)options;
+	fd_close(socket);
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "a helper without root serves one connection: the socket has to be set up with Accept=yes");
+}
+
+/*
+ * By way of a memory file, as image_load() takes one: so what is compiled in is checked like any other image. Who the accounts of
+ * the host are, which yett-policy asks too, concerns private ids, and here are none.
+ */
+static int load_builtin(struct policy **ret_policy, struct yett_error *error)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	_cleanup_fd_ int image = memfd_create("yett-policy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int r;
+
+	if (image < 0)
+		return -errno;
+	if (write(image, builtin_image, builtin_image_size) != (ssize_t)builtin_image_size)
+		return -EIO;
+	r = image_load(image, &policy, error);
+	if (r == 0)
+		r = check_paths(policy, geteuid(), error);
+	if (r == 0)
+		*ret_policy = steal_ptr(&policy);
+	return r;
+}
+
+/* What a helper without root serves by, besides the policy. */
+struct own {
+	struct peer caller;
+	struct means means;
+	char runtime_dir[ROOTLESS_PATH_SIZE];
+};
+
+static int open_host(struct monitor *monitor, const char *libexec, struct own *own, struct yett_error *error)
+{
+	/* of the mount namespace that we are in now: init gets a mount of its own of it */
+	_cleanup_fd_ int group = rootless_open_cgroup();
+	char init[PATH_MAX + 16];
+	int r = privilege_take(PRIVILEGE_BUILD);
+
+	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
+	if (r == 0)
+		r = setup_host_open(monitor->policy, init, &(struct setup_rootless){group}, &monitor->host, error);
+	if (r != 0)
+		return r;
+	monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups); /* not the group of a unit that ends with its connection */
+	setup_sweep(monitor->host); /* nobody else does */
+	own->means.has_cgroup = monitor->host->cgroups.count > 0;
+	own->means.controllers = monitor->host->cgroups.controllers;
+	return privilege_take(PRIVILEGE_MONITOR);
+}
+
+/*
+ * Becomes root of a user namespace. Who is served is read before, since groups have no numbers there. What is left of it without one
+ * is planning.
+ */
+static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket, struct own *own,
+		   struct yett_error *error)
+{
+	int r = peer_read(socket, &own->caller, error);
+
+	if (r == 0 && own->caller.uid != geteuid())
+		r = error_set(error, YETT_E_PERMISSION_DENIED, 0, "a helper without root serves its own user only");
+	if (r != 0)
+		return r;
+	own->caller.confined = false; /* it can do through us what it can do anyway */
+	own->means = (struct means){.misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
+	monitor->caller = &own->caller;
+	monitor->fit = means_fit;
+	monitor->means = &own->means;
+	if (rootless_enter(&monitor->no_host) != 0)
+		return 0;
+	rootless_runtime_dir(own->runtime_dir);
+	policy->runtime_dir = own->runtime_dir;
+	return open_host(monitor, libexec, own, error);
+}
+
+int start_connected(const struct start_options *options, int socket, struct yett_error *error)
+{
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
+	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
+	const struct policy_source source = {options->libexec, path, true, geteuid()};
+	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .lasting = PLACE_HERE, .listener = -1};
+	struct own own;
+	int r = path ? policy_load(&source, &policy, error) : load_builtin(&policy, error);
+
+	monitor.policy = policy;
+	if (r == 0)
+		r = prepare(&monitor, policy, options->libexec, socket, &own, error);
+	host = monitor.host;
+	return start_serve(&monitor, options->libexec, socket, r, options->personal, error);
+}
