@@ -1,6 +1,7 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/log.h"
 #include "helper/listener/closer.h"
 #include "helper/listener/notify.h"
@@ -44,6 +45,7 @@
 #define CLOSING_MS 20
 #define USERS_MAX 64          /* that supervisors are kept ready for */
 #define USER_IDLE_MS 300000
+#define MEMORY_PART 16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
 
 /* What is polled besides workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
@@ -500,11 +502,27 @@ static void handle_ready(struct listener *l)
 	frame_close_fds(frame);
 }
 
+/* Whether what is made ahead has room on the host. proc_meminfo(5); where it cannot be told there is. */
+static bool has_memory(void)
+{
+	unsigned long long total = 0, available = 0;
+	char text[256];
+
+	return kernel_read_file(AT_FDCWD, "/proc/meminfo", text, sizeof text) < 0 ||
+	       sscanf(text, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu", &total, &available) != 2 ||
+	       available >= total / MEMORY_PART;
+}
+
 /* Does one thing of what would be good to have ready. Whether there was any. */
 static bool refill(struct listener *l)
 {
 	uint64_t now = clock_now_ms();
 
+	if (!has_memory()) {
+		for (size_t i = 0; i < l->users_count; i++)
+			drop_spares(&l->users[i]);
+		return l->ready_count == 0 && now >= l->ready_after_ms && start_worker(l) == 0;
+	}
 	if (l->ready_count < MONITORS_READY && now >= l->ready_after_ms)
 		return start_worker(l) == 0;
 	for (size_t i = 0; i < l->users_count; i++) {

@@ -303,6 +303,42 @@ class Spares(yett.Case):
             self.assertEqual(process.communicate(b'%d\n' % i, timeout=yett.DEADLINE)[0], b'%d\n' % i)
 
 
+class Memory(yett.Case):
+    """What is prepared gives way where memory is short: as /proc/meminfo says to a helper of this test's."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = yett.run_of_process()
+        cls.folder_of_host = run.path('host')
+        os.mkdir(cls.folder_of_host)
+        cls.tell_available(1 << 20)
+        script = '#!/bin/sh\nexec unshare --mount sh -c \'mount --bind "$0/meminfo" /proc/meminfo && exec "%s" "$@"\' "%s" "$@"\n' % (
+            run.path('helper/yett-helper'), cls.folder_of_host)
+        yett.write(run.path('host/helper'), script, 0o755)
+        # Beside that helper everybody else is in other namespaces.
+        grant = 'grant "elsewhere" {\n  users = {"*"}\n  user_keys = true\n  confined_clients = true\n  profiles = {"default"}\n}\n'
+        cls.service_options = {'spares': 2, 'helper': 'host/helper', 'before': grant}
+        super().setUpClass()
+
+    @classmethod
+    def tell_available(cls, kib):
+        yett.write(cls.folder_of_host + '/meminfo', 'MemTotal: %d kB\nMemFree: 1 kB\nMemAvailable: %d kB\n' % (2 << 20, kib))
+
+    def prepared(self):
+        return len(yett.inits_among(self.service.leftover_processes()))
+
+    def test_sandboxes_are_prepared_while_there_is_memory(self):
+        self.output('true')
+        yett.wait_until(lambda: self.prepared() >= 2, 'two that are prepared')
+        self.tell_available((2 << 20) // 16 - 1)
+        self.output('true')
+        yett.wait_until(lambda: self.prepared() == 0, 'the end of those that were prepared')
+        self.output('true')
+        self.tell_available((2 << 20) // 16)
+        self.output('true')
+        yett.wait_until(lambda: self.prepared() >= 2, 'two that are prepared again')
+
+
 class Service(yett.Case):
     def test_a_sandbox_outlives_the_listener_and_a_new_one_serves_beside_it(self):
         directory = self.folder('outlive')
