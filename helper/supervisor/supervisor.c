@@ -103,12 +103,19 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 	if (now >= end_ms || poll(wait, ARRAY_SIZE(wait), (int)(end_ms - now)) <= 0)
 		return 0;
 	frame_close_fds(frame);
-	/* What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that first. unix(7) */
+	/*
+	 * What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that once, before what
+	 * is there to be read, and whenever it comes to its end. unix(7)
+	 */
 	r = frame_peek(setup->control, frame, &has_fds);
 	if (r == -ECONNRESET)
 		r = frame_peek(setup->control, frame, &has_fds);
-	if (r <= 0 || frame->length != sizeof *ret_report ||
-	    frame_receive(setup->control, frame, MSG_DONTWAIT) <= 0)
+	if (r <= 0 || frame->length != sizeof *ret_report)
+		return -ECHILD;
+	r = frame_receive(setup->control, frame, MSG_DONTWAIT);
+	if (r == -ECONNRESET)
+		r = frame_receive(setup->control, frame, MSG_DONTWAIT);
+	if (r <= 0)
 		return -ECHILD;
 	if (frame->fd_count > 0 && !(frame->fd_count == 1 && is_listener(frame->fds[0]))) {
 		frame->fd_count = 0;
