@@ -101,7 +101,7 @@ int kernel_open_userns(int proc, const char *uid_map, const char *gid_map, int (
 	fd = pid < 0 ? -errno : kernel_open_userns_of(proc, pid, uid_map, gid_map);
 	is_told = fd >= 0 && write(holder.ends[1], "", 1) == 1;
 	(void)close(holder.ends[1]);
-	while (pid > 0 && waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, __WALL) != pid && errno != ECHILD) /* errno is the child's, too */
 		;
 	(void)close(holder.ends[0]);
 	if (fd >= 0 && (!is_told || status != 0))

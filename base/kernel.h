@@ -1,8 +1,7 @@
 /*
  * System calls that the C library does not wrap, and small idioms around those it does.
  *
- * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes; each function is one system call and acts with the
- * privilege of its caller.
+ * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes; each function acts with the privilege of its caller.
  */
 #pragma once
 

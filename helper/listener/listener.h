@@ -13,7 +13,7 @@
 
 struct listener_options {
 	const char *policy_path;
-	const char *libexec; /* folder of yett-decoder, yett-init and yett-closer */
+	const char *libexec; /* folder of the other programs */
 	int socket;          /* listening; borrowed */
 	uint64_t idle_exit_ms; /* without a connection for so long it ends; 0: it stays */
 };

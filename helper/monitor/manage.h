@@ -19,7 +19,7 @@ struct manage_asked; /* one that was allowed; manage.c */
 struct manage_row {
 	const char *name;
 	enum manage_who who[SCOPES];
-	bool sends_memory;  /* its answer carries memory, of which a client that does not read is sent no more: check_unread() */
+	bool sends_memory;  /* its answer carries memory, of which a client that does not read is sent no more: connection_check_unread() */
 	bool takes_channel; /* its client and the sandbox get an end each of a new socket pair */
 	unsigned states;    /* bits 1 << enum sandbox_state, in which a supervisor acts on it: supervisor_request */
 	int (*handle)(const struct manage_asked *asked, struct yett_error *error);

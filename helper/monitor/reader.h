@@ -19,7 +19,7 @@ struct reader_question {
 /* Reader → monitor. */
 struct reader_answer {
 	struct peer_names names;
-	bool is_first; /* the user has enrolled no key yet */
+	uint8_t is_first; /* 1: the user has enrolled no key yet */
 	struct yett_error error; /* code 0: is_first, or the key is enrolled; or none was asked about */
 };
 

@@ -90,7 +90,7 @@ int reader_ask(struct reader *reader, struct peer *peer, const char *line, bool 
 		return r;
 	}
 	reader->is_kept = reader->is_kept || line;
-	*ret_is_first = line && answer->is_first;
+	*ret_is_first = line && answer->is_first == 1;
 	if (answer->error.code)
 		*error = answer->error;
 	return (int)answer->error.code;

@@ -57,7 +57,11 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	if (r != 0 && !authorize_user_keys(context->policy, context->peer)) /* what nobody is granted with one, and why */
 		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 	r = reader_ask(context->reader, context->peer, r == 0 ? NULL : line, &verified->is_first_key, error);
-	return r >= 0 ? r : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
+	if (r >= 0)
+		return r;
+	return verified->key_source == KEY_ENROLLED
+		       ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
+		       : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,

@@ -58,7 +58,8 @@ TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(de
      ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
      ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS),
      ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities),
-     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem), TEXT(apparmor_profile), TEXT(selinux_type), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
+     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem), TEXT(apparmor_profile, .problem = policy_label_problem),
+     TEXT(selinux_type, .problem = policy_label_problem), NUMBER(label, 0, POLICY_LABEL_REQUIRED),
      BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
 #undef OBJECT
 

@@ -82,6 +82,16 @@ const char *policy_hostname_problem(const char *name)
 	return NULL;
 }
 
+const char *policy_label_problem(const char *name)
+{
+	size_t length = strlen(name);
+
+	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
+	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
+		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
+	return NULL;
+}
+
 const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name)
 {
 	for (size_t i = 0; i < policy->profiles_count; i++)

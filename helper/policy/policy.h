@@ -180,6 +180,9 @@ const char *policy_path_problem(const char *path);
 /* Why a sandbox cannot have this host name; NULL when it can. Pure. */
 const char *policy_hostname_problem(const char *name);
 
+/* The same of an AppArmor profile or SELinux type; the empty text is none. */
+const char *policy_label_problem(const char *name);
+
 /* YETT_E_INVALID_REQUEST with "FILE:LINE: 'text' problem". */
 int policy_refuse(struct policy_place place, const char *text, const char *problem, struct yett_error *error);
 

@@ -165,8 +165,11 @@ static int start_leaver(struct setup *setup, const int ends[static MAKE_FDS])
 	if (setup->host->cgroups.has_v1)
 		return ask_builder(setup, ends);
 	pid = kernel_clone(group < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, group, NULL);
-	if (pid == 0)
+	if (pid == 0) {
+		(void)close(setup->control); /* else the supervisor's death would leave it reading */
+		(void)close(setup->channel);
 		leave(setup, ends);
+	}
 	return pid;
 }
 

@@ -40,6 +40,8 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	host->policy = policy;
 	host->is_rootless = rootless != NULL;
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
+	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
+		return error_set(error, YETT_E_UNSUPPORTED, 0, "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
 	host->init_program = -1;
 	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);

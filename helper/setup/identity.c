@@ -99,7 +99,8 @@ static int enter_user_namespace(const struct setup *setup, int control)
 	/* Where only root may make any (kernel.unprivileged_userns_clone = 0), its capabilities do. */
 	if (setresuid((uid_t)-1, setup->init_host, (uid_t)-1) < 0 || privilege_raise() < 0 || unshare(CLONE_NEWUSER) < 0)
 		return -errno;
-	/* Its death ends the wait. */
+	/* Another id clears it. The supervisor's death ends the wait in any case. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0 : -EPIPE;
 }
 

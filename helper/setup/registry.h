@@ -12,13 +12,15 @@
 #include "helper/setup/reserve.h"
 #include "protocol/message.h"
 
-#define RECORD_MAGIC UINT32_C(0x59523033) /* another layout, another number: an upgrade finds the records of before */
+/* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
+#define RECORD_MAGIC UINT32_C(0x59523033)
+#define RECORD_LAYOUTS 16
 #define RECORD_TOLD_MAX 3600
 
 struct record {
 	uint64_t sum; /* of all that follows and is used */
 	uint32_t magic;
-	uid_t uid; /* for the sweep, with the next; known before there is a sandbox */
+	uid_t uid; /* for the sweep, with the next, and so at its place in every layout; known before there is a sandbox */
 	char cgroup[24]; /* also the name of the supervisor's control socket */
 	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox now */
 	char id[PLAN_ID_SIZE];

@@ -229,10 +229,14 @@ static int open_orphan(int dir, const char *name)
 
 static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
-	struct record bytes, record;
-	ssize_t n = pread(fd, &bytes, sizeof bytes, 0);
+	struct record record;
+	ssize_t n = pread(fd, &record, sizeof record, 0);
 
-	return n > 0 && record_open(&bytes, (size_t)n, &record) ? sweep(userdata, record.uid, record.cgroup) : -EINVAL;
+	/* Of any layout: who made it may be a helper from before an upgrade. */
+	return n >= (ssize_t)offsetof(struct record, state) && (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
+			       memchr(record.cgroup, 0, sizeof record.cgroup)
+		       ? sweep(userdata, record.uid, record.cgroup)
+		       : -EINVAL;
 }
 
 static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)

@@ -347,6 +347,7 @@ static void __attribute__((noreturn)) maker(const struct policy_profile *profile
 					    uint32_t face, int face_ns, int go)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)close(template->go); /* the reader's end: without one, writing fails */
 	template->result->r = build(profile, template, runtime_dir, face, face_ns, &template->result->error);
 	if (write(go, "", 1) == 1)
 		(void)pause(); /* until the parent holds the namespace */
@@ -405,8 +406,8 @@ int template_finish(const struct policy_profile *profile, struct template *templ
 	int r = read(template->go, &byte, 1) == 1 ? template->result->r : -ECHILD;
 
 	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", template->maker);
-	if (r == 0)
-		r = template->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
+	if (r == 0 && (template->mount_ns = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+		r = -errno;
 	if (r >= 0 && template->mount_ns >= 0)
 		r = template->profile = write_profile(profile, template);
 	if (r > 0 && template->mount_ns < 0 && error)

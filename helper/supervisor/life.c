@@ -90,11 +90,11 @@ static void remove_holder(struct life *life, size_t i)
 }
 
 /* With a descriptor, or -1. Who does not read learns it from the end of the socket. */
-static void notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value, int fd)
+static int notify(const struct holder *holder, enum supervisor_notice_kind kind, uint32_t value, int fd)
 {
 	struct supervisor_notice notice = {kind, value};
 
-	(void)!frame_send(holder->socket, &notice, sizeof notice, &fd, fd >= 0, MSG_DONTWAIT);
+	return frame_send(holder->socket, &notice, sizeof notice, &fd, fd >= 0, MSG_DONTWAIT);
 }
 
 /* What one that is held is told once more at its end, or once. */
@@ -102,7 +102,7 @@ static void notify_all(const struct life *life, enum supervisor_notice_kind kind
 {
 	for (size_t i = 0; i < life->count; i++)
 		if (life->holders[i].role == HOLDER_HOLDS || (kind == NOTICE_ENDED && life->holders[i].role == HOLDER_WAITS))
-			notify(&life->holders[i], kind, value, -1);
+			(void)notify(&life->holders[i], kind, value, -1);
 }
 
 static void set_state(struct life *life, enum sandbox_state state)
@@ -173,7 +173,7 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	setup_publish(life->setup);
 	/* First, so that its client asks a paused one for nothing. */
 	if (told->state == SANDBOX_PAUSED)
-		notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED, -1);
+		(void)notify(&life->holders[i], NOTICE_STATE, SANDBOX_PAUSED, -1);
 	(void)send(life->holders[i].socket, &created, sizeof created, MSG_NOSIGNAL | MSG_DONTWAIT);
 	return 0;
 }
@@ -229,7 +229,9 @@ static int act(struct life *life, size_t i, uint32_t action, int channel, struct
 		end(life, ENDED_DESTROYED);
 		return 0;
 	case MANAGE_PLAN:
-		return 0;
+		return notify(&life->holders[i], NOTICE_DONE, 0, life->setup->last.memory) < 0
+			       ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be handed over now")
+			       : 0;
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -273,8 +275,8 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 		refused.code = act(life, i, request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
 	if (refused.code != 0)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
-	else if (life->holders[i].role == HOLDER_ASKS)
-		notify(&life->holders[i], NOTICE_DONE, 0, request.action == MANAGE_PLAN ? life->setup->last.memory : -1);
+	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN)
+		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
 }

@@ -205,7 +205,9 @@ _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules i
 #endif
 #define TRACE_OPTION(request) {"ptrace", SECCOMP_TRACE_ERROR, 2, {LOW(0, request), BITS(3, PTRACE_O_TRACESECCOMP)}}
 
-const struct seccomp_rule seccomp_build_rules[] = {TRACE_OPTION(PTRACE_SETOPTIONS), TRACE_OPTION(PTRACE_SEIZE)};
+#define OLD_SETOPTIONS 21 /* PTRACE_OLDSETOPTIONS of asm/ptrace-abi.h; elsewhere no request has this number */
+
+const struct seccomp_rule seccomp_build_rules[] = {TRACE_OPTION(PTRACE_SETOPTIONS), TRACE_OPTION(OLD_SETOPTIONS), TRACE_OPTION(PTRACE_SEIZE)};
 const size_t seccomp_build_rules_count = ARRAY_SIZE(seccomp_build_rules);
 
 const struct seccomp_newer seccomp_newer[] = {

@@ -75,17 +75,6 @@ static const char *check_tmpfs(const char *text)
 	return policy_target_problem(NULL, target);
 }
 
-/* Of an AppArmor profile or SELinux type; the empty text is none. */
-static const char *label_problem(const char *name)
-{
-	size_t length = strlen(name);
-
-	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
-	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
-		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
-	return NULL;
-}
-
 static const char *check_etc(const char *text)
 {
 	_cleanup_free_ char *path = malloc(strlen(text) + 2);
@@ -166,8 +155,8 @@ static const struct settings_key profile_keys[] = {
 	{"umask", SETTINGS_OCTAL, P(umask), 0, 0777},
 	{"nice", SETTINGS_SIGNED, P(nice), .max = 19},
 	{"hostname", SETTINGS_TEXT, P(hostname), .check = policy_hostname_problem},
-	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = label_problem},
-	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = label_problem},
+	{"apparmor_profile", SETTINGS_TEXT, P(apparmor_profile), .check = policy_label_problem},
+	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = policy_label_problem},
 	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
 	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
 };

@@ -52,11 +52,11 @@ static bool keep_ids(void)
 	return syscall(SYS_capset, &header, data) == 0;
 }
 
-/* No file, no process, no core (1: core(5)); descriptors and memory for NSS, whose modules may map large caches. */
+/* No file, no core (1: core(5)); descriptors and memory for NSS, whose modules may map large caches. */
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NPROC, 0},  {RLIMIT_CORE, 1}, {RLIMIT_FSIZE, 0}, {RLIMIT_NOFILE, 64},
+		{RLIMIT_CORE, 1}, {RLIMIT_FSIZE, 0}, {RLIMIT_NOFILE, 64},
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
 	};
 
@@ -81,6 +81,14 @@ static bool lock_down(void)
 	return is_root;
 }
 
+/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where the user has processes. execve(2), EAGAIN */
+static bool limit_processes(void)
+{
+	static const struct lockdown_limit limits[] = {{RLIMIT_NPROC, 0}};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits));
+}
+
 /* From here on what is opened, and whatever a name service does, is done as that user. */
 static void become(const struct peer *peer, bool is_root)
 {
@@ -92,6 +100,7 @@ static void become(const struct peer *peer, bool is_root)
 		     setresuid(peer->uid, peer->uid, peer->uid) == 0, STAGE_IDS);
 	need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
 	     uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid && gids[1] == peer->gid && gids[2] == peer->gid, STAGE_IDS);
+	need(limit_processes(), STAGE_LIMITS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
 	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL); /* which other ids have cleared */
@@ -138,7 +147,7 @@ int main(void)
 {
 	static struct reader_question question;
 	static struct reader_answer answer;
-	bool is_root = lock_down();
+	bool is_root = lock_down(), is_first;
 
 	/* Nobody asks, or nobody is there any more: then there is nothing to do. The question stays for ask_name_services(). */
 	if (recv(STDIN_FILENO, &question, sizeof question, MSG_PEEK) != sizeof question)
@@ -147,9 +156,10 @@ int main(void)
 	find_names(&question.peer, &answer.names);
 	while (recv(STDIN_FILENO, &question, sizeof question, 0) == sizeof question) {
 		answer.error = (struct yett_error){0};
-		answer.is_first = false;
+		is_first = false;
 		if (question.wants_key)
-			(void)!own_keys_find(answer.names.home, question.peer.uid, question.line, &answer.is_first, &answer.error);
+			(void)!own_keys_find(answer.names.home, question.peer.uid, question.line, &is_first, &answer.error);
+		answer.is_first = is_first;
 		if (send(STDIN_FILENO, &answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)
 			break;
 	}

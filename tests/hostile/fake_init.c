@@ -628,10 +628,18 @@ static void calls(void)
 	if (child == 0)
 		stay();
 	r = ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESECCOMP);
-	(void)dprintf(frame.fds[1], "let-through %s\n", r < 0 ? strerrorname_np(errno) : "works");
+	(void)dprintf(frame.fds[1], "let-through-seize %s\n", r < 0 ? strerrorname_np(errno) : "works");
 	if (r < 0)
 		r = ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACEEXIT);
 	(void)dprintf(frame.fds[1], "trace %s\n", r < 0 ? strerrorname_np(errno) : "works");
+	(void)ptrace(PTRACE_INTERRUPT, child, NULL, NULL);
+	(void)waitpid(child, NULL, 0);
+	r = ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACESECCOMP);
+	(void)dprintf(frame.fds[1], "let-through-options %s\n", r < 0 ? strerrorname_np(errno) : "works");
+#ifdef __x86_64__
+	r = syscall(SYS_ptrace, 21L /* PTRACE_OLDSETOPTIONS */, child, NULL, PTRACE_O_TRACESECCOMP);
+	(void)dprintf(frame.fds[1], "let-through-old %s\n", r < 0 ? strerrorname_np(errno) : "works");
+#endif
 	frame_close_fds(&frame);
 	(void)say(MESSAGE_STARTED, sequence);
 	(void)say(MESSAGE_EXITED, sequence);

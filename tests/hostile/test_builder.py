@@ -181,14 +181,17 @@ class Unfiltered(yett.Case):
         return said != 'ENOSYS'
 
     def test_calls(self):
-        calls = {name: said for name, said in self.results.items() if name not in ('trace', 'let-through')}
+        calls = {name: said for name, said in self.results.items() if name != 'trace' and not name.startswith('let-through')}
         self.assertGreater(len(calls), 15)
         for name, said in calls.items():
             with self.subTest(name):
                 self.assertTrue(self.is_right(said), said)
 
     def test_nobody_lets_a_child_through(self):
-        self.assertEqual((self.results['let-through'], self.results['trace']), (self.trace, 'works'))
+        self.assertEqual(self.results['trace'], 'works')
+        for how in [name for name in self.results if name.startswith('let-through')]:
+            with self.subTest(how):
+                self.assertEqual(self.results[how], self.trace)
 
 
 class Filtered(Unfiltered):

@@ -15,7 +15,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "helper/monitor/reader.h"
@@ -112,11 +114,33 @@ static void make_account(void)
 	make_directory(HOME "/.config/yett", 0700);
 }
 
+/* A process of the user's, as its client is one: of a limit of processes the kernel speaks on exec, too. execve(2), EAGAIN */
+static pid_t start_client(void)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(ID, ID, ID) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || write(ends[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			(void)pause();
+	}
+	(void)close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	return pid;
+}
+
 static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **state)
 {
 	struct peer peer = {.uid = ID, .gid = ID};
 	struct yett_error error = {0};
 	bool is_first;
+	pid_t client;
 
 	if (geteuid() != 0 || (access("/lib/x86_64-linux-gnu/" MODULE, F_OK) < 0 && access("/lib/aarch64-linux-gnu/" MODULE, F_OK) < 0)) {
 		print_message("not root, or " MODULE " is missing (Debian package libnss-systemd)\n");
@@ -125,6 +149,7 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	reader_free(*state); /* of this mount namespace */
 	assert_int_equal(privilege_raise(), 0); /* which reader_free() has lowered */
 	make_account();
+	client = start_client();
 	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), 0);
 	assert_true(is_first);
 	assert_string_equal(peer.names.user, "carol");
@@ -142,6 +167,8 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 	assert_int_equal(reader_ask(*state, &peer, LINE, &is_first, &error), YETT_E_BAD_SIGNATURE);
 	assert_non_null(strstr(error.message, "cannot be opened or read"));
 	assert_int_equal(error.os_error, EACCES);
+	(void)kill(client, SIGKILL);
+	(void)waitpid(client, NULL, 0);
 }
 
 int main(void)

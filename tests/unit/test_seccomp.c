@@ -688,6 +688,7 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 				      SYS_setns, SYS_umount2, SYS_chroot, SYS_sethostname, SYS_clone, SYS_clone3, SYS_execveat, SYS_seccomp};
 	static const long not_needed[] = {SYS_mount, SYS_pivot_root, SYS_bpf, SYS_io_uring_setup, SYS_keyctl, SYS_add_key, SYS_open_by_handle_at,
 					  SYS_perf_event_open, SYS_userfaultfd, SYS_init_module, FILTER_NUMBERS + 5};
+	static const uint64_t requests[] = {PTRACE_SETOPTIONS, 21 /* PTRACE_OLDSETOPTIONS */, PTRACE_SEIZE};
 	static char *const names[] = {"bpf", "ptrace"};
 	static const struct seccomp_spec specs[] = {{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
 
@@ -706,8 +707,8 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 				assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)not_needed[j], .arch = NATIVE_ARCH}),
 						 SECCOMP_RET_TRACE);
 		assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = 0, .arch = NATIVE_ARCH ^ 1}), SECCOMP_RET_TRACE);
-		for (long request = PTRACE_SETOPTIONS; request <= PTRACE_SEIZE; request += PTRACE_SEIZE - PTRACE_SETOPTIONS) {
-			data = (struct seccomp_data){.nr = SYS_ptrace, .arch = NATIVE_ARCH, .args = {(uint64_t)request, 1, 0, PTRACE_O_TRACESECCOMP | 1}};
+		for (size_t j = 0; j < ARRAY_SIZE(requests); j++) {
+			data = (struct seccomp_data){.nr = SYS_ptrace, .arch = NATIVE_ARCH, .args = {requests[j], 1, 0, PTRACE_O_TRACESECCOMP | 1}};
 			assert_int_not_equal(bpf_run(&filter.build, &data), ALLOWED);
 			data.args[3] = ~(uint64_t)PTRACE_O_TRACESECCOMP;
 			assert_int_equal(bpf_run(&filter.build, &data), i == 1 ? SECCOMP_RET_TRACE : ALLOWED);

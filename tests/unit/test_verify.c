@@ -386,9 +386,12 @@ static void read_as(const struct fixture *f, enum reading how, int socket)
 	struct reader_answer answer;
 
 	while (recv(socket, &question, sizeof question, 0) == sizeof question) {
+		bool is_first = false;
+
 		memset(&answer, 0, sizeof answer);
 		if (question.wants_key)
-			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &answer.is_first, &answer.error);
+			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &is_first, &answer.error);
+		answer.is_first = is_first;
 		if (how == READS_WITH_NO_CODE_THAT_IS)
 			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
 		if (how == READS_A_MESSAGE_WITHOUT_END) {
