@@ -43,7 +43,10 @@ bool start_begin(int argc, char **argv, int *ret_status)
 {
 	(void)argv;
 	*ret_status = 2;
-	return argc >= 1 && !getauxval(AT_SECURE) && has_own_ids();
+	/* Nor does anything run that libraries want to have run at the end. */
+	if (argc < 1 || getauxval(AT_SECURE) || !has_own_ids())
+		_exit(*ret_status);
+	return true;
 }
 
 int start_check_user(const struct start_options *options, struct yett_error *error)

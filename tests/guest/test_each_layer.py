@@ -20,7 +20,7 @@ import selinux
 import surroundings
 import yett
 
-yett.STAGED += ('tests/hostile/attack', 'tests/guest/with_layer', 'tests/hostile/yett-init-layers')
+yett.STAGED += ('tests/hostile/attack', 'tests/guest/with_layer', 'tests/hostile/yett-init-layers', 'tests/hostile/yett-policy-open')
 
 LSM = os.environ.get('YETT_GUEST_LSM')
 IS_GUEST = bool(LSM) and os.path.exists(os.path.join(yett.SOURCE, 'run.json'))
@@ -156,8 +156,9 @@ class EachLayer(unittest.TestCase):
 
     @classmethod
     def programs(cls):
-        """The helper with the tests' init, in no domain of their own: that would be one more layer."""
-        folder = cls.run_.libexec('libexec-layers', init=cls.run_.path('tests/hostile/yett-init-layers'))
+        """The helper with the tests' init and without a filter of building, in no domain of their own: those would be layers, too."""
+        folder = cls.run_.libexec('libexec-layers', init=cls.run_.path('tests/hostile/yett-init-layers'),
+                                  policy=cls.run_.path('tests/hostile/yett-policy-open'))
         shutil.copy(cls.run_.path('helper/yett-helper'), folder)
         for name in os.listdir(folder):
             selinux.label(os.path.join(folder, name), 'bin_t')
