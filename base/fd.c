@@ -39,7 +39,8 @@ int fd_new_sealed(const char *name, const void *bytes, size_t length)
 
 	if (memfd < 0 || write(memfd, bytes, length) != (ssize_t)length)
 		return errno ? -errno : -EIO;
-	r = fd_seal(memfd);
+	/* Seals do not keep attributes from it: who has no right to write it has none for those. xattr(7) */
+	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd);
 	return r < 0 ? r : steal_fd(&memfd);
 }
 

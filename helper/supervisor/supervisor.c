@@ -32,7 +32,7 @@ static int seal_plan(const struct plan *plan)
 	if (memfd < 0 || write(memfd, plan, length) != (ssize_t)length ||
 	    pwrite(memfd, plan->arena, plan->arena_used, offsetof(struct plan, arena)) != (ssize_t)plan->arena_used)
 		return errno ? -errno : -EIO;
-	r = fd_seal(memfd);
+	r = fchmod(memfd, 0400) < 0 ? -errno : fd_seal(memfd); /* fd_new_sealed() */
 	return r < 0 ? r : steal_fd(&memfd);
 }
 

@@ -14,7 +14,7 @@
 #define NAME_MAX_LENGTH 64
 
 #ifndef SECCOMP_BUILD_OTHERWISE /* tests show what is behind this filter */
-#define SECCOMP_BUILD_OTHERWISE SECCOMP_RET_TRACE
+#define SECCOMP_BUILD_OTHERWISE (SECCOMP_RET_ERRNO | ENOSYS)
 #endif
 
 /* The number of a call: negative where this architecture lacks it, __NR_SCMP_ERROR where nobody knows the name. */
@@ -159,20 +159,23 @@ static void judge_command(struct filter *filter, const struct seccomp_spec *spec
 	judge_denied(filter, spec, SECCOMP_COMMAND);
 }
 
+/* In the errors that commands get for them in any case: so these calls are refused by this filter, for good, and nobody is told. */
 static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 {
+	char name[NAME_MAX_LENGTH];
+
 	judge_held(filter, spec);
 	for (size_t i = 0; i < seccomp_rules_count; i++)
 		if (is_in_set(&seccomp_rules[i], spec) && seccomp_rule_action(&seccomp_rules[i]) == SECCOMP_RET_ALLOW)
 			judge_list(filter, seccomp_rules[i].calls, SECCOMP_RET_ALLOW);
 	judge_list(filter, seccomp_build_calls, SECCOMP_RET_ALLOW);
-	filter->rules = seccomp_build_rules;
-	for (size_t i = 0; i < seccomp_build_rules_count; i++) {
-		struct filter_verdict *verdict = verdict_of(filter, seccomp_build_rules[i].calls);
+	for (size_t i = 0; i < seccomp_rules_count; i++)
+		for (const char *list = seccomp_rules[i].calls; seccomp_rules[i].arguments_count == 0 && next_name(&list, name);) {
+			struct filter_verdict *verdict = verdict_of(filter, name);
 
-		if (verdict && verdict->action == SECCOMP_RET_ALLOW)
-			verdict->rules |= 1ULL << i;
-	}
+			if (verdict && verdict->action == SECCOMP_BUILD_OTHERWISE && verdict->action != SECCOMP_RET_ALLOW)
+				verdict->action = SECCOMP_RET_ERRNO | (uint32_t)seccomp_rules[i].error;
+		}
 }
 
 static int check_names(const struct seccomp_names *names, struct yett_error *error)

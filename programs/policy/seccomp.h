@@ -26,8 +26,8 @@ struct seccomp_names {
  * takes back what init alone needs, and applies `log`, and `deny` to calls that init may need.
  *
  * The one of building lies below both. It holds what they hold, with any argument, and what building a sandbox takes. What it refuses
- * they refuse, too, and in their way: its answer is SECCOMP_RET_TRACE, which gives ENOSYS where nobody traces, and over which the answer
- * of another filter wins unless that allows the call. seccomp(2)
+ * they refuse, too, with the same error. Its answers are errors, over which no answer of a later filter wins: one that asks a listener or
+ * a tracer would, if this one did so too, be an init's that was captured while it builds. So nobody is told of these calls. seccomp(2)
  */
 enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND, SECCOMP_BUILD };
 

@@ -9,7 +9,6 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/personality.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -92,9 +91,9 @@ const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 /* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the strict set. */
 const char seccomp_init_calls[] = "clone3";
 
-/* programs/init/build/ */
-const char seccomp_build_calls[] =
-	"chroot fsconfig fsmount fsopen mount_setattr move_mount open_tree openat2 sethostname setns umount2";
+/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the calls that it does without do no more. */
+const char seccomp_build_calls[] = "chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree openat2 pivot_root sethostname setns "
+				   "umount umount2";
 
 #define MASKED(argument, mask, number) {(argument), (mask), (uint32_t)(number), (uint32_t)(number)}
 #define LOW(argument, number)	       MASKED(argument, UINT32_MAX, number)
@@ -198,17 +197,6 @@ const struct seccomp_rule seccomp_rules[] = {
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
 _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");
-
-/* Whoever traced its own child with this option would let that make every call. Tracers do without it. ptrace(2) */
-#ifndef SECCOMP_TRACE_ERROR /* tests show what is behind it */
-#define SECCOMP_TRACE_ERROR EINVAL
-#endif
-#define TRACE_OPTION(request) {"ptrace", SECCOMP_TRACE_ERROR, 2, {LOW(0, request), BITS(3, PTRACE_O_TRACESECCOMP)}}
-
-#define OLD_SETOPTIONS 21 /* PTRACE_OLDSETOPTIONS of asm/ptrace-abi.h; elsewhere no request has this number */
-
-const struct seccomp_rule seccomp_build_rules[] = {TRACE_OPTION(PTRACE_SETOPTIONS), TRACE_OPTION(OLD_SETOPTIONS), TRACE_OPTION(PTRACE_SEIZE)};
-const size_t seccomp_build_rules_count = ARRAY_SIZE(seccomp_build_rules);
 
 const struct seccomp_newer seccomp_newer[] = {
 	{"cachestat", 451},  {"fchmodat2", 452},   {"map_shadow_stack", 453}, {"futex_wake", 454},

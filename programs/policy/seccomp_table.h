@@ -57,8 +57,6 @@ extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
 extern const char seccomp_init_calls[]; /* that yett-init makes and commands may not */
 extern const char seccomp_build_calls[]; /* that it makes besides while it builds */
-extern const struct seccomp_rule seccomp_build_rules[]; /* of the filter of building: the only calls whose arguments it looks at */
-extern const size_t seccomp_build_rules_count;
 
 /*
  * What is forbidden, with EPERM, is told of: whoever holds the filter's listener answers so, and start.c puts the error in
