@@ -128,15 +128,19 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
 	return r == 0 && with_fragments ? add_fragments(files, dir, parent) : r;
 }
 
-/* Waits for the child's end, at most until the deadline, which it does not outlive. Its status. */
+/*
+ * Waits for the child's end, at most until the deadline, which it does not outlive. Its status. Where there is no descriptor to wait with,
+ * the child's own limits have to do.
+ */
 static int wait_for(pid_t pid)
 {
 	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	int status = -1;
 
-	while (poll(&p, 1, DEADLINE_MS) < 0 && errno == EINTR)
+	while (p.fd >= 0 && poll(&p, 1, DEADLINE_MS) < 0 && errno == EINTR)
 		;
-	(void)kill(pid, SIGKILL); /* a child that has ended keeps its status; it is not reaped before the next line */
+	if (p.fd >= 0)
+		(void)kill(pid, SIGKILL); /* a child that has ended keeps its status; it is not reaped before the next line */
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	fd_close(p.fd);

@@ -100,7 +100,7 @@ static void make_directory(const char *path, mode_t mode)
 static void make_account(void)
 {
 	assert_int_equal(unshare(CLONE_NEWNS), 0);
-	assert_int_equal(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	assert_int_equal(mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
 	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"), 0);
 	assert_int_equal(mkdir("/run/userdb", 0755), 0);
 	put("/run/userdb/carol.user", "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME "\",\"shell\":\"/bin/of-carol\"}", 0644);
@@ -108,7 +108,7 @@ static void make_account(void)
 	assert_int_equal(symlink("carol.user", "/run/userdb/41711.user"), 0);
 	assert_int_equal(symlink("carols.group", "/run/userdb/41711.group"), 0);
 	put("/run/nsswitch.conf", "passwd: files systemd\ngroup: files systemd\n", 0644);
-	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", NULL, MS_BIND, NULL), 0);
+	assert_int_equal(mount("/run/nsswitch.conf", "/etc/nsswitch.conf", "none", MS_BIND, NULL), 0);
 	make_directory(HOME, 0700);
 	make_directory(HOME "/.config", 0700);
 	make_directory(HOME "/.config/yett", 0700);
