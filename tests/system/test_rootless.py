@@ -658,6 +658,11 @@ class BuildTree(yett.Case):
         done = self.own('run', '--copy-in', 'given:/tmp/given', '--', 'cat', '/tmp/given')  # by yett-files
         self.assertEqual((done.code, done.out), (0, 'to it'), done)
 
+    def test_the_demo_shows_what_it_says(self):
+        script = shutil.copy(os.path.join(yett.SOURCE, 'tools', 'demo'), self.folder('demo'))
+        done = self.own(self.tree, program=script)
+        self.assertEqual(done.code, 0, done)
+
     def test_of_another_user_they_are_not_executed(self):
         done = self.own('run', '--', 'id', '-un', user=self.bob)
         self.assertEqual((done.code, done.out), (125, ''), done)
