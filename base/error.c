@@ -50,7 +50,7 @@ void error_rest(struct yett_error *error, const struct error_rule *rule)
 		*at = ' ';
 	error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file, error->line);
 	error_mend(error, rule->is_list ? "%s += {\"%s\"} in %s '%s' (%s:%u)" : "%s = %s in %s '%s' (%s:%u)", rule->key, rule->asked,
-		   rule->section, rule->name, error->file, error->line);
+	           rule->section, rule->name, error->file, error->line);
 }
 
 void error_mend(struct yett_error *error, const char *format, ...)
@@ -75,12 +75,9 @@ int error_cause(struct yett_error *error, const char *step, int error_number)
 }
 
 /* By their numbers, which have no gaps. */
-static const char *const reasons[] = {
-	"",
 #define X(name, number, short_name, text) [number] = text,
-	YETT_REASONS(X)
+static const char *const reasons[] = {[0] = "", YETT_REASONS(X)};
 #undef X
-};
 
 const char *error_reason_text(enum yett_reason reason)
 {
@@ -98,8 +95,7 @@ bool error_is_sound(const struct yett_error *error)
 {
 #define ENDS(field) memchr(error->field, '\0', sizeof error->field)
 	return error->code >= 1 && (int)error->code <= YETT_CODES_COUNT && (int)error->reason >= 0 &&
-	       (int)error->reason <= YETT_REASONS_COUNT && ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) &&
-	       ENDS(asked) && ENDS(allowed) && ENDS(mend) && ENDS(step) && error->os_error >= 0 &&
-	       error->os_error <= YETT_ERRNO_MAX;
+	       (int)error->reason <= YETT_REASONS_COUNT && ENDS(message) && ENDS(detail) && ENDS(rule) && ENDS(file) && ENDS(asked) &&
+	       ENDS(allowed) && ENDS(mend) && ENDS(step) && error->os_error >= 0 && error->os_error <= YETT_ERRNO_MAX;
 #undef ENDS
 }

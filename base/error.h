@@ -15,8 +15,7 @@
  * Fills `error` (may be NULL) with `code`, `reason` and the formatted message, truncated to fit; returns `code`,
  * so that a refusal is one statement: `return error_set(e, YETT_E_INVALID_REQUEST, 0, "…")`. All else is emptied.
  */
-int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...)
-	_printf_(4, 5);
+int error_set(struct yett_error *error, enum yett_code code, enum yett_reason reason, const char *format, ...) _printf_(4, 5);
 
 /* Sets the detail of an error that error_set() filled. */
 void error_detail(struct yett_error *error, const char *format, ...) _printf_(2, 3);
@@ -25,9 +24,9 @@ void error_detail(struct yett_error *error, const char *format, ...) _printf_(2,
 struct error_rule {
 	const char *key, *section, *name; /* "max_memory", "grant", "everyone" */
 	const char *file;
-	unsigned line; /* 0: `file` is FILE:LINE */
+	unsigned line;               /* 0: `file` is FILE:LINE */
 	const char *asked, *allowed; /* these are shown with spaces for line ends */
-	bool is_list; /* to which what is asked would have to be added */
+	bool is_list;                /* to which what is asked would have to be added */
 };
 
 /* Sets the fields about the policy, as yett_error.h explains them, and the detail, of an error that error_set() filled. */

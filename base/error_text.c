@@ -2,19 +2,13 @@
 #include "base/error.h"
 
 /* By their numbers, which have no gaps. */
-static const char *const code_texts[] = {
-	"done",
 #define X(name, number, retryable, text) [number] = text,
-	YETT_CODES(X)
+static const char *const code_texts[] = {[0] = "done", YETT_CODES(X)};
 #undef X
-};
 
-static const char *const short_names[] = {
-	"none",
 #define X(name, number, short_name, text) [number] = short_name,
-	YETT_REASONS(X)
+static const char *const short_names[] = {[0] = "none", YETT_REASONS(X)};
 #undef X
-};
 
 const char *error_code_text(enum yett_code code)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define _cleanup_(f) __attribute__((cleanup(f)))
-#define _must_check_ __attribute__((warn_unused_result))
+#define _cleanup_(f)   __attribute__((cleanup(f)))
+#define _must_check_   __attribute__((warn_unused_result))
 #define _printf_(a, b) __attribute__((format(printf, a, b)))
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -60,12 +60,12 @@ static inline void freep(void *p)
 }
 
 /* Takes the pointer out of `*p`, which no longer owns it. */
-#define steal_ptr(p)                   \
-	({                             \
+#define steal_ptr(p)                        \
+	({                                  \
 		__typeof__(*(p)) _t = *(p); \
-		*(p) = NULL;           \
-		_t;                    \
+		*(p) = NULL;                \
+		_t;                         \
 	})
 
-#define _cleanup_fd_ _cleanup_(fd_closep)
+#define _cleanup_fd_   _cleanup_(fd_closep)
 #define _cleanup_free_ _cleanup_(freep)

@@ -23,7 +23,7 @@ struct json {
 /* Each adds a member of this name, or an item where `name` is NULL. The brackets are '{' or '['. */
 void json_open(struct json *json, const char *name, char bracket);
 void json_close(struct json *json);
-void json_text(struct json *json, const char *name, const char *text); /* NULL: null */
+void json_text(struct json *json, const char *name, const char *text);         /* NULL: null */
 void json_text_or_null(struct json *json, const char *name, const char *text); /* the empty text is null, too */
 void json_number(struct json *json, const char *name, uint64_t number);
 void json_number_or_null(struct json *json, const char *name, uint64_t number); /* 0 is null */

@@ -1,7 +1,8 @@
 /*
  * System calls that the C library does not wrap, and small idioms around those it does.
  *
- * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes; each function acts with the privilege of its caller.
+ * Used by who makes namespaces and mounts, root or init, and by the roles that supervise processes; each function acts with the privilege
+ * of its caller.
  */
 #pragma once
 
@@ -56,8 +57,8 @@ int kernel_write_file(int dir, const char *name, const char *text);
 _must_check_ ssize_t kernel_read_file(int dir, const char *name, char *buffer, size_t size);
 
 /*
- * Writes the maps (texts as user_namespaces(7) has them) of the user namespace that `pid`, a process without any yet, is in, and opens that.
- * `proc`: a directory of proc(5) in which the process is seen. A descriptor or -errno.
+ * Writes the maps (texts as user_namespaces(7) has them) of the user namespace that `pid`, a process without any yet, is in, and opens
+ * that. `proc`: a directory of proc(5) in which the process is seen. A descriptor or -errno.
  */
 _must_check_ int kernel_open_userns_of(int proc, pid_t pid, const char *uid_map, const char *gid_map);
 

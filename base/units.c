@@ -27,15 +27,14 @@ char *units_format_size(uint64_t bytes, char out[UNITS_TEXT_SIZE])
 		bytes /= 1024;
 		unit++;
 	}
-	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%.1s", (unsigned long long)bytes,
-	               unit ? units_letters + unit - 1 : "");
+	(void)snprintf(out, UNITS_TEXT_SIZE, "%llu%.1s", (unsigned long long)bytes, unit ? units_letters + unit - 1 : "");
 	return out;
 }
 
 char *units_format_cpus(uint64_t millis, char out[UNITS_TEXT_SIZE])
 {
-	int length = snprintf(out, UNITS_TEXT_SIZE, "%llu.%03llu", (unsigned long long)(millis / 1000),
-	                      (unsigned long long)(millis % 1000));
+	int length =
+		snprintf(out, UNITS_TEXT_SIZE, "%llu.%03llu", (unsigned long long)(millis / 1000), (unsigned long long)(millis % 1000));
 
 	while (length > 1 && out[length - 1] == '0')
 		out[--length] = '\0';

@@ -10,8 +10,7 @@ static int units_digits(const char *text, const char **ret_end, uint64_t *ret_nu
 	const char *at = text;
 
 	for (; *at >= '0' && *at <= '9'; at++)
-		if (__builtin_mul_overflow(number, (uint64_t)10, &number) ||
-		    __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
+		if (__builtin_mul_overflow(number, (uint64_t)10, &number) || __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
 			return -ERANGE;
 	if (at == text)
 		return -EINVAL;

@@ -7,7 +7,7 @@
 
 struct userns_rule {
 	const char *path;
-	char forbids; /* its first character, then */
+	char forbids;            /* its first character, then */
 	const char *what, *mend; /* for people; the mend is a command for root */
 };
 

@@ -68,7 +68,8 @@ static int set_signal(void *into, const char *value, struct yett_error *error)
 }
 
 const struct option kill_options[] = {
-	{'s', "signal", "SIGNAL", "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)", set_signal},
+	{'s', "signal", "SIGNAL", "send the process group of each command this signal, like TERM or 15 (KILL, to all it started)",
+         set_signal},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -198,7 +199,7 @@ int commands_print(struct yett_connection *connection, const char *id_or_name, b
 static int kill_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal, struct yett_error *error)
 {
 	return signal == 0 || signal == SIGKILL ? yett_command_kill(sandbox, id, error)
-						: yett_command_signal_by_id(sandbox, id, signal, error);
+	                                        : yett_command_signal_by_id(sandbox, id, signal, error);
 }
 
 /* A signal to every command that runs; one may have ended meanwhile. */
@@ -240,7 +241,7 @@ int kill_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	r = is_all && is_kill ? yett_sandbox_kill(connection, argv[first], &error)
-			      : yett_sandbox_attach(connection, argv[first], &sandbox, &error);
+	                      : yett_sandbox_attach(connection, argv[first], &sandbox, &error);
 	if (r == 0 && is_all && !is_kill)
 		r = kill_each(sandbox, options.signal, &error);
 	if (output_json())
@@ -299,7 +300,9 @@ static int write_outputs(struct yett_sandbox *sandbox, uint64_t id, struct yett_
 	int r = yett_command_inspect(sandbox, id, &status, error);
 
 	if (r == 0 && !status->outputs[0]->captured && !status->outputs[1]->captured)
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no output of command %llu is kept: that is done of commands that --background starts", (unsigned long long)id);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "no output of command %llu is kept: that is done of commands that --background starts",
+		              (unsigned long long)id);
 	if (r == 0 && status->outputs[0]->captured)
 		r = write_output(sandbox, id, YETT_STREAM_OUT, stdout, error);
 	if (r == 0 && status->outputs[1]->captured)
@@ -439,13 +442,15 @@ static int give_input(int to, struct yett_error *error)
 
 	while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0) {
 		if (n < 0 && errno != EINTR)
-			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read standard input, which the command was to be given: %m");
-		for (ssize_t used = 0, written; used < n; used += written > 0 ? written : 0) {
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+			                 "cannot read standard input, which the command was to be given: %m");
+		for (ssize_t used = 0, written; used<n; used += written> 0 ? written : 0) {
 			written = write(to, bytes + used, (size_t)(n - used));
 			if (written < 0 && errno == EPIPE)
 				return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the command reads no more input");
 			if (written < 0 && errno != EINTR)
-				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot pass standard input on to the command: %m");
+				return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+				                 "cannot pass standard input on to the command: %m");
 		}
 	}
 	return 0;

@@ -11,8 +11,7 @@
 extern const struct option wait_options[], logs_options[], input_options[], kill_options[], env_options[];
 
 /* All commands that the sandbox knows of, as a table, in JSON, or as ids only. */
-_must_check_ int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet,
-				struct yett_error *error);
+_must_check_ int commands_print(struct yett_connection *connection, const char *id_or_name, bool quiet, struct yett_error *error);
 
 /* Adds what is known of a command to the document: "command", with the content of what is kept of its outputs or without. */
 _must_check_ int commands_json(struct yett_sandbox *sandbox, uint64_t id, bool with_outputs, struct yett_error *error);

@@ -5,7 +5,8 @@
 
 int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error)
 {
-	const struct yett_connect_options options = {.size = sizeof options, .socket_path = choice->socket_path, .key_path = choice->key_path};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .socket_path = choice->socket_path, .key_path = choice->key_path};
 
 	return yett_connect(&options, ret_connection, error);
 }

@@ -10,16 +10,19 @@ struct connect_choice {
 };
 
 /* The rows of these options; a table's file defines set_socket and set_key. */
-#define CONNECT_OPTIONS \
+#define CONNECT_OPTIONS                                                                        \
 	{0, "socket", "PATH", "the socket of the service (" YETT_SOCKET_PATH ")", set_socket}, \
-	{0, "key", "FILE", "the key to sign with (~/.config/yett/id_ed25519)", set_key}
+	{                                                                                      \
+		0, "key", "FILE", "the key to sign with (~/.config/yett/id_ed25519)", set_key  \
+	}
 
 /* Connects. Where there is no key, and none was chosen, the caller's own is made first; with `tell` that is said. */
 _must_check_ int connect_with_key(const struct connect_choice *choice, bool tell, struct yett_connection **ret_connection,
-				  struct yett_error *error);
+                                  struct yett_error *error);
 
 /* Connects with the key that is there, if any: enough for what makes nothing. */
-_must_check_ int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error);
+_must_check_ int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection,
+                                     struct yett_error *error);
 
 /* Of a text that the library gave. */
 static inline void connect_text_freep(char **text)

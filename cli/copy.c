@@ -57,7 +57,7 @@ static int check_link(const char *path, struct yett_error *error)
 	if (length == 0 || path[length - 1] == '/' || lstat(path, &st) < 0 || !S_ISLNK(st.st_mode) || !is_directory_outside(path))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			 "%.180s is a symbolic link to a directory: to copy into that directory, write a slash behind it", path);
+	                 "%.180s is a symbolic link to a directory: to copy into that directory, write a slash behind it", path);
 }
 
 int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copy, struct copied *ret_copied, struct yett_error *error)
@@ -68,8 +68,8 @@ int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *c
 	int r = is_out ? check_link(copy->to, error) : 0;
 
 	if (r == 0)
-		r = copy_target(copy->from, copy->to, is_out ? is_directory_outside(copy->to) : is_directory_inside(sandbox, copy->to), copied.target,
-				sizeof copied.target, error);
+		r = copy_target(copy->from, copy->to, is_out ? is_directory_outside(copy->to) : is_directory_inside(sandbox, copy->to),
+		                copied.target, sizeof copied.target, error);
 	if (r == 0)
 		r = (is_out ? yett_copy_out : yett_copy_in)(sandbox, copy->from, copied.target, &options, &result, error);
 	if (result)
@@ -79,13 +79,12 @@ int copy_one(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *c
 		copied.target[0] = '\0';
 	if (r == 0 && copied.result.skipped > 0)
 		r = error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%llu entries of %.180s were not copied",
-			      (unsigned long long)copied.result.skipped, copy->from);
+		              (unsigned long long)copied.result.skipped, copy->from);
 	*ret_copied = copied;
 	return r;
 }
 
-static int copy_all(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copies, size_t count,
-		    struct yett_error *error)
+static int copy_all(struct yett_sandbox *sandbox, bool is_out, const struct run_copy *copies, size_t count, struct yett_error *error)
 {
 	struct yett_error first = {0}, why = {0};
 	struct copied copied;

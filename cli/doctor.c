@@ -78,38 +78,40 @@ static void look_own(enum yett_start start, struct doctor_finding *finding)
 		return;
 	}
 	if (start == YETT_START_PERSONAL && geteuid() != 0 && !doctor_has_user_namespace(&obstacle)) {
-		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as docs/admin.md says; or, as root: %s", obstacle);
+		(void)snprintf(mend, sizeof mend, "have the administrator start the service, as docs/admin.md says; or, as root: %s",
+		               obstacle);
 		doctor_found(finding, DOCTOR_MISSING, mend,
-			     "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
+		             "personal, and you can have no user namespace, so it can plan (--dry-run) but not build: %s", path);
 		return;
 	}
 	if (start == YETT_START_PERSONAL) {
 		doctor_found(finding, geteuid() == 0 ? DOCTOR_OK : DOCTOR_WEAKER,
-			     geteuid() == 0 ? NULL : "have the administrator start the service, or make the helper set-user-id, as docs/admin.md says", "personal, %s: %s",
-			     geteuid() == 0 ? "as root" : "in a user namespace of your own",
-			     path);
+		             geteuid() == 0
+		                     ? NULL
+		                     : "have the administrator start the service, or make the helper set-user-id, as docs/admin.md says",
+		             "personal, %s: %s", geteuid() == 0 ? "as root" : "in a user namespace of your own", path);
 		return;
 	}
 	group = getgrgid(st.st_gid);
 	(void)snprintf(mend, sizeof mend, "chown root:yett %s && chmod 4750 %s", path, path);
 	doctor_found(finding, (st.st_mode & 07777) == 04750 ? DOCTOR_OK : DOCTOR_WEAKER, (st.st_mode & 07777) == 04750 ? NULL : mend,
-		     "set-user-id: %s, root:%s, mode %04o%s", path, group ? group->gr_name : "(no name)", (unsigned)st.st_mode & 07777,
-		     st.st_mode & S_IXOTH ? ", so that anybody may execute it" : "");
+	             "set-user-id: %s, root:%s, mode %04o%s", path, group ? group->gr_name : "(no name)", (unsigned)st.st_mode & 07777,
+	             st.st_mode & S_IXOTH ? ", so that anybody may execute it" : "");
 }
 
 static void look_start(const struct connect_choice *choice, struct yett_connection **ret_connection, struct doctor_finding *finding)
 {
-	struct yett_connect_options options = {.size = sizeof options,
-		.socket_path = choice->socket_path, .key_path = choice->key_path, .timeout_ms = CONNECT_TIMEOUT_MS};
+	struct yett_connect_options options = {
+		.size = sizeof options, .socket_path = choice->socket_path, .key_path = choice->key_path, .timeout_ms = CONNECT_TIMEOUT_MS};
 	struct yett_error error = {0};
 
 	if (yett_connect(&options, ret_connection, &error)) {
 		doctor_found(finding, DOCTOR_MISSING,
-			     error.mend[0] ? error.mend
-			     : error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
-			     : geteuid() == 0 ? "start the service as docs/admin.md says, or set YETT_HELPER to a yett-helper"
-					    : "have the administrator start the service, as docs/admin.md says",
-			     "%s", error.message);
+		             error.mend[0]                                              ? error.mend
+		             : error.code != YETT_E_HELPER_UNAVAILABLE && *error.detail ? error.detail
+		             : geteuid() == 0 ? "start the service as docs/admin.md says, or set YETT_HELPER to a yett-helper"
+		                              : "have the administrator start the service, as docs/admin.md says",
+		             "%s", error.message);
 		return;
 	}
 	if (yett_connection_start(*ret_connection) == YETT_START_SERVICE)
@@ -153,10 +155,11 @@ static void tell_notes(const char *text, struct doctor_finding *finding)
 	if (count < 2)
 		doctor_found(finding, DOCTOR_OK, NULL, "%.*s", (int)strcspn(text, "\n"), text);
 	else if (count == 2)
-		doctor_found(finding, DOCTOR_WEAKER, "change that grant, or take it out, as the administrator; then: systemctl reload yett", "%.*s",
-			     (int)strcspn(text, "\n"), text);
+		doctor_found(finding, DOCTOR_WEAKER, "change that grant, or take it out, as the administrator; then: systemctl reload yett",
+		             "%.*s", (int)strcspn(text, "\n"), text);
 	else
-		doctor_found(finding, DOCTOR_WEAKER, "yett policy check tells all of it", "%.*s (and %zu more)", (int)strcspn(text, "\n"), text, count - 2);
+		doctor_found(finding, DOCTOR_WEAKER, "yett policy check tells all of it", "%.*s (and %zu more)", (int)strcspn(text, "\n"),
+		             text, count - 2);
 }
 
 /* As the service would read it, where we may. */
@@ -177,13 +180,16 @@ static void look_policy(const char *path, struct doctor_finding *finding)
 	else if (r == YETT_E_PERMISSION_DENIED)
 		doctor_found(finding, DOCTOR_OK, NULL, "%s is for root to read, and to check", path ? path : YETT_POLICY_PATH);
 	else if (!is_read)
-		doctor_found(finding, DOCTOR_WEAKER, "yett-explain and yett-policy have to lie beside the helper, and no other may have written them: install yett anew",
-			     "the policy cannot be checked: %s", error.message);
+		doctor_found(
+			finding, DOCTOR_WEAKER,
+			"yett-explain and yett-policy have to lie beside the helper, and no other may have written them: install yett anew",
+			"the policy cannot be checked: %s", error.message);
 	else
-		doctor_found(finding, DOCTOR_MISSING,
-			     "have the administrator mend that, until yett policy check finds nothing; then: systemctl reload yett, or where it does "
-			     "not run: systemctl restart yett.socket",
-			     "%s", error.message);
+		doctor_found(
+			finding, DOCTOR_MISSING,
+			"have the administrator mend that, until yett policy check finds nothing; then: systemctl reload yett, or where it does "
+			"not run: systemctl restart yett.socket",
+			"%s", error.message);
 }
 
 /* What would help: of the policy, or of the machine. */
@@ -280,8 +286,8 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 		json_bool(output_json(), "works", report.works);
 	} else {
 		(void)puts(!report.works ? "yett run will not work."
-			   : has_key	 ? "yett run will work."
-					 : "yett run will work, as far as can be told without a key: it was not tried.");
+		           : has_key     ? "yett run will work."
+		                         : "yett run will work, as far as can be told without a key: it was not tried.");
 	}
 	return report.works ? EXIT_SUCCESS : EXIT_FAILURE;
 }

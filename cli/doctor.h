@@ -9,7 +9,7 @@
 
 enum doctor_state {
 	DOCTOR_OK,
-	DOCTOR_WEAKER,	/* it works without, with less protection or comfort */
+	DOCTOR_WEAKER,  /* it works without, with less protection or comfort */
 	DOCTOR_MISSING, /* `yett run` cannot work */
 };
 
@@ -25,8 +25,7 @@ extern const struct option doctor_options[];
 int doctor_main(const struct subcommand *self, int argc, char **argv);
 
 /* Fills a finding; `mend` NULL: none is needed. The rest is its text. */
-void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend, const char *format, ...)
-	_printf_(4, 5);
+void doctor_found(struct doctor_finding *finding, enum doctor_state state, const char *mend, const char *format, ...) _printf_(4, 5);
 
 /* One check of the machine: what is looked at, and why it matters. */
 struct doctor_check {
@@ -36,7 +35,8 @@ struct doctor_check {
 
 extern const struct doctor_check doctor_machine[]; /* ends with a nameless one */
 
-/* Whether the caller can have a user namespace, and be root of mounts there; else, in `mend`, what keeps it from that. Tries it, in a child. */
+/* Whether the caller can have a user namespace, and be root of mounts there; else, in `mend`, what keeps it from that. Tries it, in a
+ * child. */
 bool doctor_has_user_namespace(const char **ret_mend);
 
 /* Whether a kernel release like "5.19.0-1-amd64" is at least major.minor. */

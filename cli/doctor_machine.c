@@ -17,7 +17,7 @@
 
 /* The private ids as the shipped policy has them: ids_first and ids_ranges of its helper section. */
 #define IDS_FIRST 1879048192ULL
-#define IDS_END	  (IDS_FIRST + 4096ULL * 65536)
+#define IDS_END   (IDS_FIRST + 4096ULL * 65536)
 
 #define XFS_MAGIC  0x58465342
 #define F2FS_MAGIC 0xF2F52010
@@ -63,11 +63,10 @@ static void look_kernel(struct doctor_finding *finding)
 	(void)uname(&name);
 	if (!doctor_kernel_is(name.release, 5, 15))
 		doctor_found(finding, DOCTOR_MISSING, "install a kernel of at least 5.15",
-			     "Linux %.64s: cgroup.kill and id-mapped ext4, xfs and btrfs are all there from 5.15 on",
-			     name.release);
+		             "Linux %.64s: cgroup.kill and id-mapped ext4, xfs and btrfs are all there from 5.15 on", name.release);
 	else if (!doctor_kernel_is(name.release, 6, 3))
 		doctor_found(finding, DOCTOR_WEAKER, "install a kernel of at least 6.3",
-			     "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on", name.release);
+		             "Linux %.64s: tmpfs can be id-mapped, and so shared, from 6.3 on", name.release);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "Linux %.64s", name.release);
 }
@@ -91,7 +90,7 @@ static void look_user_namespaces(struct doctor_finding *finding)
 		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_USER_NS", "the kernel has none");
 	else if (strtoul(text, NULL, 10) == 0)
 		doctor_found(finding, DOCTOR_MISSING, "sysctl user.max_user_namespaces=15000",
-			     "user.max_user_namespaces is 0, which binds root too");
+		             "user.max_user_namespaces is 0, which binds root too");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "at most %lu", strtoul(text, NULL, 10));
 }
@@ -154,16 +153,15 @@ static void look_cgroups(struct doctor_finding *finding)
 
 		has_all = has_all && version;
 		(void)snprintf(text + used, sizeof text - used, "%s%s %s", used ? ", " : "", names[i],
-			       version == 2   ? "on v2"
-			       : version == 1 ? "on v1"
-					      : "nowhere");
+		               version == 2   ? "on v2"
+		               : version == 1 ? "on v1"
+		                              : "nowhere");
 	}
 	if (!has_v2)
-		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup",
-			     "no cgroup v2 tree is mounted");
+		doctor_found(finding, DOCTOR_MISSING, "mount -t cgroup2 none /sys/fs/cgroup", "no cgroup v2 tree is mounted");
 	else
 		doctor_found(finding, has_all ? DOCTOR_OK : DOCTOR_WEAKER,
-			     has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
+		             has_all ? NULL : "enable the missing controllers (cgroup_enable= at boot)", "%s", text);
 }
 
 static void look_seccomp(struct doctor_finding *finding)
@@ -174,10 +172,10 @@ static void look_seccomp(struct doctor_finding *finding)
 		return;
 	if (read_text("/proc/sys/kernel/seccomp/actions_avail", text, sizeof text) && has_word(text, "errno"))
 		doctor_found(finding, DOCTOR_OK, NULL, "filters%s%s", has_word(text, "log") ? ", with logging" : "",
-			     has_word(text, "user_notif") ? "; forbidden calls are told" : "; forbidden calls are not told: that is from Linux 5.0 on");
+		             has_word(text, "user_notif") ? "; forbidden calls are told"
+		                                          : "; forbidden calls are not told: that is from Linux 5.0 on");
 	else
-		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER",
-			     "the kernel has no filters");
+		doctor_found(finding, DOCTOR_MISSING, "use a kernel with CONFIG_SECCOMP_FILTER", "the kernel has no filters");
 }
 
 static void look_landlock(struct doctor_finding *finding)
@@ -185,7 +183,8 @@ static void look_landlock(struct doctor_finding *finding)
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
 	if (abi > 1)
-		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld, a further layer%s", abi, abi < 6 ? "; whole from ABI 6 (Linux 6.12) on" : "");
+		doctor_found(finding, DOCTOR_OK, NULL, "ABI %ld, a further layer%s", abi,
+		             abi < 6 ? "; whole from ABI 6 (Linux 6.12) on" : "");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "not there, or older than ABI 2 (Linux 5.19): this further layer is missing");
 }
@@ -197,7 +196,8 @@ static void look_lsm(struct doctor_finding *finding)
 	if (read_text("/sys/module/apparmor/parameters/enabled", text, sizeof text) && text[0] == 'Y')
 		doctor_found(finding, DOCTOR_OK, NULL, "AppArmor; the policy names the profiles");
 	else if (read_text("/sys/fs/selinux/enforce", text, sizeof text))
-		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types", text[0] == '1' ? "enforcing" : "permissive");
+		doctor_found(finding, DOCTOR_OK, NULL, "SELinux, %s; the policy names the types",
+		             text[0] == '1' ? "enforcing" : "permissive");
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "neither AppArmor nor SELinux: this further layer is missing");
 }
@@ -221,8 +221,7 @@ static bool overlaps(const char *path, char *ret_name, size_t size)
 	bool found = false;
 
 	while (file && !found && fgets(line, sizeof line, file))
-		if (sscanf(line, "%63[^:]:%llu:%llu", name, &first, &count) == 3 && first < IDS_END &&
-		    first + count > IDS_FIRST) {
+		if (sscanf(line, "%63[^:]:%llu:%llu", name, &first, &count) == 3 && first < IDS_END && first + count > IDS_FIRST) {
 			(void)snprintf(ret_name, size, "%s", name);
 			found = true;
 		}
@@ -237,10 +236,9 @@ static void look_ids(struct doctor_finding *finding)
 
 	if (overlaps("/etc/subuid", name, sizeof name) || overlaps("/etc/subgid", name, sizeof name))
 		doctor_found(finding, DOCTOR_MISSING, "set ids_first in the helper section of " YETT_POLICY_PATH,
-			     "%llu to %llu are partly given to %s", IDS_FIRST, IDS_END - 1, name);
+		             "%llu to %llu are partly given to %s", IDS_FIRST, IDS_END - 1, name);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid",
-			     IDS_FIRST, IDS_END - 1);
+		doctor_found(finding, DOCTOR_OK, NULL, "%llu to %llu are free of /etc/subuid and /etc/subgid", IDS_FIRST, IDS_END - 1);
 }
 
 static void look_idmap(struct doctor_finding *finding)
@@ -249,9 +247,9 @@ static void look_idmap(struct doctor_finding *finding)
 	static const struct {
 		unsigned long magic;
 		const char *name;
-	} types[] = {{EXT_MAGIC, "ext4"},	   {XFS_MAGIC, "xfs"},	       {BTRFS_SUPER_MAGIC, "btrfs"},
-		     {TMPFS_MAGIC, "tmpfs"},	   {F2FS_MAGIC, "f2fs"},       {EROFS_SUPER_MAGIC_V1, "erofs"},
-		     {SQUASHFS_MAGIC, "squashfs"}, {MSDOS_SUPER_MAGIC, "vfat"}};
+	} types[] = {{EXT_MAGIC, "ext4"},          {XFS_MAGIC, "xfs"},         {BTRFS_SUPER_MAGIC, "btrfs"},
+	             {TMPFS_MAGIC, "tmpfs"},       {F2FS_MAGIC, "f2fs"},       {EROFS_SUPER_MAGIC_V1, "erofs"},
+	             {SQUASHFS_MAGIC, "squashfs"}, {MSDOS_SUPER_MAGIC, "vfat"}};
 	struct statfs fs = {0};
 
 	(void)statfs("/", &fs);
@@ -261,13 +259,13 @@ static void look_idmap(struct doctor_finding *finding)
 			return;
 		}
 	doctor_found(finding, DOCTOR_WEAKER, "keep what you share on ext4, xfs or btrfs",
-		     "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
+	             "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
 }
 
 const struct doctor_check doctor_machine[] = {
-	{"kernel", look_kernel},	  {"user namespaces", look_user_namespaces},
-	{"cgroups", look_cgroups},	  {"seccomp", look_seccomp},
-	{"Landlock", look_landlock},	  {"label", look_lsm},
-	{"overlay", look_overlay},	  {"private ids", look_ids},
+	{"kernel", look_kernel},          {"user namespaces", look_user_namespaces},
+	{"cgroups", look_cgroups},        {"seccomp", look_seccomp},
+	{"Landlock", look_landlock},      {"label", look_lsm},
+	{"overlay", look_overlay},        {"private ids", look_ids},
 	{"root file system", look_idmap}, {0},
 };

@@ -129,7 +129,7 @@ static void print_event(const struct yett_event *event, void *data)
 }
 
 static int follow(struct yett_connection *connection, const char *sandbox, const char *name, struct follower *follower,
-		  struct yett_error *error)
+                  struct yett_error *error)
 {
 	*follower = (struct follower){0};
 	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
@@ -143,7 +143,7 @@ static int no_memory(struct yett_error *error)
 
 /* All that are there now; one that ends meanwhile is none. */
 static int follow_all(struct yett_connection *connection, bool all, struct follower **ret_followers, size_t *ret_count,
-		      struct yett_error *error)
+                      struct yett_error *error)
 {
 	struct yett_sandbox_list *list = NULL;
 	int r = yett_sandboxes_list(connection, all ? YETT_LIST_ALL : 0, &list, error);

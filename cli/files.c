@@ -12,8 +12,8 @@
 #include "cli/output.h"
 
 #define LIST_ENTRIES_MAX 1000000
-#define COPY_CHUNK	(1 << 20)
-#define CAT_JSON_MAX	(16 << 20)
+#define COPY_CHUNK       (1 << 20)
+#define CAT_JSON_MAX     (16 << 20)
 
 char *files_split(char *operand)
 {
@@ -95,8 +95,8 @@ int cp_main(const struct subcommand *self, int argc, char **argv)
 	from_inside = files_split(from);
 	to_inside = files_split(to);
 	if (!from_inside == !to_inside)
-		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cp copies into a sandbox or out of one: either %.100s or %.100s must be SANDBOX:/PATH",
-			      from, to);
+		r = error_set(&run.error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "cp copies into a sandbox or out of one: either %.100s or %.100s must be SANDBOX:/PATH", from, to);
 	else
 		r = open_sandbox(&run, &options.connect, from_inside ? from : to);
 	if (r == 0) {
@@ -141,8 +141,15 @@ static int keep_entry(const struct yett_file_info *info, void *data)
 		list->room = room;
 	}
 	entry = &list->entries[list->count++];
-	*entry = (struct entry){.name = strdup(info->name), .link = strdup(info->link), .kind = info->kind, .size_bytes = info->size_bytes,
-				.mode = info->mode, .uid = info->uid, .gid = info->gid, .mtime_ns = info->mtime_ns, .mtime_s = info->mtime_s};
+	*entry = (struct entry){.name = strdup(info->name),
+	                        .link = strdup(info->link),
+	                        .kind = info->kind,
+	                        .size_bytes = info->size_bytes,
+	                        .mode = info->mode,
+	                        .uid = info->uid,
+	                        .gid = info->gid,
+	                        .mtime_ns = info->mtime_ns,
+	                        .mtime_s = info->mtime_s};
 	memcpy(entry->permissions, info->permissions, sizeof entry->permissions);
 	memcpy(entry->owner, info->owner, sizeof entry->owner);
 	memcpy(entry->group, info->group, sizeof entry->group);
@@ -189,7 +196,8 @@ static void print_entry(const struct entry *info)
 
 static void json_entry(struct json *json, const struct entry *info)
 {
-	static const char *const kinds[] = {"other", "regular", "directory", "symlink", "fifo", "socket", "character-device", "block-device"};
+	static const char *const kinds[] = {"other", "regular", "directory",        "symlink",
+	                                    "fifo",  "socket",  "character-device", "block-device"};
 
 	json_open(json, NULL, '{');
 	json_text(json, "name", info->name);

@@ -1,7 +1,8 @@
 /*
  * The subcommands about files of sandboxes that are there: cp, ls, cat.
  *
- * Their options are those of manage.h. Runs as the caller, on the public libyett. Names that come from a sandbox are printed as output.h has it.
+ * Their options are those of manage.h. Runs as the caller, on the public libyett. Names that come from a sandbox are printed as output.h
+ * has it.
  */
 #pragma once
 

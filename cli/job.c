@@ -11,7 +11,7 @@ static void interrupt(int number)
 	(void)number;
 }
 
-static void catch(int number, struct sigaction *before)
+static void take_over(int number, struct sigaction *before)
 {
 	const struct sigaction interrupting = {.sa_handler = interrupt}; /* without SA_RESTART */
 
@@ -22,8 +22,8 @@ static void catch(int number, struct sigaction *before)
 
 void job_catch(struct job *job)
 {
-	catch(SIGTTIN, &job->ttin);
-	catch(SIGTTOU, &job->ttou);
+	take_over(SIGTTIN, &job->ttin);
+	take_over(SIGTTOU, &job->ttou);
 	job->is_caught = true;
 }
 

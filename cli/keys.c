@@ -11,7 +11,7 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
-#define KEYS_DIR   "/etc/yett/keys.d"
+#define KEYS_DIR "/etc/yett/keys.d"
 
 #define KEY_FILE_MAX 16384 /* as the helper reads of it */
 #define KEY_BEGIN    "ed25519 "
@@ -25,8 +25,7 @@ struct enroll_options {
 static int set_directory(void *into, const char *value, struct yett_error *error)
 {
 	if (value[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keys-dir %s: expected an absolute path",
-				 value);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--keys-dir %s: expected an absolute path", value);
 	((struct enroll_options *)into)->directory = value;
 	return 0;
 }
@@ -51,8 +50,8 @@ int keygen_main(const struct subcommand *self, int argc, char **argv)
 		return r;
 	if (first < argc)
 		r = (size_t)snprintf(path, sizeof path, "%s", argv[first]) < sizeof path
-			    ? 0
-			    : error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path is too long");
+		            ? 0
+		            : error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the path is too long");
 	else
 		r = yett_key_path(path, sizeof path, &error);
 	if (r == 0)
@@ -98,8 +97,7 @@ static int write_key(const char *path, const char *line, struct yett_error *erro
 	size_t length = strlen(line);
 
 	if (fd < 0 && errno == EEXIST)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken",
-				 path);
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "%s is there already: that name is taken", path);
 	if (fd < 0) {
 		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make %s: %m", path);
 		if (errno == EACCES || errno == EROFS)
@@ -158,8 +156,8 @@ static int check_other_names(const char *directory, const char *name, const char
 
 		if (name_of_file(entry->d_name, other) && strcmp(other, name) != 0 && is_in_file(dirfd(entries), entry->d_name, line))
 			r = error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE,
-				      "the key is enrolled as %s already (%s/%s): it cannot have another name besides", other, directory,
-				      entry->d_name);
+			              "the key is enrolled as %s already (%s/%s): it cannot have another name besides", other, directory,
+			              entry->d_name);
 	}
 	if (entries)
 		(void)closedir(entries);
@@ -171,7 +169,7 @@ static int check_name(const char *name, struct yett_error *error)
 	if (keys_name_is_valid(name))
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			 "the name %.80s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64", name);
+	                 "the name %.80s must be of a-z, 0-9, '.', '_' and '-', begin with a letter or digit, and have at most 64", name);
 }
 
 int keys_enroll(const char *directory, const char *name, const char *public_path, struct yett_error *error)
@@ -205,8 +203,8 @@ int keys_remove(const char *directory, const char *name, struct yett_error *erro
 	if (unlink(path) == 0)
 		return 0;
 	if (errno == ENOENT)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no key is enrolled as %s in %s: yett enroll --list shows the names", name,
-				 directory);
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "no key is enrolled as %s in %s: yett enroll --list shows the names",
+		                 name, directory);
 	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot remove %s: %m", path);
 	if (errno == EACCES || errno == EPERM || errno == EROFS)
 		error_detail(error, "removing a key is for the administrator");
@@ -262,7 +260,7 @@ static void judge_file(int directory, const char *file, uid_t directory_owner, c
 /* The keys of one file. -ENOMEM. */
 static int list_file(int directory, const char *file, uid_t directory_owner, struct enrolled_list *list)
 {
-	char name[NAME_MAX + 1], why[sizeof ((struct enrolled *)0)->why_void], text[KEY_FILE_MAX + 1];
+	char name[NAME_MAX + 1], why[sizeof((struct enrolled *)0)->why_void], text[KEY_FILE_MAX + 1];
 	size_t before = list->count;
 	struct enrolled *item;
 
@@ -301,7 +299,8 @@ static void judge_names(struct enrolled_list *list)
 			struct enrolled *a = &list->items[i], *b = &list->items[j];
 
 			if (a->counts && b->counts && !*a->why_void && strcmp(a->key, b->key) == 0 && strcmp(a->name, b->name) != 0)
-				(void)snprintf(a->why_void, sizeof a->why_void, "the same key is enrolled as %.64s, too: remove one of them", b->name);
+				(void)snprintf(a->why_void, sizeof a->why_void,
+				               "the same key is enrolled as %.64s, too: remove one of them", b->name);
 		}
 }
 
@@ -315,8 +314,9 @@ static void note_folder(const char *directory, const struct stat *st)
 	if (st->st_mode & 022)
 		output_note("none of these keys counts, since others can write %s: chmod go-w", directory);
 	if (st->st_uid != 0)
-		output_note("these keys do not count for the service, since %s belongs to uid %u and not to root, but for a helper that uid %u starts",
-			    directory, st->st_uid, st->st_uid);
+		output_note(
+			"these keys do not count for the service, since %s belongs to uid %u and not to root, but for a helper that uid %u starts",
+			directory, st->st_uid, st->st_uid);
 }
 
 static int list_keys(const char *directory, struct enrolled_list *list, struct yett_error *error)
@@ -410,8 +410,9 @@ static int check_form(const struct enroll_options *options, int operands, struct
 	if (is_alone ? operands == 0 : operands == 2)
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			 is_alone ? "enroll takes neither a name nor a file beside --%s" : "enroll needs a name and a file%s: yett enroll NAME FILE.pub",
-			 is_alone ? options->list ? "list" : "remove" : "");
+	                 is_alone ? "enroll takes neither a name nor a file beside --%s"
+	                          : "enroll needs a name and a file%s: yett enroll NAME FILE.pub",
+	                 is_alone ? options->list ? "list" : "remove" : "");
 }
 
 int enroll_main(const struct subcommand *self, int argc, char **argv)

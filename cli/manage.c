@@ -16,7 +16,7 @@ static int set_filter(void *into, const char *value, struct yett_error *error)
 
 	if (!manage_is_filter(value))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE", value);
+		                 "--filter %s: expected label=KEY[=VALUE], state=STATE, name=NAME or profile=PROFILE", value);
 	if (options->filters_count == MANAGE_FILTERS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--filter: more than %d of them", MANAGE_FILTERS_MAX);
 	options->filters[options->filters_count++] = value;
@@ -74,8 +74,7 @@ static bool has_label(const struct yett_sandbox_status *status, const char *want
 	for (const char *const *at = status->labels; *at; at++) {
 		const char *label = *at;
 
-		if (strcmp(label, wanted) == 0 ||
-		    (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 && label[length] == '='))
+		if (strcmp(label, wanted) == 0 || (!strchr(wanted, '=') && strncmp(label, wanted, length) == 0 && label[length] == '='))
 			return true;
 	}
 	return false;
@@ -185,7 +184,7 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 	age_of(status->created_ms, age, sizeof age);
 	(void)snprintf(state, sizeof state, "%s%s%s", yett_state_name(status->state), *ended_of(status) ? " " : "", ended_of(status));
 	(void)printf("%s  %-16s  %-20s  %-10s  %6s  %8u  ", status->info->id, *status->name ? status->name : "-", state,
-		     status->info->profile, age, status->attached);
+	             status->info->profile, age, status->attached);
 	if (all)
 		(void)printf("%10u  ", status->uid);
 	print_labels(status);
@@ -194,7 +193,8 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 
 static int older(const void *a, const void *b)
 {
-	const struct yett_sandbox_status *x = *(const struct yett_sandbox_status *const *)a, *y = *(const struct yett_sandbox_status *const *)b;
+	const struct yett_sandbox_status *x = *(const struct yett_sandbox_status *const *)a,
+					 *y = *(const struct yett_sandbox_status *const *)b;
 
 	return x->created_ms != y->created_ms ? (x->created_ms < y->created_ms ? -1 : 1) : strcmp(x->info->id, y->info->id);
 }
@@ -207,7 +207,7 @@ static void print_list(const struct yett_sandbox_status *const *list, size_t cou
 		json_open(json, "sandboxes", '[');
 	else if (!options->quiet)
 		(void)printf("%-16s  %-16s  %-20s  %-10s  %6s  %8s  %sLABELS\n", "ID", "NAME", "STATE", "PROFILE", "AGE", "ATTACHED",
-			     options->all ? "       UID  " : "");
+		             options->all ? "       UID  " : "");
 	for (size_t i = 0; i < count; i++) {
 		if (!fits_all(list[i], options))
 			continue;
@@ -293,7 +293,7 @@ static void print_status(const struct yett_sandbox_status *s)
 }
 
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
-		 struct yett_connection **ret_connection)
+                 struct yett_connection **ret_connection)
 {
 	struct yett_error error = {0};
 	int r = options_begin(self, argc, argv, options, EXIT_USAGE, ret_first);
@@ -346,8 +346,10 @@ int ps_main(const struct subcommand *self, int argc, char **argv)
 	if (r >= 0)
 		return r;
 	if (first < argc && (options.all || options.filters_count > 0))
-		return manage_finish(connection, error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--filter and --all are for the list of sandboxes: leave them out, or the sandbox"),
-			      &error);
+		return manage_finish(connection,
+		                     error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                               "--filter and --all are for the list of sandboxes: leave them out, or the sandbox"),
+		                     &error);
 	if (first < argc)
 		return manage_finish(connection, commands_print(connection, argv[first], options.quiet, &error), &error);
 	return manage_finish(connection, list_sandboxes(connection, &options, &error), &error);
@@ -459,9 +461,7 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*act)(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
-	} actions[] = {{"pause", yett_sandbox_pause},
-		       {"resume", yett_sandbox_resume},
-		       {"destroy", yett_sandbox_end_by_id}};
+	} actions[] = {{"pause", yett_sandbox_pause}, {"resume", yett_sandbox_resume}, {"destroy", yett_sandbox_end_by_id}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
 	struct json *json;

@@ -23,7 +23,7 @@ extern const struct option ps_options[], stats_options[], events_options[], mana
 
 /* Reads options, into the struct that begins with *options, and connects. -1 to go on, else the exit code. */
 int manage_begin(const struct subcommand *self, int argc, char **argv, struct manage_run_options *options, int *ret_first,
-		 struct yett_connection **ret_connection);
+                 struct yett_connection **ret_connection);
 
 /* Tells the error, if `r` says there is one, and closes the connection. The exit code. */
 int manage_finish(struct yett_connection *connection, int r, const struct yett_error *error);

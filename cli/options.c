@@ -51,7 +51,7 @@ static const struct option *find_in(const struct option *table, char letter, con
 {
 	for (const struct option *option = table; option && option->name; option++)
 		if (name ? strlen(option->name) == length && memcmp(option->name, name, length) == 0
-			 : option->letter && option->letter == letter)
+		         : option->letter && option->letter == letter)
 			return option;
 	return NULL;
 }
@@ -80,7 +80,7 @@ static int no_option(const struct subcommand *subcommand, const char *word, stru
 
 	suggest_option(subcommand, word, hint, sizeof hint);
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s has no option %s%s%s", subcommand->name, word, *hint ? ": " : "",
-			 hint);
+	                 hint);
 }
 
 /* The value of an option that takes one and has none in its own word: the next word. NULL with the error set. */
@@ -99,7 +99,8 @@ static int store(const struct option *option, void *into, const char *value, str
 
 	if (r == 0 || !value || *value)
 		return r;
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s, and what it was given is empty", option->name, option->value);
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s needs %s, and what it was given is empty", option->name,
+	                 option->value);
 }
 
 /* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a value. */
@@ -162,12 +163,12 @@ static int check_operands(const struct subcommand *subcommand, int count, char *
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s needs %s", subcommand->name, subcommand->operands);
 	if (subcommand->operands_max >= 0 && count > subcommand->operands_max)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s does not know what to do with %s", subcommand->name,
-				 operands[subcommand->operands_max]);
+		                 operands[subcommand->operands_max]);
 	return 0;
 }
 
-int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help,
-		  int *ret_first, struct yett_error *error)
+int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help, int *ret_first,
+                  struct yett_error *error)
 {
 	/* where a command may follow, its own options do */
 	int command_at = subcommand->takes_command ? subcommand->operands_min - 1 : INT_MAX;
@@ -215,8 +216,8 @@ static void print_option(FILE *to, const struct option *option)
 
 void options_print_help(FILE *to, const struct subcommand *subcommand)
 {
-	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name,
-		      *subcommand->operands ? " " : "", subcommand->operands, subcommand->summary);
+	(void)fprintf(to, "Usage: yett %s [OPTION…]%s%s\n\n%s.\n\nOptions:\n", subcommand->name, *subcommand->operands ? " " : "",
+	              subcommand->operands, subcommand->summary);
 	for (size_t i = 0; options_at(subcommand, i); i++)
 		print_option(to, options_at(subcommand, i));
 }
@@ -256,8 +257,7 @@ void options_look_for_json(int argc, char **argv)
 	}
 }
 
-int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code,
-		  int *ret_first)
+int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code, int *ret_first)
 {
 	struct yett_error error = {0};
 	bool help;

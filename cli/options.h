@@ -21,28 +21,28 @@ struct option {
 };
 
 /* Defines a setter of the plainest kinds: a member that a flag makes true, one that is the text (borrowed, never empty). */
-#define OPTION_FLAG(name, type, member)                                                                                \
-	static int name(void *into, const char *value, struct yett_error *error)                                       \
-	{                                                                                                              \
-		(void)value;                                                                                           \
-		(void)error;                                                                                           \
-		((type *)into)->member = true;                                                                         \
-		return 0;                                                                                              \
+#define OPTION_FLAG(name, type, member)                                          \
+	static int name(void *into, const char *value, struct yett_error *error) \
+	{                                                                        \
+		(void)value;                                                     \
+		(void)error;                                                     \
+		((type *)into)->member = true;                                   \
+		return 0;                                                        \
 	}
-#define OPTION_TEXT(name, type, member)                                                                                \
-	static int name(void *into, const char *value, struct yett_error *error)                                       \
-	{                                                                                                              \
-		if (!*value)                                                                                           \
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an option has an empty value");  \
-		((type *)into)->member = value;                                                                        \
-		return 0;                                                                                              \
+#define OPTION_TEXT(name, type, member)                                                                               \
+	static int name(void *into, const char *value, struct yett_error *error)                                      \
+	{                                                                                                             \
+		if (!*value)                                                                                          \
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an option has an empty value"); \
+		((type *)into)->member = value;                                                                       \
+		return 0;                                                                                             \
 	}
 
 struct subcommand {
 	const char *name;
 	const char *operands;
 	const char *summary;
-	const struct option *options;	/* ends with a nameless one; NULL: none */
+	const struct option *options;   /* ends with a nameless one; NULL: none */
 	int operands_min, operands_max; /* operands_max -1: no bound */
 	int (*run)(const struct subcommand *self, int argc, char **argv);
 	bool takes_command; /* the last operand of operands_min is one, and all that follows is its own */
@@ -53,8 +53,8 @@ struct subcommand {
  * the first is returned. Names may not be shortened. YETT_E_INVALID_REQUEST with the option named; YETT_OK with *ret_help true
  * when --help was among them (then nothing was checked any further).
  */
-_must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help,
-			       int *ret_first, struct yett_error *error);
+_must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help, int *ret_first,
+                               struct yett_error *error);
 
 /* All options of a subcommand, its own first; NULL: there are no more. */
 const struct option *options_at(const struct subcommand *subcommand, size_t i);
@@ -72,5 +72,4 @@ void options_look_for_json(int argc, char **argv);
  * options_parse() with what every subcommand does around it: -1 to go on, else the exit code (help was printed, or the
  * error, in which case `usage_code`).
  */
-int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code,
-		  int *ret_first);
+int options_begin(const struct subcommand *subcommand, int argc, char **argv, void *into, int usage_code, int *ret_first);

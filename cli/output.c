@@ -43,12 +43,14 @@ static struct {
 
 int output_to_json(int fd, struct yett_error *error)
 {
-	int flags = fcntl(fd, F_GETFL), copy = flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int flags = fcntl(fd, F_GETFL),
+	    copy = flags < 0 || (flags & O_ACCMODE) == O_RDONLY ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	FILE *to = copy < 0 ? NULL : fdopen(copy, "w");
 
 	if (!to) {
 		fd_close(copy);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json%s: descriptor %d is not open for writing", fd == STDOUT_FILENO ? "" : "-fd", fd);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--json%s: descriptor %d is not open for writing",
+		                 fd == STDOUT_FILENO ? "" : "-fd", fd);
 	}
 	if (fd > STDERR_FILENO)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* it is for us alone */
@@ -60,7 +62,9 @@ int output_to_json(int fd, struct yett_error *error)
 		return 0;
 	document.result.to = open_memstream(&document.result_bytes, &document.result_length);
 	document.notes.to = open_memstream(&document.notes_bytes, &document.notes_length);
-	return document.result.to && document.notes.to ? 0 : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the JSON document");
+	return document.result.to && document.notes.to
+	               ? 0
+	               : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory for the JSON document");
 }
 
 struct json *output_json(void)
@@ -247,10 +251,7 @@ static void json_limits(struct json *json, uint32_t limits)
 	static const struct {
 		enum yett_limit bit;
 		const char *name;
-	} names[] = {{YETT_LIMIT_MEMORY, "memory"},
-		     {YETT_LIMIT_PIDS, "pids"},
-		     {YETT_LIMIT_CPU, "cpu"},
-		     {YETT_LIMIT_CPU_TIME, "cpu_time"}};
+	} names[] = {{YETT_LIMIT_MEMORY, "memory"}, {YETT_LIMIT_PIDS, "pids"}, {YETT_LIMIT_CPU, "cpu"}, {YETT_LIMIT_CPU_TIME, "cpu_time"}};
 
 	json_open(json, "limits_hit", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "libclient/yett.h"
 
-#define OUTPUT_SCHEMA 1	  /* of the document: raised when a member goes or changes its meaning, not when one is added */
+#define OUTPUT_SCHEMA 1 /* of the document: raised when a member goes or changes its meaning, not when one is added */
 
 /* Prints `text` (NULL: nothing) with control and direction characters and broken UTF-8 as \xNN; '\n' stays if `lines`.
  */
@@ -31,8 +31,8 @@ void output_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 _must_check_ int output_flush(const char *what, struct yett_error *error);
 
 /*
- * The last thing that a program does, which writes the document: the exit code, `code` unless something that was printed could not be written, which is
- * told. What failed before keeps its own.
+ * The last thing that a program does, which writes the document: the exit code, `code` unless something that was printed could not be
+ * written, which is told. What failed before keeps its own.
  */
 int output_end(int code);
 
@@ -54,7 +54,8 @@ bool output_json_has_stdout(void);
 /* No notes on stderr; with a document, no errors either. */
 void output_be_quiet(void);
 
-/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the document. output_flush() says whether it could. */
+/* What goes on for a while tells each piece in a line of its own, {schema, result}, before the document. output_flush() says whether it
+ * could. */
 void output_json_line(void);
 
 /* Members that several documents have. An error with code 0 is null. */

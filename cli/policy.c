@@ -22,10 +22,12 @@ OPTION_TEXT(set_user, struct policy_choice, user)
 OPTION_TEXT(set_key, struct policy_choice, key)
 OPTION_TEXT(set_file, struct policy_choice, file)
 
-#define OF_WHOM \
-	{0, "user", "USER", "for this user, by name or number (you)", set_user}, \
-	{0, "key", "KEY", "with this key: the name of one, enrolled or not yet, or the file of a public one", set_key}, \
-	{0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file}
+#define OF_WHOM                                                                                                                 \
+	{0, "user", "USER", "for this user, by name or number (you)", set_user},                                                \
+		{0, "key", "KEY", "with this key: the name of one, enrolled or not yet, or the file of a public one", set_key}, \
+	{                                                                                                                       \
+		0, "policy", "FILE", "by this policy, and conf.d beside it (" YETT_POLICY_PATH ")", set_file                    \
+	}
 
 const struct option policy_options[] = {OF_WHOM, {0}};
 const struct option profiles_options[] = {OF_WHOM, {0}};
@@ -80,11 +82,14 @@ static int find_explain(char path[static PATH_MAX], struct yett_error *error)
 }
 
 static int connect_explain(const struct arguments *arguments, const char *signing_key, struct yett_connection **ret_connection,
-			   struct yett_error *error)
+                           struct yett_error *error)
 {
 	char path[PATH_MAX];
 	struct yett_connect_options options = {.size = sizeof options,
-		.start = YETT_START_PERSONAL, .helper_path = path, .key_path = signing_key, .helper_arguments = arguments->words};
+	                                       .start = YETT_START_PERSONAL,
+	                                       .helper_path = path,
+	                                       .key_path = signing_key,
+	                                       .helper_arguments = arguments->words};
 	int r = find_explain(path, error);
 
 	return r ? r : yett_connect(&options, ret_connection, error);
@@ -201,8 +206,14 @@ static int check(const struct policy_choice *choice, int argc, char **argv)
 /* --- explain -------------------------------------------------------------------------------------------------- */
 
 /* `yett run`, of which the options are read, and a command need not be there. */
-static const struct subcommand as_run = {
-	"run", "[--] [COMMAND [ARG…]]", "What yett run is given, and yett policy explain tells what would come of it", run_options, 0, -1, NULL, true};
+static const struct subcommand as_run = {"run",
+                                         "[--] [COMMAND [ARG…]]",
+                                         "What yett run is given, and yett policy explain tells what would come of it",
+                                         run_options,
+                                         0,
+                                         -1,
+                                         NULL,
+                                         true};
 
 /* Refused or not, and why: the answer. */
 static int tell_refusal(const struct yett_error *error)
@@ -238,7 +249,8 @@ static int tell_failure(const struct yett_error *error)
 static int ask_service(struct run *run)
 {
 	struct yett_error why = run->error;
-	const struct yett_connect_options options = {.size = sizeof options, .key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .key_path = run->options.connect.key_path, .socket_path = run->options.connect.socket_path};
 	int r = yett_connect(&options, &run->connection, &run->error);
 
 	if (r || yett_connection_start(run->connection) != YETT_START_SERVICE) {
@@ -317,7 +329,8 @@ int policy_main(const struct subcommand *self, int argc, char **argv)
 	near = suggest_near(argv[first], words, ARRAY_SIZE(words));
 	if (near)
 		return misused("policy has no %s: did you mean yett policy %s?", argv[first], near);
-	return misused("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run", argv[first]);
+	return misused("policy has no %s: yett policy check [FILE] checks it, yett policy explain tells what it says of a run",
+	               argv[first]);
 }
 
 int profiles_main(const struct subcommand *self, int argc, char **argv)

@@ -54,7 +54,8 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 	int ends[2];
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the pipes for the outputs of the command: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot make the pipes for the outputs of the command: %m");
 	bridge->from = i == 0 ? open_end(bridge, i, O_RDONLY) : ends[0];
 	bridge->to = i == 0 ? ends[1] : open_end(bridge, i, O_WRONLY);
 	/* a command that does not read must not keep us from its output; the pipe's other end is not affected */
@@ -180,7 +181,8 @@ int pump_catch_signals(struct pump *pump, struct yett_error *error)
 	(void)sigprocmask(SIG_BLOCK, &set, &pump->mask);
 	pump->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (pump->signals < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot receive the signals that are for the command: %m");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "cannot receive the signals that are for the command: %m");
 	job_catch(&pump->job);
 	return 0;
 }
@@ -425,7 +427,7 @@ static int time_left(uint64_t now_ms, uint64_t end_ms)
 }
 
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
-	     struct yett_result *ret_result, struct yett_error *error)
+             struct yett_result *ret_result, struct yett_error *error)
 {
 	uint64_t end_ms = timeout_ms ? clock_now_ms() + timeout_ms : UINT64_MAX;
 

@@ -22,7 +22,7 @@
 
 /* Bytes on their way from one descriptor to another; at most one buffer full. */
 struct pump_bridge {
-	int from, to;	  /* -1: closed, or no bridge */
+	int from, to;     /* -1: closed, or no bridge */
 	bool is_terminal; /* the caller's end of it */
 	size_t start, end;
 	char buffer[PUMP_BUFFER_SIZE];
@@ -31,19 +31,20 @@ struct pump_bridge {
 struct pump {
 	int stdio[3]; /* for the command's options; owned where `made` */
 	bool made[3];
-	int signals; /* signalfd(2); -1 until pump_catch_signals() */
+	int signals;   /* signalfd(2); -1 until pump_catch_signals() */
 	sigset_t mask; /* of signals, before that */
 	struct job job;
 	struct pump_bridge in, out, err;
 	struct terminal *terminal; /* the caller's, borrowed, where the command has one; else NULL */
-	bool attached;		   /* to the command's */
-	bool is_shown;		   /* output goes to a terminal */
-	int ended_by;		   /* the signal that ended the run, or says why; 0: none */
-	int lost;		   /* errno of the first write of output that failed; 0: none. A reader that went away is none */
-	uint64_t term_by_ms;	   /* when a command that got SIGTERM has had its time; UINT64_MAX: none did */
+	bool attached;             /* to the command's */
+	bool is_shown;             /* output goes to a terminal */
+	int ended_by;              /* the signal that ended the run, or says why; 0: none */
+	int lost;                  /* errno of the first write of output that failed; 0: none. A reader that went away is none */
+	uint64_t term_by_ms;       /* when a command that got SIGTERM has had its time; UINT64_MAX: none did */
 };
 
-/* Decides for each of 0, 1, 2 and makes the pipes it takes; with `no_input` the command has nothing to read. 0, or a code with the reason. */
+/* Decides for each of 0, 1, 2 and makes the pipes it takes; with `no_input` the command has nothing to read. 0, or a code with the reason.
+ */
 int pump_open(struct pump *pump, bool no_input, struct yett_error *error);
 
 /* For a command that has nothing of the caller's. */
@@ -66,7 +67,7 @@ void pump_close_passed(struct pump *pump);
  * yett_command_wait(); YETT_E_TIMEOUT also when pump->ended_by says why no more is waited for.
  */
 int pump_run(struct pump *pump, struct yett_sandbox *sandbox, struct yett_command *command, uint64_t timeout_ms,
-	     struct yett_result *ret_result, struct yett_error *error);
+             struct yett_result *ret_result, struct yett_error *error);
 
 /* Writes out what the pipes still hold, after the sandbox is gone. */
 void pump_drain(struct pump *pump);

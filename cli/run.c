@@ -21,8 +21,7 @@ static int open_terminal(struct run *run)
 	for (size_t i = 0; r == 0 && i < o->env_count; i++)
 		if (strncmp(o->env[i], "TERM=", 5) == 0)
 			return 0;
-	if (r == 0 && o->env_count < RUN_ENV_MAX &&
-	    terminal_type(getenv("TERM"), run->terminal_type, sizeof run->terminal_type))
+	if (r == 0 && o->env_count < RUN_ENV_MAX && terminal_type(getenv("TERM"), run->terminal_type, sizeof run->terminal_type))
 		o->env[o->env_count++] = run->terminal_type;
 	return r;
 }
@@ -40,23 +39,23 @@ static int connect_helper(struct run *run)
 static int check_streams(struct run *run)
 {
 	const struct run_options *o = &run->options;
-	const char *why = o->tty			     ? "has no terminal of the caller's"
-			  : o->copies_out_count > 0	     ? "has not ended when files would be copied out"
-			  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
-							     : NULL;
+	const char *why = o->tty                               ? "has no terminal of the caller's"
+	                  : o->copies_out_count > 0            ? "has not ended when files would be copied out"
+	                  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
+	                                                       : NULL;
 
 	if (o->no_stdin && o->tty)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "a command with a terminal reads from it: --no-stdin and --tty do not go together");
+		                 "a command with a terminal reads from it: --no-stdin and --tty do not go together");
 	if (o->input_later && !o->background)
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "--input is of a command in the background: --background; otherwise it reads the caller's");
+		                 "--input is of a command in the background: --background; otherwise it reads the caller's");
 	if (o->capture && !o->background && !output_json_has_stdout())
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "--capture is of a command in the background, or with --json: other output goes to the caller");
+		                 "--capture is of a command in the background, or with --json: other output goes to the caller");
 	if (o->tty && output_json_has_stdout())
 		return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
+		                 "stdout is the terminal's, and cannot have the document too: --json-fd says another descriptor");
 	if (!o->background || !why)
 		return 0;
 	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);

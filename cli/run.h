@@ -32,7 +32,7 @@ int create_main(const struct subcommand *self, int argc, char **argv);
 struct run_limits {
 	uint64_t memory_bytes;
 	uint64_t time_ms, cpu_ms; /* of the command, or of the sandbox, whatever ended it */
-	bool is_sandboxs;	  /* it was the time of the sandbox */
+	bool is_sandboxs;         /* it was the time of the sandbox */
 };
 
 /* The limits that ended a command, or that it ran into, by name, in one line; none: nothing. */

@@ -42,7 +42,8 @@ int run_ask_choose_share(struct run *run)
 
 static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 {
-	return (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options),
+	return (struct yett_sandbox_options){
+		.size = sizeof(struct yett_sandbox_options),
 		.profile = o->profile,
 		.hostname = o->hostname,
 		.directory = "/", /* each command is told its own */
@@ -88,8 +89,8 @@ static void note_weaker(const struct run *run)
 /* What may have been refused for what is shared: the policy, the file system or the path may be in the way. */
 static bool may_be_for_a_share(int r)
 {
-	static const int codes[] = {YETT_E_PERMISSION_DENIED, YETT_E_UNSUPPORTED, YETT_E_SECURITY_VIOLATION, YETT_E_INVALID_REQUEST,
-				    YETT_E_FILE_OPERATION_FAILED, YETT_E_INIT_FAILED};
+	static const int codes[] = {YETT_E_PERMISSION_DENIED, YETT_E_UNSUPPORTED,           YETT_E_SECURITY_VIOLATION,
+	                            YETT_E_INVALID_REQUEST,   YETT_E_FILE_OPERATION_FAILED, YETT_E_INIT_FAILED};
 
 	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
 		if (r == codes[i])
@@ -128,7 +129,8 @@ static void note_set_id(const struct run_options *o)
 
 	for (size_t i = 0; i < o->shares_count; i++)
 		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && set_id_find(o->shares[i].path, path, sizeof path))
-			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)", path);
+			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)",
+			            path);
 }
 
 int run_ask_sandbox(struct run *run)

@@ -36,16 +36,15 @@ void run_options_free(struct run_options *options)
 	free(options->current_directory);
 }
 
-int run_options_add_share(struct run_options *options, char *path, char *target, bool writable,
-			  struct yett_error *error)
+int run_options_add_share(struct run_options *options, char *path, char *target, bool writable, struct yett_error *error)
 {
 	if (options->shares_count == ARRAY_SIZE(options->shares)) {
 		free(path);
 		free(target);
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
 	}
-	options->shares[options->shares_count++] =
-		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
+	options->shares[options->shares_count++] = (struct yett_share){
+		.size = sizeof(struct yett_share), .path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
 	return 0;
 }
 
@@ -67,7 +66,7 @@ static int add_share(struct run_options *options, const char *value, bool writab
 	real = realpath(path, NULL);
 	if (!real)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
-				 strchr(path, ':') ? "; TARGET is an absolute path" : "");
+		                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
 	return run_options_add_share(options, real, steal_ptr(&target), writable, error);
 }
 
@@ -174,8 +173,7 @@ static int set_env(void *into, const char *value, struct yett_error *error)
 	if (!strchr(value, '=') || *value == '=')
 		return invalid(error, "env", value, "NAME=VALUE");
 	if (options->env_count == RUN_ENV_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables",
-				 RUN_ENV_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d environment variables", RUN_ENV_MAX);
 	options->env[options->env_count++] = value;
 	return 0;
 }
@@ -363,57 +361,79 @@ OPTION_TEXT(set_socket, struct run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct run_options, connect.key_path)
 
 /* Each row once, for all subcommands that have it, in the order in which each tells of them. */
-#define TTY \
-	{'t', "tty", NULL, "give the command a terminal of its own", set_tty}, \
-	{'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", set_no_stdin}
-#define BACKGROUND \
+#define TTY                                                                                                    \
+	{'t', "tty", NULL, "give the command a terminal of its own", set_tty},                                 \
+	{                                                                                                      \
+		'n', "no-stdin", NULL, "give the command no input, and leave the caller's alone", set_no_stdin \
+	}
+#define BACKGROUND                                                                                                        \
 	{'b', "background", NULL, "print the id of the command when it has started, and leave it there", set_background}, \
-	{0, "capture", "SIZE", "keep so much of each of its outputs for yett logs and wait (1M)", set_capture}, \
-	{0, "input", NULL, "have it wait for what yett input gives it", set_input}
-#define SHARES \
+		{0, "capture", "SIZE", "keep so much of each of its outputs for yett logs and wait (1M)", set_capture},   \
+	{                                                                                                                 \
+		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
+	}
+#define SHARES                                                                                             \
 	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
-	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro}, \
-	{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw}, \
-	{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs}, \
-	{0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir}
-#define COPIES \
-	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in}, \
-	{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}, \
-	{0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs}
-#define SURROUNDINGS \
+		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                 \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                  \
+	{                                                                                                  \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir  \
+	}
+#define COPIES                                                                                                   \
+	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},           \
+		{0, "copy-out", "INSIDE:PATH", "copy a file or directory out, after the command", set_copy_out}, \
+	{                                                                                                        \
+		0, "outputs", "DIR", "copy what is left in " OUTPUTS " to DIR", set_outputs                      \
+	}
+#define SURROUNDINGS                                                                            \
 	{'C', "directory", "DIR", "start the command in this directory inside", set_directory}, \
-	{'e', "env", "NAME=VALUE", "set an environment variable", set_env}
-#define RESTRICTIONS \
-	{0, "read-only", NULL, "let the command change no files", set_read_only}, \
-	{0, "no-network", NULL, "let the command have no sockets but Unix sockets", set_no_network}, \
-	{0, "only", "PATH", "let the command reach this, and what programs need; more by repeating it", set_only}, \
-	{'u', "user", "UID", "run the command as another user inside", set_user}, \
-	{0, "command-memory", "SIZE", "limit the memory of the command alone", set_own_memory}, \
-	{0, "command-pids", "N", "limit the processes of the command alone", set_own_pids}
-#define LIMITS \
-	{0, "hostname", "NAME", "the host name inside", set_hostname}, \
-	{0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
-	{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus}, \
-	{0, "pids", "N", "limit processes and threads", set_pids}, \
-	{0, "files", "N", "limit the open files of a process", set_files}
-#define TIMEOUT \
-	{0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout}
-#define NAMES \
-	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name}, \
-	{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label}, \
-	{0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation}
-#define LINGER \
-	{0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger}
-#define LIFE \
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout}, \
-	{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action}, \
-	{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time}, \
-	{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
-	{0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup}
-#define DRY_RUN \
-	{0, "dry-run", NULL, "print the steps of making the sandbox, if it can be made, and run nothing", set_dry_run}
-#define ALL_BUT_TTY \
-	SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
+	{                                                                                       \
+		'e', "env", "NAME=VALUE", "set an environment variable", set_env                \
+	}
+#define RESTRICTIONS                                                                                                       \
+	{0, "read-only", NULL, "let the command change no files", set_read_only},                                          \
+		{0, "no-network", NULL, "let the command have no sockets but Unix sockets", set_no_network},               \
+		{0, "only", "PATH", "let the command reach this, and what programs need; more by repeating it", set_only}, \
+		{'u', "user", "UID", "run the command as another user inside", set_user},                                  \
+		{0, "command-memory", "SIZE", "limit the memory of the command alone", set_own_memory},                    \
+	{                                                                                                                  \
+		0, "command-pids", "N", "limit the processes of the command alone", set_own_pids                           \
+	}
+#define LIMITS                                                                                                                            \
+	{0, "hostname", "NAME", "the host name inside", set_hostname}, {0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
+		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},                                             \
+		{0, "pids", "N", "limit processes and threads", set_pids},                                                                \
+	{                                                                                                                                 \
+		0, "files", "N", "limit the open files of a process", set_files                                                           \
+	}
+#define TIMEOUT                                                                             \
+	{                                                                                   \
+		0, "timeout", "DUR", "end the command after 300ms, 2s, 5m, 1h", set_timeout \
+	}
+#define NAMES                                                                               \
+	{0, "name", "NAME", "what the sandbox can be called besides its id", set_name},     \
+		{0, "label", "KEY=VALUE", "a label, to list sandboxes by", set_label},      \
+	{                                                                                   \
+		0, "annotation", "KEY=VALUE", "a note, which inspect shows", set_annotation \
+	}
+#define LINGER                                                                                      \
+	{                                                                                           \
+		0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger \
+	}
+#define LIFE                                                                                                     \
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},   \
+		{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},               \
+		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},               \
+		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
+	{                                                                                                        \
+		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup             \
+	}
+#define DRY_RUN                                                                                                              \
+	{                                                                                                                    \
+		0, "dry-run", NULL, "print the steps of making the sandbox, if it can be made, and run nothing", set_dry_run \
+	}
+#define ALL_BUT_TTY SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */

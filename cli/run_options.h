@@ -7,23 +7,23 @@
 #include "cli/options.h"
 #include "libclient/yett.h"
 
-#define RUN_SHARES_MAX 125
-#define RUN_TMPFS_MAX  32
-#define RUN_ENV_MAX    2048
-#define RUN_LABELS_MAX 32
-#define RUN_COPIES_MAX 64
-#define RUN_PATHS_MAX  64
+#define RUN_SHARES_MAX    125
+#define RUN_TMPFS_MAX     32
+#define RUN_ENV_MAX       2048
+#define RUN_LABELS_MAX    32
+#define RUN_COPIES_MAX    64
+#define RUN_PATHS_MAX     64
 #define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
 
 struct run_copy {
-	char *from; /* owned */
+	char *from;     /* owned */
 	const char *to; /* in the same text */
 };
 
 struct run_options {
 	struct connect_choice connect;
 	const char *profile, *hostname, *directory;
-	char *memory_dir; /* owned */
+	char *memory_dir;                             /* owned */
 	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
 	size_t shares_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
@@ -51,8 +51,8 @@ struct run_options {
 	uint32_t user;
 	struct {
 		uint64_t memory_bytes, pids;
-	} own; /* limits of the command alone */
-	uint64_t capture_bytes; /* of a command in the background, or with its outputs in the document; `capture`: it was asked for */
+	} own;                   /* limits of the command alone */
+	uint64_t capture_bytes;  /* of a command in the background, or with its outputs in the document; `capture`: it was asked for */
 	char *current_directory; /* getcwd(3); NULL when it cannot be told */
 };
 
@@ -60,7 +60,6 @@ struct run_options {
 void run_options_init(struct run_options *options);
 
 /* Adds a share of `path` (owned from now on, in any case, like `target`). */
-int run_options_add_share(struct run_options *options, char *path, char *target, bool writable,
-			  struct yett_error *error);
+int run_options_add_share(struct run_options *options, char *path, char *target, bool writable, struct yett_error *error);
 
 void run_options_free(struct run_options *options);

@@ -26,18 +26,18 @@ struct run {
 	const char *directories[RUN_DIRECTORIES_MAX]; /* where the command may start, the best first */
 	size_t directories_count;
 	bool has_session_directory; /* the sandbox has one for commands that name none */
-	bool has_default_share; /* the last one, which nobody asked for */
+	bool has_default_share;     /* the last one, which nobody asked for */
 	struct yett_connection *connection;
 	struct yett_sandbox *sandbox;
 	struct yett_command *command;
 	struct yett_sandbox_info info; /* id empty: there was none */
-	uint64_t command_id; /* 0: it did not start */
+	uint64_t command_id;           /* 0: it did not start */
 	struct yett_result result;
 	bool has_result;
-	bool is_output_lost; /* some of it, which the error tells */
-	bool is_given_up; /* on the command, which may still run */
+	bool is_output_lost;   /* some of it, which the error tells */
+	bool is_given_up;      /* on the command, which may still run */
 	bool is_ended_by_time; /* of the sandbox, whose commands went with it */
-	bool is_told;	  /* it is in the document, with its outputs */
+	bool is_told;          /* it is in the document, with its outputs */
 	struct yett_error error;
 	struct pump pump;
 };
@@ -54,7 +54,8 @@ _must_check_ int run_ask_choose_share(struct run *run);
  */
 _must_check_ int run_ask_sandbox(struct run *run);
 _must_check_ int run_ask_plan(struct run *run);
-_must_check_ int run_ask_text(struct run *run, char **ret_text); /* the plan, as text or JSON as the document wants it, freed with yett_free() */
+_must_check_ int run_ask_text(struct run *run,
+                              char **ret_text); /* the plan, as text or JSON as the document wants it, freed with yett_free() */
 
 /* Runs the command in a sandbox that is asked for, or in the one to attach to, with all copies; the sandbox goes or stays as it should. */
 _must_check_ int run_session(struct run *run);

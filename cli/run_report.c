@@ -18,8 +18,8 @@ static void add_limit(char *line, size_t size, const char *name, const char *val
 {
 	size_t used = strlen(line);
 
-	(void)snprintf(line + used, size - used, "%s%s limit reached%s%s%s", used ? "; " : "", name, *value ? " (" : "",
-		       value, *value ? ")" : "");
+	(void)snprintf(line + used, size - used, "%s%s limit reached%s%s%s", used ? "; " : "", name, *value ? " (" : "", value,
+	               *value ? ")" : "");
 }
 
 static void add_time(char *line, size_t size, const char *name, uint64_t ms)
@@ -55,8 +55,10 @@ bool run_result_of_end(enum yett_ended ended, struct yett_result *ret_result)
 {
 	if (ended != YETT_ENDED_WALL_TIME && ended != YETT_ENDED_CPU_TIME)
 		return false;
-	*ret_result = (struct yett_result){.signaled = true, .status = SIGKILL, .timed_out = true,
-					   .limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
+	*ret_result = (struct yett_result){.signaled = true,
+	                                   .status = SIGKILL,
+	                                   .timed_out = true,
+	                                   .limits_hit = ended == YETT_ENDED_CPU_TIME ? YETT_LIMIT_CPU_TIME : 0};
 	return true;
 }
 
@@ -74,7 +76,7 @@ static struct run_limits limits_of(const struct run *run)
 	if (run->is_ended_by_time)
 		return (struct run_limits){.time_ms = o->life.wall_ms, .cpu_ms = o->life.cpu_ms, .is_sandboxs = true};
 	return (struct run_limits){.memory_bytes = o->own.memory_bytes ? o->own.memory_bytes : run->info.memory_bytes,
-				   .time_ms = o->timeout_ms};
+	                           .time_ms = o->timeout_ms};
 }
 
 static int exit_code(const struct run *run)

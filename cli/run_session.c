@@ -64,9 +64,8 @@ static int wait_started(struct run *run)
 /* Runs it in the background, or with the caller's streams to its end. */
 static int run_once(struct run *run, uint64_t bound)
 {
-	int r = run->options.background
-			? wait_started(run)
-			: pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
+	int r = run->options.background ? wait_started(run)
+	                                : pump_run(&run->pump, run->sandbox, run->command, bound, &run->result, &run->error);
 
 	run->command_id = yett_command_id(run->command);
 	if (!run->options.background || (r != 0 && r != YETT_E_TIMEOUT))
@@ -99,7 +98,8 @@ static int run_in_directories(struct run *run)
 {
 	bool is_kept = run->options.background || output_json_has_stdout();
 	const int kept[] = {run->options.input_later ? YETT_STDIO_LATER : run->pump.stdio[0], YETT_STDIO_CAPTURE, YETT_STDIO_CAPTURE};
-	struct yett_command_options options = {.size = sizeof options,
+	struct yett_command_options options = {
+		.size = sizeof options,
 		.argv = run->argv,
 		.env = run->options.env,
 		.stdio = is_kept ? kept : run->pump.stdio,
@@ -135,7 +135,7 @@ static int run_in_directories(struct run *run)
 	}
 	if (is_directory_missing(run, r))
 		(void)snprintf(run->error.message, sizeof run->error.message, "the command cannot be started in %s",
-			       options.cwd ? options.cwd : "the directory of the session");
+		               options.cwd ? options.cwd : "the directory of the session");
 	else if (r == YETT_E_COMMAND_FAILED && !*run->error.step && run->error.os_error)
 		name_program(run);
 	run->has_result = r == 0 && !run->options.background;
@@ -220,8 +220,8 @@ static int check_output(struct run *run)
 {
 	run->is_output_lost = run->pump.lost != 0;
 	return run->is_output_lost ? error_set(&run->error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-					       "cannot write the output of the command: %s", strerror(run->pump.lost))
-				   : 0;
+	                                       "cannot write the output of the command: %s", strerror(run->pump.lost))
+	                           : 0;
 }
 
 /* The sandbox may have ended meanwhile, because its time was over: that is a result. */
@@ -237,8 +237,7 @@ int run_session(struct run *run)
 {
 	struct yett_error late = {0};
 	bool goes_on = run->attach_to || run->options.life.linger, is_news;
-	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error)
-			       : run_ask_sandbox(run);
+	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error) : run_ask_sandbox(run);
 
 	if (r)
 		return r;

@@ -1,8 +1,8 @@
 /*
  * Set-id files in shares: what a command writes to one through a mapping leaves it the bit. mmap(2)
  *
- * Of a file that is written to by write(2) the kernel takes the bits away, and a command can set none. But the pages of a mapping are written
- * behind its back, and then whoever may execute the file, outside, runs what the command has put there, as its owner.
+ * Of a file that is written to by write(2) the kernel takes the bits away, and a command can set none. But the pages of a mapping are
+ * written behind its back, and then whoever may execute the file, outside, runs what the command has put there, as its owner.
  */
 #pragma once
 

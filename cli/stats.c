@@ -171,7 +171,7 @@ static void print_reading(const struct reading *before, const struct reading *no
 		json_open(json, "sandboxes", '[');
 	else
 		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK", "MEM%",
-			     "PROCS", "THRDS", "FILES", "READ", "WRITE", "UP");
+		             "PROCS", "THRDS", "FILES", "READ", "WRITE", "UP");
 	for (size_t i = 0; i < now->count; i++) {
 		const struct yett_usage *u = &now->list[i], *last = stats_find(before->list, before->count, u->id);
 
@@ -212,7 +212,7 @@ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usa
 
 /* Of those named, or of all. What has ended since it was there is left out. */
 static int take(struct yett_connection *connection, bool all, char **names, size_t count, bool is_first, struct reading *ret_now,
-		struct yett_error *error)
+                struct yett_error *error)
 {
 	int r = 0;
 
@@ -248,8 +248,11 @@ static int print_totals(struct yett_connection *connection, struct yett_error *e
 	const struct {
 		const char *name;
 		const uint64_t *value;
-	} counts[] = {{"sandboxes", &t.sandboxes}, {"executions", &t.executions}, {"successes", &t.successes}, {"failures", &t.failures},
-		      {"timeouts", &t.timeouts}};
+	} counts[] = {{"sandboxes", &t.sandboxes},
+	              {"executions", &t.executions},
+	              {"successes", &t.successes},
+	              {"failures", &t.failures},
+	              {"timeouts", &t.timeouts}};
 
 	if (r)
 		return r;

@@ -24,7 +24,7 @@ double stats_memory_percent(const struct yett_usage *usage);
 /* The reading of the same sandbox among others; NULL. */
 /* All that run, as an array that can be sorted, and is freed with free(3). */
 _must_check_ int stats_read_all(struct yett_connection *connection, bool all, struct yett_usage **ret_list, size_t *ret_count,
-				struct yett_error *error);
+                                struct yett_error *error);
 
 const struct yett_usage *stats_find(const struct yett_usage *list, size_t count, const char *id);
 

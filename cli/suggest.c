@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#define WORD_MAX 24
+#define WORD_MAX  24
 #define NAMES_MAX 64
 
 struct habit {
 	const char *words; /* each between spaces; NULL: any that is like no other */
-	const char *of;	   /* subcommands, likewise; NULL: any */
+	const char *of;    /* subcommands, likewise; NULL: any */
 	const char *hint;
 };
 
@@ -43,8 +43,8 @@ static const struct habit option_habits[] = {
 	{" --pids-limit ", " run shell create ", "--pids N"},
 	{" --net --network --share-net --publish ", " run shell create exec ", "a sandbox has no network but loopback"},
 	{" --unshare-all --unshare-net --unshare-pid --unshare-user --unshare-ipc --unshare-uts --unshare-cgroup --die-with-parent --new-session "
-	 "--proc --dev --clearenv --cap-drop --security-opt ",
-	 " run shell create ", "a sandbox is so anyway"},
+         "--proc --dev --clearenv --cap-drop --security-opt ",
+         " run shell create ", "a sandbox is so anyway"},
 	{" --uid ", " run shell exec ", "-u UID"},
 	{" -l -la -al ", " ls ", "it lists so anyway"},
 	{" -r -R -a -p -rp -pr --recursive ", " cp ", "it copies directories with modes and times anyway"},

@@ -15,7 +15,7 @@ int terminal_open(struct terminal *terminal, int fd, struct yett_error *error)
 	*terminal = (struct terminal){.fd = fd, .guard = -1};
 	if (tcgetattr(fd, &terminal->saved) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
+		                 "standard input is no terminal, which a command with a terminal of its own needs: leave --tty (-t) out");
 	terminal->raw = terminal->saved;
 	cfmakeraw(&terminal->raw);
 	terminal->raw.c_oflag &= ~(tcflag_t)ONLCR; /* of no effect without OPOST; ncurses has it so, and give_back() compares */
@@ -99,8 +99,8 @@ static int start_watcher(struct terminal *terminal, struct yett_error *error)
 		n = read(terminal->guard, &byte, sizeof byte);
 	while (n < 0 && errno == EINTR);
 	return n == 1 ? 0
-		      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				  "the process that would restore the terminal has ended");
+	              : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                          "the process that would restore the terminal has ended");
 }
 
 int terminal_make_raw(struct terminal *terminal, struct yett_error *error)
@@ -111,7 +111,7 @@ int terminal_make_raw(struct terminal *terminal, struct yett_error *error)
 		return r;
 	if (tcsetattr(terminal->fd, TCSANOW, &terminal->raw) < 0)
 		return errno == EINTR ? -EINTR
-				      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the terminal raw: %m");
+		                      : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot make the terminal raw: %m");
 	terminal->is_raw = true;
 	return 0;
 }

@@ -14,9 +14,9 @@
 #include "cli/terminal.h"
 #include "cli/top_rows.h"
 
-#define INTERVAL_MS 1000
-#define LIST_TOP 4   /* the first line of the list */
-#define PLOT_WIDTH 8 /* in the list */
+#define INTERVAL_MS   1000
+#define LIST_TOP      4 /* the first line of the list */
+#define PLOT_WIDTH    8 /* in the list */
 #define KEY_CONTROL_C 3
 #define KEY_CONTROL_L 12
 
@@ -24,7 +24,7 @@ struct top {
 	struct connect_choice connect;
 	struct yett_connection *connection; /* NULL while the helper is not there */
 	struct top_rows rows;
-	bool all, is_unicode, is_asking;    /* whether to kill what is in `asked` */
+	bool all, is_unicode, is_asking; /* whether to kill what is in `asked` */
 	char asked[YETT_ID_SIZE], asked_name[YETT_NAME_SIZE];
 	char message[YETT_NAME_SIZE + 256];
 	size_t first; /* row that the list begins with */
@@ -203,7 +203,7 @@ static void read_usage(struct top *top)
 
 /* By its id: the name may be another user's, or meanwhile another sandbox's. */
 static void act(struct top *top, int (*action)(struct yett_connection *, const char *, struct yett_error *), const char *id,
-		const char *done, const char *name)
+                const char *done, const char *name)
 {
 	struct yett_error error = {0};
 
@@ -312,7 +312,8 @@ static int run_on_screen(struct top *top, struct yett_error *error)
 		(void)endwin();
 		delscreen(screen);
 	} else {
-		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "top knows no terminal of the kind that TERM names: set TERM, or use yett stats --watch");
+		r = error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		              "top knows no terminal of the kind that TERM names: set TERM, or use yett stats --watch");
 	}
 	terminal_close(&terminal);
 	return r;

@@ -24,7 +24,7 @@ struct top_row {
 struct top_rows {
 	struct top_row *rows; /* the busiest first, then the largest, then by name; owned */
 	size_t count;
-	char selected[YETT_ID_SIZE]; /* empty: none */
+	char selected[YETT_ID_SIZE];    /* empty: none */
 	struct top_history cpu, memory; /* of all together */
 };
 
@@ -33,7 +33,7 @@ struct top_rows {
  * its place. `uids` has the user of each. YETT_E_RESOURCE_LIMIT when memory is short.
  */
 _must_check_ int top_rows_take(struct top_rows *rows, const struct yett_usage *list, const uint32_t *uids, size_t count,
-			       struct yett_error *error);
+                               struct yett_error *error);
 
 /* Where the selected one is; 0 when there is none. */
 size_t top_rows_selected(const struct top_rows *rows);

@@ -5,12 +5,12 @@
 #include <string.h>
 
 /* Never shared by default with anything below them: they are the system's, not the caller's work. */
-static const char *const system_trees[] = {"/bin",    "/boot", "/dev", "/etc",	"/lib", "/lib32", "/lib64",
-					   "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
+static const char *const system_trees[] = {"/bin",    "/boot", "/dev", "/etc",  "/lib", "/lib32", "/lib64",
+                                           "/libx32", "/proc", "/run", "/sbin", "/sys", "/usr"};
 
 /* Never shared by default themselves: what is below them can be anybody's work. */
-static const char *const system_directories[] = {"/",	 "/home", "/media", "/mnt",	"/opt",	    "/root",
-						 "/srv", "/tmp",  "/var",   "/var/tmp", "/var/lib", "/var/log"};
+static const char *const system_directories[] = {"/",    "/home", "/media", "/mnt",     "/opt",     "/root",
+                                                 "/srv", "/tmp",  "/var",   "/var/tmp", "/var/lib", "/var/log"};
 
 bool workdir_is_below(const char *path, const char *directory)
 {
@@ -43,15 +43,13 @@ bool workdir_inside(const char *directory, const struct yett_share *shares, size
 	const struct yett_share *best = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (workdir_is_below(directory, shares[i].path) &&
-		    (!best || strlen(shares[i].path) > strlen(best->path)))
+		if (workdir_is_below(directory, shares[i].path) && (!best || strlen(shares[i].path) > strlen(best->path)))
 			best = &shares[i];
 	for (size_t i = 0; !best && i < count; i++)
 		if (strcmp(directory, shares[i].target) == 0)
 			return (size_t)snprintf(out, size, "%s", directory) < size;
 	/* "/" has no length of its own */
-	return best && (size_t)snprintf(out, size, "%s%s", best->target,
-					directory + (best->path[1] ? strlen(best->path) : 0)) < size;
+	return best && (size_t)snprintf(out, size, "%s%s", best->target, directory + (best->path[1] ? strlen(best->path) : 0)) < size;
 }
 
 bool workdir_in_template(const char *path)

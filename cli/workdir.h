@@ -11,11 +11,11 @@
 #include "libclient/yett.h"
 
 enum workdir {
-	WORKDIR_SHARE,	   /* share it read-only */
+	WORKDIR_SHARE,     /* share it read-only */
 	WORKDIR_IS_SHARED, /* a share that was asked for shows it, or what it is to show there */
-	WORKDIR_HOME,	   /* it is the home directory, or one above it */
-	WORKDIR_GONE,	   /* there is none any more, or it cannot be told */
-	WORKDIR_SYSTEM,	   /* it is "/", a system directory, or one below such */
+	WORKDIR_HOME,      /* it is the home directory, or one above it */
+	WORKDIR_GONE,      /* there is none any more, or it cannot be told */
+	WORKDIR_SYSTEM,    /* it is "/", a system directory, or one below such */
 };
 
 /*

@@ -45,9 +45,9 @@ static bool take_outputs(const struct message_command *from, struct yett_command
 		if (!output)
 			return false;
 		*output = (struct yett_output_status){.size = sizeof *output,
-						      .captured = from->captured >> i & 1,
-						      .truncated = from->truncated >> i & 1,
-						      .length = (size_t)from->output_bytes[i]};
+		                                      .captured = from->captured >> i & 1,
+		                                      .truncated = from->truncated >> i & 1,
+		                                      .length = (size_t)from->output_bytes[i]};
 		to->outputs[i] = output;
 	}
 	return true;

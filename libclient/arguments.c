@@ -5,8 +5,8 @@
 #include "protocol/schema.h"
 
 #define PACKET_TEXTS_MAX 32768 /* of arguments and variables that go in the packet; what is more goes in memory with it */
-#define TEXT_HEAD	 5     /* of each, at most */
-#define FIRST_TEXTS_MAX	 4096  /* of the arguments that go in the packet all the same: those that init tells others of */
+#define TEXT_HEAD        5     /* of each, at most */
+#define FIRST_TEXTS_MAX  4096  /* of the arguments that go in the packet all the same: those that init tells others of */
 
 static size_t count_of(const char *const *list)
 {
@@ -41,7 +41,7 @@ static size_t fit(const char *const *list, size_t max, size_t *room)
 }
 
 static int put(struct channel *channel, const char *const *list, size_t count, const char *what, struct text *ret_texts,
-	       uint32_t *ret_count, struct yett_error *error)
+               uint32_t *ret_count, struct yett_error *error)
 {
 	int r = 0;
 
@@ -68,7 +68,7 @@ static size_t write_texts(const char *const *list, char *to)
 
 /* Sealed memory with both. */
 static int make_memory(struct message_exec *exec, const char *const *argv, const char *const *env, int *ret_memory,
-		       struct yett_error *error)
+                       struct yett_error *error)
 {
 	size_t first = write_texts(argv, NULL), bytes = first + write_texts(env, NULL);
 	_cleanup_free_ char *texts = NULL;
@@ -76,7 +76,8 @@ static int make_memory(struct message_exec *exec, const char *const *argv, const
 
 	if (bytes > MESSAGE_TEXTS_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "the arguments and the environment are longer than %d MiB, which no program takes", MESSAGE_TEXTS_MAX >> 20);
+		                 "the arguments and the environment are longer than %d MiB, which no program takes",
+		                 MESSAGE_TEXTS_MAX >> 20);
 	texts = malloc(bytes);
 	if (!texts)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the arguments");

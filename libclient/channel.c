@@ -61,20 +61,18 @@ struct message *channel_prepare(struct channel *channel, enum message_kind kind)
 }
 
 int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what, struct text *ret_text,
-		     struct yett_error *error)
+                     struct yett_error *error)
 {
 	if (!string)
 		string = "";
 	if (strlen(string) > max)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what,
-				 max);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %zu bytes", what, max);
 	if (message_add_text(&channel->message, string, ret_text) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_SIZE, "the request is larger than 64 KiB");
 	return 0;
 }
 
-int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format,
-		      ...)
+int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format, ...)
 {
 	char text[sizeof channel->failure.message];
 	va_list args;
@@ -145,8 +143,7 @@ static int send_failed(const struct channel *channel, int r, struct yett_error *
 	}
 }
 
-int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline,
-		 struct yett_error *error)
+int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline, struct yett_error *error)
 {
 	int r;
 
@@ -156,8 +153,7 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 		return (int)channel->failure.code;
 	}
 	do
-		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds, fd_count,
-				       MSG_DONTWAIT);
+		r = frame_send_message(channel->fd, &channel->message, channel->sequence + 1, fds, fd_count, MSG_DONTWAIT);
 	while (r == -EINTR || (r == -EAGAIN && wait_for(channel->fd, POLLOUT, deadline) == 0));
 	if (r < 0)
 		return send_failed(channel, r, error);
@@ -166,7 +162,7 @@ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadl
 }
 
 int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds, size_t fd_count,
-			deadline_ms deadline, struct yett_error *error)
+                        deadline_ms deadline, struct yett_error *error)
 {
 	int r;
 
@@ -187,7 +183,9 @@ static bool fds_may_be(uint32_t kind, size_t count)
 	if (kind == MESSAGE_STARTED)
 		return count <= 1; /* by what the command was asked to have: command.c */
 	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING || kind == MESSAGE_FOLLOWING ||
-			 kind == MESSAGE_FILE_OPENED ? 1 : 0);
+	                                 kind == MESSAGE_FILE_OPENED
+	                         ? 1
+	                         : 0);
 }
 
 static int receive_packet(struct channel *channel, deadline_ms deadline)
@@ -225,21 +223,19 @@ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_e
 		return channel_violation(channel, YETT_R_SIZE, error, "the peer sent more than a packet may hold");
 	if (r <= 0)
 		return gone(channel, error);
-	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope,
-			  &why);
+	r = envelope_read(channel->frame.bytes, channel->frame.length, channel->frame.fd_count, &channel->envelope, &why);
 	if (r == 0) {
 		head = envelope_size(channel->envelope.kind);
-		r = message_decode(channel->envelope.kind, channel->frame.bytes + head, channel->envelope.body_length,
-				   &channel->message, &why);
+		r = message_decode(channel->envelope.kind, channel->frame.bytes + head, channel->envelope.body_length, &channel->message,
+		                   &why);
 	}
 	if (r != 0) {
 		channel_violation(channel, why.reason, error, "the peer sent what is no message: %s", why.message);
 		return YETT_E_PROTOCOL;
 	}
 	if (!fds_may_be(channel->envelope.kind, channel->frame.fd_count))
-		return channel_violation(channel, YETT_R_FD_COUNT, error,
-					 "the peer sent %zu descriptors with a message of kind %u",
-					 channel->frame.fd_count, channel->envelope.kind);
+		return channel_violation(channel, YETT_R_FD_COUNT, error, "the peer sent %zu descriptors with a message of kind %u",
+		                         channel->frame.fd_count, channel->envelope.kind);
 	return 0;
 }
 

@@ -16,13 +16,13 @@
 typedef int64_t deadline_ms;
 
 struct channel {
-	const char *peer;	   /* who is at the other end, for messages */
-	int fd;			   /* owned; -1 when closed */
-	uint64_t sequence;	   /* of the last packet sent */
+	const char *peer;          /* who is at the other end, for messages */
+	int fd;                    /* owned; -1 when closed */
+	uint64_t sequence;         /* of the last packet sent */
 	struct yett_error failure; /* code not 0: nothing more comes; why */
 	struct envelope envelope;  /* of the packet received last */
-	struct frame frame;	   /* its descriptors; those not taken are closed before the next one */
-	struct message message;	   /* its body; also where messages to be sent are put together */
+	struct frame frame;        /* its descriptors; those not taken are closed before the next one */
+	struct message message;    /* its body; also where messages to be sent are put together */
 };
 
 deadline_ms channel_deadline(int timeout_ms);
@@ -30,15 +30,16 @@ deadline_ms channel_deadline(int timeout_ms);
 /* What poll(2) takes: milliseconds until then, 0 when it has passed, -1 for never. */
 int channel_time_left(deadline_ms deadline);
 
-/* An empty channel on `fd`, which it takes; `peer` is kept, and names who is at the other end. NULL when memory is short (then the descriptor is closed). */
+/* An empty channel on `fd`, which it takes; `peer` is kept, and names who is at the other end. NULL when memory is short (then the
+ * descriptor is closed). */
 struct channel *channel_take(int fd, const char *peer);
 
 /* Makes channel->message an empty one of this kind, its body zeroed, and returns it. */
 struct message *channel_prepare(struct channel *channel, enum message_kind kind);
 
 /* Copies `string` (NULL: nothing) into the message being put together; `what` names it when it is too long. */
-_must_check_ int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what,
-				  struct text *ret_text, struct yett_error *error);
+_must_check_ int channel_put_text(struct channel *channel, const char *string, size_t max, const char *what, struct text *ret_text,
+                                  struct yett_error *error);
 
 /* What of channel->message is outside the bounds of the protocol, for people. YETT_E_INVALID_REQUEST. */
 _must_check_ int channel_explain(const struct channel *channel, struct yett_error *error);
@@ -47,12 +48,11 @@ _must_check_ int channel_explain(const struct channel *channel, struct yett_erro
  * Sends channel->message unsigned with the next sequence number. 0; YETT_E_INVALID_REQUEST when the message is outside
  * the bounds of the protocol; YETT_E_TIMEOUT; YETT_E_NOT_RUNNING when the peer is gone.
  */
-_must_check_ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline,
-			      struct yett_error *error);
+_must_check_ int channel_send(struct channel *channel, const int *fds, size_t fd_count, deadline_ms deadline, struct yett_error *error);
 
 /* The same for a packet that is complete already, envelope and all. */
-_must_check_ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds,
-				     size_t fd_count, deadline_ms deadline, struct yett_error *error);
+_must_check_ int channel_send_packet(struct channel *channel, const uint8_t *packet, size_t length, const int *fds, size_t fd_count,
+                                     deadline_ms deadline, struct yett_error *error);
 
 /*
  * Receives one message into envelope, frame and message. 0; -EAGAIN at the deadline; a positive code when the peer
@@ -61,8 +61,7 @@ _must_check_ int channel_send_packet(struct channel *channel, const uint8_t *pac
 _must_check_ int channel_receive(struct channel *channel, deadline_ms deadline, struct yett_error *error);
 
 /* Notes that the peer broke the protocol, and returns YETT_E_PROTOCOL. */
-int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format,
-		      ...) _printf_(4, 5);
+int channel_violation(struct channel *channel, enum yett_reason reason, struct yett_error *error, const char *format, ...) _printf_(4, 5);
 
 /* A text of a message, cut to fit out[0 … size); and one for people, in which nothing can move the cursor of a terminal. */
 void channel_copy_text(const struct message *message, struct text text, char *out, size_t size);

@@ -11,13 +11,13 @@
 #include "libclient/options.h"
 #include "libclient/sandbox.h"
 
-#define SEND_TIMEOUT_MS 10000
+#define SEND_TIMEOUT_MS  10000
 #define START_TIMEOUT_MS 10000
-#define DISPATCH_MAX	256
+#define DISPATCH_MAX     256
 
-_Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS &&
-		       (int)YETT_LIMIT_CPU == LIMIT_CPU && (int)YETT_LIMIT_CPU_TIME == LIMIT_CPU_TIME,
-	       "the public names of the limits are those of the wire");
+_Static_assert((int)YETT_LIMIT_MEMORY == LIMIT_MEMORY && (int)YETT_LIMIT_PIDS == LIMIT_PIDS && (int)YETT_LIMIT_CPU == LIMIT_CPU &&
+                       (int)YETT_LIMIT_CPU_TIME == LIMIT_CPU_TIME,
+               "the public names of the limits are those of the wire");
 
 bool command_is_over(const struct yett_command *command)
 {
@@ -84,9 +84,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	    kind != MESSAGE_SURROUNDINGS)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
-		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
-					 "init answered request %llu, which was not made",
-					 (unsigned long long)sequence);
+		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init answered request %llu, which was not made",
+		                         (unsigned long long)sequence);
 	r = query_route(sandbox, &is_answer, error);
 	if (r || is_answer)
 		return r;
@@ -98,9 +97,8 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		return channel_violation(channel, YETT_R_REPLAYED, error, "init started a command twice");
 	if (kind == MESSAGE_STARTED && channel->frame.fd_count != command->has_terminal)
 		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu terminals where %d was due",
-					 channel->frame.fd_count, command->has_terminal);
-	if (kind == MESSAGE_STARTED && command->has_terminal &&
-	    command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
+		                         channel->frame.fd_count, command->has_terminal);
+	if (kind == MESSAGE_STARTED && command->has_terminal && command_take_terminal(command, steal_fd(&channel->frame.fds[0]), &why))
 		return channel_violation(channel, YETT_R_WRONG_TYPE, error, "%s", why.message);
 	if (kind == MESSAGE_STARTED) {
 		command->id = channel->message.body.started.command;
@@ -111,8 +109,7 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 		command->state = COMMAND_FAILED;
 	} else {
 		if (command->state != COMMAND_STARTED)
-			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error,
-						 "init ended a command that had not started");
+			return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init ended a command that had not started");
 		command->result = command_result(&channel->message.body.exited);
 		command->state = COMMAND_EXITED;
 	}
@@ -166,16 +163,15 @@ int yett_sandbox_dispatch(struct yett_sandbox *sandbox, struct yett_error *error
 	return r == -EAGAIN ? 0 : r;
 }
 
-static int put_list(struct channel *channel, const char *const *list, size_t max, const char *what,
-		    struct text *ret_texts, uint32_t *ret_count, struct yett_error *error)
+static int put_list(struct channel *channel, const char *const *list, size_t max, const char *what, struct text *ret_texts,
+                    uint32_t *ret_count, struct yett_error *error)
 {
 	size_t count = 0;
 	int r;
 
 	for (; list && list[count]; count++) {
 		if (count == max)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %zu %ss", max,
-					 what);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %zu %ss", max, what);
 		r = channel_put_text(channel, list[count], MESSAGE_PACKET_MAX, what, &ret_texts[count], error);
 		if (r)
 			return r;
@@ -188,8 +184,7 @@ static int check_env(const char *const *list, bool has_value, struct yett_error 
 {
 	for (const char *const *e = list; e && *e; e++) {
 		if (has_value && (!strchr(*e, '=') || **e == '='))
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-					 "an environment variable is not NAME=VALUE: %s", *e);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "an environment variable is not NAME=VALUE: %s", *e);
 		if (!has_value && (strchr(*e, '=') || !**e))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "this is no name of a variable: %s", *e);
 	}
@@ -197,7 +192,7 @@ static int check_env(const char *const *list, bool has_value, struct yett_error 
 }
 
 int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts, uint32_t *ret_count,
-		    struct yett_error *error)
+                    struct yett_error *error)
 {
 	int r = check_env(list, has_value, error);
 
@@ -223,14 +218,13 @@ static void open_pipe(int fd, bool is_input)
 static int check_terminal(const struct yett_command_options *options, struct yett_error *error)
 {
 	if (!options->terminal)
-		return options->rows || options->columns
-			       ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-					   "rows and columns are of a terminal, and none is asked for")
-			       : 0;
+		return options->rows || options->columns ? error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                                                     "rows and columns are of a terminal, and none is asked for")
+		                                         : 0;
 	for (int i = 0; i < 3; i++)
 		if (options->input || (options->stdio && options->stdio[i] != (int)YETT_STDIO_NULL))
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-					 "a command with a terminal takes no other standard streams");
+			                 "a command with a terminal takes no other standard streams");
 	return 0;
 }
 
@@ -272,8 +266,8 @@ static int make_input(const struct yett_command_options *options, int *ret_fd, s
 static const struct {
 	enum yett_stdio word;
 	unsigned streams;
-} words[] = {{YETT_STDIO_NULL, 7},    {YETT_STDIO_INHERIT, 7},	 {YETT_STDIO_PIPE, 7}, {YETT_STDIO_CAPTURE, 6},
-	     {YETT_STDIO_STREAM, 6}, {YETT_STDIO_AS_OUTPUT, 4}, {YETT_STDIO_LATER, 1}};
+} words[] = {{YETT_STDIO_NULL, 7},   {YETT_STDIO_INHERIT, 7},   {YETT_STDIO_PIPE, 7}, {YETT_STDIO_CAPTURE, 6},
+             {YETT_STDIO_STREAM, 6}, {YETT_STDIO_AS_OUTPUT, 4}, {YETT_STDIO_LATER, 1}};
 
 static int check_word(int word, int i, struct yett_error *error)
 {
@@ -284,11 +278,13 @@ static int check_word(int word, int i, struct yett_error *error)
 	for (size_t w = 0; w < ARRAY_SIZE(words); w++) {
 		if (word != (int)words[w].word)
 			continue;
-		return words[w].streams >> i & 1 ? 0
-						 : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be of that kind", names[i]);
+		return words[w].streams >> i & 1
+		               ? 0
+		               : error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s cannot be of that kind", names[i]);
 	}
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-			 "%d for %s is neither a descriptor nor one of enum yett_stdio: did the call fail that was to open it?", word, names[i]);
+	                 "%d for %s is neither a descriptor nor one of enum yett_stdio: did the call fail that was to open it?", word,
+	                 names[i]);
 }
 
 /* That the pieces fit is said before anything is made. */
@@ -310,14 +306,14 @@ static int check_stdio(const struct yett_command_options *options, struct yett_e
 	if (is_read && !options->on_output)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "an output is to be streamed, and on_output is not set");
 	if (options->capture_bytes > YETT_CAPTURE_MAX || (options->capture_bytes && !is_kept))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-				 "capture_bytes are of an output that is kept, and at most %d", YETT_CAPTURE_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "capture_bytes are of an output that is kept, and at most %d",
+		                 YETT_CAPTURE_MAX);
 	return 0;
 }
 
 /* One of the three. */
 static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_options *options, int i, struct yett_command *command,
-		     struct stdio *stdio, struct yett_error *error)
+                     struct stdio *stdio, struct yett_error *error)
 {
 	uint32_t *kind = &sandbox->channel->message.body.exec.stdio[i];
 	int fd = options->stdio ? options->stdio[i] : YETT_STDIO_NULL, r = 0;
@@ -353,7 +349,7 @@ static int put_stdio(struct yett_sandbox *sandbox, const struct yett_command_opt
 
 /* Puts a command into the channel's message, and its descriptors into `stdio`. */
 static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, struct yett_command *command,
-		     struct stdio *stdio, struct yett_error *error)
+                     struct stdio *stdio, struct yett_error *error)
 {
 	struct channel *channel = sandbox->channel;
 	struct message_exec *exec = &channel_prepare(channel, MESSAGE_EXEC)->body.exec;
@@ -378,7 +374,7 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 	if (r == 0)
 		r = put_list(channel, options->only_paths, MESSAGE_RESTRICT_PATHS_MAX, "path", exec->paths, &exec->paths_count, error);
 	exec->restrictions = (options->deny_write ? RESTRICT_WRITE : 0U) | (options->deny_network ? RESTRICT_NETWORK : 0U) |
-			     (options->only_paths ? RESTRICT_PATHS : 0U);
+	                     (options->only_paths ? RESTRICT_PATHS : 0U);
 	exec->has_user = options->other_user;
 	exec->user = options->other_user ? options->user : 0;
 	exec->memory_bytes = options->memory_bytes;
@@ -396,7 +392,8 @@ struct yett_command *command_new(void)
 	struct yett_command *command = calloc(1, sizeof *command);
 
 	if (command)
-		command->terminal = command->streams[0] = command->streams[1] = command->pipes[0] = command->pipes[1] = command->pipes[2] = -1;
+		command->terminal = command->streams[0] = command->streams[1] = command->pipes[0] = command->pipes[1] = command->pipes[2] =
+			-1;
 	return command;
 }
 
@@ -413,8 +410,8 @@ static void command_freep(struct yett_command **command)
 	yett_command_free(*command);
 }
 
-int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
-		      struct yett_command **ret_command, struct yett_error *error)
+int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, struct yett_command **ret_command,
+                      struct yett_error *error)
 {
 	struct yett_command_options known;
 	int r = options_take(&options_command, options, &known, error);
@@ -423,7 +420,7 @@ int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_op
 }
 
 int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
-		 struct yett_command **ret_command, struct yett_error *error)
+                 struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_(command_freep) struct yett_command *command = command_new();
 	_cleanup_(stdio_close) struct stdio stdio = {.made = {-1, -1, -1, -1}};
@@ -449,8 +446,7 @@ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options
 	return 0;
 }
 
-int yett_command_wait(struct yett_command *command, int timeout_ms, const struct yett_result **ret_result,
-		      struct yett_error *error)
+int yett_command_wait(struct yett_command *command, int timeout_ms, const struct yett_result **ret_result, struct yett_error *error)
 {
 	deadline_ms deadline = channel_deadline(timeout_ms);
 

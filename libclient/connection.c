@@ -22,8 +22,8 @@ static int check_peer(int fd, enum yett_start start, struct yett_error *error)
 		return failure_set(error, YETT_E_HELPER_UNAVAILABLE, NULL, "cannot tell who the helper is: %m");
 	if (peer.uid == 0 || (start != YETT_START_SERVICE && peer.uid == geteuid()))
 		return 0;
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			 "the process behind the socket belongs to uid %u, not to root", peer.uid);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the process behind the socket belongs to uid %u, not to root",
+	                 peer.uid);
 }
 
 /* What a failed receive means before the hello is there. */
@@ -34,8 +34,10 @@ static int no_hello(int r, struct yett_error *error)
 	if (r == YETT_E_NOT_RUNNING) {
 		r = error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper closed the connection before it said hello");
 		(void)error_cause(error, NULL, ECONNRESET);
-		error_mend(error, "have the administrator look why it cannot serve: its log says so (journalctl -u yett), and yett policy check what is wrong "
-				  "with the policy");
+		error_mend(
+			error,
+			"have the administrator look why it cannot serve: its log says so (journalctl -u yett), and yett policy check what is wrong "
+			"with the policy");
 	}
 	return r;
 }
@@ -57,15 +59,14 @@ static int receive_hello(struct yett_connection *connection, struct yett_error *
 	if (channel->message.kind != MESSAGE_HELLO)
 		return channel_violation(channel, YETT_R_KIND, error, "the helper did not begin with hello");
 	if (hello->version_min > ENVELOPE_VERSION || hello->version_max < ENVELOPE_VERSION)
-		return channel_violation(channel, YETT_R_VERSION, error,
-					 "the helper speaks protocol versions %u to %u, this library %d",
-					 hello->version_min, hello->version_max, ENVELOPE_VERSION);
+		return channel_violation(channel, YETT_R_VERSION, error, "the helper speaks protocol versions %u to %u, this library %d",
+		                         hello->version_min, hello->version_max, ENVELOPE_VERSION);
 	memcpy(connection->challenge, hello->challenge, sizeof connection->challenge);
 	return 0;
 }
 
-int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,
-		    struct yett_connection **ret_connection, struct yett_error *error)
+int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start, struct yett_connection **ret_connection,
+                    struct yett_error *error)
 {
 	_cleanup_fd_ int owned = fd;
 	_cleanup_(connection_freep) struct yett_connection *connection = calloc(1, sizeof *connection);
@@ -103,15 +104,13 @@ int connection_take(int fd, const struct yett_connect_options *options, enum yet
 }
 
 /* An answer that names no request of ours is a breach; one that nobody waits for any more is late, and dropped. */
-static int find_request(struct yett_connection *connection, struct connection_request **ret_request,
-			struct yett_error *error)
+static int find_request(struct yett_connection *connection, struct connection_request **ret_request, struct yett_error *error)
 {
 	uint64_t sequence = connection->channel->envelope.sequence;
 
 	if (sequence == 0 || sequence > connection->channel->sequence)
 		return channel_violation(connection->channel, YETT_R_OUT_OF_ORDER, error,
-					 "the helper answered request %llu, which was not made",
-					 (unsigned long long)sequence);
+		                         "the helper answered request %llu, which was not made", (unsigned long long)sequence);
 	*ret_request = NULL;
 	for (struct yett_sandbox *s = connection->sandboxes; s && !*ret_request; s = s->next)
 		if (s->request.sequence == sequence)
@@ -119,8 +118,7 @@ static int find_request(struct yett_connection *connection, struct connection_re
 	return 0;
 }
 
-static int take_created(struct yett_connection *connection, struct connection_request *request,
-			struct yett_error *error)
+static int take_created(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
 {
 	const struct message *message = &connection->channel->message;
 	const struct message_created *created = &message->body.created;
@@ -128,11 +126,10 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	const char *id = message_text(message, created->id), *profile = message_text(message, created->profile);
 	const char *label = message_text(message, created->label), *weaker = message_text(message, created->weaker);
 
-	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 ||
-	    !profile || strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label ||
-	    !weaker || strlen(weaker) >= sizeof info->weaker)
-		return channel_violation(connection->channel, YETT_R_RANGE, error,
-					 "the helper gave a sandbox no proper name");
+	if (!id || strlen(id) != sizeof info->id - 1 || strspn(id, "0123456789abcdef") != sizeof info->id - 1 || !profile ||
+	    strlen(profile) >= sizeof info->profile || !label || strlen(label) >= sizeof info->label || !weaker ||
+	    strlen(weaker) >= sizeof info->weaker)
+		return channel_violation(connection->channel, YETT_R_RANGE, error, "the helper gave a sandbox no proper name");
 	memcpy(info->id, id, strlen(id) + 1);
 	memcpy(info->profile, profile, strlen(profile) + 1);
 	memcpy(info->label, label, strlen(label) + 1);
@@ -185,12 +182,8 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 	static const struct {
 		uint32_t kind;
 		enum connection_wanted wanted;
-	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX},
-		       {MESSAGE_PLAN, CONNECTION_PLAN},
-		       {MESSAGE_LISTING, CONNECTION_LISTING},
-		       {MESSAGE_DONE, CONNECTION_DONE},
-		       {MESSAGE_FOLLOWING, CONNECTION_STREAM},
-		       {MESSAGE_TOTALS, CONNECTION_TOTALS}};
+	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX}, {MESSAGE_PLAN, CONNECTION_PLAN},        {MESSAGE_LISTING, CONNECTION_LISTING},
+	               {MESSAGE_DONE, CONNECTION_DONE},       {MESSAGE_FOLLOWING, CONNECTION_STREAM}, {MESSAGE_TOTALS, CONNECTION_TOTALS}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (answers[i].kind != kind)
@@ -255,8 +248,7 @@ static int route(struct yett_connection *connection, struct connection_request *
 static int over(struct yett_connection *connection, int r, struct yett_error *error)
 {
 	if (r == YETT_E_NOT_RUNNING)
-		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
-			      "the helper closed the connection");
+		r = error_set(&connection->channel->failure, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "the helper closed the connection");
 	for (struct yett_sandbox *s = connection->sandboxes; s; s = s->next) {
 		if (s->request.state == CONNECTION_ASKED) {
 			s->request.error = connection->channel->failure;
@@ -298,7 +290,7 @@ static void await_turn(struct yett_connection *connection, deadline_ms deadline)
 	struct timespec until = {.tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000};
 
 	(void)(deadline < 0 ? pthread_cond_wait(&connection->turned, &connection->lock)
-			    : pthread_cond_timedwait(&connection->turned, &connection->lock, &until));
+	                    : pthread_cond_timedwait(&connection->turned, &connection->lock, &until));
 }
 
 int connection_step(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error)

@@ -41,12 +41,12 @@ struct connection_request {
 	uint64_t sequence;
 	enum connection_state state;
 	enum connection_wanted wanted;
-	int fd;			       /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
+	int fd;                        /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
 	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done, or is followed */
 	struct message_totals totals;  /* CONNECTION_ANSWERED, of these */
 	enum yett_state sandbox_state; /* as the helper told last */
 	struct yett_error error;       /* CONNECTION_REFUSED */
-	enum yett_ended ended;	       /* CONNECTION_ENDED */
+	enum yett_ended ended;         /* CONNECTION_ENDED */
 };
 
 /*
@@ -54,12 +54,12 @@ struct connection_request {
  * receives the hello and agrees on the version. The signer of the options is borrowed; errors as yett_connect().
  */
 _must_check_ int connection_take(int fd, const struct yett_connect_options *options, enum yett_start start,
-				 struct yett_connection **ret_connection, struct yett_error *error);
+                                 struct yett_connection **ret_connection, struct yett_error *error);
 
 /*
  * Handles what the helper has sent, whichever requests it is for, and where there was nothing waits for more. Called with the lock held,
- * which others have meanwhile: what was waited for is to be looked at again. 0; -EAGAIN at the deadline; a positive code when the connection
- * is over, which every waiting request is told too.
+ * which others have meanwhile: what was waited for is to be looked at again. 0; -EAGAIN at the deadline; a positive code when the
+ * connection is over, which every waiting request is told too.
  */
 _must_check_ int connection_step(struct yett_connection *connection, deadline_ms deadline, struct yett_error *error);
 
@@ -87,9 +87,8 @@ static inline struct yett_connection *connection_lock(struct yett_connection *co
 }
 
 /* Holds the lock of `connection` until the end of the block. */
-#define CONNECTION_LOCKED(connection)                                                                                  \
-	_cleanup_(connection_unlock) __attribute__((unused)) struct yett_connection *locked_ =                         \
-		connection_lock(connection)
+#define CONNECTION_LOCKED(connection) \
+	_cleanup_(connection_unlock) __attribute__((unused)) struct yett_connection *locked_ = connection_lock(connection)
 
 static inline void connection_freep(struct yett_connection **connection)
 {

@@ -8,7 +8,7 @@
 #include "libclient/yett.h"
 
 /*
- * Puts the reason and its mend in the place of an error that says only that mounting /proc failed, where it is known; leaves any other as it is.
- * Returns the code of the error. Has no meaning for a helper that is root's.
+ * Puts the reason and its mend in the place of an error that says only that mounting /proc failed, where it is known; leaves any other as
+ * it is. Returns the code of the error. Has no meaning for a helper that is root's.
  */
 int container_explain(int code, struct yett_error *error);

@@ -13,18 +13,18 @@
 #include "libclient/options.h"
 #include "libclient/worker.h"
 
-#define ENTRIES_MAX	  1000000
-#define BYTES_MAX	  (UINT64_C(64) << 30)
-#define PIPE_BYTES	  (1024 * 1024)
+#define ENTRIES_MAX       1000000
+#define BYTES_MAX         (UINT64_C(64) << 30)
+#define PIPE_BYTES        (1024 * 1024)
 #define FAILED_TIMEOUT_MS 2000 /* for the other side to say something better */
 
 struct copy {
 	struct yett_operation base; /* first */
 	struct worker inside, outside;
 	struct worker *reader, *writer; /* of the archive: who packs comes before who unpacks */
-	char *host_path; /* owned */
-	deadline_ms whole, last; /* of all of it; of what is left when one side is done or has failed */
-	size_t host_name_length; /* of what the outside knows it by */
+	char *host_path;                /* owned */
+	deadline_ms whole, last;        /* of all of it; of what is left when one side is done or has failed */
+	size_t host_name_length;        /* of what the outside knows it by */
 	struct yett_copy_options options;
 	struct yett_copy_result result;
 	struct yett_error first_skipped;
@@ -48,17 +48,15 @@ static void wait_for(struct yett_operation *base, deadline_ms deadline)
 	worker_wait((struct worker *const[]){&copy->outside, &copy->inside}, 2, deadline);
 }
 
-static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy,
-			struct yett_error *error)
+static int prepare_copy(const char *path, const struct yett_copy_options *options, struct copy *copy, struct yett_error *error)
 {
 	int r;
 
 	if (!path || path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
-				 path ? path : "none is given");
+		                 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX || strlen(copy->host_path) > MESSAGE_PATH_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes",
-				 MESSAGE_PATH_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes", MESSAGE_PATH_MAX);
 	r = options_take(&options_copy, options, &copy->options, error);
 	if (r)
 		return r;
@@ -100,8 +98,7 @@ static int open_host(struct copy *copy, int *ret_directory, char name[NAME_MAX +
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot open %.200s: %m", *parent ? parent : ".");
 }
 
-static int ask(struct copy *copy, struct worker *worker, const char *path, int stream, int directory,
-	       struct yett_error *error)
+static int ask(struct copy *copy, struct worker *worker, const char *path, int stream, int directory, struct yett_error *error)
 {
 	const int fds[] = {stream, directory};
 	struct message_file *request;
@@ -146,8 +143,7 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	char full[2 * PATH_MAX];
 
 	if (++copy->result.skipped > copy->options.entries_max)
-		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				 "more entries were passed over than may be copied");
+		return error_set(&worker->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "more entries were passed over than may be copied");
 	/* The outside knows but the last component of where it began. */
 	if (worker == &copy->outside && strlen(path) >= copy->host_name_length) {
 		(void)snprintf(full, sizeof full, "%s%s", copy->host_path, path + copy->host_name_length);
@@ -156,8 +152,8 @@ static int note_skipped(struct copy *copy, struct worker *worker)
 	if (copy->options.on_skipped)
 		copy->options.on_skipped(path, why, copy->options.data);
 	else if (copy->result.skipped == 1)
-		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				"%.150s was not copied: %.90s", ESCAPE(path), why);
+		(void)error_set(&copy->first_skipped, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.150s was not copied: %.90s",
+		                ESCAPE(path), why);
 	return 0;
 }
 
@@ -173,8 +169,7 @@ static bool turn(struct copy *copy, struct worker *worker)
 	if (r == 0 && message->kind == MESSAGE_FILE_SKIPPED)
 		r = note_skipped(copy, worker);
 	else if (r == 0 && message->kind != MESSAGE_FILE_DONE)
-		r = channel_violation(worker->channel, YETT_R_KIND, &worker->error,
-				      "yett-files answered with what was not asked");
+		r = channel_violation(worker->channel, YETT_R_KIND, &worker->error, "yett-files answered with what was not asked");
 	else if (r == 0 && worker == &copy->outside) {
 		copy->result.entries = message->body.file_done.entries;
 		copy->result.bytes = message->body.file_done.bytes;
@@ -212,7 +207,7 @@ static int conclude(struct copy *copy, struct yett_error *error)
 
 	if (r == 0 && copy->first_skipped.code) {
 		error_detail(&copy->first_skipped, "%llu entries were passed over; all others were copied",
-			     (unsigned long long)copy->result.skipped);
+		             (unsigned long long)copy->result.skipped);
 		*error = copy->first_skipped;
 		r = (int)copy->first_skipped.code;
 	}
@@ -239,14 +234,13 @@ static int step(struct yett_operation *base, struct yett_error *error)
 	base->deadline = copy->last >= 0 && (copy->whole < 0 || copy->last < copy->whole) ? copy->last : copy->whole;
 	if (channel_time_left(base->deadline) != 0)
 		return -EAGAIN;
-	return has_failed ? conclude(copy, error)
-			  : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
+	return has_failed ? conclude(copy, error) : error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "the file operation takes too long");
 }
 
 static const struct operation_kind kind = {step, wait_for, end};
 
 static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
-		 struct yett_operation **ret_operation, struct yett_error *error)
+                 struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct copy *copy = operation_new(&kind, sizeof *copy);
 	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)copy;
@@ -274,7 +268,7 @@ static int begin(struct yett_sandbox *sandbox, bool is_in, const char *path, con
 }
 
 static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const char *host_path, const struct yett_copy_options *options,
-	       struct yett_copy_result **ret_result, struct yett_error *error)
+               struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	int r = operation_run(begin(sandbox, is_in, path, host_path, options, &operation, error), &operation, error);
@@ -284,26 +278,26 @@ static int run(struct yett_sandbox *sandbox, bool is_in, const char *path, const
 	return r;
 }
 
-int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
-		 const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
+int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path, const struct yett_copy_options *options,
+                 struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	return run(sandbox, true, path, host_path, options, ret_result, error);
 }
 
-int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
-		  const struct yett_copy_options *options, struct yett_copy_result **ret_result, struct yett_error *error)
+int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path, const struct yett_copy_options *options,
+                  struct yett_copy_result **ret_result, struct yett_error *error)
 {
 	return run(sandbox, false, path, host_path, options, ret_result, error);
 }
 
 int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path, const struct yett_copy_options *options,
-		       struct yett_operation **ret_operation, struct yett_error *error)
+                       struct yett_operation **ret_operation, struct yett_error *error)
 {
 	return begin(sandbox, true, path, host_path, options, ret_operation, error);
 }
 
 int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path, const struct yett_copy_options *options,
-			struct yett_operation **ret_operation, struct yett_error *error)
+                        struct yett_operation **ret_operation, struct yett_error *error)
 {
 	return begin(sandbox, false, path, host_path, options, ret_operation, error);
 }

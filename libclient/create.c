@@ -20,10 +20,10 @@
 /* The descriptors of a create, in the order of its shares. */
 struct share_fds {
 	int fds[MESSAGE_SHARES_MAX];
-	bool opened[MESSAGE_SHARES_MAX]; /* by us, so ours to close */
+	bool opened[MESSAGE_SHARES_MAX];         /* by us, so ours to close */
 	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
 	size_t count;
-	bool has_memory;	     /* the last one is what is kept */
+	bool has_memory;             /* the last one is what is kept */
 	const char *first_directory; /* where it is to be inside; NULL: none is one */
 };
 
@@ -40,14 +40,17 @@ static int check_source(const struct yett_share *share, const char *name, struct
 	bool has_fd = share->flags & YETT_SHARE_FD;
 
 	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name, share->flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name,
+		                 share->flags);
 	if (!share->path && !has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
 	if (share->path && has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
 	if (has_fd && share->fd < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has %d for a descriptor: did the call fail that was to open it?",
-				 name, share->fd);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "share %s has %d for a descriptor: did the call fail that was to open it?", name, share->fd);
 	return 0;
 }
 
@@ -57,8 +60,7 @@ static int cannot_share(const char *name, struct yett_error *error)
 }
 
 /* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
-static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds,
-		     struct yett_error *error)
+static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
 {
 	struct message_create *create = &channel->message.body.create;
 	const char *target = share->target ? share->target : share->path;
@@ -79,10 +81,9 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 		return cannot_share(name, error);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "cannot share %s: it is neither a directory nor a regular file", name);
+		                 "cannot share %s: it is neither a directory nor a regular file", name);
 	if (!target || target[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "the place of %s inside is not an absolute path", name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
 	entry->fd = create->shares_count++;
 	entry->mode = share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)
@@ -104,16 +105,19 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 	const char *profile = options->profile, *hostname = options->hostname, *name = options->name;
 
 	if (profile && !sandbox_is_name(profile))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a profile: " NAME_RULE, profile);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a profile: " NAME_RULE,
+		                 profile);
 	if (hostname && (hostname[strspn(hostname, host)] || (*hostname && strchr(".-", *hostname))))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-				 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
+		                 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
 	if (name && !sandbox_is_name(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
 	if (options->flags & ~(uint32_t)YETT_SANDBOX_LINGER)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x", options->flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x",
+		                 options->flags);
 	if (options->directory && options->directory[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s", options->directory);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the directory of a sandbox is an absolute path: %.100s",
+		                 options->directory);
 	return 0;
 }
 
@@ -129,12 +133,13 @@ static int put_labels(struct channel *channel, const char *const *labels, bool a
 
 		if (create->labels_count == MESSAGE_LABELS_MAX)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d labels and annotations",
-					 MESSAGE_LABELS_MAX);
+			                 MESSAGE_LABELS_MAX);
 		if (!strchr(*labels, '=') || **labels == '=' || **labels == MESSAGE_ANNOTATION)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%s is not KEY=VALUE: %s", what, *labels);
-		if (snprintf(text, sizeof text, "%s%s", are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "", *labels) >= (int)sizeof text)
+		if (snprintf(text, sizeof text, "%s%s", are_annotations ? (char[]){MESSAGE_ANNOTATION, '\0'} : "", *labels) >=
+		    (int)sizeof text)
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%s is longer than %d bytes", what,
-					 MESSAGE_KEY_VALUE_MAX - are_annotations);
+			                 MESSAGE_KEY_VALUE_MAX - are_annotations);
 		r = channel_put_text(channel, text, MESSAGE_KEY_VALUE_MAX, what, &create->labels[create->labels_count++], error);
 	}
 	return r;
@@ -151,39 +156,36 @@ static int put_identity(struct channel *channel, const struct yett_sandbox_optio
 	if (r == 0)
 		r = put_labels(channel, options->annotations, true, error);
 	create->life = (struct message_life){.linger = options->flags & YETT_SANDBOX_LINGER,
-					     .wall_ms = options->wall_time_ms,
-					     .cpu_ms = options->cpu_time_ms,
-					     .idle_ms = options->idle_time_ms,
-					     .idle_action = (uint32_t)options->idle_action,
-					     .cleanup_ms = options->cleanup_ms};
+	                                     .wall_ms = options->wall_time_ms,
+	                                     .cpu_ms = options->cpu_time_ms,
+	                                     .idle_ms = options->idle_time_ms,
+	                                     .idle_action = (uint32_t)options->idle_action,
+	                                     .cleanup_ms = options->cleanup_ms};
 	return r;
 }
 
-static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds,
-		       struct yett_error *error)
+static int fill_create(struct channel *channel, const struct yett_sandbox_options *options, struct share_fds *fds, struct yett_error *error)
 {
 	struct message_create *create = &channel_prepare(channel, MESSAGE_CREATE)->body.create;
 	const char *first_directory;
 	int r;
 
 	if (options->shares_count + (options->memory_dir != NULL) > MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "%zu shares are more than the %d allowed", options->shares_count + (options->memory_dir != NULL),
-				 MESSAGE_SHARES_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu shares are more than the %d allowed",
+		                 options->shares_count + (options->memory_dir != NULL), MESSAGE_SHARES_MAX);
 	if (options->tmpfs_count > MESSAGE_TMPFS_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "%zu tmpfs are more than the %d allowed", options->tmpfs_count, MESSAGE_TMPFS_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "%zu tmpfs are more than the %d allowed",
+		                 options->tmpfs_count, MESSAGE_TMPFS_MAX);
 	r = check_names(options, error);
 	if (r)
 		return r;
 	r = put_identity(channel, options, error);
 	if (r)
 		return r;
-	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX,
-			     "the name of the profile", &create->profile, error);
+	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX, "the name of the profile",
+	                     &create->profile, error);
 	if (r == 0)
-		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name",
-				     &create->hostname, error);
+		r = channel_put_text(channel, options->hostname, MESSAGE_HOSTNAME_MAX, "the host name", &create->hostname, error);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++) {
 		struct yett_share share;
 
@@ -193,7 +195,12 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	}
 	first_directory = fds->first_directory;
 	if (r == 0 && options->memory_dir)
-		r = add_share(channel, &(struct yett_share){.size = sizeof(struct yett_share), .path = options->memory_dir, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, fds, error);
+		r = add_share(channel,
+		              &(struct yett_share){.size = sizeof(struct yett_share),
+		                                   .path = options->memory_dir,
+		                                   .flags = YETT_SHARE_WRITABLE,
+		                                   .target = MEMORY_TARGET},
+		              fds, error);
 	fds->has_memory = options->memory_dir != NULL;
 	fds->first_directory = first_directory; /* what is kept is not what is worked on */
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
@@ -226,7 +233,7 @@ static int choose_directory(struct yett_sandbox *sandbox, const char *directory,
 
 /* Puts together what is asked for, a sandbox or its plan as sandbox->request says, with the lock held. */
 static int put_create(struct yett_connection *connection, const struct yett_sandbox_options *options, struct share_fds *fds,
-		      struct yett_sandbox *sandbox, struct yett_error *error)
+                      struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r;
 
@@ -253,8 +260,8 @@ static int explain(const struct yett_connection *connection, const struct share_
 	return connection->start == YETT_START_PERSONAL && geteuid() != 0 ? container_explain(r, error) : r;
 }
 
-static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options,
-	       struct yett_sandbox *sandbox, struct yett_error *error)
+static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_sandbox *sandbox,
+               struct yett_error *error)
 {
 	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
 	int r = put_create(connection, options, &fds, sandbox, error);
@@ -286,7 +293,7 @@ static int make_memory(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 
 /* Asks for a sandbox or a plan; once more with a directory at /mnt/memory, where that was what the profile wanted. */
 static int ask_for(struct yett_connection *connection, const struct yett_sandbox_options *options, enum connection_wanted wanted,
-		   struct yett_sandbox **ret_sandbox, struct yett_error *error)
+                   struct yett_sandbox **ret_sandbox, struct yett_error *error)
 {
 	struct yett_sandbox_options with;
 	struct yett_error why = {0};
@@ -299,7 +306,7 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 		_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(wanted);
 
 		r = sandbox ? ask(connection, &with, sandbox, &why)
-			    : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
+		            : error_set(&why, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a sandbox");
 		if (r == 0) {
 			*ret_sandbox = steal_ptr(&sandbox);
 			return 0;
@@ -316,8 +323,8 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 	return r;
 }
 
-int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
-			struct yett_sandbox **ret_sandbox, struct yett_error *error)
+int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_sandbox **ret_sandbox,
+                        struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	struct yett_sandbox *sandbox;
@@ -366,8 +373,9 @@ static int explain_kept(struct creation *creation, int r, struct yett_error *err
 	if (!message || message_decode(MESSAGE_CREATE, creation->body, creation->body_length, message, NULL) != 0)
 		return r;
 	for (size_t i = 0; i < creation->fds.count; i++)
-		creation->fds.targets[i] = i < message->body.create.shares_count ? message_text(message, message->body.create.shares[i].target)
-										 : MEMORY_TARGET; /* which was added */
+		creation->fds.targets[i] = i < message->body.create.shares_count
+		                                   ? message_text(message, message->body.create.shares[i].target)
+		                                   : MEMORY_TARGET; /* which was added */
 	r = explain(connection, &creation->fds, r, error);
 	for (size_t i = 0; i < creation->fds.count; i++)
 		creation->fds.targets[i] = NULL;
@@ -392,8 +400,9 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length, &connection->channel->message, NULL) != 0)
 		r = no_memory(error);
 	if (r == 0)
-		r = add_share(connection->channel, &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET},
-			      &creation->fds, error);
+		r = add_share(connection->channel,
+		              &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, &creation->fds,
+		              error);
 	creation->fds.has_memory = true;
 	return r ? r : sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
 }
@@ -449,7 +458,7 @@ static void end_creation(struct yett_operation *base)
 static const struct operation_kind creation_kind = {step_creation, wait_for_creation, end_creation};
 
 int yett_sandbox_create_begin(struct yett_connection *connection, const struct yett_sandbox_options *options,
-			      struct yett_operation **ret_operation, struct yett_error *error)
+                              struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct creation *creation = operation_new(&creation_kind, sizeof *creation);
 	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)creation;
@@ -484,10 +493,9 @@ int sealed_read(int fd, size_t max, char **ret_bytes, size_t *ret_length, const 
 	struct stat st;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (uint64_t)st.st_size > max)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB",
-				 what, max >> 20);
+	if (seals < 0 || (seals & needed) != needed || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > max)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's %s is no sealed memory of at most %zu MiB", what,
+		                 max >> 20);
 	size = (size_t)st.st_size;
 	bytes = memory_new(size + 1);
 	while (bytes && used < size) {
@@ -524,7 +532,7 @@ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *
 }
 
 static int plan(struct yett_connection *connection, const struct yett_sandbox_options *options, bool as_json, char **ret_text,
-		struct yett_error *error)
+                struct yett_error *error)
 {
 	CONNECTION_LOCKED(connection);
 	_cleanup_(sandbox_freep) struct yett_sandbox *asked = NULL;
@@ -537,13 +545,13 @@ static int plan(struct yett_connection *connection, const struct yett_sandbox_op
 }
 
 int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_text,
-		      struct yett_error *error)
+                      struct yett_error *error)
 {
 	return plan(connection, options, false, ret_text, error);
 }
 
 int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options, char **ret_json,
-			   struct yett_error *error)
+                           struct yett_error *error)
 {
 	return plan(connection, options, true, ret_json, error);
 }

@@ -15,8 +15,9 @@ int yett_check_version(uint32_t number, struct yett_error *error)
 
 	if (is_same && number <= YETT_VERSION_NUMBER)
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "the program was made for libyett %u.%u.%u, and the library that is loaded is %s",
-			 major, minor, patch, yett_version());
+	return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+	                 "the program was made for libyett %u.%u.%u, and the library that is loaded is %s", major, minor, patch,
+	                 yett_version());
 }
 
 const char *yett_error_code_text(enum yett_code code)

@@ -15,8 +15,8 @@ struct yett_events {
 /* calls.py: a name for each number, from 0 on; an empty one where there is none */
 extern const char calls_text[], *const calls_end;
 
-static const char *const kinds[] = {"followed", "started", "exited",	 "failed", "timeout", "oom", "forks-refused",
-				    "paused",	"resumed", "ended",	 "denied"};
+static const char *const kinds[] = {"followed",      "started", "exited",  "failed", "timeout", "oom",
+                                    "forks-refused", "paused",  "resumed", "ended",  "denied"};
 
 const char *yett_event_name(enum yett_event_kind kind)
 {
@@ -33,7 +33,7 @@ const char *yett_call_name(uint32_t call)
 }
 
 int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each, void *data,
-			struct yett_events **ret_events, struct yett_error *error)
+                        struct yett_events **ret_events, struct yett_error *error)
 {
 	struct yett_events *events = calloc(1, sizeof *events);
 	int fd, r;
@@ -98,7 +98,8 @@ static int handle(struct yett_events *events, struct yett_error *error)
 	struct yett_event event;
 
 	if (channel->message.kind != MESSAGE_EVENT)
-		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream", channel->message.kind);
+		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream",
+		                         channel->message.kind);
 	result = command_result(&channel->message.body.event.result);
 	take_event(&channel->message.body.event, &result, &event);
 	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
@@ -122,6 +123,7 @@ int yett_events_dispatch(struct yett_events *events, struct yett_error *error)
 			r = handle(events, error);
 	} while (r == 0);
 	if (r == YETT_E_NOT_RUNNING)
-		return error_set(error, r, YETT_R_NONE, events->has_ended ? "the sandbox has ended" : "the supervisor of the sandbox is gone");
+		return error_set(error, r, YETT_R_NONE,
+		                 events->has_ended ? "the sandbox has ended" : "the supervisor of the sandbox is gone");
 	return r == -EAGAIN ? 0 : r;
 }

@@ -10,24 +10,21 @@
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
 
-_Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE &&
-		       (int)YETT_OPEN_CREATE == FILE_CREATE && (int)YETT_OPEN_EXCLUSIVE == FILE_EXCLUSIVE &&
-		       (int)YETT_OPEN_APPEND == FILE_APPEND && (int)YETT_OPEN_TRUNCATE == FILE_TRUNCATE &&
-		       (int)YETT_FILE_REGULAR == FILE_REGULAR && (int)YETT_FILE_DIRECTORY == FILE_DIRECTORY &&
-		       (int)YETT_FILE_SYMLINK == FILE_SYMLINK && (int)YETT_FILE_FIFO == FILE_FIFO &&
-		       (int)YETT_FILE_SOCKET == FILE_SOCKET &&
-		       (int)YETT_FILE_CHARACTER_DEVICE == FILE_CHARACTER_DEVICE &&
-		       (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
-	       "the public names are those of the wire");
+_Static_assert((int)YETT_OPEN_READ == FILE_READ && (int)YETT_OPEN_WRITE == FILE_WRITE && (int)YETT_OPEN_CREATE == FILE_CREATE &&
+                       (int)YETT_OPEN_EXCLUSIVE == FILE_EXCLUSIVE && (int)YETT_OPEN_APPEND == FILE_APPEND &&
+                       (int)YETT_OPEN_TRUNCATE == FILE_TRUNCATE && (int)YETT_FILE_REGULAR == FILE_REGULAR &&
+                       (int)YETT_FILE_DIRECTORY == FILE_DIRECTORY && (int)YETT_FILE_SYMLINK == FILE_SYMLINK &&
+                       (int)YETT_FILE_FIFO == FILE_FIFO && (int)YETT_FILE_SOCKET == FILE_SOCKET &&
+                       (int)YETT_FILE_CHARACTER_DEVICE == FILE_CHARACTER_DEVICE && (int)YETT_FILE_BLOCK_DEVICE == FILE_BLOCK_DEVICE,
+               "the public names are those of the wire");
 
 static int check_path(const char *path, struct yett_error *error)
 {
 	if (!path || path[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a path inside is not absolute: %s",
-				 path ? path : "none is given");
+		                 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes",
-				 MESSAGE_PATH_MAX);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes", MESSAGE_PATH_MAX);
 	return 0;
 }
 
@@ -36,9 +33,9 @@ struct file_call {
 	struct yett_operation base; /* first */
 	struct worker worker;
 	enum message_kind last; /* what its last word is when it went well */
-	char *path;		/* owned */
-	unsigned flags;		/* of an open */
-	size_t told, max;	/* of a list */
+	char *path;             /* owned */
+	unsigned flags;         /* of an open */
+	size_t told, max;       /* of a list */
 	yett_file_fn each;
 	void *data;
 };
@@ -70,7 +67,7 @@ static const struct operation_kind kind = {step, wait_for, end};
 
 /* Starts a worker with its request prepared; the caller fills in the rest, and sends it. */
 static int begin(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, struct file_call **ret_call,
-		 struct message_file **ret_request, struct yett_error *error)
+                 struct message_file **ret_request, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *base = NULL;
 	struct file_call *call;
@@ -120,19 +117,18 @@ static int check_descriptor(int fd, unsigned asked, struct yett_error *error)
 		mode = O_RDWR;
 	if (flags < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "the sandbox answered with something else than a regular file");
+		                 "the sandbox answered with something else than a regular file");
 	if (yett_stdio_check(fd, NULL))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
-	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) ||
-	    flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
+		                 "it is no ordinary file, and such are not handed out: a command inside can read it (yett exec)");
+	if ((flags & O_ACCMODE) != mode || !(flags & O_APPEND) != !(asked & YETT_OPEN_APPEND) || flags & (O_ASYNC | O_DIRECT | O_NONBLOCK))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "the sandbox answered with a file that is not open as asked");
+		                 "the sandbox answered with a file that is not open as asked");
 	return 0;
 }
 
-int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, struct yett_operation **ret_operation,
-			 struct yett_error *error)
+int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode,
+                         struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -151,8 +147,7 @@ int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd,
-		   struct yett_error *error)
+int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	int r = operation_run(yett_file_open_begin(sandbox, path, flags, mode, &operation, error), &operation, error);
@@ -168,7 +163,7 @@ static int io_failed(const char *what, const char *path, struct yett_error *erro
 }
 
 int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes, size_t *ret_length,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
 	_cleanup_(memory_freep) char *bytes = NULL;
@@ -204,8 +199,8 @@ int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, c
 	return 0;
 }
 
-int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes, size_t length, unsigned mode,
-		    size_t *ret_written, struct yett_error *error)
+int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes, size_t length, unsigned mode, size_t *ret_written,
+                    struct yett_error *error)
 {
 	_cleanup_fd_ int fd = -1;
 	size_t written = 0;
@@ -245,8 +240,7 @@ static void write_permissions(const struct message_file_entry *entry, char out[1
 }
 
 /* False when the name is none: it would be another place, once it is put behind a path. */
-static bool get_info(const struct message *message, const struct message_file_entry *entry,
-		     struct yett_file_info *ret_info)
+static bool get_info(const struct message *message, const struct message_file_entry *entry, struct yett_file_info *ret_info)
 {
 	const char *name = message_text(message, entry->name);
 
@@ -272,14 +266,15 @@ static bool get_info(const struct message *message, const struct message_file_en
 static int take_flag(unsigned flags, enum yett_file_flag known, uint32_t wire, uint32_t *ret_wire, struct yett_error *error)
 {
 	if (flags & ~(unsigned)known)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the file operation are not all its own: %#x", flags);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the file operation are not all its own: %#x",
+		                 flags);
 	*ret_wire = flags ? wire : 0;
 	return 0;
 }
 
 /* Of operations that are told of by their end alone. */
 static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, const char *path, unsigned flags, enum yett_file_flag known,
-		      uint32_t wire, struct file_call **ret_call, struct message_file **ret_request, struct yett_error *error)
+                      uint32_t wire, struct file_call **ret_call, struct message_file **ret_request, struct yett_error *error)
 {
 	uint32_t wire_flags;
 	int r = take_flag(flags, known, wire, &wire_flags, error);
@@ -292,7 +287,7 @@ static int begin_with(struct yett_sandbox *sandbox, enum file_operation wanted, 
 }
 
 int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
-			 struct yett_error *error)
+                         struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -305,7 +300,7 @@ int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigne
 }
 
 int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_file_info **ret_info,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	int r = operation_run(yett_file_stat_begin(sandbox, path, flags, &operation, error), &operation, error);
@@ -401,7 +396,7 @@ static int step(struct yett_operation *base, struct yett_error *error)
 }
 
 int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
-			 struct yett_operation **ret_operation, struct yett_error *error)
+                         struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -415,16 +410,15 @@ int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t 
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
-		   struct yett_error *error)
+int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
 	return operation_run(yett_file_list_begin(sandbox, path, max, each, data, &operation, error), &operation, error);
 }
 
-int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags, struct yett_operation **ret_operation,
-			  struct yett_error *error)
+int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
+                          struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -439,8 +433,7 @@ int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsign
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
-		    struct yett_error *error)
+int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
@@ -448,7 +441,7 @@ int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mod
 }
 
 int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
-			   struct yett_operation **ret_operation, struct yett_error *error)
+                           struct yett_operation **ret_operation, struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;
@@ -466,8 +459,7 @@ int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const
 	return send_it(sandbox, call, ret_operation, error);
 }
 
-int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
-		     struct yett_error *error)
+int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags, struct yett_error *error)
 {
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 
@@ -475,7 +467,7 @@ int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char 
 }
 
 int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_operation **ret_operation,
-			   struct yett_error *error)
+                           struct yett_error *error)
 {
 	struct message_file *request;
 	struct file_call *call;

@@ -10,9 +10,9 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#define KEYFILE_MAX	 4096
+#define KEYFILE_MAX      4096
 #define KEYFILE_LINE_MAX 512
-#define BASE64_SIZE	 45 /* 32 bytes, and a NUL */
+#define BASE64_SIZE      45 /* 32 bytes, and a NUL */
 
 /* The name of a file that is made; `made` until it is complete, so that a failure half-way removes it. */
 struct unfinished {
@@ -28,9 +28,7 @@ static void unfinished_remove(struct unfinished *file)
 
 static int failed(struct yett_error *error, const char *what, const char *path)
 {
-	enum yett_code code = errno == ENOENT	? YETT_E_NOT_FOUND
-			      : errno == EEXIST ? YETT_E_ALREADY_EXISTS
-						: YETT_E_FILE_OPERATION_FAILED;
+	enum yett_code code = errno == ENOENT ? YETT_E_NOT_FOUND : errno == EEXIST ? YETT_E_ALREADY_EXISTS : YETT_E_FILE_OPERATION_FAILED;
 
 	return failure_set(error, code, NULL, "cannot %s %s: %m", what, path);
 }
@@ -50,10 +48,11 @@ static int read_file(const char *path, bool private, char out[KEYFILE_MAX + 1], 
 	if (!S_ISREG(st.st_mode) || st.st_size > KEYFILE_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no key file of Yett: yett keygen makes one", path);
 	if (private && st.st_uid != geteuid())
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s belongs to another user, so it is not used", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s belongs to another user, so it is not used",
+		                 path);
 	if (private && (st.st_mode & 077)) {
-		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the key %s can be read or written by others, so it is not used",
-				path);
+		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                "the key %s can be read or written by others, so it is not used", path);
 		error_detail(error, "its mode is %03o; chmod 600 %s", (unsigned)st.st_mode & 0777, path);
 		return YETT_E_SECURITY_VIOLATION;
 	}
@@ -72,8 +71,8 @@ static bool decode_key(const char *text, size_t length, uint8_t out[32])
 	size_t bytes;
 	const char *end;
 
-	return sodium_base642bin(out, 32, text, length, NULL, &bytes, &end, sodium_base64_VARIANT_ORIGINAL) == 0 &&
-	       bytes == 32 && end == text + length;
+	return sodium_base642bin(out, 32, text, length, NULL, &bytes, &end, sodium_base64_VARIANT_ORIGINAL) == 0 && bytes == 32 &&
+	       end == text + length;
 }
 
 int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct yett_error *error)
@@ -86,14 +85,14 @@ int keyfile_read_seed(const char *path, uint8_t ret_seed[KEY_SEED_SIZE], struct 
 		line = strcspn(text, "\n");
 		if (strncmp(text, KEY_PRIVATE_PREFIX, prefix) != 0 || (text[line] && text[line + 1]) ||
 		    !decode_key(text + prefix, line - prefix, ret_seed))
-			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no private key of Yett: yett keygen makes one", path);
+			r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no private key of Yett: yett keygen makes one",
+			              path);
 	}
 	sodium_memzero(text, sizeof text);
 	return r;
 }
 
-int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line, size_t size,
-			 struct yett_error *error)
+int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line, size_t size, struct yett_error *error)
 {
 	char text[KEYFILE_MAX + 1];
 	size_t prefix = strlen(KEY_PUBLIC_PREFIX), end, key;
@@ -108,7 +107,8 @@ int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char 
 	text[end] = '\0';
 	key = strncmp(text, KEY_PUBLIC_PREFIX, prefix) == 0 ? strcspn(text + prefix, " ") : 0;
 	if (!key || !decode_key(text + prefix, key, bytes))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s is no public key of Yett: it lies beside the private one, and ends in .pub", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "%s is no public key of Yett: it lies beside the private one, and ends in .pub", path);
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || (unsigned char)*at > 0x7e)
 			*at = '?';
@@ -128,11 +128,9 @@ int keyfile_home(char *out, size_t size, struct yett_error *error)
 	if (!home || home[0] != '/')
 		home = secure_getenv("HOME");
 	if (!home || home[0] != '/')
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-				 "this user has no home directory to keep a key in");
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "this user has no home directory to keep a key in");
 	if ((size_t)snprintf(out, size, "%s", home) >= size)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "the path of the home directory is too long");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the home directory is too long");
 	return 0;
 }
 
@@ -229,8 +227,8 @@ static int append_line(const char *path, const char *line, struct yett_error *er
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return failed(error, "open", path);
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "%s must be a file of its user's that others cannot write", path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s must be a file of its user's that others cannot write",
+		                 path);
 	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
 		return failed(error, "read", path);
 	(void)snprintf(text, sizeof text, "%s%s", last == '\n' ? "" : "\n", line);

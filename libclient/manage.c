@@ -10,8 +10,7 @@
 #define LISTING_MAX (size_t)(64 * 1024 * 1024)
 
 static const char *const states[] = {"creating", "starting", "running", "paused", "stopping", "stopped", "failed", "destroyed"};
-static const char *const ends[] = {"alive",	"closed",    "init-died", "out-of-memory", "helper",
-				   "destroyed", "wall-time", "cpu-time",  "idle"};
+static const char *const ends[] = {"alive", "closed", "init-died", "out-of-memory", "helper", "destroyed", "wall-time", "cpu-time", "idle"};
 
 const char *yett_state_name(enum yett_state state)
 {
@@ -25,7 +24,7 @@ const char *yett_ended_name(enum yett_ended ended)
 
 /* Puts a manage together, with the lock held. */
 static int put_manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		      struct yett_error *error)
+                      struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct message_manage *body;
@@ -36,7 +35,8 @@ static int put_manage(struct yett_connection *connection, const struct message_m
 		return (int)channel->failure.code;
 	}
 	if (id_or_name && !sandbox_is_name(id_or_name))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
 	body = &channel_prepare(channel, MESSAGE_MANAGE)->body.manage;
 	*body = *asked;
 	return channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &body->sandbox, error);
@@ -44,7 +44,7 @@ static int put_manage(struct yett_connection *connection, const struct message_m
 
 /* And has it answered. */
 static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		  struct yett_sandbox *sandbox, struct yett_error *error)
+                  struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	int r = put_manage(connection, asked, id_or_name, error);
 
@@ -99,7 +99,7 @@ int manage_totals(struct yett_connection *connection, struct message_totals *ret
 }
 
 int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
-		  struct yett_error *error)
+                  struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_FOLLOW};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_STREAM);
@@ -137,7 +137,7 @@ int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or
 }
 
 int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox **ret_sandbox,
-			struct yett_error *error)
+                        struct yett_error *error)
 {
 	const struct message_manage asked = {.action = MANAGE_ATTACH};
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_SANDBOX);
@@ -216,7 +216,7 @@ static void *take_status(const struct message *message)
 
 /* The items of a listing, which is as hostile as a packet: each must be what the protocol says, and nothing be left over. */
 static int read_listing(const char *bytes, size_t length, const struct manage_items *items, struct list **ret_list,
-			struct yett_error *error)
+                        struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_free_ struct message *message = malloc(sizeof *message);
@@ -245,7 +245,7 @@ static int read_listing(const char *bytes, size_t length, const struct manage_it
 }
 
 int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-		   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
+                   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
 	_cleanup_(memory_freep) char *bytes = NULL;
@@ -268,7 +268,7 @@ int manage_listing(struct yett_connection *connection, const struct message_mana
 }
 
 int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags, const struct manage_items *items,
-		    struct list **ret_list, struct yett_error *error)
+                    struct list **ret_list, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action, .all = flags & YETT_LIST_ALL};
 
@@ -278,7 +278,7 @@ int manage_list_all(struct yett_connection *connection, enum manage_action actio
 }
 
 int manage_item(struct yett_connection *connection, enum manage_action action, const char *id_or_name, const struct manage_items *items,
-		void **ret_item, struct yett_error *error)
+                void **ret_item, struct yett_error *error)
 {
 	const struct message_manage asked = {.action = action};
 	struct list *list;
@@ -312,7 +312,7 @@ const struct yett_sandbox_status *yett_sandbox_list_get(const struct yett_sandbo
 }
 
 int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name, struct yett_sandbox_status **ret_status,
-			 struct yett_error *error)
+                         struct yett_error *error)
 {
 	void *status;
 	int r = manage_item(connection, MANAGE_INSPECT, id_or_name, &statuses, &status, error);

@@ -22,13 +22,13 @@ struct yett_operation {
 	struct yett_sandbox *sandbox; /* in whose list it is; NULL: it is in none */
 	struct yett_operation *next;
 	bool is_over, is_stepping; /* a callback of its own is called, say, which may dispatch */
-	uint64_t turn; /* of operation_step_all() in which it went on last */
-	int r;			 /* once it is over */
-	struct yett_error error; /* code not 0: it failed */
+	uint64_t turn;             /* of operation_step_all() in which it went on last */
+	int r;                     /* once it is over */
+	struct yett_error error;   /* code not 0: it failed */
 	deadline_ms deadline;
 	/* What came of it, as far as it is that kind of operation. */
-	int fd;			    /* -1: none; owned until it is taken */
-	struct yett_sandbox *made;  /* owned until it is taken */
+	int fd;                    /* -1: none; owned until it is taken */
+	struct yett_sandbox *made; /* owned until it is taken */
 	struct yett_file_info *info;
 	struct yett_copy_result *copied;
 };

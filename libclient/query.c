@@ -11,13 +11,13 @@
 #include "libclient/sandbox.h"
 
 #define ANSWER_TIMEOUT_MS 10000
-#define FOLLOW_SIZE	  65536
-#define LIST_MAX	  4096 /* more than init knows of at a time; one that lies may not go on for ever */
+#define FOLLOW_SIZE       65536
+#define LIST_MAX          4096 /* more than init knows of at a time; one that lies may not go on for ever */
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
-		       (int)YETT_COMMAND_COMPLETED == EXECUTION_COMPLETED && (int)YETT_COMMAND_FAILED == EXECUTION_FAILED &&
-		       (int)YETT_COMMAND_TIMEOUT == EXECUTION_TIMEOUT && (int)YETT_COMMAND_KILLED == EXECUTION_KILLED,
-	       "the public states of commands are those of the wire");
+                       (int)YETT_COMMAND_COMPLETED == EXECUTION_COMPLETED && (int)YETT_COMMAND_FAILED == EXECUTION_FAILED &&
+                       (int)YETT_COMMAND_TIMEOUT == EXECUTION_TIMEOUT && (int)YETT_COMMAND_KILLED == EXECUTION_KILLED,
+               "the public states of commands are those of the wire");
 _Static_assert(YETT_CAPTURE_MAX == MESSAGE_OUTPUT_MAX, "the public bound is that of the wire");
 
 static const char *const states[] = {"pending", "running", "completed", "failed", "timeout", "killed"};
@@ -109,7 +109,8 @@ static int check_captured(int fd, uint64_t length, struct yett_error *error)
 	struct stat st;
 
 	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size < length)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than an output that was kept");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the sandbox answered with something else than an output that was kept");
 	return 0;
 }
 
@@ -141,7 +142,8 @@ static int take_more(struct channel *channel, struct yett_command *command, stru
 	size_t used = 0;
 
 	if (!fits(&query, &channel->message.body.commands) || from->output_bytes[0] < command->followed[0] ||
-	    from->output_bytes[1] < command->followed[1] || (!is_over(from->state) && from->output_bytes[0] + from->output_bytes[1] == before))
+	    from->output_bytes[1] < command->followed[1] ||
+	    (!is_over(from->state) && from->output_bytes[0] + from->output_bytes[1] == before))
 		return channel_violation(channel, YETT_R_RANGE, error, "init told of another output than was waited for");
 	if (channel->frame.fd_count != fds_due(&query, &channel->message.body.commands))
 		return channel_violation(channel, YETT_R_FD_COUNT, error, "init sent %zu outputs", channel->frame.fd_count);
@@ -156,8 +158,8 @@ static int send_follow(struct channel *channel, struct yett_command *command, st
 	struct message_query *query = &channel_prepare(channel, MESSAGE_QUERY)->body.query;
 	int r;
 
-	*query = (struct message_query){.action = QUERY_FOLLOW, .command = command->id,
-					.output_bytes = {command->followed[0], command->followed[1]}};
+	*query = (struct message_query){
+		.action = QUERY_FOLLOW, .command = command->id, .output_bytes = {command->followed[0], command->followed[1]}};
 	r = channel_send(channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
 	command->sequence = channel->sequence;
 	return r;
@@ -301,7 +303,7 @@ static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint6
 }
 
 int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set, const char *const *unset,
-			struct yett_error *error)
+                        struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_SURROUNDINGS, .fds = {-1, -1}};
 	struct channel *channel = sandbox->channel;
@@ -402,7 +404,8 @@ int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_err
 
 int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number, struct yett_error *error)
 {
-	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_COMMANDS, .query = {.action = QUERY_SIGNAL, .command = id}, .fds = {-1, -1}};
+	_cleanup_(ask_free) struct ask ask = {
+		.answer = MESSAGE_COMMANDS, .query = {.action = QUERY_SIGNAL, .command = id}, .fds = {-1, -1}};
 	int r;
 
 	if (signal_number < 1 || signal_number > 64)
@@ -433,14 +436,15 @@ int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags
 	if (r)
 		return r;
 	if (!is_input(ask.fds[0]))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than a pipe to write to");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the sandbox answered with something else than a pipe to write to");
 	*ret_fd = steal_fd(&ask.fds[0]);
 	return 0;
 }
 
 /* A handle of one that is there; of what is asked next, the answer is its end. */
 static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options, bool *ret_is_kept,
-		  struct yett_command **ret_command, struct yett_error *error)
+                  struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct yett_command_status *status = NULL;
 	struct yett_command *command;
@@ -463,7 +467,7 @@ static int attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_f
 }
 
 int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
-			struct yett_command **ret_command, struct yett_error *error)
+                        struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
 	struct yett_follow_options known;
@@ -482,7 +486,7 @@ int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct 
 }
 
 int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
-			struct yett_command **ret_command, struct yett_error *error)
+                        struct yett_command **ret_command, struct yett_error *error)
 {
 	_cleanup_free_ struct yett_command *command = NULL;
 	struct yett_follow_options known;
@@ -532,7 +536,7 @@ static int read_captured(int fd, size_t length, char **ret_bytes, struct yett_er
 }
 
 int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream, struct yett_captured **ret_captured,
-			struct yett_error *error)
+                        struct yett_error *error)
 {
 	_cleanup_(ask_free) struct ask ask = {.fds = {-1, -1}};
 	const struct yett_output_status *output;
@@ -548,7 +552,7 @@ int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 	output = ((const struct yett_command_status *)ask.list->items[0])->outputs[stream];
 	if (!output->captured)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "this output of command %llu is not kept",
-				 (unsigned long long)id);
+		                 (unsigned long long)id);
 	r = read_captured(ask.fds[stream], output->length, &bytes, error);
 	if (r)
 		return r;
@@ -557,7 +561,8 @@ int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_str
 		yett_free(bytes);
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the output");
 	}
-	*captured = (struct yett_captured){.size = sizeof *captured, .bytes = bytes, .length = output->length, .truncated = output->truncated};
+	*captured =
+		(struct yett_captured){.size = sizeof *captured, .bytes = bytes, .length = output->length, .truncated = output->truncated};
 	memory_give(captured, bytes);
 	*ret_captured = captured;
 	return 0;

@@ -72,10 +72,13 @@ void refusal_name_share(const char *const *targets, const int *fds, size_t count
 		(void)snprintf(rule, sizeof rule, "%s", path);
 		cut_to_rule(rule);
 		(void)snprintf(error->asked, sizeof error->asked, "%s", ESCAPE(path));
-		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file, error->line);
+		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file,
+		             error->line);
 		/* Below a path a policy allows directories alone. */
-		error_mend(error, is_directory ? "%.8s += {\"%s\"} in %s (%s:%u)" : "%.8s += {\"%s\"} in %s (%s:%u), which allows all of the host; or share its directory",
-			   error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file, error->line);
+		error_mend(error,
+		           is_directory ? "%.8s += {\"%s\"} in %s (%s:%u)"
+		                        : "%.8s += {\"%s\"} in %s (%s:%u), which allows all of the host; or share its directory",
+		           error->rule, is_directory ? ESCAPE(rule) : "*", error->rule + strlen("share_rX of "), error->file, error->line);
 		return;
 	}
 }
@@ -83,6 +86,8 @@ void refusal_name_share(const char *const *targets, const int *fds, size_t count
 void refusal_mend_key(struct yett_error *error)
 {
 	if (error->code == YETT_E_BAD_SIGNATURE && error->reason == YETT_R_UNKNOWN_KEY && !error->mend[0])
-		error_mend(error, "append the public half of the key to ~/.config/yett/authorized_keys, or have the administrator enroll it: yett enroll NAME "
-				  "FILE.pub");
+		error_mend(
+			error,
+			"append the public half of the key to ~/.config/yett/authorized_keys, or have the administrator enroll it: yett enroll NAME "
+			"FILE.pub");
 }

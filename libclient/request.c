@@ -62,8 +62,7 @@ static int send_signed(struct yett_connection *connection, const int *fds, size_
 	if (r)
 		return r;
 	envelope_write(&envelope, packet);
-	r = channel_send_packet(channel, packet, head + length, fds, fd_count,
-				channel_deadline(connection->timeout_ms), error);
+	r = channel_send_packet(channel, packet, head + length, fds, fd_count, channel_deadline(connection->timeout_ms), error);
 	if (r != YETT_E_NOT_RUNNING)
 		return r;
 	/* it may have said why before it closed */
@@ -85,7 +84,7 @@ void sandbox_forget(struct yett_sandbox *sandbox)
 }
 
 int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
-		 struct yett_error *error)
+                 struct yett_error *error)
 {
 	int r = need_signer(connection, error);
 
@@ -124,7 +123,7 @@ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct ye
 }
 
 int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
-		    struct yett_error *error)
+                    struct yett_error *error)
 {
 	int r = sandbox_send(connection, fds, fd_count, sandbox, error);
 

@@ -83,8 +83,8 @@ static int make_output(struct run *run, const struct yett_result *result, struct
 	return 0;
 }
 
-int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max,
-	     struct yett_output **ret_output, struct yett_error *error)
+int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max, struct yett_output **ret_output,
+             struct yett_error *error)
 {
 	int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
 	_cleanup_(run_free) struct run run = {.max = output_max};

@@ -100,8 +100,7 @@ int sandbox_why_ended(struct yett_sandbox *sandbox, struct yett_error *error)
 		(void)wait_ended(sandbox, channel_deadline(WHY_ENDED_TIMEOUT_MS), NULL);
 	switch (sandbox->request.ended) {
 	case YETT_ENDED_OUT_OF_MEMORY:
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				 "the sandbox ended because its memory ran out");
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox ended because its memory ran out");
 	case YETT_ENDED_INIT_DIED:
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox ended because its first process, init, died");
 	case YETT_ENDED_DESTROYED:

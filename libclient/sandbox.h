@@ -10,15 +10,15 @@
 
 struct yett_sandbox {
 	struct yett_connection *connection; /* NULL once that was closed */
-	struct yett_sandbox *next;	    /* in the connection's list, under its lock */
+	struct yett_sandbox *next;          /* in the connection's list, under its lock */
 	struct connection_request request;  /* under the connection's lock */
-	struct channel *channel;	    /* to init */
+	struct channel *channel;            /* to init */
 	struct yett_sandbox_info info;
 	char *directory; /* where its commands are to start; owned; NULL: "/" */
-	bool outlives; /* the end of its channel does not end it: it lingers, or was attached to */
+	bool outlives;   /* the end of its channel does not end it: it lingers, or was attached to */
 	struct yett_command *commands;
 	struct ask *asks; /* queries that wait for their answers, the innermost first */
-	int events;	  /* epoll(7): the channel and the streams of commands */
+	int events;       /* epoll(7): the channel and the streams of commands */
 	uint64_t streams_turn;
 	struct yett_operation *operations; /* those that go on when it is dispatched */
 	uint64_t operations_turn;
@@ -30,23 +30,23 @@ enum command_state { COMMAND_ASKED, COMMAND_STARTED, COMMAND_EXITED, COMMAND_FAI
 struct yett_command {
 	struct yett_sandbox *sandbox; /* NULL once that was destroyed */
 	struct yett_command *next;
-	uint64_t sequence; /* of its exec, or of the query that waits for it */
-	uint64_t id;	   /* 0 until it is known */
-	bool is_attached;  /* to one that was there */
-	bool is_following; /* and what is kept of its outputs */
+	uint64_t sequence;    /* of its exec, or of the query that waits for it */
+	uint64_t id;          /* 0 until it is known */
+	bool is_attached;     /* to one that was there */
+	bool is_following;    /* and what is kept of its outputs */
 	uint64_t followed[2]; /* so much of each was told of */
 	enum command_state state;
 	bool told; /* on_exit was called */
 	uint32_t pid;
 	bool has_terminal;
-	int terminal;		/* its master; -1 until it started; owned */
-	uint16_t rows, columns; /* wanted by yett_command_resize() before it started; 0, 0: none */
+	int terminal;              /* its master; -1 until it started; owned */
+	uint16_t rows, columns;    /* wanted by yett_command_resize() before it started; 0, 0: none */
 	struct yett_result result; /* COMMAND_EXITED */
 	struct yett_error error;   /* COMMAND_FAILED */
 	void (*on_exit)(struct yett_command *command, void *data);
 	uint64_t streams_turn; /* in which they were read last */
-	int pipes[3]; /* our ends of YETT_STDIO_PIPE, until they are taken, or -1; owned */
-	int streams[2]; /* our ends of outputs that on_output is called with, or -1; owned */
+	int pipes[3];          /* our ends of YETT_STDIO_PIPE, until they are taken, or -1; owned */
+	int streams[2];        /* our ends of outputs that on_output is called with, or -1; owned */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
 };
@@ -56,21 +56,21 @@ struct ask {
 	struct ask *next;
 	uint64_t sequence;
 	bool is_done;
-	enum message_kind answer;   /* COMMANDS or SURROUNDINGS */
-	struct message_query query; /* of COMMANDS */
-	struct yett_error error;	  /* code 0: it was answered */
-	struct list *list; /* of struct yett_command_status; owned */
-	int fds[2]; /* outputs, or at 0 an input; owned; -1: none */
+	enum message_kind answer;     /* COMMANDS or SURROUNDINGS */
+	struct message_query query;   /* of COMMANDS */
+	struct yett_error error;      /* code 0: it was answered */
+	struct list *list;            /* of struct yett_command_status; owned */
+	int fds[2];                   /* outputs, or at 0 an input; owned; -1: none */
 	struct yett_session *session; /* owned */
 };
 
 /* command.c: yett_sandbox_exec(), also of what is no command to the user. */
 _must_check_ int command_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options, bool is_file_operation,
-			      struct yett_command **ret_command, struct yett_error *error);
+                              struct yett_command **ret_command, struct yett_error *error);
 
 /* command.c: a list that ends with NULL, or NULL, into a message that is put together; each like NAME=VALUE, if `has_value`. */
 _must_check_ int command_put_env(struct channel *channel, const char *const *list, bool has_value, struct text *ret_texts,
-				 uint32_t *ret_count, struct yett_error *error);
+                                 uint32_t *ret_count, struct yett_error *error);
 
 /* Ends every command that has no result yet with `why`. Calls on_exit. */
 void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why);
@@ -87,7 +87,7 @@ struct yett_result command_result(const struct message_exited *exited);
 
 /* streams.c: one pipe for output `i` of a command that on_output is called with; the other end is the caller's. */
 _must_check_ int streams_open(struct yett_sandbox *sandbox, struct yett_command *command, int i, int *ret_write_end,
-			      struct yett_error *error);
+                              struct yett_error *error);
 
 /* The same for stream `i` of a command whose caller takes the other end of its pipe. */
 _must_check_ int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct yett_error *error);
@@ -107,7 +107,7 @@ void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
 
 /* arguments.c: puts arguments and variables into the EXEC that is put together; *ret_memory is what the message has no room for, or -1. */
 _must_check_ int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory,
-			       struct yett_error *error);
+                               struct yett_error *error);
 
 /* answer.c: a command or a session that init tells of, to be freed with yett_free(); NULL: no memory. And why a command failed. */
 struct yett_command_status *answer_status(const struct channel *channel, const struct message_command *from);
@@ -120,7 +120,8 @@ _must_check_ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, st
 /* query.c: a signal by the id of a command, whose answer nobody waits for. */
 _must_check_ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error);
 
-/* query.c: tells init where commands start, if that is not "/"; nobody waits for the answer, which stands before that to the first command. */
+/* query.c: tells init where commands start, if that is not "/"; nobody waits for the answer, which stands before that to the first command.
+ */
 _must_check_ int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error);
 
 /* Whether the command has its result, or will never have one. */
@@ -136,8 +137,8 @@ _must_check_ int command_take_terminal(struct yett_command *command, int fd, str
  * One request from its message in the connection's channel, signed by the connection's key, with the descriptors of a create; its answer
  * is waited for in sandbox->request from then on. With the lock held.
  */
-_must_check_ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count,
-			      struct yett_sandbox *sandbox, struct yett_error *error);
+_must_check_ int sandbox_send(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+                              struct yett_error *error);
 
 /*
  * Waits for that answer. 0 when it is CONNECTION_ANSWERED; else the sandbox is out of the connection's list, and the error says what it was
@@ -146,8 +147,8 @@ _must_check_ int sandbox_send(struct yett_connection *connection, const int *fds
 _must_check_ int sandbox_finish(struct yett_sandbox *sandbox, deadline_ms deadline, struct yett_error *error);
 
 /* The same up to its answer, which others may get theirs before. 0 when it is CONNECTION_ANSWERED. */
-_must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count,
-				 struct yett_sandbox *sandbox, struct yett_error *error);
+_must_check_ int sandbox_request(struct yett_connection *connection, const int *fds, size_t fd_count, struct yett_sandbox *sandbox,
+                                 struct yett_error *error);
 
 /* One to ask with; NULL: no memory. Freed with sandbox_free(). */
 struct yett_sandbox *sandbox_new(enum connection_wanted wanted);
@@ -178,14 +179,14 @@ _must_check_ int manage_totals(struct yett_connection *connection, struct messag
 
 /* manage.c: the event stream of a sandbox, which is the caller's. Without the lock. */
 _must_check_ int manage_stream(struct yett_connection *connection, const char *id_or_name, int *ret_fd, char ret_id[YETT_ID_SIZE],
-			       struct yett_error *error);
+                               struct yett_error *error);
 
 /* manage.c: gives up the hold on a sandbox, which nobody waits for. Without the lock. */
 void manage_let_go(struct yett_connection *connection, const char *id);
 
 /* manage.c: a manage request with a plain answer, without the lock. */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
-			     struct yett_error *error);
+                             struct yett_error *error);
 
 /* What the listings of a kind hold, and what is made of each: memory.h; NULL: no memory. */
 struct manage_items {
@@ -195,13 +196,13 @@ struct manage_items {
 
 /* A manage request that is answered with a listing, of one where one was named. Without the lock. */
 _must_check_ int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-				const struct manage_items *items, struct list **ret_list, struct yett_error *error);
+                                const struct manage_items *items, struct list **ret_list, struct yett_error *error);
 
 /* The same of all, by the flags of a list; and of one, which yett_free() frees. */
-_must_check_ int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags, const struct manage_items *items,
-				 struct list **ret_list, struct yett_error *error);
+_must_check_ int manage_list_all(struct yett_connection *connection, enum manage_action action, unsigned flags,
+                                 const struct manage_items *items, struct list **ret_list, struct yett_error *error);
 _must_check_ int manage_item(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
-			     const struct manage_items *items, void **ret_item, struct yett_error *error);
+                             const struct manage_items *items, void **ret_item, struct yett_error *error);
 
 /* A copy of the plan that the descriptor holds, to be freed by the caller. */
 _must_check_ int sandbox_read_plan(int fd, bool as_json, char **ret_text, struct yett_error *error);

@@ -16,8 +16,8 @@ static int sign_with_secret(const uint8_t *message, size_t length, uint8_t ret_s
 	return crypto_sign_detached(ret_signature, NULL, message, length, signer->secret) == 0 ? 0 : EIO;
 }
 
-int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length,
-		uint8_t ret_signature[YETT_SIGNATURE_SIZE], struct yett_error *error)
+int signer_sign(const struct yett_signer *signer, const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
+                struct yett_error *error)
 {
 	void *data = signer->secret ? (void *)signer : signer->data;
 	int r = signer->sign(message, length, ret_signature, data);
@@ -55,8 +55,8 @@ int signer_new_passing(struct yett_signer **ret_signer, struct yett_error *error
 	return r;
 }
 
-int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
-		    struct yett_signer **ret_signer, struct yett_error *error)
+int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data, struct yett_signer **ret_signer,
+                    struct yett_error *error)
 {
 	struct yett_signer *signer = calloc(1, sizeof *signer);
 

@@ -24,9 +24,9 @@
 #include "libclient/failure.h"
 #include "libclient/options.h"
 
-#define HELPER_FD	      3
+#define HELPER_FD             3
 #define HELPER_END_TIMEOUT_MS 1000
-#define OVERFLOW_UID	      65534 /* who has no number here shows so. user_namespaces(7) */
+#define OVERFLOW_UID          65534 /* who has no number here shows so. user_namespaces(7) */
 #define HELPER_ARGUMENTS_MAX  16
 
 /* What connect(2) says of a socket that will not be there later by itself, and what to do. unix(7) */
@@ -36,13 +36,16 @@ static const struct {
 } unreachable[] = {
 	{ENOENT, "have the administrator start the service: systemctl start yett.socket"},
 	{ENOTDIR, "have the administrator start the service: systemctl start yett.socket"},
-	{ECONNREFUSED, "nobody listens there: have the administrator look why the service ended, and start it: systemctl restart yett.socket"},
-	{EACCES, "have the administrator let you reach the socket: mode 0666, as it is installed, below directories that everybody may enter"},
+	{ECONNREFUSED,
+         "nobody listens there: have the administrator look why the service ended, and start it: systemctl restart yett.socket"},
+	{EACCES,
+         "have the administrator let you reach the socket: mode 0666, as it is installed, below directories that everybody may enter"},
 };
 
 static int cannot_connect(const char *path, struct yett_error *error)
 {
-	int number = errno, r = error_set(error, number == EACCES ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "cannot connect to %s: %m", path);
+	int number = errno, r = error_set(error, number == EACCES ? YETT_E_PERMISSION_DENIED : YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE,
+	                                  "cannot connect to %s: %m", path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(unreachable); i++)
 		if (unreachable[i].number == number) {
@@ -60,8 +63,7 @@ static int connect_service(const char *path, int timeout_ms, int *ret_fd, struct
 	struct timeval timeout = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000 + 1};
 
 	if (strlen(path) >= sizeof address.sun_path)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-				 "the path of the socket is too long: %s", path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of the socket is too long: %s", path);
 	memcpy(address.sun_path, path, strlen(path) + 1);
 	/* a full backlog makes connect(2) wait, for as long as SO_SNDTIMEO says */
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout) < 0 ||
@@ -96,22 +98,21 @@ static int check_component(const char *path, bool is_file, struct yett_error *er
 		return failure_set(error, YETT_E_NOT_FOUND, NULL, "cannot look at %s: %m", path);
 	writable_by_others = (st.st_mode & 022) && !(S_ISDIR(st.st_mode) && (st.st_mode & S_ISVTX));
 	if (is_file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file",
-				 path);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper %s is no regular file", path);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !writable_by_others)
 		return 0;
 	if (st.st_uid == OVERFLOW_UID && !writable_by_others && !knows_everybody()) {
 		(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				"the helper is not executed, because it does not show here whether %s is root's", path);
-		error_detail(error, "the container or sandbox around this program shows the files of users whom it does not know as nobody's: run yett outside of it");
+		                "the helper is not executed, because it does not show here whether %s is root's", path);
+		error_detail(
+			error,
+			"the container or sandbox around this program shows the files of users whom it does not know as nobody's: run yett outside of it");
 		return YETT_E_SECURITY_VIOLATION;
 	}
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			"the helper is not executed, because others could have changed %s", path);
-	error_detail(
-		error,
-		"it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else",
-		st.st_uid, (unsigned)st.st_mode & 07777);
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the helper is not executed, because others could have changed %s",
+	                path);
+	error_detail(error, "it belongs to uid %u with mode %04o; it must belong to root or you and be writable by nobody else", st.st_uid,
+	             (unsigned)st.st_mode & 07777);
 	return YETT_E_SECURITY_VIOLATION;
 }
 
@@ -174,8 +175,7 @@ static int find_helper(const char *helper_path, enum yett_start start, char *pat
 
 	helper_path = name_helper(helper_path, start, buffer);
 	if (helper_path[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s",
-				 helper_path);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the helper's path is not absolute: %s", helper_path);
 	if (!realpath(helper_path, resolved))
 		return failure_set(error, YETT_E_NOT_FOUND, NULL, "no helper at %s: %m", helper_path);
 	r = check_component("/", false, error);
@@ -226,8 +226,7 @@ static int spawn_helper(const char *path, const char *const *more, enum yett_sta
 		(void)posix_spawn_file_actions_destroy(&actions);
 		return -r;
 	}
-	(void)posix_spawnattr_setflags(&attributes,
-				       POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	/* dup2 of a descriptor onto itself clears close-on-exec, too: posix_spawn(3) */
@@ -284,7 +283,8 @@ static int cannot_execute(int r, const char *path, struct yett_error *error)
 	return r;
 }
 
-static int start_own(const struct yett_connect_options *options, enum yett_start *start, int *ret_fd, pid_t *ret_pid, struct yett_error *error)
+static int start_own(const struct yett_connect_options *options, enum yett_start *start, int *ret_fd, pid_t *ret_pid,
+                     struct yett_error *error)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
@@ -314,7 +314,7 @@ static int start_own(const struct yett_connect_options *options, enum yett_start
 }
 
 static int connect_own(const struct yett_connect_options *options, enum yett_start start, struct yett_connection **ret_connection,
-		       struct yett_error *error)
+                       struct yett_error *error)
 {
 	pid_t pid;
 	int fd = -1, pidfd, r;

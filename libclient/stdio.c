@@ -18,11 +18,11 @@
 
 /* File systems whose files are doors to the kernel or to other processes, not data. */
 static const unsigned long pseudo_file_systems[] = {
-	AAFS_MAGIC,	    ANON_INODE_FS_MAGIC, AUTOFS_SUPER_MAGIC,  BINDERFS_SUPER_MAGIC, BINFMTFS_MAGIC,
-	BPF_FS_MAGIC,	    CGROUP_SUPER_MAGIC,	 CGROUP2_SUPER_MAGIC, CONFIGFS_MAGIC,	    DEBUGFS_MAGIC,
-	DEVPTS_SUPER_MAGIC, DMA_BUF_MAGIC,	 EFIVARFS_MAGIC,      FUSECTL_MAGIC,	    MQUEUE_MAGIC,
-	NSFS_MAGIC,	    PROC_SUPER_MAGIC,	 PSTOREFS_MAGIC,      RDTGROUP_SUPER_MAGIC, SECURITYFS_MAGIC,
-	SELINUX_MAGIC,	    SMACK_MAGIC,	 SYSFS_MAGIC,	      TRACEFS_MAGIC,	    XENFS_SUPER_MAGIC,
+	AAFS_MAGIC,         ANON_INODE_FS_MAGIC, AUTOFS_SUPER_MAGIC,  BINDERFS_SUPER_MAGIC, BINFMTFS_MAGIC,
+	BPF_FS_MAGIC,       CGROUP_SUPER_MAGIC,  CGROUP2_SUPER_MAGIC, CONFIGFS_MAGIC,       DEBUGFS_MAGIC,
+	DEVPTS_SUPER_MAGIC, DMA_BUF_MAGIC,       EFIVARFS_MAGIC,      FUSECTL_MAGIC,        MQUEUE_MAGIC,
+	NSFS_MAGIC,         PROC_SUPER_MAGIC,    PSTOREFS_MAGIC,      RDTGROUP_SUPER_MAGIC, SECURITYFS_MAGIC,
+	SELINUX_MAGIC,      SMACK_MAGIC,         SYSFS_MAGIC,         TRACEFS_MAGIC,        XENFS_SUPER_MAGIC,
 };
 
 static const char *refusal(int fd, const struct stat *st)
@@ -64,6 +64,5 @@ int yett_stdio_check(int fd, struct yett_error *error)
 	why = flags & O_PATH ? "is a path, not an open file" : refusal(fd, &st);
 	if (!why)
 		return 0;
-	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			 "descriptor %d %s, which a sandbox may not hold", fd, why);
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "descriptor %d %s, which a sandbox may not hold", fd, why);
 }

@@ -41,7 +41,8 @@ int streams_open_pipe(struct yett_command *command, int i, int *ret_end, struct 
 int yett_command_take_pipe(struct yett_command *command, int stream, int *ret_fd, struct yett_error *error)
 {
 	if (stream < 0 || stream > 2 || command->pipes[stream] < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "stream %d of the command has no pipe, or it was taken", stream);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "stream %d of the command has no pipe, or it was taken",
+		                 stream);
 	*ret_fd = steal_fd(&command->pipes[stream]);
 	return 0;
 }

@@ -21,8 +21,8 @@ static bool is_master(int fd)
 	unsigned number;
 	struct stat st;
 
-	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 &&
-	       S_ISCHR(st.st_mode) && st.st_rdev == makedev(5, 2) && ioctl(fd, TIOCGPTN, &number) == 0;
+	return flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) == O_RDWR && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	       st.st_rdev == makedev(5, 2) && ioctl(fd, TIOCGPTN, &number) == 0;
 }
 
 static int set_size(int master, uint16_t rows, uint16_t columns)
@@ -37,8 +37,7 @@ int command_take_terminal(struct yett_command *command, int fd, struct yett_erro
 	_cleanup_fd_ int owned = fd;
 
 	if (!is_master(owned) || fcntl(owned, F_SETFD, FD_CLOEXEC) < 0)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-				 "the sandbox answered with something else than a terminal");
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "the sandbox answered with something else than a terminal");
 	if (command->rows || command->columns)
 		(void)set_size(owned, command->rows, command->columns);
 	command->terminal = steal_fd(&owned);

@@ -10,16 +10,15 @@ static void *take_usage(const struct message *message)
 
 	if (!to)
 		return NULL;
-	*to = (struct yett_usage){
-		.size = sizeof *to,
-		.state = (enum yett_state)from->state,
-		.taken_us = from->taken_us,
-		.uptime_ms = from->uptime_ms,
-		.memory_limit_bytes = from->memory_limit_bytes,
-		.pids_limit = from->pids_limit,
-		.known = from->known,
+	*to = (struct yett_usage){.size = sizeof *to,
+	                          .state = (enum yett_state)from->state,
+	                          .taken_us = from->taken_us,
+	                          .uptime_ms = from->uptime_ms,
+	                          .memory_limit_bytes = from->memory_limit_bytes,
+	                          .pids_limit = from->pids_limit,
+	                          .known = from->known,
 #define X(name, field) .field = from->field,
-		USAGE_COUNTS(X)
+	                          USAGE_COUNTS(X)
 #undef X
 	};
 	channel_copy_text(message, from->id, to->id, sizeof to->id);
@@ -76,17 +75,17 @@ int yett_helper_totals(struct yett_connection *connection, struct yett_totals **
 	_cleanup_(memory_freep) struct yett_totals *to = memory_new(sizeof *to);
 	struct message_totals totals;
 	int r = to ? manage_totals(connection, &totals, error)
-		   : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the totals");
+	           : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the totals");
 
 	if (r)
 		return r;
 	*to = (struct yett_totals){.size = sizeof *to,
-				   .sandboxes = totals.sandboxes,
-				   .executions = totals.executions,
-				   .successes = totals.successes,
-				   .failures = totals.failures,
-				   .timeouts = totals.timeouts,
-				   .duration_us = totals.duration_us};
+	                           .sandboxes = totals.sandboxes,
+	                           .executions = totals.executions,
+	                           .successes = totals.successes,
+	                           .failures = totals.failures,
+	                           .timeouts = totals.timeouts,
+	                           .duration_us = totals.duration_us};
 	*ret_totals = steal_ptr(&to);
 	return 0;
 }

@@ -14,7 +14,7 @@
 
 #include "base/spawn.h"
 
-#define GONE_TIMEOUT_MS	  5000
+#define GONE_TIMEOUT_MS 5000
 
 /* yett-files as YETT_FILES says, or beside the helper; checked as a helper is. */
 static int program_path(char path[PATH_MAX], struct yett_error *error)
@@ -26,8 +26,10 @@ static int program_path(char path[PATH_MAX], struct yett_error *error)
 		helper = start_helper_name(NULL, buffer);
 		if (helper[0] != '/') /* as of a helper to be started */
 			return yett_helper_path(helper, path, PATH_MAX, error);
-		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper) >= sizeof beside)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-files, beside the helper, is too long");
+		if ((size_t)snprintf(beside, sizeof beside, "%.*s/yett-files", (int)(strrchr(helper, '/') - helper), helper) >=
+		    sizeof beside)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+			                 "the path of yett-files, beside the helper, is too long");
 		named = beside;
 	}
 	return yett_helper_path(named, path, PATH_MAX, error);
@@ -170,17 +172,19 @@ static int explain_gone(struct worker *worker, int timeout_ms, struct yett_error
 	int r;
 
 	if (!worker->command)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files outside, ended without an answer");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+		                 "yett-files, which reads and writes files outside, ended without an answer");
 	r = yett_command_wait(worker->command, timeout_ms, &result, error);
 	if (r && r != YETT_E_TIMEOUT)
 		return r; /* it could not be started, or the sandbox has ended */
 	if (r == 0 && result->out_of_memory)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				 "the file operation was ended because the sandbox's memory ran out");
+		                 "the file operation was ended because the sandbox's memory ran out");
 	if (r == 0 && result->signaled)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
-				 "the file operation was ended inside by signal %d", result->status);
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "yett-files, which reads and writes files inside, ended without an answer");
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the file operation was ended inside by signal %d",
+		                 result->status);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE,
+	                 "yett-files, which reads and writes files inside, ended without an answer");
 }
 
 int worker_send(struct worker *worker, const int *fds, size_t count, struct yett_error *error)
@@ -226,8 +230,8 @@ void worker_wait(struct worker *const *workers, size_t count, deadline_ms deadli
 
 static bool is_answer(uint32_t kind)
 {
-	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED ||
-	       kind == MESSAGE_FILE_DONE || kind == MESSAGE_ERROR;
+	return kind == MESSAGE_FILE_OPENED || kind == MESSAGE_FILE_ENTRIES || kind == MESSAGE_FILE_SKIPPED || kind == MESSAGE_FILE_DONE ||
+	       kind == MESSAGE_ERROR;
 }
 
 /* Whether its end is still to come, which says more than that it is gone. */
@@ -250,8 +254,7 @@ int worker_take(struct worker *worker)
 	if (r == -EAGAIN)
 		return r;
 	if (r == 0 && (!is_answer(channel->message.kind) || channel->envelope.sequence != 1))
-		r = channel_violation(channel, YETT_R_KIND, &worker->error, "yett-files sent a message of kind %u",
-				      channel->message.kind);
+		r = channel_violation(channel, YETT_R_KIND, &worker->error, "yett-files sent a message of kind %u", channel->message.kind);
 	if (r == YETT_E_NOT_RUNNING) {
 		if (is_to_be_explained(worker))
 			return -EAGAIN;

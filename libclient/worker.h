@@ -17,9 +17,9 @@ struct worker {
 	struct yett_sandbox *sandbox;
 	struct channel *channel;
 	struct yett_command *command; /* inside */
-	pid_t pid;		      /* outside */
-	deadline_ms gone_by;	      /* its socket has ended: until then its command is waited for, which tells why; 0: it has not */
-	bool is_over;		      /* it has said its last word: FILE_DONE, FILE_OPENED or ERROR */
+	pid_t pid;                    /* outside */
+	deadline_ms gone_by;          /* its socket has ended: until then its command is waited for, which tells why; 0: it has not */
+	bool is_over;                 /* it has said its last word: FILE_DONE, FILE_OPENED or ERROR */
 	struct yett_error error;      /* code 0 unless it failed */
 };
 
@@ -34,8 +34,7 @@ void worker_unwatch(struct worker *worker);
 void worker_end(struct worker *worker);
 
 /* The one request, to be filled in. `path` is checked for its length only. */
-_must_check_ int worker_prepare(struct worker *worker, enum file_operation operation, const char *path,
-				struct yett_error *error);
+_must_check_ int worker_prepare(struct worker *worker, enum file_operation operation, const char *path, struct yett_error *error);
 _must_check_ int worker_send(struct worker *worker, const int *fds, size_t count, struct yett_error *error);
 
 /*

@@ -15,9 +15,9 @@
  * of its own that gives it up; everything else, be it a text, a list or a status, is freed by yett_free(), with all that it points to.
  *
  * What the names of functions say: _free gives back what this process holds of a thing, and nothing changes anywhere else. _close
- * besides lets go of what only that handle kept alive, without asking or waiting. _end ends the thing itself, for all who use it, and waits until it is
- * gone. _kill sends SIGKILL to commands and all that they have started; their sandbox goes on. Whatever has a handle is meant by it;
- * what has none, by its id: _by_id where there are both.
+ * besides lets go of what only that handle kept alive, without asking or waiting. _end ends the thing itself, for all who use it, and waits
+ * until it is gone. _kill sends SIGKILL to commands and all that they have started; their sandbox goes on. Whatever has a handle is meant
+ * by it; what has none, by its id: _by_id where there are both.
  */
 #pragma once
 
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define YETT_API	__attribute__((visibility("default")))
+#define YETT_API        __attribute__((visibility("default")))
 #define YETT_MUST_CHECK __attribute__((warn_unused_result))
 
 /* Of this header. A program that was compiled with it runs with any library for which yett_check_version() says so. */
@@ -41,11 +41,11 @@ extern "C" {
 #define YETT_VERSION_NUMBER (YETT_VERSION_MAJOR * 1000000 + YETT_VERSION_MINOR * 1000 + YETT_VERSION_PATCH)
 
 #define YETT_SOCKET_PATH    "/run/yett/socket"
-#define YETT_KEY_SIZE	    32
+#define YETT_KEY_SIZE       32
 #define YETT_SIGNATURE_SIZE 64
-#define YETT_ID_SIZE	    17 /* 16 hexadecimal digits and a NUL */
-#define YETT_NAME_SIZE	    65
-#define YETT_LABEL_SIZE	    128
+#define YETT_ID_SIZE        17 /* 16 hexadecimal digits and a NUL */
+#define YETT_NAME_SIZE      65
+#define YETT_LABEL_SIZE     128
 #define YETT_WEAKER_SIZE    512
 
 struct yett_connection;
@@ -84,20 +84,18 @@ YETT_API bool yett_error_retryable(const struct yett_error *error);
  * Signs message[0 … length) with Ed25519; 0 or an errno. Called while something is asked of the helper, in that thread; other calls on the
  * connection wait until it returns.
  */
-typedef int (*yett_sign_fn)(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE],
-			    void *data);
+typedef int (*yett_sign_fn)(const uint8_t *message, size_t length, uint8_t ret_signature[YETT_SIGNATURE_SIZE], void *data);
 
 /* A key that lives elsewhere (a key agent, a TPM): `sign` is asked for each signature. Free with yett_signer_free(). */
 YETT_API YETT_MUST_CHECK int yett_signer_new(const uint8_t public_key[YETT_KEY_SIZE], yett_sign_fn sign, void *data,
-					     struct yett_signer **ret_signer, struct yett_error *error);
+                                             struct yett_signer **ret_signer, struct yett_error *error);
 
 /*
  * The key of a file made by yett_key_generate(); `path` NULL: ~/.config/yett/id_ed25519, home as the user database
  * has it. Refused unless it is a regular file of the caller's that nobody else can read or write. YETT_E_NOT_FOUND
  * when there is none. The secret is kept in locked memory where the limits allow it, and wiped by yett_signer_free().
  */
-YETT_API YETT_MUST_CHECK int yett_signer_load(const char *path, struct yett_signer **ret_signer,
-					      struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_signer_load(const char *path, struct yett_signer **ret_signer, struct yett_error *error);
 
 YETT_API const uint8_t *yett_signer_public_key(const struct yett_signer *signer);
 
@@ -124,16 +122,16 @@ YETT_API YETT_MUST_CHECK int yett_key_path(char *path, size_t size, struct yett_
  * Reads the one public key "ed25519 BASE64 [comment]" of a file. line[0 … size), at least 128 bytes, gets it as it is
  * to be written elsewhere: no line end, and a comment of printable ASCII, cut to fit.
  */
-YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line,
-						  size_t size, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_key_read_public(const char *path, uint8_t ret_key[YETT_KEY_SIZE], char *line, size_t size,
+                                                  struct yett_error *error);
 
 /* --- connection --------------------------------------------------------------------------------------------- */
 
 enum yett_start {
-	YETT_START_ANY = 0,	 /* the service if its socket answers, else a set-user-id helper, else one of the caller's own */
-	YETT_START_SERVICE = 1,	 /* the listening socket of the service */
+	YETT_START_ANY = 0,      /* the service if its socket answers, else a set-user-id helper, else one of the caller's own */
+	YETT_START_SERVICE = 1,  /* the listening socket of the service */
 	YETT_START_PERSONAL = 2, /* root's yett-helper, or anybody else's yett-rootless, executed by the library on a socketpair */
-	YETT_START_SETUID = 3,	 /* yett-helper, where the file is root's and set-user-id */
+	YETT_START_SETUID = 3,   /* yett-helper, where the file is root's and set-user-id */
 };
 
 /*
@@ -143,13 +141,14 @@ enum yett_start {
 struct yett_connect_options {
 	size_t size;
 	enum yett_start start;
-	int timeout_ms; /* for each answer of the helper; 0: 30 seconds */
+	int timeout_ms;          /* for each answer of the helper; 0: 30 seconds */
 	const char *socket_path; /* NULL: YETT_SOCKET, else YETT_SOCKET_PATH */
 	const char *helper_path; /* NULL: YETT_HELPER, else that of the build tree the program lies in, else the installed one */
 	/* Borrowed, and kept until the connection is closed. NULL: yett_signer_load(NULL) when first needed. */
 	const struct yett_signer *signer;
-	const char *key_path; /* where `signer` is NULL: of the key to load, which must be there */
-	const char *const *helper_arguments; /* more for a helper that runs with the caller's privilege, as "--policy", FILE; ends with NULL; or NULL */
+	const char *key_path;                /* where `signer` is NULL: of the key to load, which must be there */
+	const char *const *helper_arguments; /* more for a helper that runs with the caller's privilege, as "--policy", FILE; ends with
+	                                        NULL; or NULL */
 };
 
 /*
@@ -161,12 +160,12 @@ struct yett_connect_options {
  * helper takes), YETT_E_INVALID_REQUEST (a path that is too long or not absolute), YETT_E_PROTOCOL, YETT_E_TIMEOUT, what
  * yett_signer_load() says of `key_path`, or the helper's refusal.
  *
- * It is the calling process's: the helper ends it when that process has ended, whoever else has its descriptor by then. When the service was
- * restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with
- * YETT_E_HELPER_UNAVAILABLE: another one is to be made. Sandboxes, and commands in them, go on.
+ * It is the calling process's: the helper ends it when that process has ended, whoever else has its descriptor by then. When the service
+ * was restarted, or has loaded a policy anew, all that is asked through a connection from before is refused with YETT_E_HELPER_UNAVAILABLE:
+ * another one is to be made. Sandboxes, and commands in them, go on.
  */
-YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options,
-					  struct yett_connection **ret_connection, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_connect(const struct yett_connect_options *options, struct yett_connection **ret_connection,
+                                          struct yett_error *error);
 
 /* How it was started; never YETT_START_ANY. */
 YETT_API enum yett_start yett_connection_start(const struct yett_connection *connection);
@@ -184,8 +183,7 @@ YETT_API void yett_connection_close(struct yett_connection *connection);
  * The helper that would be executed where no service answers, checked as yett_connect() checks it, in path[0 … size) with symbolic
  * links resolved. `helper_path` as in the options. YETT_E_NOT_FOUND, YETT_E_SECURITY_VIOLATION.
  */
-YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size,
-					      struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *path, size_t size, struct yett_error *error);
 
 /* --- sandbox ------------------------------------------------------------------------------------------------ */
 
@@ -197,11 +195,11 @@ enum yett_share_flag {
 
 /* One source, which is `path`, or `fd` with its flag; a share that has none or both is YETT_E_INVALID_REQUEST. */
 struct yett_share {
-	size_t size; /* in an array: all have the same */
+	size_t size;        /* in an array: all have the same */
 	const char *path;   /* a directory or a regular file, opened by the library, as the caller */
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
-	uint32_t flags;	    /* enum yett_share_flag, or-ed */
-	int fd;		    /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
+	uint32_t flags;     /* enum yett_share_flag, or-ed */
+	int fd;             /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
 };
 
 struct yett_tmpfs {
@@ -240,12 +238,12 @@ struct yett_sandbox_options {
 	uint64_t cpu_millis;   /* thousandths of a processor */
 	uint64_t pids;
 	uint64_t open_files; /* of a process */
-	uint32_t flags;	     /* enum yett_sandbox_flag, or-ed */
+	uint32_t flags;      /* enum yett_sandbox_flag, or-ed */
 	enum yett_idle_action idle_action;
 	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms; /* how long it may live, each of at most 30 days; 0: no bound */
-	uint64_t cleanup_ms; /* how long it is listed when it has ended; it counts as one of the user's until then */
-	const char *name; /* by which it can be found, of one sandbox of the user at a time; NULL: none */
-	const char *const *labels; /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
+	uint64_t cleanup_ms;            /* how long it is listed when it has ended; it counts as one of the user's until then */
+	const char *name;               /* by which it can be found, of one sandbox of the user at a time; NULL: none */
+	const char *const *labels;      /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
 	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
 };
 
@@ -253,9 +251,9 @@ struct yett_sandbox_info {
 	size_t size;
 	char id[YETT_ID_SIZE];
 	char profile[YETT_NAME_SIZE];
-	uint32_t private_uid; /* the host uid its commands run as */
+	uint32_t private_uid;        /* the host uid its commands run as */
 	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
-	uint32_t landlock_abi; /* the version of Landlock in force inside (landlock(7)); 0: none */
+	uint32_t landlock_abi;       /* the version of Landlock in force inside (landlock(7)); 0: none */
 	uint64_t memory_bytes, cpu_millis, pids, open_files; /* limits in force, as in the options; 0: unlimited */
 	char weaker[YETT_WEAKER_SIZE]; /* what a helper without root could not give of the profile, for people; empty: nothing */
 };
@@ -265,7 +263,7 @@ enum yett_ended {
 	YETT_ENDED_CLOSED = 1, /* because its channel or its connection was closed */
 	YETT_ENDED_INIT_DIED = 2,
 	YETT_ENDED_OUT_OF_MEMORY = 3,
-	YETT_ENDED_HELPER = 4, /* the helper ended it, or is gone; or the connection that made it was closed */
+	YETT_ENDED_HELPER = 4,    /* the helper ended it, or is gone; or the connection that made it was closed */
 	YETT_ENDED_DESTROYED = 5, /* somebody ended it by its id */
 	YETT_ENDED_WALL_TIME = 6,
 	YETT_ENDED_CPU_TIME = 7,
@@ -290,29 +288,27 @@ YETT_API const char *yett_ended_name(enum yett_ended ended);
 
 /* Asks for a sandbox and waits for it. `options` may be NULL. A refusal says which rule, what was asked, what is
  * allowed. */
-YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection,
-						 const struct yett_sandbox_options *options,
-						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_create(struct yett_connection *connection, const struct yett_sandbox_options *options,
+                                                 struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
 /*
  * The same, begun: the operation is over when the answer is there, and yett_operation_take_sandbox() gives the sandbox. It goes on in
- * yett_connection_dispatch(). What `options` point to is not needed any more when this returns. Freed before it is over, a sandbox that does not
- * linger ends as soon as it is there.
+ * yett_connection_dispatch(). What `options` point to is not needed any more when this returns. Freed before it is over, a sandbox that
+ * does not linger ends as soon as it is there.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_create_begin(struct yett_connection *connection, const struct yett_sandbox_options *options,
-						       struct yett_operation **ret_operation, struct yett_error *error);
+                                                       struct yett_operation **ret_operation, struct yett_error *error);
 
 /*
  * The steps that creating it takes, as text; or the refusal that yett_sandbox_create() would get: it is made, and taken down before
  * anything runs in it. Not even a key is needed by who could enroll one.
  */
-YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection,
-					       const struct yett_sandbox_options *options, char **ret_text,
-					       struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_plan(struct yett_connection *connection, const struct yett_sandbox_options *options,
+                                               char **ret_text, struct yett_error *error);
 
 /* The same steps as one JSON object; PROTOCOL.md, "plan", has its members. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *connection, const struct yett_sandbox_options *options,
-						    char **ret_json, struct yett_error *error);
+                                                    char **ret_json, struct yett_error *error);
 
 /*
  * A handle of a sandbox that is there, by its id or its name: of one that the same user made with the same enrolled key (or
@@ -320,7 +316,7 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *conn
  * handles have started is found by yett_commands_list(). YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
-						 struct yett_sandbox **ret_sandbox, struct yett_error *error);
+                                                 struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
 /* Paused or running, as far as the helper has told; looks without waiting. */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
@@ -334,12 +330,12 @@ struct yett_sandbox_status {
 	enum yett_ended ended; /* YETT_ENDED_NOT before YETT_STATE_STOPPING */
 	uint32_t uid;
 	char principal[YETT_NAME_SIZE]; /* the enrolled key that asked for it; empty: one of the user's own */
-	uint32_t flags; /* enum yett_sandbox_flag, or-ed; this and what follows as in the options */
+	uint32_t flags;                 /* enum yett_sandbox_flag, or-ed; this and what follows as in the options */
 	enum yett_idle_action idle_action;
 	uint64_t wall_time_ms, cpu_time_ms, idle_time_ms, cleanup_ms;
-	uint64_t linger_ms; /* a lingering one ends after so long at rest with nobody attached; 0: never */
-	uint64_t created_ms, started_ms, ended_ms; /* since 1970; 0: not yet */
-	uint32_t attached; /* connections that hold it */
+	uint64_t linger_ms;                             /* a lingering one ends after so long at rest with nobody attached; 0: never */
+	uint64_t created_ms, started_ms, ended_ms;      /* since 1970; 0: not yet */
+	uint32_t attached;                              /* connections that hold it */
 	const char *const *labels, *const *annotations; /* KEY=VALUE, each list ends with NULL */
 };
 
@@ -350,8 +346,8 @@ enum yett_list_flag {
 };
 
 /* All that the caller may manage, in no order. `flags`: enum yett_list_flag. */
-YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, unsigned flags,
-						 struct yett_sandbox_list **ret_list, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandboxes_list(struct yett_connection *connection, unsigned flags, struct yett_sandbox_list **ret_list,
+                                                 struct yett_error *error);
 
 /* How many are in the list, and one of them, which is valid as long as the list; NULL when `i` is not less than their number. */
 YETT_API size_t yett_sandbox_list_count(const struct yett_sandbox_list *list);
@@ -359,27 +355,23 @@ YETT_API const struct yett_sandbox_status *yett_sandbox_list_get(const struct ye
 
 /* One of them. YETT_E_NOT_FOUND also for what is another one's. */
 YETT_API YETT_MUST_CHECK int yett_sandbox_inspect(struct yett_connection *connection, const char *id_or_name,
-						  struct yett_sandbox_status **ret_status, struct yett_error *error);
+                                                  struct yett_sandbox_status **ret_status, struct yett_error *error);
 
 /* The steps by which it was made, as yett_sandbox_plan() tells them of one that is not. */
-YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name,
-						       char **ret_text, struct yett_error *error);
-YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name,
-							    char **ret_json, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan(struct yett_connection *connection, const char *id_or_name, char **ret_text,
+                                                       struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_inspect_plan_json(struct yett_connection *connection, const char *id_or_name, char **ret_json,
+                                                            struct yett_error *error);
 
 /*
  * By id or name, whoever holds it. Pause has all its processes stand still, resume has them go on; time limits of commands go
  * on meanwhile. Kill ends every command, not the sandbox.
  * YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it is not in a state for that.
  */
-YETT_API YETT_MUST_CHECK int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name,
-						struct yett_error *error);
-YETT_API YETT_MUST_CHECK int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name,
-						 struct yett_error *error);
-YETT_API YETT_MUST_CHECK int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name,
-					       struct yett_error *error);
-YETT_API YETT_MUST_CHECK int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name,
-						    struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_pause(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_resume(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_kill(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_end_by_id(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
 
 /* Valid as long as the sandbox. */
 YETT_API const struct yett_sandbox_info *yett_sandbox_get_info(const struct yett_sandbox *sandbox);
@@ -435,24 +427,27 @@ enum yett_stream { YETT_STREAM_OUT = 0, YETT_STREAM_ERR = 1 };
 struct yett_command_options {
 	size_t size;
 	const char *const *argv; /* ends with NULL; argv[0] without '/' is looked up in the PATH inside */
-	const char *const *env; /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
-	const char *cwd;	/* inside; NULL: the session's, which is as yett_sandbox_options.directory says until it is changed */
-	const int *stdio;	 /* three descriptors (borrowed) or enum yett_stdio; NULL: /dev/null for all */
-	const void *input;	 /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
+	const char *const *env;  /* NAME=VALUE, ends with NULL; added to the session's and the profile's, and wins. NULL: none */
+	const char *cwd;         /* inside; NULL: the session's, which is as yett_sandbox_options.directory says until it is changed */
+	const int *stdio;        /* three descriptors (borrowed) or enum yett_stdio; NULL: /dev/null for all */
+	const void *input;       /* what it reads from its stdin, copied; stdio[0] is YETT_STDIO_NULL then. NULL: as `stdio` says */
 	size_t input_length;
-	size_t capture_bytes;	 /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
-	uint64_t timeout_ms;	 /* the command and all it started are killed then; 0: never */
+	size_t capture_bytes; /* of each output that is YETT_STDIO_CAPTURE: what exceeds it is dropped */
+	uint64_t timeout_ms;  /* the command and all it started are killed then; 0: never */
 	/* Restrictions of this command and what it starts; where the host cannot keep it to them: YETT_E_UNSUPPORTED, and no command. */
-	bool deny_write;	 /* nothing in the file system can be changed; its streams, and devices, can be written to */
-	bool deny_network;	 /* no sockets but Unix sockets */
-	const char *const *only_paths; /* absolute, at most 64, ends with NULL: what it can reach besides what it needs to be executed; NULL: all */
-	bool other_user;	 /* it runs as `user`, as uid and gid inside, with no group besides; possible only where the profile gives capabilities */
+	bool deny_write;   /* nothing in the file system can be changed; its streams, and devices, can be written to */
+	bool deny_network; /* no sockets but Unix sockets */
+	const char *const
+		*only_paths; /* absolute, at most 64, ends with NULL: what it can reach besides what it needs to be executed; NULL: all */
+	bool other_user;     /* it runs as `user`, as uid and gid inside, with no group besides; possible only where the profile gives
+	                        capabilities */
 	uint32_t user;
 	uint64_t memory_bytes, pids; /* limits of its own below those of the sandbox; 0: none */
-	bool terminal;		 /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
-	uint16_t rows, columns;	 /* of that terminal; 0: not known */
+	bool terminal;               /* its streams are a terminal of the sandbox's own; `stdio` is NULL or all null then */
+	uint16_t rows, columns;      /* of that terminal; 0: not known */
 	void (*on_exit)(struct yett_command *command, void *data); /* may be NULL */
-	/* Of YETT_STDIO_STREAM: a piece of an output, in order; all of it before on_exit. In it nothing is freed, waited for, asked or ended. */
+	/* Of YETT_STDIO_STREAM: a piece of an output, in order; all of it before on_exit. In it nothing is freed, waited for, asked or
+	 * ended. */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
 };
@@ -488,24 +483,24 @@ YETT_API YETT_MUST_CHECK int yett_stdio_check(int fd, struct yett_error *error);
 
 /*
  * Starts a command, without waiting: that it could not be started is told by yett_command_wait(). Several may run at
- * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction
- * of its use, so that the command, which has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called
- * from whatever call learns of the end, and may free the command unless that call is a yett_command_wait() or yett_command_id() for it.
+ * once. YETT_E_NOT_RUNNING when the sandbox is known to be paused; one that is paused later starts it when it goes on. Descriptors must
+ * pass yett_stdio_check(); the mode of a pipe without a name is opened to others in the direction of its use, so that the command, which
+ * has another id, can open it anew as /dev/stdin or /dev/stdout. on_exit is called from whatever call learns of the end, and may free the
+ * command unless that call is a yett_command_wait() or yett_command_id() for it.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_options *options,
-					       struct yett_command **ret_command, struct yett_error *error);
+                                               struct yett_command **ret_command, struct yett_error *error);
 
 /*
- * Waits for its end: timeout_ms -1 without bound, 0 just looks. The result (may be NULL) is valid as long as the command. YETT_E_TIMEOUT: it still runs. YETT_E_COMMAND_FAILED:
- * it could not be started, for the os_error; where it was not the program that could not be executed, the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox
- * ended first. May be called again, and tells the same.
+ * Waits for its end: timeout_ms -1 without bound, 0 just looks. The result (may be NULL) is valid as long as the command. YETT_E_TIMEOUT:
+ * it still runs. YETT_E_COMMAND_FAILED: it could not be started, for the os_error; where it was not the program that could not be executed,
+ * the error has a step. YETT_E_NOT_RUNNING, YETT_E_RESOURCE_LIMIT: the sandbox ended first. May be called again, and tells the same.
  */
-YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms,
-					       const struct yett_result **ret_result, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_command_wait(struct yett_command *command, int timeout_ms, const struct yett_result **ret_result,
+                                               struct yett_error *error);
 
 /* Sends a signal (1 … 64) to the command's process group. YETT_E_NOT_RUNNING when it is known to have ended. */
-YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number,
-						 struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_command_signal(struct yett_command *command, int signal_number, struct yett_error *error);
 
 /*
  * Its id, by which it is known to every handle of the sandbox, and which no other command of it gets. Where that is not known yet it waits
@@ -531,8 +526,7 @@ YETT_API int yett_command_terminal(const struct yett_command *command);
  * YETT_E_INVALID_REQUEST for a command that was started without a terminal; YETT_E_NOT_RUNNING when it is known to have
  * ended.
  */
-YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns,
-						 struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_command_resize(struct yett_command *command, uint16_t rows, uint16_t columns, struct yett_error *error);
 
 /*
  * Our end of the pipe of a stream (0, 1 or 2) that is YETT_STDIO_PIPE: to be written to of 0, to be read of the others. It is the caller's
@@ -546,13 +540,12 @@ YETT_API void yett_command_free(struct yett_command *command);
 /* What commands of a sandbox begin with when their options do not say otherwise: kept by it, the same for all its handles. */
 struct yett_session {
 	size_t size;
-	const char *directory;	/* empty: it was neither given nor changed, and is "/" */
+	const char *directory;  /* empty: it was neither given nor changed, and is "/" */
 	const char *const *env; /* NAME=VALUE besides those of the profile, ends with NULL */
 };
 
 /* YETT_E_TIMEOUT: init does not answer. */
-YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session,
-					      struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_session, struct yett_error *error);
 
 /*
  * For commands that start from now on: another directory (absolute; NULL: it stays), further variables, and names of some that go
@@ -560,7 +553,7 @@ YETT_API YETT_MUST_CHECK int yett_session_get(struct yett_sandbox *sandbox, stru
  * a directory is not there is told when a command starts.
  */
 YETT_API YETT_MUST_CHECK int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set,
-						 const char *const *unset, struct yett_error *error);
+                                                 const char *const *unset, struct yett_error *error);
 
 enum yett_command_state {
 	YETT_COMMAND_PENDING = 0, /* its program is not executed yet */
@@ -579,21 +572,21 @@ struct yett_command_status {
 	size_t size;
 	uint64_t id;
 	enum yett_command_state state;
-	uint32_t pid;		 /* inside the sandbox */
-	const char *text;	 /* its arguments with spaces between them, cut to 127 bytes; printable */
+	uint32_t pid;            /* inside the sandbox */
+	const char *text;        /* its arguments with spaces between them, cut to 127 bytes; printable */
 	const char *const *argv; /* the arguments themselves, of 511 bytes at most; UTF-8, but otherwise as they are; ends with NULL */
-	bool argv_cut;		 /* some are missing */
-	uint64_t started_ms;	 /* since 1970 */
-	const struct yett_result *result; /* of one that runs times and memory so far; 0 where the host does not tell */
-	const struct yett_error *error;	  /* YETT_COMMAND_FAILED: why; otherwise NULL */
+	bool argv_cut;           /* some are missing */
+	uint64_t started_ms;     /* since 1970 */
+	const struct yett_result *result;            /* of one that runs times and memory so far; 0 where the host does not tell */
+	const struct yett_error *error;              /* YETT_COMMAND_FAILED: why; otherwise NULL */
 	const struct yett_output_status *outputs[2]; /* by enum yett_stream */
 };
 
 /* How an output of a command is kept. */
 struct yett_output_status {
 	size_t size;
-	size_t length;	/* so much of it so far */
-	bool captured;	/* it is kept at all */
+	size_t length;  /* so much of it so far */
+	bool captured;  /* it is kept at all */
 	bool truncated; /* more was written than kept */
 };
 
@@ -601,15 +594,15 @@ struct yett_command_list;
 
 /* By their ids, the lowest first. YETT_E_TIMEOUT: init does not answer. */
 YETT_API YETT_MUST_CHECK int yett_commands_list(struct yett_sandbox *sandbox, struct yett_command_list **ret_list,
-						struct yett_error *error);
+                                                struct yett_error *error);
 
 /* As those of a list of sandboxes. */
 YETT_API size_t yett_command_list_count(const struct yett_command_list *list);
 YETT_API const struct yett_command_status *yett_command_list_get(const struct yett_command_list *list, size_t i);
 
 /* One of them. YETT_E_NOT_FOUND: there was none with this id, or what became of it is not known any more. */
-YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id,
-						  struct yett_command_status **ret_status, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_command_inspect(struct yett_sandbox *sandbox, uint64_t id, struct yett_command_status **ret_status,
+                                                  struct yett_error *error);
 
 struct yett_follow_options {
 	size_t size;
@@ -623,28 +616,29 @@ struct yett_follow_options {
  * the sandbox, but for its terminal and streams. `options` may be NULL; on_output is not called. YETT_E_NOT_FOUND.
  */
 YETT_API YETT_MUST_CHECK int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
-						 struct yett_command **ret_command, struct yett_error *error);
+                                                 struct yett_command **ret_command, struct yett_error *error);
 
 /*
  * The same, and on_output is called with all that is kept of its outputs, from the beginning on and while it comes. Of a command that has
  * ended, too. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: no output of it is kept.
  */
 YETT_API YETT_MUST_CHECK int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct yett_follow_options *options,
-						 struct yett_command **ret_command, struct yett_error *error);
+                                                 struct yett_command **ret_command, struct yett_error *error);
 
 enum yett_input_flag { YETT_INPUT_LAST = 1 };
 
 /*
  * What a command that was started with YETT_STDIO_LATER reads: a pipe, to be written to and closed by the caller, whom write(2) sends
- * SIGPIPE when the command has ended. The command meets the end of its input when, after one was asked for with YETT_INPUT_LAST, all of them are closed.
- * YETT_E_NOT_FOUND; YETT_E_NOT_RUNNING: it has ended; YETT_E_INVALID_REQUEST: it was not started so, or the last was asked for.
+ * SIGPIPE when the command has ended. The command meets the end of its input when, after one was asked for with YETT_INPUT_LAST, all of
+ * them are closed. YETT_E_NOT_FOUND; YETT_E_NOT_RUNNING: it has ended; YETT_E_INVALID_REQUEST: it was not started so, or the last was asked
+ * for.
  */
 YETT_API YETT_MUST_CHECK int yett_command_input(struct yett_sandbox *sandbox, uint64_t id, unsigned flags, int *ret_fd,
-						struct yett_error *error);
+                                                struct yett_error *error);
 
 /* A signal (1 … 64) to the process group of a command, by its id. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING: it has ended; YETT_E_TIMEOUT. */
 YETT_API YETT_MUST_CHECK int yett_command_signal_by_id(struct yett_sandbox *sandbox, uint64_t id, int signal_number,
-						       struct yett_error *error);
+                                                       struct yett_error *error);
 
 /* SIGKILL to the command and all that it started, by its id; none where it has ended. YETT_E_NOT_FOUND, YETT_E_TIMEOUT. */
 YETT_API YETT_MUST_CHECK int yett_command_kill(struct yett_sandbox *sandbox, uint64_t id, struct yett_error *error);
@@ -661,7 +655,7 @@ struct yett_captured {
  * was not started with YETT_STDIO_CAPTURE for it.
  */
 YETT_API YETT_MUST_CHECK int yett_command_output(struct yett_sandbox *sandbox, uint64_t id, enum yett_stream stream,
-						 struct yett_captured **ret_captured, struct yett_error *error);
+                                                 struct yett_captured **ret_captured, struct yett_error *error);
 
 struct yett_output {
 	size_t size;
@@ -676,8 +670,8 @@ struct yett_output {
  * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
  * outlives the command is not waited for.
  */
-YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options,
-				      size_t output_max, struct yett_output **ret_output, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *options, size_t output_max,
+                                      struct yett_output **ret_output, struct yett_error *error);
 
 /* --- usage -------------------------------------------------------------------------------------------------- */
 
@@ -704,17 +698,17 @@ struct yett_usage {
 	size_t size;
 	char id[YETT_ID_SIZE];
 	char name[YETT_NAME_SIZE]; /* empty: none */
-	enum yett_state state;	   /* running or paused */
-	uint64_t taken_us;	   /* when the helper read this: CLOCK_MONOTONIC */
+	enum yett_state state;     /* running or paused */
+	uint64_t taken_us;         /* when the helper read this: CLOCK_MONOTONIC */
 	uint64_t uptime_ms;
 	uint64_t memory_limit_bytes, pids_limit; /* 0: unlimited */
 	uint32_t known; /* enum yett_usage_count, or-ed: what of the following this host counts; the others are 0 */
 	uint64_t cpu_us, user_us, system_us;
-	uint64_t memory_bytes, memory_peak_bytes; /* with what of files is kept in memory */
+	uint64_t memory_bytes, memory_peak_bytes;          /* with what of files is kept in memory */
 	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
-	uint64_t processes, threads; /* with init, and the child that it may have ready for the next command */
+	uint64_t processes, threads;                       /* with init, and the child that it may have ready for the next command */
 	uint64_t open_files;
-	uint64_t oom_kills;	/* processes killed for want of memory */
+	uint64_t oom_kills;     /* processes killed for want of memory */
 	uint64_t forks_refused; /* because of the limit of processes */
 };
 
@@ -722,14 +716,14 @@ struct yett_usage {
  * Reads what a sandbox uses now. Of one that does not run: YETT_E_NOT_RUNNING. YETT_E_NOT_FOUND also for what is another
  * one's. Nobody but the helper is asked, so that a hostile sandbox has no say in it and is not kept from working.
  */
-YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name,
-						struct yett_usage **ret_usage, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_usage(struct yett_connection *connection, const char *id_or_name, struct yett_usage **ret_usage,
+                                                struct yett_error *error);
 
 struct yett_usage_list;
 
 /* The same of all that run and that the caller may manage, in no order. `flags`: enum yett_list_flag. */
-YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags,
-						  struct yett_usage_list **ret_list, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandboxes_usage(struct yett_connection *connection, unsigned flags, struct yett_usage_list **ret_list,
+                                                  struct yett_error *error);
 
 /* As those of a list of sandboxes. */
 YETT_API size_t yett_usage_list_count(const struct yett_usage_list *list);
@@ -757,35 +751,35 @@ struct yett_totals {
  * make these numbers wrong, and they are a moment late.
  */
 YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals,
-						struct yett_error *error);
+                                                struct yett_error *error);
 
 /* --- events ------------------------------------------------------------------------------------------------- */
 
 enum yett_event_kind {
-	YETT_EVENT_FOLLOWED = 0, /* the first of every stream: `state` is how things stand */
-	YETT_EVENT_STARTED = 1,	 /* a command */
-	YETT_EVENT_EXITED = 2,	 /* a command: `result` */
-	YETT_EVENT_FAILED = 3,	 /* the program of a command could not be executed: `os_error` */
-	YETT_EVENT_TIMEOUT = 4,	 /* the time of a command is over, and it is killed */
-	YETT_EVENT_OOM = 5,	 /* the kernel killed `count` processes for want of memory */
+	YETT_EVENT_FOLLOWED = 0,      /* the first of every stream: `state` is how things stand */
+	YETT_EVENT_STARTED = 1,       /* a command */
+	YETT_EVENT_EXITED = 2,        /* a command: `result` */
+	YETT_EVENT_FAILED = 3,        /* the program of a command could not be executed: `os_error` */
+	YETT_EVENT_TIMEOUT = 4,       /* the time of a command is over, and it is killed */
+	YETT_EVENT_OOM = 5,           /* the kernel killed `count` processes for want of memory */
 	YETT_EVENT_FORKS_REFUSED = 6, /* the limit of processes was met; `count` times, if that is counted here */
 	YETT_EVENT_PAUSED = 7,
 	YETT_EVENT_RESUMED = 8,
-	YETT_EVENT_ENDED = 9, /* the last: `ended` says why */
+	YETT_EVENT_ENDED = 9,   /* the last: `ended` says why */
 	YETT_EVENT_DENIED = 10, /* the system call `call` was forbidden to process `pid`, `count` times since it was last told of */
 };
 
 struct yett_event {
 	size_t size;
-	uint64_t number; /* from 1 on for each sandbox, whoever follows; what commands do counts while somebody follows */
-	uint64_t lost;	 /* so many before this one are lost to this reader, who was too slow */
+	uint64_t number;  /* from 1 on for each sandbox, whoever follows; what commands do counts while somebody follows */
+	uint64_t lost;    /* so many before this one are lost to this reader, who was too slow */
 	uint64_t time_ms; /* since 1970 */
 	enum yett_event_kind kind;
-	enum yett_state state; /* of the sandbox */
-	uint64_t command; /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
-	uint32_t pid;	  /* its own, inside; of a denied call: of the process, or 0 where that was gone */
+	enum yett_state state;            /* of the sandbox */
+	uint64_t command;                 /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
+	uint32_t pid;                     /* its own, inside; of a denied call: of the process, or 0 where that was gone */
 	const struct yett_result *result; /* of one that has exited; otherwise NULL */
-	int os_error; /* an errno */
+	int os_error;                     /* an errno */
 	uint64_t count;
 	uint32_t call; /* the number of a system call; yett_call_name() */
 	enum yett_ended ended;
@@ -809,8 +803,8 @@ YETT_API const char *yett_call_name(uint32_t call);
  *
  * What is said of commands, and that only, is what the sandbox's init says, which a hostile sandbox may have captured.
  */
-YETT_API YETT_MUST_CHECK int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each,
-						 void *data, struct yett_events **ret_events, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_sandbox_follow(struct yett_connection *connection, const char *id_or_name, yett_event_fn each, void *data,
+                                                 struct yett_events **ret_events, struct yett_error *error);
 
 /* The id of the sandbox. Valid as long as the stream. */
 YETT_API const char *yett_events_id(const struct yett_events *events);
@@ -840,7 +834,7 @@ YETT_API void yett_events_free(struct yett_events *events);
 enum yett_open_flag {
 	YETT_OPEN_READ = 1,
 	YETT_OPEN_WRITE = 2,
-	YETT_OPEN_CREATE = 4,	 /* when there is none; with the mode */
+	YETT_OPEN_CREATE = 4,    /* when there is none; with the mode */
 	YETT_OPEN_EXCLUSIVE = 8, /* with CREATE: there must be none */
 	YETT_OPEN_APPEND = 16,
 	YETT_OPEN_TRUNCATE = 32,
@@ -851,19 +845,19 @@ enum yett_open_flag {
  * asked, not of a FIFO, device or directory, and not on a pseudo file system such as /proc. Others inside may change the
  * file at any time, and, if they are hostile, its offset: pread(2) does not depend on that.
  */
-YETT_API YETT_MUST_CHECK int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags,
-					    unsigned mode, int *ret_fd, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode, int *ret_fd,
+                                            struct yett_error *error);
 
 /* The content of a file of at most `max` bytes, and a NUL besides. More: YETT_E_RESOURCE_LIMIT. */
-YETT_API YETT_MUST_CHECK int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max,
-					    char **ret_bytes, size_t *ret_length, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_read(struct yett_sandbox *sandbox, const char *path, size_t max, char **ret_bytes,
+                                            size_t *ret_length, struct yett_error *error);
 
 /*
  * Makes these bytes the content of a file, which is made with `mode` when there is none. ret_written (may be NULL) is
  * written on failure too: so many bytes are in the file when its file system is full, say.
  */
-YETT_API YETT_MUST_CHECK int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes,
-					     size_t length, unsigned mode, size_t *ret_written, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_write(struct yett_sandbox *sandbox, const char *path, const void *bytes, size_t length,
+                                             unsigned mode, size_t *ret_written, struct yett_error *error);
 
 enum yett_file_kind {
 	YETT_FILE_OTHER = 0,
@@ -879,29 +873,29 @@ enum yett_file_kind {
 struct yett_file_info {
 	size_t size;
 	char path[4352]; /* as asked, with "/NAME" added in a list */
-	char name[256];	 /* the last component; "." where the path has none */
+	char name[256];  /* the last component; "." where the path has none */
 	enum yett_file_kind kind;
 	uint64_t size_bytes;
-	unsigned mode;	      /* 0 … 07777 */
+	unsigned mode;        /* 0 … 07777 */
 	char permissions[11]; /* as ls(1) writes them: "-rw-r--r--" */
 	uint32_t uid, gid;
 	char owner[33], group[33]; /* names, as the sandbox has them; empty: none */
-	int64_t mtime_s;	   /* before 1970: 0 */
+	int64_t mtime_s;           /* before 1970: 0 */
 	uint32_t mtime_ns;
 	char link[4096]; /* where a symbolic link points */
 };
 
 /* Each is for the one function that says so; other bits are YETT_E_INVALID_REQUEST. */
 enum yett_file_flag {
-	YETT_FILE_FOLLOW = 1,	 /* yett_file_stat(): what a symbolic link points to */
-	YETT_FILE_PARENTS = 2,	 /* yett_file_mkdir(): those above it too (0755), and one that is there is no error */
-	YETT_FILE_REPLACE = 4,	 /* yett_file_rename(): what is there already gives way */
+	YETT_FILE_FOLLOW = 1,    /* yett_file_stat(): what a symbolic link points to */
+	YETT_FILE_PARENTS = 2,   /* yett_file_mkdir(): those above it too (0755), and one that is there is no error */
+	YETT_FILE_REPLACE = 4,   /* yett_file_rename(): what is there already gives way */
 	YETT_FILE_RECURSIVE = 8, /* yett_file_remove(): a directory with all that is in it */
 };
 
 /* Of the path itself: a symbolic link is not followed, unless YETT_FILE_FOLLOW. */
 YETT_API YETT_MUST_CHECK int yett_file_stat(struct yett_sandbox *sandbox, const char *path, unsigned flags,
-					    struct yett_file_info **ret_info, struct yett_error *error);
+                                            struct yett_file_info **ret_info, struct yett_error *error);
 
 /* Another value than 0 ends the list. `info` is valid during the call. */
 typedef int (*yett_file_fn)(const struct yett_file_info *info, void *data);
@@ -910,26 +904,25 @@ typedef int (*yett_file_fn)(const struct yett_file_info *info, void *data);
  * Tells the entries of a directory one after the other, in no order, without "." and "..". More than `max` of them are
  * YETT_E_RESOURCE_LIMIT, once `max` were told. Not to be closed in `each`: the sandbox.
  */
-YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max,
-					    yett_file_fn each, void *data, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_list(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
+                                            struct yett_error *error);
 
 /* Makes a directory. */
-YETT_API YETT_MUST_CHECK int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode,
-					     unsigned flags, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_mkdir(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
+                                             struct yett_error *error);
 
 /* `to` must not be there, unless YETT_FILE_REPLACE. On one file system. */
-YETT_API YETT_MUST_CHECK int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to,
-					      unsigned flags, struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_rename(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
+                                              struct yett_error *error);
 
 /* Removes a file or an empty directory. Follows no link. */
-YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags,
-					      struct yett_error *error);
+YETT_API YETT_MUST_CHECK int yett_file_remove(struct yett_sandbox *sandbox, const char *path, unsigned flags, struct yett_error *error);
 
 struct yett_copy_options {
 	size_t size;
 	uint64_t entries_max; /* files, directories and links; 0: 1,000,000 */
 	uint64_t bytes_max;   /* of all files, holes included; 0: 64 GiB */
-	int timeout_ms;	      /* for all of it; 0: none, as long as it moves at all */
+	int timeout_ms;       /* for all of it; 0: none, as long as it moves at all */
 	/* Told of each entry that was passed over: a device node, one that may not be read. NULL: that is an error, then. */
 	void (*on_skipped)(const char *path, const char *why, void *data);
 	void *data;
@@ -944,14 +937,14 @@ struct yett_copy_result {
 /*
  * Copies a file, a symbolic link or a tree in: what is at `host_path` will be at `path`, with modes, times to the
  * nanosecond, symbolic links as they are, hard links among what is copied, and holes; owners as far as the sandbox may set
- * them. A directory that is there stays as it is, and gets what is copied besides what it has; a file that is there is replaced once the new
- * one is whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied, nor device nodes,
- * FIFOs and sockets: these are passed over, as is what cannot be read or written, and all else is copied. `options` may
- * be NULL; `ret_result` (may be NULL) is written on failure too; NULL where nothing was begun.
+ * them. A directory that is there stays as it is, and gets what is copied besides what it has; a file that is there is replaced once the
+ * new one is whole. A directory does not replace a file, nor a file a directory. Set-id bits are not copied, nor device nodes, FIFOs and
+ * sockets: these are passed over, as is what cannot be read or written, and all else is copied. `options` may be NULL; `ret_result` (may be
+ * NULL) is written on failure too; NULL where nothing was begun.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const char *host_path, const char *path,
-					  const struct yett_copy_options *options, struct yett_copy_result **ret_result,
-					  struct yett_error *error);
+                                          const struct yett_copy_options *options, struct yett_copy_result **ret_result,
+                                          struct yett_error *error);
 
 /*
  * The same in the other direction. All that is made belongs to the caller and lies at or below `host_path`, whatever the
@@ -959,8 +952,8 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
  * write nothing outside of the directory that `host_path` lies in where the kernel has Landlock.
  */
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
-					   const struct yett_copy_options *options, struct yett_copy_result **ret_result,
-					   struct yett_error *error);
+                                           const struct yett_copy_options *options, struct yett_copy_result **ret_result,
+                                           struct yett_error *error);
 
 /* --- operations --------------------------------------------------------------------------------------------- */
 
@@ -973,23 +966,23 @@ YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const c
  * yett_file_read() and yett_file_write() are an open, and then pread(2) and pwrite(2) of a regular file.
  */
 YETT_API YETT_MUST_CHECK int yett_file_open_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags, unsigned mode,
-						  struct yett_operation **ret_operation, struct yett_error *error);
+                                                  struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_stat_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
-						  struct yett_operation **ret_operation, struct yett_error *error);
+                                                  struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_list_begin(struct yett_sandbox *sandbox, const char *path, size_t max, yett_file_fn each, void *data,
-						  struct yett_operation **ret_operation, struct yett_error *error);
+                                                  struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_mkdir_begin(struct yett_sandbox *sandbox, const char *path, unsigned mode, unsigned flags,
-						   struct yett_operation **ret_operation, struct yett_error *error);
+                                                   struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_rename_begin(struct yett_sandbox *sandbox, const char *from, const char *to, unsigned flags,
-						    struct yett_operation **ret_operation, struct yett_error *error);
+                                                    struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_file_remove_begin(struct yett_sandbox *sandbox, const char *path, unsigned flags,
-						    struct yett_operation **ret_operation, struct yett_error *error);
+                                                    struct yett_operation **ret_operation, struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_copy_in_begin(struct yett_sandbox *sandbox, const char *host_path, const char *path,
-						const struct yett_copy_options *options, struct yett_operation **ret_operation,
-						struct yett_error *error);
+                                                const struct yett_copy_options *options, struct yett_operation **ret_operation,
+                                                struct yett_error *error);
 YETT_API YETT_MUST_CHECK int yett_copy_out_begin(struct yett_sandbox *sandbox, const char *path, const char *host_path,
-						 const struct yett_copy_options *options, struct yett_operation **ret_operation,
-						 struct yett_error *error);
+                                                 const struct yett_copy_options *options, struct yett_operation **ret_operation,
+                                                 struct yett_error *error);
 
 /* Whether it is over, so that yett_operation_finish() does not wait; does what can be done now. Not in a callback of its own. */
 YETT_API bool yett_operation_is_over(struct yett_operation *operation);

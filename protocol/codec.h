@@ -34,12 +34,11 @@ struct message_scratch {
  * 0; YETT_E_PROTOCOL with the reason and, in the detail, the path of the field ("shares[3].target"); -ENOMEM.
  * What decodes is canonical: encoding it again gives the same bytes.
  */
-_must_check_ int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message,
-				struct yett_error *error);
+_must_check_ int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message, struct yett_error *error);
 
 /*
  * The same without any allocation or system call, for a process that can make neither. -EINVAL for a scratch that is
  * too small; otherwise as message_decode().
  */
-_must_check_ int message_decode_with(const struct message_scratch *scratch, uint32_t kind, const uint8_t *body,
-				     size_t length, struct message *ret_message, struct yett_error *error);
+_must_check_ int message_decode_with(const struct message_scratch *scratch, uint32_t kind, const uint8_t *body, size_t length,
+                                     struct message *ret_message, struct yett_error *error);

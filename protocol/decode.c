@@ -66,34 +66,33 @@ static int note_other(struct token_list *list, int *object)
 }
 
 /* The names that unpack_template.h asks for. */
-#define parse_on_uint8(list, value, object)       note_number(list, value, object)
-#define parse_on_uint16(list, value, object)      note_number(list, value, object)
-#define parse_on_uint32(list, value, object)      note_number(list, value, object)
-#define parse_on_uint64(list, value, object)      note_number(list, value, object)
-#define parse_on_int8(list, value, object)        note_signed(list, value, object)
-#define parse_on_int16(list, value, object)       note_signed(list, value, object)
-#define parse_on_int32(list, value, object)       note_signed(list, value, object)
-#define parse_on_int64(list, value, object)       note_signed(list, value, object)
-#define parse_on_float(list, value, object)       note_other(list, object)
-#define parse_on_double(list, value, object)      note_other(list, object)
-#define parse_on_nil(list, object)                note_other(list, object)
-#define parse_on_ext(list, base, at, size, object) note_other(list, object)
-#define parse_on_true(list, object)  note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
-#define parse_on_false(list, object) note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
-#define parse_on_str(list, base, at, size, object) note_bytes(list, TOKEN_TEXT, at, size, object)
-#define parse_on_bin(list, base, at, size, object) note_bytes(list, TOKEN_BYTES, at, size, object)
-#define parse_on_array(list, count, object) \
-	note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
-#define parse_on_map(list, count, object) note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
-#define parse_on_root(list)                         0
-#define parse_on_array_item(list, container, item)  0
+#define parse_on_uint8(list, value, object)            note_number(list, value, object)
+#define parse_on_uint16(list, value, object)           note_number(list, value, object)
+#define parse_on_uint32(list, value, object)           note_number(list, value, object)
+#define parse_on_uint64(list, value, object)           note_number(list, value, object)
+#define parse_on_int8(list, value, object)             note_signed(list, value, object)
+#define parse_on_int16(list, value, object)            note_signed(list, value, object)
+#define parse_on_int32(list, value, object)            note_signed(list, value, object)
+#define parse_on_int64(list, value, object)            note_signed(list, value, object)
+#define parse_on_float(list, value, object)            note_other(list, object)
+#define parse_on_double(list, value, object)           note_other(list, object)
+#define parse_on_nil(list, object)                     note_other(list, object)
+#define parse_on_ext(list, base, at, size, object)     note_other(list, object)
+#define parse_on_true(list, object)                    note(list, (struct message_token){.kind = TOKEN_BOOL, .number = 1}, object)
+#define parse_on_false(list, object)                   note(list, (struct message_token){.kind = TOKEN_BOOL}, object)
+#define parse_on_str(list, base, at, size, object)     note_bytes(list, TOKEN_TEXT, at, size, object)
+#define parse_on_bin(list, base, at, size, object)     note_bytes(list, TOKEN_BYTES, at, size, object)
+#define parse_on_array(list, count, object)            note(list, (struct message_token){.kind = TOKEN_LIST, .size = (count)}, object)
+#define parse_on_map(list, count, object)              note(list, (struct message_token){.kind = TOKEN_MAP, .size = (count)}, object)
+#define parse_on_root(list)                            0
+#define parse_on_array_item(list, container, item)     0
 #define parse_on_map_item(list, container, key, value) 0
 
-#define msgpack_unpack_struct(name)   struct parse##name
+#define msgpack_unpack_struct(name)    struct parse##name
 #define msgpack_unpack_func(ret, name) __attribute__((unused)) static ret parse##name
-#define msgpack_unpack_callback(name) parse_on##name
-#define msgpack_unpack_object         int
-#define msgpack_unpack_user           struct token_list
+#define msgpack_unpack_callback(name)  parse_on##name
+#define msgpack_unpack_object          int
+#define msgpack_unpack_user            struct token_list
 #include <msgpack/unpack_template.h>
 
 struct decoder {
@@ -129,15 +128,12 @@ static int decode_tokens(struct decoder *d, const uint8_t *body, size_t length, 
 }
 
 /* The next token if it is of this kind. There is none only where tokens were dropped, and then a list is too long. */
-static int decode_take(struct decoder *d, enum token_kind kind, const struct schema_field *field,
-		       const struct message_token **ret_token)
+static int decode_take(struct decoder *d, enum token_kind kind, const struct schema_field *field, const struct message_token **ret_token)
 {
 	if (d->next == d->end)
 		return decode_refuse(d, YETT_R_TOO_LONG, NULL);
 	if (d->next->kind != kind)
-		return decode_refuse(d, d->next->kind == TOKEN_NEGATIVE && kind == TOKEN_NUMBER ? YETT_R_RANGE
-												: YETT_R_WRONG_TYPE,
-				     field);
+		return decode_refuse(d, d->next->kind == TOKEN_NEGATIVE && kind == TOKEN_NUMBER ? YETT_R_RANGE : YETT_R_WRONG_TYPE, field);
 	*ret_token = d->next++;
 	return 0;
 }
@@ -250,8 +246,7 @@ static int decode_list(struct decoder *d, const struct schema_field *field, uint
 
 static bool key_is(const struct message_token *key, const struct schema_field *field)
 {
-	return key->kind == TOKEN_TEXT && key->size == strlen(field->name) &&
-	       memcmp(key->bytes, field->name, key->size) == 0;
+	return key->kind == TOKEN_TEXT && key->size == strlen(field->name) && memcmp(key->bytes, field->name, key->size) == 0;
 }
 
 /* Steps over one value with everything in it: a container adds its parts to what is still to be stepped over. */
@@ -275,8 +270,7 @@ static int decode_refuse_key(struct decoder *d, const struct schema *schema, siz
 
 	while (known < schema->fields_count && !key_is(key, &schema->fields[known]))
 		known++;
-	(void)snprintf(name, sizeof name, "%.*s", key->size < sizeof name ? (int)key->size : (int)sizeof name - 1,
-		       key->bytes);
+	(void)snprintf(name, sizeof name, "%.*s", key->size < sizeof name ? (int)key->size : (int)sizeof name - 1, key->bytes);
 	for (char *c = name; *c; c++)
 		if (*c < '!' || *c > '~')
 			*c = '?';
@@ -313,8 +307,7 @@ static int decode_map(struct decoder *d, const struct schema *schema, uint8_t *b
 		if (r != 0 || !field)
 			return r;
 		schema_path_enter(&d->path, field->name, -1);
-		r = field->list == SCHEMA_ONE ? decode_item(d, field, base + field->offset)
-					      : decode_list(d, field, base);
+		r = field->list == SCHEMA_ONE ? decode_item(d, field, base + field->offset) : decode_list(d, field, base);
 		if (r == 0)
 			schema_path_leave(&d->path);
 	}
@@ -335,7 +328,7 @@ static int decode_prove(struct decoder *d, const uint8_t *body, size_t length)
 }
 
 int message_decode_with(const struct message_scratch *scratch, uint32_t kind, const uint8_t *body, size_t length,
-			struct message *ret_message, struct yett_error *error)
+                        struct message *ret_message, struct yett_error *error)
 {
 	const struct schema *schema = schema_find(kind);
 	struct token_list list = {.tokens = scratch->tokens, .capacity = scratch->capacity};
@@ -360,8 +353,7 @@ int message_decode_with(const struct message_scratch *scratch, uint32_t kind, co
 	return r != 0 ? r : decode_prove(&d, body, length);
 }
 
-int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message,
-		   struct yett_error *error)
+int message_decode(uint32_t kind, const uint8_t *body, size_t length, struct message *ret_message, struct yett_error *error)
 {
 	struct message_scratch scratch = {.capacity = length < MESSAGE_TOKENS_MAX ? length : MESSAGE_TOKENS_MAX};
 	_cleanup_free_ struct message_token *tokens = NULL;

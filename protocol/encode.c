@@ -79,7 +79,7 @@ static int encode_text(struct encoder *e, const struct schema_field *field, cons
 	if (reason != YETT_R_NONE)
 		return encode_refuse(e, reason, field);
 	return field->kind == SCHEMA_PATH ? msgpack_pack_bin_with_body(&e->packer, string, text->length)
-					  : msgpack_pack_str_with_body(&e->packer, string, text->length);
+	                                  : msgpack_pack_str_with_body(&e->packer, string, text->length);
 }
 
 static int encode_map(struct encoder *e, const struct schema *schema, const uint8_t *base);
@@ -134,8 +134,7 @@ static int encode_map(struct encoder *e, const struct schema *schema, const uint
 		schema_path_enter(&e->result->path, field->name, -1);
 		if (msgpack_pack_str_with_body(&e->packer, field->name, strlen(field->name)) < 0)
 			return -1;
-		if (field->list == SCHEMA_ONE ? encode_item(e, field, base + field->offset) < 0
-					      : encode_list(e, field, base) < 0)
+		if (field->list == SCHEMA_ONE ? encode_item(e, field, base + field->offset) < 0 : encode_list(e, field, base) < 0)
 			return -1;
 		schema_path_leave(&e->result->path);
 	}

@@ -24,8 +24,8 @@ struct encode_result {
 void encode_run(const struct message *message, const struct encode_sink *sink, struct encode_result *ret_result);
 
 /*
- * Writes the body of `message` into buffer[0 … size), or only counts it if that is NULL. 0; -EMSGSIZE when it does not fit or is out of the bounds of the
- * tables (counts, lengths, ranges, texts outside the arena): a struct of another process may be handed in as it is.
+ * Writes the body of `message` into buffer[0 … size), or only counts it if that is NULL. 0; -EMSGSIZE when it does not fit or is out of the
+ * bounds of the tables (counts, lengths, ranges, texts outside the arena): a struct of another process may be handed in as it is.
  */
 _must_check_ int message_encode(const struct message *message, uint8_t *buffer, size_t size, size_t *ret_length);
 

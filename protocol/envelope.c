@@ -92,8 +92,7 @@ static int envelope_refuse(struct yett_error *error, enum yett_reason reason)
 	return error_set(error, YETT_E_PROTOCOL, reason, "%s", error_reason_text(reason));
 }
 
-int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope,
-		  struct yett_error *error)
+int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope, struct yett_error *error)
 {
 	struct envelope e;
 	size_t before_body;
@@ -125,8 +124,8 @@ int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct 
 	return 0;
 }
 
-size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE],
-			     const uint8_t *body, size_t body_length, uint8_t *out)
+size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
+                             size_t body_length, uint8_t *out)
 {
 	uint16_t kind = htole16(envelope->kind);
 	uint64_t sequence = htole64(envelope->sequence);

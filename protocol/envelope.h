@@ -9,12 +9,12 @@
 #include "base/error.h"
 #include "protocol/message.h"
 
-#define ENVELOPE_MAGIC "YETT"
-#define ENVELOPE_VERSION 1
-#define ENVELOPE_HEADER_SIZE 20 /* magic 4, version u8, fd count u8, kind u16, sequence u64, body length u32 */
-#define ENVELOPE_SIGNED_SIZE 104 /* after the header of a signed request: tag 8, key 32, signature 64 */
-#define ENVELOPE_TAG_SIZE 8
-#define ENVELOPE_KEY_SIZE 32
+#define ENVELOPE_MAGIC          "YETT"
+#define ENVELOPE_VERSION        1
+#define ENVELOPE_HEADER_SIZE    20  /* magic 4, version u8, fd count u8, kind u16, sequence u64, body length u32 */
+#define ENVELOPE_SIGNED_SIZE    104 /* after the header of a signed request: tag 8, key 32, signature 64 */
+#define ENVELOPE_TAG_SIZE       8
+#define ENVELOPE_KEY_SIZE       32
 #define ENVELOPE_SIGNATURE_SIZE 64
 
 struct envelope {
@@ -22,7 +22,7 @@ struct envelope {
 	uint8_t fd_count;
 	uint64_t sequence;
 	uint32_t body_length;
-	bool is_signed; /* for MESSAGE_CREATE and MESSAGE_MANAGE always, otherwise never */
+	bool is_signed;                 /* for MESSAGE_CREATE and MESSAGE_MANAGE always, otherwise never */
 	uint8_t tag[ENVELOPE_TAG_SIZE]; /* first bytes of the challenge: tells a stray request from a forged one */
 	uint8_t key[ENVELOPE_KEY_SIZE]; /* Ed25519 public key */
 	uint8_t signature[ENVELOPE_SIGNATURE_SIZE];
@@ -45,7 +45,7 @@ size_t envelope_stated_fds(const uint8_t *packet, size_t length);
  * 0, or YETT_E_PROTOCOL with reason TRUNCATED, TRAILING, MAGIC, VERSION, SIZE, FD_COUNT or KIND (0 and unknown kinds).
  */
 _must_check_ int envelope_read(const uint8_t *packet, size_t length, size_t fd_count, struct envelope *ret_envelope,
-			       struct yett_error *error);
+                               struct yett_error *error);
 
 /*
  * The bytes that a request's Ed25519 signature (crypto_sign_detached(3), libsodium) covers: the domain string, the
@@ -53,5 +53,5 @@ _must_check_ int envelope_read(const uint8_t *packet, size_t length, size_t fd_c
  * `out` has room for ENVELOPE_SIGNED_MAX bytes. body_length is at most MESSAGE_PACKET_MAX.
  */
 #define ENVELOPE_SIGNED_MAX (128 + MESSAGE_PACKET_MAX)
-size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE],
-			     const uint8_t *body, size_t body_length, uint8_t *out);
+size_t envelope_signed_bytes(const struct envelope *envelope, const uint8_t challenge[MESSAGE_CHALLENGE_SIZE], const uint8_t *body,
+                             size_t body_length, uint8_t *out);

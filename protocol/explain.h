@@ -14,5 +14,5 @@ _must_check_ int message_check(const struct message *message, struct yett_error 
 /*
  * Fills `error` with the reason, with what `field` (may be NULL) allows, and with the path as detail; returns `code`.
  */
-int explain_refusal(struct yett_error *error, enum yett_code code, enum yett_reason reason,
-		    const struct schema_path *path, const struct schema_field *field);
+int explain_refusal(struct yett_error *error, enum yett_code code, enum yett_reason reason, const struct schema_path *path,
+                    const struct schema_field *field);

@@ -84,10 +84,7 @@ int frame_receive(int socket, struct frame *frame, int flags)
 {
 	union frame_control control;
 	struct iovec part = {.iov_base = frame->bytes, .iov_len = sizeof frame->bytes};
-	struct msghdr header = {.msg_iov = &part,
-				.msg_iovlen = 1,
-				.msg_control = control.bytes,
-				.msg_controllen = sizeof control.bytes};
+	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
 	ssize_t n;
 	int r;
 
@@ -178,8 +175,7 @@ void frame_close_fds(struct frame *frame)
 	frame->fd_count = 0;
 }
 
-int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count,
-		       int flags)
+int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count, int flags)
 {
 	struct envelope envelope = {.kind = (uint16_t)message->kind, .sequence = sequence, .fd_count = (uint8_t)fd_count};
 	_cleanup_free_ uint8_t *large = NULL;
@@ -225,12 +221,12 @@ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequen
 		return -ENOMEM;
 	body = &message_begin(message, MESSAGE_ERROR)->error;
 	*body = (struct message_error){.code = error->code,
-				       .reason = error->reason,
-				       .retryable = error_code_retryable(error->code),
-				       .line = error->line,
-				       .error_number = (uint32_t)error->os_error};
-#define ADD(field)     \
-	if (r == 0)    \
+	                               .reason = error->reason,
+	                               .retryable = error_code_retryable(error->code),
+	                               .line = error->line,
+	                               .error_number = (uint32_t)error->os_error};
+#define ADD(field)  \
+	if (r == 0) \
 	r = frame_add_clean_text(message, error->field, sizeof error->field, &body->field)
 	ADD(message);
 	ADD(detail);

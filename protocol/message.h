@@ -24,7 +24,13 @@ enum message_kind {
 };
 
 /* All kinds that there are, from … to, also where this program knows no more of them. */
-#define MESSAGE_KIND_RANGES {{1, 15}, {32, 39}, {96, 100}}
+#define MESSAGE_KIND_RANGES        \
+	{                          \
+		{1, 15}, {32, 39}, \
+		{                  \
+			96, 100    \
+		}                  \
+	}
 
 union message_body {
 #define X(name, number, body) struct message_##body body;
@@ -46,8 +52,7 @@ struct message {
 const char *message_text(const struct message *message, struct text text);
 
 /* Appends a NUL-terminated copy of `string` to the arena. -ENOSPC when it does not fit. */
-int message_add_text(struct message *message, const char *string, struct text *ret_text)
-	__attribute__((warn_unused_result));
+int message_add_text(struct message *message, const char *string, struct text *ret_text) __attribute__((warn_unused_result));
 
 /* Makes it an empty one of this kind: no text, and all fields 0. The body, to be filled. */
 union message_body *message_begin(struct message *message, enum message_kind kind);

@@ -5,12 +5,12 @@
 
 #define MESSAGE_MEMBER_PATH(name, shortest, longest) struct text name; /* any bytes but NUL */
 
-#define MESSAGE_FILE_NAME_MAX 255
-#define MESSAGE_FILE_OWNER_MAX 32
+#define MESSAGE_FILE_NAME_MAX    255
+#define MESSAGE_FILE_OWNER_MAX   32
 #define MESSAGE_FILE_ENTRIES_MAX 64
 
 /* X(NAME, number, body): each is a MESSAGE_NAME, with a struct message_body. */
-#define MESSAGE_FILE_KINDS(X) \
+#define MESSAGE_FILE_KINDS(X)                                                                                   \
 	X(FILE, 96, file)                 /* client → yett-files; the descriptors that its operation takes */ \
 	X(FILE_OPENED, 97, file_opened)   /* yett-files → client; one descriptor */                           \
 	X(FILE_ENTRIES, 98, file_entries) /* yett-files → client, as often as need be */                      \
@@ -24,7 +24,7 @@ enum file_operation {
 	FILE_MKDIR = 4,
 	FILE_RENAME = 5,
 	FILE_REMOVE = 6,
-	FILE_PACK = 7,	 /* a file or tree becomes an archive */
+	FILE_PACK = 7,   /* a file or tree becomes an archive */
 	FILE_UNPACK = 8, /* and the other way round */
 };
 
@@ -36,7 +36,7 @@ enum file_flag {
 	FILE_EXCLUSIVE = 8,
 	FILE_APPEND = 16,
 	FILE_TRUNCATE = 32,
-	FILE_FOLLOW = 64,    /* the last component too may be a symbolic link */
+	FILE_FOLLOW = 64,     /* the last component too may be a symbolic link */
 	FILE_RECURSIVE = 128, /* with what is above (mkdir), or below (remove) */
 	FILE_REPLACE = 256,
 };
@@ -47,12 +47,11 @@ enum file_flag {
 	F(S, U32, mode, 0, 0777)                     /* of what is made */       \
 	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                    \
 	F(S, PATH, target, 0, MESSAGE_PATH_MAX)                                  \
-	F(S, U64, entries_max, 0, UINT64_MAX)        /* 0: no bound */           \
+	F(S, U64, entries_max, 0, UINT64_MAX) /* 0: no bound */                  \
 	F(S, U64, bytes_max, 0, UINT64_MAX)
 MESSAGE_STRUCT(file, MESSAGE_FILE_FIELDS);
 
-#define MESSAGE_FILE_OPENED_FIELDS(F, S)    \
-	F(S, U64, size_bytes, 0, INT64_MAX)
+#define MESSAGE_FILE_OPENED_FIELDS(F, S) F(S, U64, size_bytes, 0, INT64_MAX)
 MESSAGE_STRUCT(file_opened, MESSAGE_FILE_OPENED_FIELDS);
 
 enum file_kind {
@@ -66,22 +65,21 @@ enum file_kind {
 	FILE_BLOCK_DEVICE = 7,
 };
 
-#define MESSAGE_FILE_ENTRY_FIELDS(F, S)                                                       \
-	F(S, PATH, name, 1, MESSAGE_FILE_NAME_MAX)                                            \
-	F(S, U32, kind, 0, FILE_BLOCK_DEVICE)        /* enum file_kind */                     \
-	F(S, U32, mode, 0, 07777)                    /* permission bits, set-id and sticky */ \
-	F(S, U32, uid, 0, UINT32_MAX)                                                         \
-	F(S, U32, gid, 0, UINT32_MAX)                                                         \
-	F(S, PATH, owner, 0, MESSAGE_FILE_OWNER_MAX) /* empty: no name */                     \
-	F(S, PATH, group, 0, MESSAGE_FILE_OWNER_MAX)                                          \
-	F(S, U64, size_bytes, 0, INT64_MAX)                                                   \
-	F(S, U64, mtime_s, 0, INT64_MAX)             /* before 1970: 0 */                     \
-	F(S, U32, mtime_ns, 0, 999999999)                                                     \
-	F(S, PATH, link, 0, MESSAGE_PATH_MAX)        /* of a symbolic link */
+#define MESSAGE_FILE_ENTRY_FIELDS(F, S)                                                \
+	F(S, PATH, name, 1, MESSAGE_FILE_NAME_MAX)                                     \
+	F(S, U32, kind, 0, FILE_BLOCK_DEVICE) /* enum file_kind */                     \
+	F(S, U32, mode, 0, 07777)             /* permission bits, set-id and sticky */ \
+	F(S, U32, uid, 0, UINT32_MAX)                                                  \
+	F(S, U32, gid, 0, UINT32_MAX)                                                  \
+	F(S, PATH, owner, 0, MESSAGE_FILE_OWNER_MAX) /* empty: no name */              \
+	F(S, PATH, group, 0, MESSAGE_FILE_OWNER_MAX)                                   \
+	F(S, U64, size_bytes, 0, INT64_MAX)                                            \
+	F(S, U64, mtime_s, 0, INT64_MAX) /* before 1970: 0 */                          \
+	F(S, U32, mtime_ns, 0, 999999999)                                              \
+	F(S, PATH, link, 0, MESSAGE_PATH_MAX) /* of a symbolic link */
 MESSAGE_STRUCT(file_entry, MESSAGE_FILE_ENTRY_FIELDS);
 
-#define MESSAGE_FILE_ENTRIES_FIELDS(F, S)                            \
-	F(S, MAPS, entries, 1, MESSAGE_FILE_ENTRIES_MAX, file_entry)
+#define MESSAGE_FILE_ENTRIES_FIELDS(F, S) F(S, MAPS, entries, 1, MESSAGE_FILE_ENTRIES_MAX, file_entry)
 MESSAGE_STRUCT(file_entries, MESSAGE_FILE_ENTRIES_FIELDS);
 
 #define MESSAGE_FILE_SKIPPED_FIELDS(F, S)     \

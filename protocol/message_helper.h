@@ -7,40 +7,40 @@
 
 #include "protocol/fields.h"
 
-#define MESSAGE_SHARES_MAX 125
-#define MESSAGE_TMPFS_MAX 32
-#define MESSAGE_NAME_MAX 64
-#define MESSAGE_HOSTNAME_MAX 64
-#define MESSAGE_CHALLENGE_SIZE 32
+#define MESSAGE_SHARES_MAX       125
+#define MESSAGE_TMPFS_MAX        32
+#define MESSAGE_NAME_MAX         64
+#define MESSAGE_HOSTNAME_MAX     64
+#define MESSAGE_CHALLENGE_SIZE   32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
-#define MESSAGE_LABEL_MAX 127
-#define MESSAGE_WEAKER_MAX 511
-#define MESSAGE_LABELS_MAX 32
-#define MESSAGE_KEY_VALUE_MAX 256
-#define MESSAGE_ANNOTATION '#' /* begins the key of a label that is an annotation */
+#define MESSAGE_LABEL_MAX        127
+#define MESSAGE_WEAKER_MAX       511
+#define MESSAGE_LABELS_MAX       32
+#define MESSAGE_KEY_VALUE_MAX    256
+#define MESSAGE_ANNOTATION       '#' /* begins the key of a label that is an annotation */
 
 /* X(NAME, number, body): each is a MESSAGE_NAME, with a struct message_body. */
-#define MESSAGE_HELPER_KINDS(X) \
-	X(HELLO, 1, hello)          /* helper → client, once, first */                                                                     \
-	X(CREATE, 2, create)        /* client → helper, signed; one descriptor for each share */                                           \
-	X(CREATED, 3, created)      /* helper → client, answers a create or an attach; one descriptor: the exec channel */                 \
-	X(PLAN, 4, plan)            /* helper → client, answers a create with plan_only, or a manage; one sealed memfd with text */        \
-	X(ERROR, 5, error)          /* helper or init → client; the sequence names the message refused */                                  \
-	X(ENDED, 6, ended)          /* helper → client; the sequence is that of the create or attach */                                    \
-	X(MANAGE, 7, manage)        /* client → helper, signed */                                                                          \
-	X(DONE, 8, done)            /* helper → client, answers a manage that asks for no more */                                          \
-	X(STATE, 9, state)          /* helper → client; the sequence is that of the create or attach */                                    \
-	X(LISTING, 10, listing)     /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX or MESSAGE_USAGE bodies */ \
-	X(SANDBOX, 11, sandbox)     /* in the memfd of a listing, and nowhere else */                                                      \
-	X(USAGE, 12, usage)         /* likewise */                                                                                         \
-	X(EVENT, 13, event)         /* helper → client, on an event stream */                                                              \
-	X(FOLLOWING, 14, following) /* helper → client, answers a manage; one descriptor: an event stream */                               \
-	X(TOTALS, 15, totals)       /* helper → client, answers a manage */                                                                \
+#define MESSAGE_HELPER_KINDS(X)                                                                                                          \
+	X(HELLO, 1, hello)      /* helper → client, once, first */                                                                     \
+	X(CREATE, 2, create)    /* client → helper, signed; one descriptor for each share */                                           \
+	X(CREATED, 3, created)  /* helper → client, answers a create or an attach; one descriptor: the exec channel */                 \
+	X(PLAN, 4, plan)        /* helper → client, answers a create with plan_only, or a manage; one sealed memfd with text */        \
+	X(ERROR, 5, error)      /* helper or init → client; the sequence names the message refused */                                  \
+	X(ENDED, 6, ended)      /* helper → client; the sequence is that of the create or attach */                                    \
+	X(MANAGE, 7, manage)    /* client → helper, signed */                                                                          \
+	X(DONE, 8, done)        /* helper → client, answers a manage that asks for no more */                                          \
+	X(STATE, 9, state)      /* helper → client; the sequence is that of the create or attach */                                    \
+	X(LISTING, 10, listing) /* helper → client, answers a manage; one sealed memfd with MESSAGE_SANDBOX or MESSAGE_USAGE bodies */ \
+	X(SANDBOX, 11, sandbox) /* in the memfd of a listing, and nowhere else */                                                        \
+	X(USAGE, 12, usage)     /* likewise */                                                                                           \
+	X(EVENT, 13, event)     /* helper → client, on an event stream */                                                              \
+	X(FOLLOWING, 14, following) /* helper → client, answers a manage; one descriptor: an event stream */                           \
+	X(TOTALS, 15, totals)       /* helper → client, answers a manage */                                                            \
 	X(EXITED, 34, exited)       /* init → client; what an EVENT has of it is the same */
 
-#define MESSAGE_HELLO_FIELDS(F, S)                     \
-	F(S, U32, version_min, 1, 255)                 \
-	F(S, U32, version_max, 1, 255)                 \
+#define MESSAGE_HELLO_FIELDS(F, S)     \
+	F(S, U32, version_min, 1, 255) \
+	F(S, U32, version_max, 1, 255) \
 	F(S, BYTES, challenge, MESSAGE_CHALLENGE_SIZE)
 MESSAGE_STRUCT(hello, MESSAGE_HELLO_FIELDS);
 
@@ -52,8 +52,8 @@ enum share_mode { SHARE_RO = 0, SHARE_RW = 1 };
 	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX) /* absolute path inside */
 MESSAGE_STRUCT(share, MESSAGE_SHARE_FIELDS);
 
-#define MESSAGE_TMPFS_FIELDS(F, S)                                                   \
-	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX)                                 \
+#define MESSAGE_TMPFS_FIELDS(F, S)                   \
+	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX) \
 	F(S, U64, size_bytes, 0, SIZE_BYTES_MAX) /* 0: the profile's default size */
 MESSAGE_STRUCT(tmpfs, MESSAGE_TMPFS_FIELDS);
 
@@ -62,24 +62,24 @@ MESSAGE_STRUCT(tmpfs, MESSAGE_TMPFS_FIELDS);
 	F(S, U64, memory_bytes, 0, SIZE_BYTES_MAX)                                                 \
 	F(S, U64, cpu_millis, 0, 1024000) /* thousandths of a processor: 1500 is one and a half */ \
 	F(S, U64, pids, 0, PIDS_MAX)                                                               \
-	F(S, U64, files, 0, 1048576)      /* RLIMIT_NOFILE */
+	F(S, U64, files, 0, 1048576) /* RLIMIT_NOFILE */
 MESSAGE_STRUCT(limits, MESSAGE_LIMITS_FIELDS);
 
 enum idle_action { IDLE_END = 0, IDLE_PAUSE = 1 };
 
 /* How long it may live. 0: no bound. */
-#define MESSAGE_LIFE_FIELDS(F, S)                                                                     \
-	F(S, BOOL, linger)                       /* it outlives the connection that made it */        \
-	F(S, U64, wall_ms, 0, TIMEOUT_MS_MAX)                                                         \
-	F(S, U64, cpu_ms, 0, TIMEOUT_MS_MAX)                                                          \
-	F(S, U64, idle_ms, 0, TIMEOUT_MS_MAX)    /* without a process but init */                     \
-	F(S, U32, idle_action, 0, IDLE_PAUSE)    /* enum idle_action */                               \
+#define MESSAGE_LIFE_FIELDS(F, S)                                                 \
+	F(S, BOOL, linger) /* it outlives the connection that made it */          \
+	F(S, U64, wall_ms, 0, TIMEOUT_MS_MAX)                                     \
+	F(S, U64, cpu_ms, 0, TIMEOUT_MS_MAX)                                      \
+	F(S, U64, idle_ms, 0, TIMEOUT_MS_MAX)    /* without a process but init */ \
+	F(S, U32, idle_action, 0, IDLE_PAUSE)    /* enum idle_action */           \
 	F(S, U64, cleanup_ms, 0, TIMEOUT_MS_MAX) /* how long it can be looked at when it has ended */
 MESSAGE_STRUCT(life, MESSAGE_LIFE_FIELDS);
 
 #define MESSAGE_CREATE_FIELDS(F, S)                                                                                   \
 	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                \
-	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX)                        /* empty: the profile's */     \
+	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX) /* empty: the profile's */                            \
 	F(S, MAP, limits, limits)                                                                                     \
 	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                                              \
 	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs)                                                                \
@@ -89,22 +89,23 @@ MESSAGE_STRUCT(life, MESSAGE_LIFE_FIELDS);
 	F(S, MAP, life, life)
 MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 
-#define MESSAGE_CREATED_FIELDS(F, S)                                                                                                                    \
-	F(S, TEXT, id, HEX, 16, 16)                          /* 16 lower-case hexadecimal digits */                                                     \
-	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                                                  \
-	F(S, U32, private_uid, 0, UINT32_MAX - 1)            /* the host uid that the sandbox's commands run as */                                      \
-	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX)         /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */          \
-	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX) /* the version of Landlock that holds them as well; 0: none */                             \
-	F(S, MAP, limits, limits)                            /* in force; 0: unlimited */                                                               \
-	F(S, TEXT, weaker, ANY, 0, MESSAGE_WEAKER_MAX)       /* what a helper without root could not give of the profile, for people; empty: nothing */
+#define MESSAGE_CREATED_FIELDS(F, S)                                                                                                   \
+	F(S, TEXT, id, HEX, 16, 16) /* 16 lower-case hexadecimal digits */                                                             \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                                 \
+	F(S, U32, private_uid, 0, UINT32_MAX - 1)    /* the host uid that the sandbox's commands run as */                             \
+	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX) /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */ \
+	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX) /* the version of Landlock that holds them as well; 0: none */            \
+	F(S, MAP, limits, limits)                            /* in force; 0: unlimited */                                              \
+	F(S, TEXT, weaker, ANY, 0,                                                                                                     \
+	  MESSAGE_WEAKER_MAX) /* what a helper without root could not give of the profile, for people; empty: nothing */
 MESSAGE_STRUCT(created, MESSAGE_CREATED_FIELDS);
 
 #define MESSAGE_PLAN_FIELDS(F, S) /* the text is in the descriptor */
 MESSAGE_STRUCT(plan, MESSAGE_PLAN_FIELDS);
 
 #define MESSAGE_ERROR_FIELDS(F, S)                                                                               \
-	F(S, U32, code, 1, YETT_CODES_COUNT)           /* enum yett_code */                                      \
-	F(S, U32, reason, 0, YETT_REASONS_COUNT)       /* enum yett_reason */                                    \
+	F(S, U32, code, 1, YETT_CODES_COUNT)     /* enum yett_code */                                            \
+	F(S, U32, reason, 0, YETT_REASONS_COUNT) /* enum yett_reason */                                          \
 	F(S, BOOL, retryable)                                                                                    \
 	F(S, TEXT, message, ANY, 0, ERROR_TEXT_MAX(message))                                                     \
 	F(S, TEXT, detail, ANY, 0, ERROR_TEXT_MAX(detail))                                                       \
@@ -114,8 +115,8 @@ MESSAGE_STRUCT(plan, MESSAGE_PLAN_FIELDS);
 	F(S, TEXT, asked, ANY, 0, ERROR_TEXT_MAX(asked))                                                         \
 	F(S, TEXT, allowed, ANY, 0, ERROR_TEXT_MAX(allowed))                                                     \
 	F(S, TEXT, mend, ANY, 0, ERROR_TEXT_MAX(mend))                                                           \
-	F(S, U32, error_number, 0, YETT_ERRNO_MAX)     /* errno; 0: none */                                      \
-	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1)  /* empty: none */
+	F(S, U32, error_number, 0, YETT_ERRNO_MAX)    /* errno; 0: none */                                       \
+	F(S, TEXT, step, NAME, 0, YETT_STEP_SIZE - 1) /* empty: none */
 MESSAGE_STRUCT(error, MESSAGE_ERROR_FIELDS);
 
 enum ended_reason {
@@ -129,8 +130,7 @@ enum ended_reason {
 	ENDED_IDLE = 7,
 };
 
-#define MESSAGE_ENDED_FIELDS(F, S)                               \
-	F(S, U32, reason, 0, ENDED_IDLE) /* enum ended_reason */
+#define MESSAGE_ENDED_FIELDS(F, S) F(S, U32, reason, 0, ENDED_IDLE) /* enum ended_reason */
 MESSAGE_STRUCT(ended, MESSAGE_ENDED_FIELDS);
 
 enum manage_action {
@@ -154,8 +154,7 @@ enum manage_action {
 	F(S, BOOL, all)                                /* of these: everybody's, for an administrator */
 MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 
-#define MESSAGE_DONE_FIELDS(F, S)                        \
-	F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
+#define MESSAGE_DONE_FIELDS(F, S) F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
 MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
 
 /* DESTROYED is gone, and never on the wire. */
@@ -170,70 +169,68 @@ enum sandbox_state {
 	SANDBOX_DESTROYED = 7,
 };
 
-#define MESSAGE_STATE_FIELDS(F, S)                                   \
-	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */
+#define MESSAGE_STATE_FIELDS(F, S) F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */
 MESSAGE_STRUCT(state, MESSAGE_STATE_FIELDS);
 
-#define MESSAGE_LISTING_FIELDS(F, S)                                    \
-	F(S, U32, count, 0, UINT32_MAX) /* of sandboxes in the memfd */
+#define MESSAGE_LISTING_FIELDS(F, S) F(S, U32, count, 0, UINT32_MAX) /* of sandboxes in the memfd */
 MESSAGE_STRUCT(listing, MESSAGE_LISTING_FIELDS);
 
 #define MESSAGE_SANDBOX_FIELDS(F, S)                                                                                                   \
 	F(S, TEXT, id, HEX, 16, 16)                                                                                                    \
 	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                                    \
 	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                                 \
-	F(S, U32, state, 0, SANDBOX_FAILED)              /* enum sandbox_state */                                                      \
-	F(S, U32, ended, 0, ENDED_IDLE)                  /* enum ended_reason; of one that is stopping, stopped or failed */           \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                   \
+	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason; of one that is stopping, stopped or failed */                        \
 	F(S, U32, uid, 0, UINT32_MAX - 1)                                                                                              \
 	F(S, TEXT, principal, NAME, 0, MESSAGE_NAME_MAX) /* the name of the enrolled key that asked; empty: a key of the user's own */ \
 	F(S, U32, private_uid, 0, UINT32_MAX - 1)                                                                                      \
 	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX)                                                                                   \
 	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX)                                                                           \
 	F(S, MAP, limits, limits)                                                                                                      \
-	F(S, MAP, life, life)                            /* in force */                                                                \
-	F(S, U64, linger_ms, 0, CLOCK_MS_MAX)            /* how long it may rest with nobody attached; 0: no bound */                  \
-	F(S, U64, created_ms, 0, CLOCK_MS_MAX)           /* since 1970; 0: not yet */                                                  \
+	F(S, MAP, life, life)                  /* in force */                                                                          \
+	F(S, U64, linger_ms, 0, CLOCK_MS_MAX)  /* how long it may rest with nobody attached; 0: no bound */                            \
+	F(S, U64, created_ms, 0, CLOCK_MS_MAX) /* since 1970; 0: not yet */                                                            \
 	F(S, U64, started_ms, 0, CLOCK_MS_MAX)                                                                                         \
 	F(S, U64, ended_ms, 0, CLOCK_MS_MAX)                                                                                           \
-	F(S, U32, attached, 0, UINT32_MAX)               /* connections that hold it */                                                \
+	F(S, U32, attached, 0, UINT32_MAX) /* connections that hold it */                                                              \
 	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX)
 MESSAGE_STRUCT(sandbox, MESSAGE_SANDBOX_FIELDS);
 
 /* What is counted of a sandbox, in the order of the wire: X(NAME, field). Bit n of `known` is for the n-th. */
-#define USAGE_COUNTS(X)                        \
-	X(CPU, cpu_us)                         \
-	X(USER, user_us)                       \
-	X(SYSTEM, system_us)                   \
-	X(MEMORY, memory_bytes)                \
-	X(MEMORY_PEAK, memory_peak_bytes)      \
-	X(READ_BYTES, read_bytes)              \
-	X(WRITTEN_BYTES, written_bytes)        \
-	X(READS, reads)                        \
-	X(WRITES, writes)                      \
-	X(PROCESSES, processes)                \
-	X(THREADS, threads)                    \
-	X(OPEN_FILES, open_files)              \
-	X(OOM_KILLS, oom_kills)                \
+#define USAGE_COUNTS(X)                   \
+	X(CPU, cpu_us)                    \
+	X(USER, user_us)                  \
+	X(SYSTEM, system_us)              \
+	X(MEMORY, memory_bytes)           \
+	X(MEMORY_PEAK, memory_peak_bytes) \
+	X(READ_BYTES, read_bytes)         \
+	X(WRITTEN_BYTES, written_bytes)   \
+	X(READS, reads)                   \
+	X(WRITES, writes)                 \
+	X(PROCESSES, processes)           \
+	X(THREADS, threads)               \
+	X(OPEN_FILES, open_files)         \
+	X(OOM_KILLS, oom_kills)           \
 	X(FORKS_REFUSED, forks_refused)
 
 enum usage_count {
 #define X(name, field) USAGE_##name,
 	USAGE_COUNTS(X)
 #undef X
-	USAGE_COUNTS_MAX,
+		USAGE_COUNTS_MAX,
 };
 
-#define MESSAGE_MEMBER_COUNTS(list) list(MESSAGE_MEMBER_COUNT)
+#define MESSAGE_MEMBER_COUNTS(list)       list(MESSAGE_MEMBER_COUNT)
 #define MESSAGE_MEMBER_COUNT(name, field) uint64_t field;
-#define MESSAGE_USAGE_FIELDS(F, S)                                                                                                 \
-	F(S, TEXT, id, HEX, 16, 16)                                                                                                \
-	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                                \
-	F(S, U32, state, 0, SANDBOX_FAILED)              /* enum sandbox_state */                                                  \
-	F(S, U64, taken_us, 0, UINT64_MAX)               /* when: CLOCK_MONOTONIC of the helper */                                 \
-	F(S, U64, uptime_ms, 0, CLOCK_MS_MAX)                                                                                      \
-	F(S, U64, memory_limit_bytes, 0, SIZE_BYTES_MAX) /* 0: unlimited */                                                        \
-	F(S, U64, pids_limit, 0, PIDS_MAX)                                                                                         \
-	F(S, BITS, known, (1U << USAGE_COUNTS_MAX) - 1)  /* of the following: the others are 0 because nothing here counts them */ \
+#define MESSAGE_USAGE_FIELDS(F, S)                                                                                                \
+	F(S, TEXT, id, HEX, 16, 16)                                                                                               \
+	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                                                               \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                              \
+	F(S, U64, taken_us, 0, UINT64_MAX)  /* when: CLOCK_MONOTONIC of the helper */                                             \
+	F(S, U64, uptime_ms, 0, CLOCK_MS_MAX)                                                                                     \
+	F(S, U64, memory_limit_bytes, 0, SIZE_BYTES_MAX) /* 0: unlimited */                                                       \
+	F(S, U64, pids_limit, 0, PIDS_MAX)                                                                                        \
+	F(S, BITS, known, (1U << USAGE_COUNTS_MAX) - 1) /* of the following: the others are 0 because nothing here counts them */ \
 	F(S, COUNTS, USAGE_COUNTS)
 MESSAGE_STRUCT(usage, MESSAGE_USAGE_FIELDS);
 
@@ -245,56 +242,56 @@ enum limit_bit {
 	LIMIT_CPU_TIME = 8, /* RLIMIT_CPU ended it */
 };
 
-#define MESSAGE_EXITED_FIELDS(F, S)                                                              \
-	F(S, BOOL, signaled)                                                                     \
-	F(S, U32, status, 0, 255)          /* exit status, or the signal's number if signaled */ \
-	F(S, BOOL, timed_out)                                                                    \
-	F(S, BOOL, out_of_memory)                                                                \
-	F(S, BITS, limits_hit, LIMIT_BITS) /* enum limit_bit, or-ed */                           \
-	F(S, U64, wall_us, 0, TIME_US_MAX)                                                       \
-	F(S, U64, user_us, 0, TIME_US_MAX) /* CPU time of the command and what it waited for */  \
-	F(S, U64, system_us, 0, TIME_US_MAX)                                                     \
+#define MESSAGE_EXITED_FIELDS(F, S)                                                             \
+	F(S, BOOL, signaled)                                                                    \
+	F(S, U32, status, 0, 255) /* exit status, or the signal's number if signaled */         \
+	F(S, BOOL, timed_out)                                                                   \
+	F(S, BOOL, out_of_memory)                                                               \
+	F(S, BITS, limits_hit, LIMIT_BITS) /* enum limit_bit, or-ed */                          \
+	F(S, U64, wall_us, 0, TIME_US_MAX)                                                      \
+	F(S, U64, user_us, 0, TIME_US_MAX) /* CPU time of the command and what it waited for */ \
+	F(S, U64, system_us, 0, TIME_US_MAX)                                                    \
 	F(S, U64, memory_peak_bytes, 0, SIZE_BYTES_MAX)
 MESSAGE_STRUCT(exited, MESSAGE_EXITED_FIELDS);
 
 enum event_kind {
-	EVENT_FOLLOWED = 0,	 /* the first of a stream */
-	EVENT_STARTED = 1,	 /* a command */
-	EVENT_EXITED = 2,	 /* likewise */
-	EVENT_FAILED = 3,	 /* the program of a command could not be executed */
-	EVENT_TIMEOUT = 4,	 /* the time of a command is over, and it is killed */
-	EVENT_OOM = 5,		 /* the kernel killed for want of memory */
+	EVENT_FOLLOWED = 0,      /* the first of a stream */
+	EVENT_STARTED = 1,       /* a command */
+	EVENT_EXITED = 2,        /* likewise */
+	EVENT_FAILED = 3,        /* the program of a command could not be executed */
+	EVENT_TIMEOUT = 4,       /* the time of a command is over, and it is killed */
+	EVENT_OOM = 5,           /* the kernel killed for want of memory */
 	EVENT_FORKS_REFUSED = 6, /* the limit of processes was met */
-	EVENT_PAUSED = 7,	 /* the sandbox, here and below */
+	EVENT_PAUSED = 7,        /* the sandbox, here and below */
 	EVENT_RESUMED = 8,
 	EVENT_ENDED = 9,
 	EVENT_DENIED = 10, /* a system call was refused */
 };
 
-#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                                 \
-	F(S, U64, number, 0, UINT64_MAX)    /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */ \
-	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                                       \
-	F(S, U32, kind, 0, EVENT_DENIED)    /* enum event_kind */                                                                                  \
-	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                               \
-	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                             \
-	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                                     \
-	F(S, MAP, result, exited)           /* of EXITED */                                                                                        \
-	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                              \
-	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */             \
-	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                             \
+#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                     \
+	F(S, U64, number, 0,                                                                                                           \
+	  UINT64_MAX) /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */           \
+	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                           \
+	F(S, U32, kind, 0, EVENT_DENIED)    /* enum event_kind */                                                                      \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                   \
+	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                 \
+	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                         \
+	F(S, MAP, result, exited)           /* of EXITED */                                                                            \
+	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                  \
+	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */ \
+	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                 \
 	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason, of ENDED */
 MESSAGE_STRUCT(event, MESSAGE_EVENT_FIELDS);
 
 /* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */
-#define MESSAGE_TOTALS_FIELDS(F, S)                                                                              \
-	F(S, U64, sandboxes, 0, UINT64_MAX)   /* that have ended */                                              \
-	F(S, U64, executions, 0, UINT64_MAX)  /* of commands that have ended: successes and failures together */ \
-	F(S, U64, successes, 0, UINT64_MAX)   /* those with status 0 */                                          \
-	F(S, U64, failures, 0, UINT64_MAX)                                                                       \
-	F(S, U64, timeouts, 0, UINT64_MAX)    /* among the failures */                                           \
+#define MESSAGE_TOTALS_FIELDS(F, S)                                                                             \
+	F(S, U64, sandboxes, 0, UINT64_MAX)  /* that have ended */                                              \
+	F(S, U64, executions, 0, UINT64_MAX) /* of commands that have ended: successes and failures together */ \
+	F(S, U64, successes, 0, UINT64_MAX)  /* those with status 0 */                                          \
+	F(S, U64, failures, 0, UINT64_MAX)                                                                      \
+	F(S, U64, timeouts, 0, UINT64_MAX)    /* among the failures */                                          \
 	F(S, U64, duration_us, 0, UINT64_MAX) /* of all executions together */
 MESSAGE_STRUCT(totals, MESSAGE_TOTALS_FIELDS);
 
-#define MESSAGE_FOLLOWING_FIELDS(F, S)                   \
-	F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
+#define MESSAGE_FOLLOWING_FIELDS(F, S) F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
 MESSAGE_STRUCT(following, MESSAGE_FOLLOWING_FIELDS);

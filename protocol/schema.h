@@ -39,8 +39,8 @@ struct schema_field {
 	enum schema_kind kind; /* of each item, if a list */
 	enum schema_text text;
 	enum schema_list list;
-	size_t offset, size;   /* in the struct of the table; of one item */
-	uint64_t min, max;     /* of the number, or of the length in bytes */
+	size_t offset, size; /* in the struct of the table; of one item */
+	uint64_t min, max;   /* of the number, or of the length in bytes */
 	uint32_t items_min, items_max;
 	size_t count_offset;
 	const struct schema *nested;

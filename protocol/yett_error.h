@@ -15,23 +15,23 @@ extern "C" {
 #endif
 
 /* X(NAME, number, retryable, "what a person reads") */
-#define YETT_CODES(X)                                                              \
-	X(NOT_FOUND, 1, false, "sandbox not found")                                \
-	X(ALREADY_EXISTS, 2, false, "sandbox already exists")                      \
-	X(NOT_RUNNING, 3, false, "not running")                                    \
-	X(INIT_FAILED, 4, true, "the sandbox could not be set up")                 \
-	X(COMMAND_FAILED, 5, false, "the command could not be started")            \
-	X(RESOURCE_LIMIT, 6, true, "a resource limit is exceeded")                 \
-	X(SECURITY_VIOLATION, 7, false, "security violation")                      \
-	X(FILE_OPERATION_FAILED, 8, false, "the file operation failed")            \
-	X(NETWORK_DENIED, 9, false, "network access denied")                       \
-	X(TIMEOUT, 10, true, "the time allowed is over")                           \
-	X(INVALID_REQUEST, 11, false, "the request is invalid")                    \
-	X(PERMISSION_DENIED, 12, false, "the policy does not permit it")           \
-	X(BAD_SIGNATURE, 13, false, "the signature proves nothing here")           \
-	X(UNSUPPORTED, 14, false, "this host cannot do it")                        \
-	X(HELPER_UNAVAILABLE, 15, true, "the helper cannot be reached")            \
-	X(PROTOCOL, 16, false, "the peer does not keep to the protocol")           \
+#define YETT_CODES(X)                                                    \
+	X(NOT_FOUND, 1, false, "sandbox not found")                      \
+	X(ALREADY_EXISTS, 2, false, "sandbox already exists")            \
+	X(NOT_RUNNING, 3, false, "not running")                          \
+	X(INIT_FAILED, 4, true, "the sandbox could not be set up")       \
+	X(COMMAND_FAILED, 5, false, "the command could not be started")  \
+	X(RESOURCE_LIMIT, 6, true, "a resource limit is exceeded")       \
+	X(SECURITY_VIOLATION, 7, false, "security violation")            \
+	X(FILE_OPERATION_FAILED, 8, false, "the file operation failed")  \
+	X(NETWORK_DENIED, 9, false, "network access denied")             \
+	X(TIMEOUT, 10, true, "the time allowed is over")                 \
+	X(INVALID_REQUEST, 11, false, "the request is invalid")          \
+	X(PERMISSION_DENIED, 12, false, "the policy does not permit it") \
+	X(BAD_SIGNATURE, 13, false, "the signature proves nothing here") \
+	X(UNSUPPORTED, 14, false, "this host cannot do it")              \
+	X(HELPER_UNAVAILABLE, 15, true, "the helper cannot be reached")  \
+	X(PROTOCOL, 16, false, "the peer does not keep to the protocol") \
 	X(OUT_OF_MEMORY, 17, false, "there is not enough memory")
 
 enum yett_code {
@@ -42,34 +42,34 @@ enum yett_code {
 };
 
 /* X(NAME, number, "short-name", "the rule that was broken"). The short names are those of protocol/vectors. */
-#define YETT_REASONS(X)                                                                              \
-	X(REPLAYED, 1, "replayed", "this sequence number was used before")                           \
-	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")                \
-	X(OTHER_CONNECTION, 3, "other-connection", "the request was signed for another connection")  \
-	X(UNKNOWN_KEY, 4, "unknown-key", "the key is not enrolled for this user")                    \
-	X(WRONG_SIGNATURE, 5, "wrong-signature", "the signature does not match the request")         \
-	X(TRUNCATED, 6, "truncated", "the message ends before its stated size")                      \
-	X(TRAILING, 7, "trailing-bytes", "bytes follow the end of the message")                      \
-	X(FD_COUNT, 8, "fd-count", "the number of descriptors is not the number stated")             \
-	X(MAGIC, 9, "magic", "the message does not begin with the magic of Yett")                    \
-	X(VERSION, 10, "version", "the protocol version is not supported")                           \
-	X(KIND, 11, "kind", "this kind of message is not accepted here")                             \
-	X(SIZE, 12, "size", "the message is larger than 64 KiB")                                     \
-	X(MALFORMED, 13, "malformed", "the body is not msgpack")                                     \
-	X(DEPTH, 14, "depth", "the body nests too deeply")                                           \
-	X(WRONG_TYPE, 15, "wrong-type", "a value has the wrong type")                                \
-	X(RANGE, 16, "range", "a value is outside its range")                                        \
-	X(UNKNOWN_FIELD, 17, "unknown-field", "a field is not known")                                \
-	X(REPEATED_FIELD, 18, "repeated-field", "a field stands twice")                              \
-	X(MISSING_FIELD, 19, "missing-field", "a field is missing")                                  \
-	X(FIELD_ORDER, 20, "field-order", "the fields are not in order")                             \
-	X(NOT_CANONICAL, 21, "not-canonical", "a value is not in its shortest form")                 \
-	X(EMBEDDED_NUL, 22, "embedded-nul", "a text holds a NUL byte")                               \
-	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                           \
-	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                                  \
-	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                               \
-	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")                    \
-	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")           \
+#define YETT_REASONS(X)                                                                             \
+	X(REPLAYED, 1, "replayed", "this sequence number was used before")                          \
+	X(OUT_OF_ORDER, 2, "out-of-order", "the sequence number is not the next one")               \
+	X(OTHER_CONNECTION, 3, "other-connection", "the request was signed for another connection") \
+	X(UNKNOWN_KEY, 4, "unknown-key", "the key is not enrolled for this user")                   \
+	X(WRONG_SIGNATURE, 5, "wrong-signature", "the signature does not match the request")        \
+	X(TRUNCATED, 6, "truncated", "the message ends before its stated size")                     \
+	X(TRAILING, 7, "trailing-bytes", "bytes follow the end of the message")                     \
+	X(FD_COUNT, 8, "fd-count", "the number of descriptors is not the number stated")            \
+	X(MAGIC, 9, "magic", "the message does not begin with the magic of Yett")                   \
+	X(VERSION, 10, "version", "the protocol version is not supported")                          \
+	X(KIND, 11, "kind", "this kind of message is not accepted here")                            \
+	X(SIZE, 12, "size", "the message is larger than 64 KiB")                                    \
+	X(MALFORMED, 13, "malformed", "the body is not msgpack")                                    \
+	X(DEPTH, 14, "depth", "the body nests too deeply")                                          \
+	X(WRONG_TYPE, 15, "wrong-type", "a value has the wrong type")                               \
+	X(RANGE, 16, "range", "a value is outside its range")                                       \
+	X(UNKNOWN_FIELD, 17, "unknown-field", "a field is not known")                               \
+	X(REPEATED_FIELD, 18, "repeated-field", "a field stands twice")                             \
+	X(MISSING_FIELD, 19, "missing-field", "a field is missing")                                 \
+	X(FIELD_ORDER, 20, "field-order", "the fields are not in order")                            \
+	X(NOT_CANONICAL, 21, "not-canonical", "a value is not in its shortest form")                \
+	X(EMBEDDED_NUL, 22, "embedded-nul", "a text holds a NUL byte")                              \
+	X(NOT_UTF8, 23, "not-utf8", "a text is not UTF-8")                                          \
+	X(TOO_LONG, 24, "too-long", "a text or a list is too long")                                 \
+	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                              \
+	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")                   \
+	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")          \
 	X(LATER, 28, "later", "the same may be granted in a moment")
 
 enum yett_reason {
@@ -97,14 +97,14 @@ struct yett_error {
 	char message[256];       /* one sentence for a person, without a final stop */
 	char detail[512];        /* which rule, which value asked and allowed; may be empty */
 	/* What a refusal by the policy rests on, as fields; each may be empty. The values are written as in the policy. */
-	char rule[128];          /* the key and its section: "max_memory of grant 'everyone'" */
-	char file[256];          /* where it is written; where the key is not written, its section. "built-in" is no file */
-	uint32_t line;           /* from 1; 0: no place */
+	char rule[128]; /* the key and its section: "max_memory of grant 'everyone'" */
+	char file[256]; /* where it is written; where the key is not written, its section. "built-in" is no file */
+	uint32_t line;  /* from 1; 0: no place */
 	char asked[128], allowed[128];
-	char mend[256];          /* the smallest change: a line of the policy, and where it is to stand; or what else to do */
-	int os_error;            /* the errno(3) of the system call that failed; 0: none is known */
+	char mend[256];            /* the smallest change: a line of the policy, and where it is to stand; or what else to do */
+	int os_error;              /* the errno(3) of the system call that failed; 0: none is known */
 	char step[YETT_STEP_SIZE]; /* of starting a command, or of a plan, where that is what failed: "working-directory"; else empty */
-	uint64_t reserved[8];    /* for what is still to come, so that the size of an error never changes; not to be read */
+	uint64_t reserved[8];      /* for what is still to come, so that the size of an error never changes; not to be read */
 };
 
 #ifdef __cplusplus

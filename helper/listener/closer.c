@@ -15,9 +15,9 @@ static const struct {
 	[CLOSER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "the helper serves as many connections as it can"},
 	[CLOSER_USER_FULL] = {YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "this user has as many connections as one may have"},
 	[CLOSER_TOO_OFTEN] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
-			      "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
+                              "this user has too many connections, or had too many in the last seconds, that were granted nothing"},
 	[CLOSER_CONFINED] = {YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-			     "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
+                             "the client is confined: its user namespace is not the helper's, and no grant says confined_clients"},
 	[CLOSER_NO_PROCESS] = {YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "no process could be started for this connection"},
 };
 

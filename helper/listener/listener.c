@@ -28,32 +28,32 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#define CONNECTIONS_MAX 2048
+#define CONNECTIONS_MAX         2048
 #define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
-#define UNPROVEN_MAX 128            /* connections to which nothing was granted yet: each costs three processes */
-#define UNPROVEN_PER_USER_MAX 16
-#define UNPROVEN_OLD_MS 1000        /* from this age on they give way to new ones */
-#define UNPROVEN_COST_MS 20         /* one that ends so: as many in a second as fit */
-#define UNPROVEN_DEBT_MAX_MS 2000
-#define DEBTS 1024
-#define BACKLOG 8                   /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
-#define CONNECTIONS_AT_ONCE 8       /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
-#define CONNECTIONS_PAUSE_MS 1
-#define MONITORS_READY 8
-#define REFILL_AFTER_MS 8 /* of nobody wanting anything; forking takes time from whoever is being served */
-#define MONITOR_RETRY_MS 1000
-#define CLOSING_MS 20
-#define USERS_MAX 64          /* that supervisors are kept ready for */
-#define USER_IDLE_MS 300000
-#define MEMORY_PART 16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
+#define UNPROVEN_MAX            128 /* connections to which nothing was granted yet: each costs three processes */
+#define UNPROVEN_PER_USER_MAX   16
+#define UNPROVEN_OLD_MS         1000 /* from this age on they give way to new ones */
+#define UNPROVEN_COST_MS        20   /* one that ends so: as many in a second as fit */
+#define UNPROVEN_DEBT_MAX_MS    2000
+#define DEBTS                   1024
+#define BACKLOG                 8 /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
+#define CONNECTIONS_AT_ONCE     8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
+#define CONNECTIONS_PAUSE_MS    1
+#define MONITORS_READY          8
+#define REFILL_AFTER_MS         8 /* of nobody wanting anything; forking takes time from whoever is being served */
+#define MONITOR_RETRY_MS        1000
+#define CLOSING_MS              20
+#define USERS_MAX               64 /* that supervisors are kept ready for */
+#define USER_IDLE_MS            300000
+#define MEMORY_PART             16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
 
 /* What is polled besides workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
 
 /* A forked monitor: ready, or serving a connection. */
 struct worker {
-	int control; /* a connected socket goes there; wishes come back */
-	uid_t uid;   /* or of whoever made the user namespace that it comes from */
+	int control;                 /* a connected socket goes there; wishes come back */
+	uid_t uid;                   /* or of whoever made the user namespace that it comes from */
 	bool is_serving, is_settled; /* settled: what its beginning cost was given back */
 	bool gives_way;              /* has been told so */
 	bool *is_proven;             /* shared with it: it was granted something */
@@ -70,7 +70,7 @@ struct user {
 	} spares[POLICY_SPARES_MAX];
 	size_t spares_count;
 	uint32_t profile; /* that was asked for last */
-	bool is_filling; /* from half empty until full: one wait for a grace period then serves several */
+	bool is_filling;  /* from half empty until full: one wait for a grace period then serves several */
 	uint64_t last_used_ms;
 };
 
@@ -89,11 +89,11 @@ struct listener {
 	struct notify notify;
 	struct place place; /* of monitors and supervisors */
 	struct closer closer;
-	struct stat user_ns; /* ours */
+	struct stat user_ns;                 /* ours */
 	uint64_t debts_ms[DEBTS], debts_key; /* by user, through a hash that nobody knows: until when what it began is not paid for */
-	uint64_t alive_ms; /* when the service manager was last told so */
-	uint64_t busy_ms;  /* when there was last a connection */
-	_Atomic uint64_t *generation; /* of `policy`; in memory that all monitors share */
+	uint64_t alive_ms;                   /* when the service manager was last told so */
+	uint64_t busy_ms;                    /* when there was last a connection */
+	_Atomic uint64_t *generation;        /* of `policy`; in memory that all monitors share */
 	bool is_over;
 };
 
@@ -155,9 +155,14 @@ static void drop_spares(struct user *user)
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
-	struct monitor monitor = {.host = l->host, .policy = l->policy, .decoder = DECODER_NONE, .reader = READER_NONE,
-				  .lasting = PLACE_HERE, .listener = control, .generation = l->generation,
-				  .is_proven = l->workers[l->workers_count].is_proven};
+	struct monitor monitor = {.host = l->host,
+	                          .policy = l->policy,
+	                          .decoder = DECODER_NONE,
+	                          .reader = READER_NONE,
+	                          .lasting = PLACE_HERE,
+	                          .listener = control,
+	                          .generation = l->generation,
+	                          .is_proven = l->workers[l->workers_count].is_proven};
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	sigset_t none;
 	char byte;
@@ -435,7 +440,8 @@ static struct user *find_user(struct listener *l, uid_t uid, gid_t gid)
 	return &l->users[oldest];
 }
 
-/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there is none. One that was killed closed its end. */
+/* A prepared supervisor of the user that still lives, ready for the profile if one is; -1 if there is none. One that was killed closed its
+ * end. */
 static int take_spare(struct user *user, uint32_t profile)
 {
 	while (user->spares_count) {
@@ -494,8 +500,7 @@ static void handle_ready(struct listener *l)
 		for (size_t i = 0; i < l->users_count; i++) {
 			struct user *user = &l->users[i];
 
-			if (user->uid == ready.uid && ready.generation == l->policy->generation &&
-			    user->spares_count < l->policy->spares)
+			if (user->uid == ready.uid && ready.generation == l->policy->generation && user->spares_count < l->policy->spares)
 				user->spares[user->spares_count++] = (struct spare){{0, steal_fd(&frame->fds[0])}, ready.profile};
 		}
 	}

@@ -13,13 +13,13 @@
 
 struct listener_options {
 	const char *policy_path;
-	const char *libexec; /* folder of the other programs */
-	int socket;          /* listening; borrowed */
+	const char *libexec;   /* folder of the other programs */
+	int socket;            /* listening; borrowed */
 	uint64_t idle_exit_ms; /* without a connection for so long it ends; 0: it stays */
 };
 
 /*
- * Serves until SIGTERM or SIGINT, or until nobody wants anything; SIGHUP loads the policy anew (a bad one is logged and the old one stays). Connections and
- * sandboxes outlive the listener. 0, or a code with the reason why it could not start.
+ * Serves until SIGTERM or SIGINT, or until nobody wants anything; SIGHUP loads the policy anew (a bad one is logged and the old one stays).
+ * Connections and sandboxes outlive the listener. 0, or a code with the reason why it could not start.
  */
 _must_check_ int listener_run(const struct listener_options *options, struct yett_error *error);

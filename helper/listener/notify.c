@@ -37,6 +37,6 @@ void notify_open(struct notify *notify)
 void notify_send(const struct notify *notify, const char *state)
 {
 	if (notify->socket >= 0)
-		(void)!sendto(notify->socket, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
-			      (const struct sockaddr *)&notify->address, notify->address_length);
+		(void)!sendto(notify->socket, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&notify->address,
+		              notify->address_length);
 }

@@ -31,24 +31,24 @@ struct connection {
 	int process; /* pidfd of who connected: what outlives it of the connection does not count */
 	struct peer peer;
 	struct verify_context verify;
-	struct frame *frame;     /* mapped; pages are given back when idle */
-	bool has_fds;            /* the client's packet, which then still lies in the socket: see handle_client() */
-	int taker;               /* socket of the supervisor that it was given to, until that answers; -1 */
+	struct frame *frame; /* mapped; pages are given back when idle */
+	bool has_fds;        /* the client's packet, which then still lies in the socket: see handle_client() */
+	int taker;           /* socket of the supervisor that it was given to, until that answers; -1 */
 	uint8_t head[ENVELOPE_HEADER_SIZE + ENVELOPE_SIGNED_SIZE]; /* of that packet: no other one begins like it */
-	struct message *message; /* likewise: requests and answers */
-	struct plan *plan;       /* likewise */
+	struct message *message;                                   /* likewise: requests and answers */
+	struct plan *plan;                                         /* likewise */
 	struct sandbox *sandboxes;
 	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
 	size_t children_count;
 	int pool, pool_end; /* without root: supervisors of ours announce themselves here when they are ready again; theirs. -1 */
 	unsigned kept;      /* supervisors that do so, and were not ended: at most as many as the policy has spares */
 	bool has_created;
-	bool is_resting; /* nothing has happened for so long that nothing is kept ready */
+	bool is_resting;                 /* nothing has happened for so long that nothing is kept ready */
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
-	int supervisors; /* epoll(7), has their sockets: a turn costs the same however many there are */
+	int supervisors;                 /* epoll(7), has their sockets: a turn costs the same however many there are */
 	unsigned memory_sent, refusals;
 	uint64_t since_ms;
-	bool is_known; /* a request of this client was signed by an enrolled key */
+	bool is_known;    /* a request of this client was signed by an enrolled key */
 	bool is_outdated; /* whether the policy that it decides by is in force could not be learned: it decides nothing any more */
 	bool is_over;
 };
@@ -104,7 +104,7 @@ _must_check_ int sandboxes_begin(struct connection *c, const struct decision *de
  * and the client the other one with the answer. The request's id is filled in. 0 or a code.
  */
 _must_check_ int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, bool takes_channel,
-			       uint64_t sequence, struct yett_error *error);
+                               uint64_t sequence, struct yett_error *error);
 
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);

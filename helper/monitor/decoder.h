@@ -17,18 +17,18 @@
  * X(NAME, number, "what it does"): what the decoder gives up before it reads its first byte, in this order. The number
  * is its exit status when the stage fails.
  */
-#define DECODER_STAGES(X)                                                              \
-	X(DESCRIPTORS, 1, "closing every descriptor but the socket")                   \
-	X(ARGUMENTS, 2, "reading its arguments")                                       \
-	X(LIMITS, 3, "setting resource limits")                                        \
-	X(ROOT, 4, "leaving the file system")                                          \
-	X(BOUNDING_SET, 5, "emptying the bounding set")                                \
-	X(IDS, 6, "taking its own uid and gid")                                        \
-	X(CAPABILITIES, 7, "dropping all capabilities")                                \
-	X(UNDUMPABLE, 8, "becoming undumpable")                                        \
-	X(NO_NEW_PRIVS, 9, "setting no_new_privs")                                     \
-	X(DEATH_SIGNAL, 10, "tying its life to the monitor's")                         \
-	X(SECCOMP, 11, "entering seccomp")                                             \
+#define DECODER_STAGES(X)                                            \
+	X(DESCRIPTORS, 1, "closing every descriptor but the socket") \
+	X(ARGUMENTS, 2, "reading its arguments")                     \
+	X(LIMITS, 3, "setting resource limits")                      \
+	X(ROOT, 4, "leaving the file system")                        \
+	X(BOUNDING_SET, 5, "emptying the bounding set")              \
+	X(IDS, 6, "taking its own uid and gid")                      \
+	X(CAPABILITIES, 7, "dropping all capabilities")              \
+	X(UNDUMPABLE, 8, "becoming undumpable")                      \
+	X(NO_NEW_PRIVS, 9, "setting no_new_privs")                   \
+	X(DEATH_SIGNAL, 10, "tying its life to the monitor's")       \
+	X(SECCOMP, 11, "entering seccomp")                           \
 	X(READY, 12, "reporting ready")
 
 enum decoder_stage {
@@ -39,8 +39,8 @@ enum decoder_stage {
 
 #define DECODER_EXIT_CONFUSED 100 /* the monitor asked what it never asks */
 
-#define DECODER_TIMEOUT_MS 5000 /* what a monitor gives it for a task */
-#define DECODER_PRINT UINT32_MAX /* no kind of a message */
+#define DECODER_TIMEOUT_MS 5000       /* what a monitor gives it for a task */
+#define DECODER_PRINT      UINT32_MAX /* no kind of a message */
 
 /* Monitor → decoder, followed by `length` bytes: a message's, or a plan's as far as it is used. */
 struct decoder_question {
@@ -58,8 +58,8 @@ struct decoder_answer {
 	uint32_t arena_used;
 };
 
-#define DECODER_INPUT_MAX MESSAGE_PACKET_MAX
-#define DECODER_PART_MAX 4096
+#define DECODER_INPUT_MAX   MESSAGE_PACKET_MAX
+#define DECODER_PART_MAX    4096
 #define DECODER_PRINTED_MAX (1024 * 1024) /* as PROTOCOL.md has it */
 
 struct decoder {
@@ -83,8 +83,7 @@ struct decoder_task {
  * root. It is not waited for. If the caller is not root, or empty_dir is empty (a root that lacks what this takes), the decoder
  * stays the caller and keeps the file system's view. 0 or -errno.
  */
-_must_check_ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir,
-			       struct decoder *ret_decoder);
+_must_check_ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir, struct decoder *ret_decoder);
 
 /*
  * Waits at most timeout_ms for the decoder to have dropped everything. 0; -ETIMEDOUT; -EPIPE when it ended instead,
@@ -100,18 +99,18 @@ _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, str
  * Only the body for its kind and the used part of the arena of `ret_message` are written.
  */
 _must_check_ int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
-			     struct yett_error *error);
+                             struct yett_error *error);
 
 /*
  * Has the plan printed, for people and for programs, into a new sealed memfd; waits for readiness first if need be. 0, or what
- * decoder_run() returns of a decoder that failed; -EFBIG, as one of these, for more than DECODER_PRINTED_MAX; -errno where no memory can be had.
+ * decoder_run() returns of a decoder that failed; -EFBIG, as one of these, for more than DECODER_PRINTED_MAX; -errno where no memory can be
+ * had.
  *
  * What a captured decoder can do with that: tell its own client untruths about a plan, which that client may be told of anyway. What is
  * printed goes to the client that asked and nowhere else; nothing is decided by it, and no sandbox is built of it. The plan itself is of a
  * monitor's making, and stays as it is.
  */
-_must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd,
-			       struct yett_error *error);
+_must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd, struct yett_error *error);
 
 /* Kills and reaps the decoder, and closes what belongs to it. Takes DECODER_NONE and what decoder_start() failed on. */
 void decoder_free(struct decoder *decoder);

@@ -80,8 +80,8 @@ static void explain_end(const struct decoder *decoder, struct yett_error *error)
 		return;
 	}
 	switch (info.si_status) {
-#define X(name, number, text)                       \
-	case DECODER_##name:                        \
+#define X(name, number, text)                           \
+	case DECODER_##name:                            \
 		error_detail(error, "failed %s", text); \
 		break;
 		DECODER_STAGES(X)
@@ -98,9 +98,9 @@ static int decoder_fail(struct decoder *decoder, int r, struct yett_error *error
 		explain_end(decoder, error);
 	else
 		(void)error_set(error, YETT_E_HELPER_UNAVAILABLE, YETT_R_NONE, "%s",
-				r == -ETIMEDOUT ? "yett-decoder did not answer in time"
-				: r == -EFBIG	? "the plan is longer than can be told"
-						: "yett-decoder gave an answer that cannot be");
+		                r == -ETIMEDOUT ? "yett-decoder did not answer in time"
+		                : r == -EFBIG   ? "the plan is longer than can be told"
+		                                : "yett-decoder gave an answer that cannot be");
 	decoder->socket = fd_close(decoder->socket);
 	return r;
 }
@@ -113,7 +113,7 @@ static int transfer(const struct decoder *decoder, void *bytes, size_t size, sho
 	for (size_t done = 0; done < size;) {
 		uint8_t *at = (uint8_t *)bytes + done;
 		ssize_t n = events == POLLIN ? recv(decoder->socket, at, size - done, MSG_DONTWAIT)
-					     : send(decoder->socket, at, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
+		                             : send(decoder->socket, at, size - done, MSG_DONTWAIT | MSG_NOSIGNAL);
 
 		if (n > 0) {
 			done += (size_t)n;
@@ -165,8 +165,7 @@ static int read_refusal(const struct decoder *decoder, int64_t deadline_ms, stru
 	return (int)e.code;
 }
 
-static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t deadline_ms, struct message *message,
-		       struct yett_error *error)
+static int read_answer(const struct decoder *decoder, uint32_t kind, int64_t deadline_ms, struct message *message, struct yett_error *error)
 {
 	struct decoder_answer answer;
 	size_t length;
@@ -207,8 +206,7 @@ static int ask(struct decoder *decoder, const struct decoder_task *task, int64_t
 	return r < 0 ? decoder_fail(decoder, r, error) : 0;
 }
 
-int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message,
-		struct yett_error *error)
+int decoder_run(struct decoder *decoder, const struct decoder_task *task, struct message *ret_message, struct yett_error *error)
 {
 	int64_t deadline_ms = (int64_t)clock_now_ms() + task->timeout_ms;
 	int r = task->length > DECODER_INPUT_MAX ? -EMSGSIZE : ask(decoder, task, deadline_ms, error);

@@ -10,7 +10,8 @@ bool key_line_is_in(const char *text, size_t length, const char *line)
 	for (const char *at = text; at && (size_t)(end - at) >= KEY_LINE_LENGTH;) {
 		const char *next = memchr(at, '\n', (size_t)(end - at));
 
-		if (memcmp(at, line, KEY_LINE_LENGTH) == 0 && (at + KEY_LINE_LENGTH == end || at[KEY_LINE_LENGTH] == '\n' || at[KEY_LINE_LENGTH] == ' '))
+		if (memcmp(at, line, KEY_LINE_LENGTH) == 0 &&
+		    (at + KEY_LINE_LENGTH == end || at[KEY_LINE_LENGTH] == '\n' || at[KEY_LINE_LENGTH] == ' '))
 			return true;
 		at = next ? next + 1 : NULL;
 	}

@@ -12,5 +12,6 @@
 #define KEY_LINE_PREFIX "ed25519 "
 #define KEY_LINE_LENGTH (sizeof KEY_LINE_PREFIX - 1 + 44) /* with the base64 of 32 bytes */
 
-/* Whether a line of the text begins as the KEY_LINE_LENGTH bytes of `line` and then ends, or goes on with a comment. Other lines say nothing. */
+/* Whether a line of the text begins as the KEY_LINE_LENGTH bytes of `line` and then ends, or goes on with a comment. Other lines say
+ * nothing. */
 bool key_line_is_in(const char *text, size_t length, const char *line);

@@ -51,8 +51,7 @@ static bool is_in_file(int directory, const char *file, const char *line)
 	return n > 0 && key_line_is_in(text, (size_t)n, line);
 }
 
-int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1],
-	      struct yett_error *error)
+int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
 {
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), r = -ENOENT;
 	char principal[MESSAGE_NAME_MAX + 1];
@@ -70,8 +69,9 @@ int keys_find(const char *directory, const char *line, char ret_principal[MESSAG
 	for (struct dirent *entry = readdir(entries); r <= 0 && entry; entry = readdir(entries)) {
 		if (!principal_of(entry->d_name, principal) || !is_in_file(dirfd(entries), entry->d_name, line))
 			continue;
-		r = r ? 0 : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",
-				      ret_principal, principal);
+		r = r ? 0
+		      : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",
+		                  ret_principal, principal);
 		memcpy(ret_principal, principal, sizeof principal);
 	}
 	(void)closedir(entries);

@@ -18,5 +18,4 @@ void keys_line(const uint8_t key[ENVELOPE_KEY_SIZE], char line[KEY_LINE_LENGTH +
  * NAME; -ENOENT: it is not, or there is no such directory; -errno; BAD_SIGNATURE: it is there under two names, of which neither is
  * believed. A directory or file that others than root can write does not count, and a line in the log says so.
  */
-_must_check_ int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1],
-			   struct yett_error *error);
+_must_check_ int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error);

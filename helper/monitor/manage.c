@@ -83,8 +83,8 @@ static int find(const struct manage_asked *asked, struct finding *ret_finding, s
 	ret_finding->asked = asked;
 	if (each_record(asked, take_first, ret_finding) == 0)
 		return not_found(asked, error);
-	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s asks for %s", (uint32_t)c->peer.uid, c->peer.pid, ret_finding->record.id,
-		 asked->row->name);
+	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s asks for %s", (uint32_t)c->peer.uid, c->peer.pid,
+	         ret_finding->record.id, asked->row->name);
 	return 0;
 }
 
@@ -101,15 +101,14 @@ static int tell_usage(const struct cgroup_host *cgroups, const struct record *re
 	cgroup_count_processes(&cgroup, &used);
 	cgroup_usage_since(&record->before, &used);
 	cgroup_close(&cgroup);
-	*body = (struct message_usage){
-		.state = record->state,
-		.taken_us = clock_now_us(),
-		.uptime_ms = now_ms > record->started_ms ? now_ms - record->started_ms : 0,
-		.memory_limit_bytes = record->limits.memory_bytes,
-		.pids_limit = record->limits.pids,
-		.known = used.known,
+	*body = (struct message_usage){.state = record->state,
+	                               .taken_us = clock_now_us(),
+	                               .uptime_ms = now_ms > record->started_ms ? now_ms - record->started_ms : 0,
+	                               .memory_limit_bytes = record->limits.memory_bytes,
+	                               .pids_limit = record->limits.pids,
+	                               .known = used.known,
 #define X(name, field) .field = used.counts[USAGE_##name],
-		USAGE_COUNTS(X)
+	                               USAGE_COUNTS(X)
 #undef X
 	};
 	r = message_add_text(&usage->message, record->id, &body->id);
@@ -137,7 +136,8 @@ static int add(void *userdata, const struct record *record)
 		return 0;
 	head = htole32((uint32_t)length);
 	listing->count++;
-	return write(listing->memfd, &head, sizeof head) == sizeof head && write(listing->memfd, body, length) == (ssize_t)length ? 0 : -EIO;
+	return write(listing->memfd, &head, sizeof head) == sizeof head && write(listing->memfd, body, length) == (ssize_t)length ? 0
+	                                                                                                                          : -EIO;
 }
 
 /* All that the request may see, in the form of PROTOCOL.md, "listing". */
@@ -189,23 +189,23 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 }
 
 #define RUNNING (1U << SANDBOX_RUNNING)
-#define PAUSED (1U << SANDBOX_PAUSED)
-#define ANY (~0U)
+#define PAUSED  (1U << SANDBOX_PAUSED)
+#define ANY     (~0U)
 
 static const struct manage_row rows[] = {
 	/*                    name       who: of one that is named, of all of one's own, of all users'    memory channel states */
-	[MANAGE_LIST]    = {"list",    {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR},  true,  false, 0,                list},
-	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         true,  false, 0,                list},
-	[MANAGE_ATTACH]  = {"attach",  {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, true,  RUNNING | PAUSED, ask_supervisor},
-	[MANAGE_DETACH]  = {"detach",  {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, false, 0,                detach},
-	[MANAGE_PAUSE]   = {"pause",   {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, false, RUNNING,          ask_supervisor},
-	[MANAGE_RESUME]  = {"resume",  {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, false, PAUSED,           ask_supervisor},
-	[MANAGE_KILL]    = {"kill",    {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, false, RUNNING,          ask_supervisor},
-	[MANAGE_DESTROY] = {"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, false, ANY,              ask_supervisor},
-	[MANAGE_USAGE]   = {"usage",   {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true,  false, 0,                list},
-	[MANAGE_FOLLOW]  = {"follow",  {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         false, true,  RUNNING | PAUSED, ask_supervisor},
-	[MANAGE_TOTALS]  = {"totals",  {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY},   false, false, 0,                tell_totals},
-	[MANAGE_PLAN]    = {"plan",    {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY},         true,  false, ANY,              ask_supervisor},
+	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, false, 0, list},
+	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, false, 0, list},
+	[MANAGE_ATTACH] = {"attach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, true, RUNNING | PAUSED, ask_supervisor},
+	[MANAGE_DETACH] = {"detach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, 0, detach},
+	[MANAGE_PAUSE] = {"pause", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, RUNNING, ask_supervisor},
+	[MANAGE_RESUME] = {"resume", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, PAUSED, ask_supervisor},
+	[MANAGE_KILL] = {"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, RUNNING, ask_supervisor},
+	[MANAGE_DESTROY] = {"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, ANY, ask_supervisor},
+	[MANAGE_USAGE] = {"usage", {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true, false, 0, list},
+	[MANAGE_FOLLOW] = {"follow", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, true, RUNNING | PAUSED, ask_supervisor},
+	[MANAGE_TOTALS] = {"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, false, 0, tell_totals},
+	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, false, ANY, ask_supervisor},
 };
 
 const struct manage_row *manage_find_row(uint32_t action)
@@ -222,7 +222,7 @@ int manage_decide(const struct manage_row *row, enum manage_scope scope, bool is
 	if (row->who[scope] == WHO_ADMINISTRATOR)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "only root may see what is of all users");
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "'%s' cannot be asked %s", row->name,
-			 scope == SCOPE_ONE ? "of one sandbox" : "of all sandboxes: one is to be named");
+	                 scope == SCOPE_ONE ? "of one sandbox" : "of all sandboxes: one is to be named");
 }
 
 int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
@@ -230,12 +230,14 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 	const struct message_manage *manage = &verified->request->body.manage;
 	const char *wanted = message_text(verified->request, manage->sandbox);
 	struct manage_asked asked = {.connection = c,
-				     .verified = verified,
-				     .row = manage_find_row(manage->action),
-				     .sequence = sequence,
-				     .action = (enum manage_action)manage->action,
-				     .scope = manage->all ? SCOPE_EVERYBODY : wanted && *wanted ? SCOPE_ONE : SCOPE_OWN,
-				     .wanted = wanted};
+	                             .verified = verified,
+	                             .row = manage_find_row(manage->action),
+	                             .sequence = sequence,
+	                             .action = (enum manage_action)manage->action,
+	                             .scope = manage->all         ? SCOPE_EVERYBODY
+	                                      : wanted && *wanted ? SCOPE_ONE
+	                                                          : SCOPE_OWN,
+	                             .wanted = wanted};
 	int r = authorize_manager(c->monitor->policy, verified, error);
 
 	if (r == 0 && (!wanted || (manage->all && *wanted)))

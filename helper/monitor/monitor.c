@@ -24,12 +24,12 @@
 #include <sys/wait.h>
 
 #define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
-#define FORGET_AFTER_MS 20
-#define SPARES_MS 10000 /* whoever makes no further sandbox for so long has nothing kept ready */
-#define DROP_MS 1000 /* longer than any close takes that is not held up on purpose */
-#define REFUSALS_AT_ONCE 4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
-#define REFUSAL_PAUSE_MS 20
-#define MEMORY_SENT_MAX 16 /* answers that carry memory, while the client has not read all that it was sent */
+#define FORGET_AFTER_MS           20
+#define SPARES_MS                 10000 /* whoever makes no further sandbox for so long has nothing kept ready */
+#define DROP_MS                   1000  /* longer than any close takes that is not held up on purpose */
+#define REFUSALS_AT_ONCE          4     /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
+#define REFUSAL_PAUSE_MS          20
+#define MEMORY_SENT_MAX           16 /* answers that carry memory, while the client has not read all that it was sent */
 
 int monitor_prepare(struct monitor *monitor, const char *libexec)
 {
@@ -84,7 +84,7 @@ void connection_answer(struct connection *c, uint64_t sequence, int fd)
 void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
 {
 	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)c->peer.uid, c->peer.pid, error->message,
-		 error->detail[0] ? "; " : "", error->detail);
+	         error->detail[0] ? "; " : "", error->detail);
 	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
 		c->is_over = true;
 	if (++c->refusals > REFUSALS_AT_ONCE)
@@ -184,7 +184,8 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 	if (r != 0)
 		return r;
 	/* Where nothing can be built, nothing but the policy is asked. */
-	return c->plan->is_dry && !c->monitor->host ? connection_send_plan(c, sequence, error) : sandboxes_begin(c, &decision, sequence, error);
+	return c->plan->is_dry && !c->monitor->host ? connection_send_plan(c, sequence, error)
+	                                            : sandboxes_begin(c, &decision, sequence, error);
 }
 
 /* The whole way of a request. */
@@ -252,7 +253,8 @@ static void give_way(struct connection *c)
 {
 	struct yett_error error = {0};
 
-	error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER, "others want to connect, and this connection was granted nothing: connect again");
+	error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
+	          "others want to connect, and this connection was granted nothing: connect again");
 	connection_refuse(c, 0, &error);
 	c->is_over = true;
 }
@@ -272,10 +274,11 @@ static void loop(struct connection *c)
 	c->since_ms = clock_now_ms();
 	while (!c->is_over) {
 		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
-		struct pollfd wait[] = {{.fd = c->socket, .events = is_listening ? POLLIN : 0},
-					{.fd = c->supervisors, .events = POLLIN},
-					{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN},
-					{.fd = c->process, .events = POLLIN}};
+		struct pollfd wait[] = {
+			{.fd = c->socket, .events = is_listening ? POLLIN : 0},
+			{.fd = c->supervisors, .events = POLLIN},
+			{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN},
+			{.fd = c->process, .events = POLLIN}};
 		int timeout_ms = time_left(c), r;
 
 		sandboxes_reap_children(c);
@@ -299,7 +302,8 @@ static void loop(struct connection *c)
 			return;
 		if (wait[1].revents)
 			sandboxes_handle(c);
-		/* Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command, say. */
+		/* Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command,
+		 * say. */
 		if ((wait[0].revents & POLLHUP) || wait[3].revents)
 			return;
 		if (wait[2].revents) /* however much there is to read */
@@ -318,7 +322,13 @@ void monitor_report(int socket, int r, struct yett_error *error)
 
 int monitor_serve(struct monitor *monitor, int socket)
 {
-	struct connection c = {.monitor = monitor, .socket = socket, .process = -1, .taker = -1, .pool = -1, .pool_end = -1, .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+	struct connection c = {.monitor = monitor,
+	                       .socket = socket,
+	                       .process = -1,
+	                       .taker = -1,
+	                       .pool = -1,
+	                       .pool_end = -1,
+	                       .supervisors = epoll_create1(EPOLL_CLOEXEC)};
 	struct yett_error error = {0};
 	int r;
 
@@ -327,11 +337,8 @@ int monitor_serve(struct monitor *monitor, int socket)
 	c.plan = map(sizeof *c.plan);
 	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
 		return -ENOMEM;
-	c.verify = (struct verify_context){.policy = monitor->policy,
-					   .peer = &c.peer,
-					   .decoder = &monitor->decoder,
-					   .reader = &monitor->reader,
-					   .next_sequence = 1};
+	c.verify = (struct verify_context){
+		.policy = monitor->policy, .peer = &c.peer, .decoder = &monitor->decoder, .reader = &monitor->reader, .next_sequence = 1};
 	if (monitor->caller)
 		c.peer = *monitor->caller;
 	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);

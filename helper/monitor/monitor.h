@@ -26,10 +26,11 @@ struct monitor {
 	struct decoder decoder;
 	struct reader reader;
 	const struct peer *caller; /* whom it serves, where the socket cannot tell: set-user-id, or without root. NULL: the socket's peer */
-	struct place lasting; /* where supervisors are born whose sandboxes are to outlast us */
-	int listener; /* asks for prepared supervisors here, and hears that it should give way; -1: there is none, and the policy is the connection's */
+	struct place lasting;      /* where supervisors are born whose sandboxes are to outlast us */
+	int listener; /* asks for prepared supervisors here, and hears that it should give way; -1: there is none, and the policy is the
+	                 connection's */
 	const _Atomic uint64_t *generation; /* of the policy in force: memory of the listener's, which each monitor maps */
-	bool *is_proven; /* likewise: becomes true when something was granted. NULL: there is no listener */
+	bool *is_proven;                    /* likewise: becomes true when something was granted. NULL: there is no listener */
 };
 
 /* Starts yett-decoder and yett-reader, which lie in `libexec`. 0 or -errno. */

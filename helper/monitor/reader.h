@@ -2,7 +2,8 @@
  * yett-reader, seen from the monitor: starting it, asking it, and taking what it says as said by the user.
  *
  * It reads as the user what the helper must not: files below a home, and what the host's name services say. reader_client.c holds
- * no code that does; main.c and own_keys.c are linked by yett-reader alone (and by yett-explain, which tells its caller what the caller can read).
+ * no code that does; main.c and own_keys.c are linked by yett-reader alone (and by yett-explain, which tells its caller what the caller can
+ * read).
  */
 #pragma once
 
@@ -19,16 +20,16 @@ struct reader_question {
 /* Reader → monitor. */
 struct reader_answer {
 	struct peer_names names;
-	uint8_t is_first; /* 1: the user has enrolled no key yet */
+	uint8_t is_first;        /* 1: the user has enrolled no key yet */
 	struct yett_error error; /* code 0: is_first, or the key is enrolled; or none was asked about */
 };
 
 struct reader {
 	const char *libexec; /* folder of yett-reader */
-	pid_t pid;  /* 0: none */
-	int socket; /* -1: none */
-	bool is_asked; /* for the names, which it has not been heard about */
-	bool is_kept;  /* it was asked for keys, and will be again */
+	pid_t pid;           /* 0: none */
+	int socket;          /* -1: none */
+	bool is_asked;       /* for the names, which it has not been heard about */
+	bool is_kept;        /* it was asked for keys, and will be again */
 };
 #define READER_NONE ((struct reader){.socket = -1})
 

@@ -14,11 +14,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
-#define WISH_DEADLINE_MS 5000 /* while it loads a policy, the listener answers nobody */
+#define SANDBOXES_MAX     4096  /* of one connection; a grant's max_sandboxes is the real bound */
+#define WISH_DEADLINE_MS  5000  /* while it loads a policy, the listener answers nobody */
 #define TAKER_DEADLINE_MS 60000 /* longer than a supervisor waits for init to be made, and then to be ready */
 
-/* One of our own that is ready again. It knows the templates that were there when it was forked: that of the profile it has made, at least. */
+/* One of our own that is ready again. It knows the templates that were there when it was forked: that of the profile it has made, at least.
+ */
 static int take_spare(struct connection *c, struct supervisor *ret_supervisor)
 {
 	struct supervisor_ready ready;
@@ -47,8 +48,8 @@ static int wish(struct connection *c, struct supervisor *ret_supervisor)
 	if (c->monitor->listener < 0)
 		return take_spare(c, ret_supervisor);
 	c->is_outdated = send(c->monitor->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ||
-			 poll(&wait, 1, WISH_DEADLINE_MS) <= 0 || frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT) <= 0 ||
-			 *c->monitor->generation != c->monitor->policy->generation;
+	                 poll(&wait, 1, WISH_DEADLINE_MS) <= 0 || frame_receive(c->monitor->listener, c->frame, MSG_DONTWAIT) <= 0 ||
+	                 *c->monitor->generation != c->monitor->policy->generation;
 	if (!c->is_outdated && c->frame->fd_count == 1) {
 		*ret_supervisor = (struct supervisor){0, steal_fd(&c->frame->fds[0])};
 		return 0;
@@ -101,7 +102,7 @@ static int start_supervisor(struct connection *c, struct supervisor *ret_supervi
 	bool is_kept = is_used_again(c);
 	const struct supervisor_ahead ahead = {c->pool_end, c->plan->profile, c->peer.uid, c->peer.gid};
 	int r = supervisor_start(c->monitor->host, is_lasting(c->plan) ? &c->monitor->lasting : &PLACE_HERE, is_kept ? &ahead : NULL,
-				 ret_supervisor);
+	                         ret_supervisor);
 
 	if (r == 0 && is_kept) {
 		remember_child(c, ret_supervisor->pid); /* it does not end with this sandbox */
@@ -274,7 +275,7 @@ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, st
 }
 
 int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, bool takes_channel,
-		  uint64_t sequence, struct yett_error *error)
+                  uint64_t sequence, struct yett_error *error)
 {
 	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, record->limits);
 	int channel[2] = {-1, -1}, r;
@@ -322,7 +323,8 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 
 	*body = (struct message_created){
 		.private_uid = created->private_uid, .landlock_abi = created->layers.landlock_abi, .limits = sandbox->limits};
-	if (message_add_text(c->message, sandbox->id, &body->id) < 0 || message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
+	if (message_add_text(c->message, sandbox->id, &body->id) < 0 ||
+	    message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
 	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
 	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
 		return;
@@ -330,7 +332,7 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 	c->pending--;
 	connection_answer(c, sandbox->sequence, channel);
 	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s profile=%s private_uid=%" PRIu32 " created", (uint32_t)c->peer.uid,
-		 c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
+	         c->peer.pid, sandbox->id, sandbox->profile, created->private_uid);
 }
 
 static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)
@@ -368,7 +370,8 @@ static void report_plan(struct connection *c, uint64_t sequence, int plan)
 	int r;
 
 	if (n < (ssize_t)offsetof(struct plan, arena) || (size_t)n != offsetof(struct plan, arena) + c->plan->arena_used)
-		r = error_set(&error, YETT_E_UNSUPPORTED, 0, "the sandbox was made by another version of the helper: its plan cannot be printed");
+		r = error_set(&error, YETT_E_UNSUPPORTED, 0,
+		              "the sandbox was made by another version of the helper: its plan cannot be printed");
 	else
 		r = connection_send_plan(c, sequence, &error);
 	if (r < 0 && error.message[0] == '\0')

@@ -29,7 +29,7 @@ static int check_order(struct verify_context *context, const struct envelope *en
 }
 
 static int check_signature(const struct verify_context *context, const struct envelope *envelope, const uint8_t *body,
-			   struct yett_error *error)
+                           struct yett_error *error)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(ENVELOPE_SIGNED_MAX);
 	size_t length;
@@ -44,7 +44,7 @@ static int check_signature(const struct verify_context *context, const struct en
 
 /* Names the key; the signature is known to be by it. And the peer, once for a connection. */
 static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
-		    struct yett_error *error)
+                    struct yett_error *error)
 {
 	char line[KEY_LINE_LENGTH + 1];
 	int r;
@@ -60,12 +60,12 @@ static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_K
 	if (r >= 0)
 		return r;
 	return verified->key_source == KEY_ENROLLED
-		       ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
-		       : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
+	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
+	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,
-		   uint64_t *ret_sequence, struct verified *ret_verified, struct yett_error *error)
+                   uint64_t *ret_sequence, struct verified *ret_verified, struct yett_error *error)
 {
 	struct verified verified = {.peer = context->peer, .request = message, .fd_count = fd_count};
 	struct envelope envelope;

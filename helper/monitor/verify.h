@@ -25,5 +25,4 @@ struct verify_context {
  * YETT_E_PROTOCOL or YETT_E_BAD_SIGNATURE with the reason. `ret_sequence` is set whenever it could be read.
  */
 _must_check_ int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count,
-				struct message *message, uint64_t *ret_sequence, struct verified *ret_verified,
-				struct yett_error *error);
+                                struct message *message, uint64_t *ret_sequence, struct verified *ret_verified, struct yett_error *error);

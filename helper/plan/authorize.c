@@ -13,7 +13,10 @@ static const struct {
 	size_t asked, allowed; /* offsets in struct message_limits and struct plan_limits */
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } limits[POLICY_LIMITS] = {
-#define LIMIT(name, field, unit) {name, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit}
+#define LIMIT(name, field, unit)                                                                                       \
+	{                                                                                                              \
+		name, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit \
+	}
 	[POLICY_LIMIT_MEMORY] = LIMIT("memory", memory_bytes, size),
 	[POLICY_LIMIT_CPUS] = LIMIT("cpus", cpu_millis, cpus),
 	[POLICY_LIMIT_PIDS] = LIMIT("pids", pids, number),
@@ -95,49 +98,54 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 }
 
 /* The keys of a grant, and where those that are lists are. */
-static const char *const keys[POLICY_KEYS] = {
-	"max_memory", "max_cpus", "max_pids", "max_files", "max_sandboxes", "linger_max", "user_memory", "user_cpus", "user_pids", "user_terminals",
-	"identity_root", "identity_caller", "user_keys", "confined_clients", "keys", "profiles", "share_ro", "share_rw", "capabilities", "devices"};
+static const char *const keys[POLICY_KEYS] = {"max_memory",    "max_cpus",        "max_pids",  "max_files",        "max_sandboxes",
+                                              "linger_max",    "user_memory",     "user_cpus", "user_pids",        "user_terminals",
+                                              "identity_root", "identity_caller", "user_keys", "confined_clients", "keys",
+                                              "profiles",      "share_ro",        "share_rw",  "capabilities",     "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
 
-/* What refuses is a key of the grant, whether it is written or not. `allowed` is unused where the key is a list. Returns the error's code. */
-static int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed, struct yett_error *error)
+/* What refuses is a key of the grant, whether it is written or not. `allowed` is unused where the key is a list. Returns the error's code.
+ */
+static int refuse_key(const struct policy_grant *grant, enum policy_key key, const char *asked, const char *allowed,
+                      struct yett_error *error)
 {
 	const struct policy_list *list = key < POLICY_KEY_KEYS ? NULL : (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
 	const struct policy_place *place = grant->places[key].file ? &grant->places[key] : &grant->place;
 	char text[128];
 
 	error_rest(error, &(struct error_rule){keys[key], "grant", grant->name, place->file, place->line, ESCAPE(asked),
-					       list ? escape_list(list->items, list->count, text, sizeof text) : allowed, list});
+	                                       list ? escape_list(list->items, list->count, text, sizeof text) : allowed, list});
 	return (int)error->code;
 }
 
 /* Why none of the grants that count gives the profile; `nearest` comes closest. */
-static int refuse_grant(const struct policy_grant *nearest, const struct verified *verified, const char *profile,
-			struct yett_error *error)
+static int refuse_grant(const struct policy_grant *nearest, const struct verified *verified, const char *profile, struct yett_error *error)
 {
 	uid_t uid = verified->peer->uid;
 	bool is_own = verified->key_source == KEY_OF_USER;
 
 	if (!nearest) {
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant of the policy is for uid %u", uid);
-		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid, uid, is_own ? "user_keys = true" : "keys = {\"",
-			   is_own ? "" : verified->principal, is_own ? "" : "\"}", profile);
+		error_mend(error, "grant \"uid-%u\" { users = {\"%u\"} %s%s%s profiles = {\"%s\"} }", uid, uid,
+		           is_own ? "user_keys = true" : "keys = {\"", is_own ? "" : verified->principal, is_own ? "" : "\"}", profile);
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (nearest->is_void)
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' is void: %s", nearest->name, nearest->notice);
 	if (fits_key(nearest, verified)) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid, ESCAPE(profile));
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u gives the profile '%s'", uid,
+		                ESCAPE(profile));
 		return refuse_key(nearest, POLICY_KEY_PROFILES, profile, NULL, error);
 	}
 	if (!is_own) {
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u is for the key '%s'", uid, ESCAPE(verified->principal));
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "no grant that counts for uid %u is for the key '%s'", uid,
+		                ESCAPE(verified->principal));
 		return refuse_key(nearest, POLICY_KEY_KEYS, verified->principal, NULL, error);
 	}
-	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "no grant that counts for uid %u accepts keys that users enrolled themselves", uid);
+	(void)error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY,
+	                "no grant that counts for uid %u accepts keys that users enrolled themselves", uid);
 	return refuse_key(nearest, POLICY_KEY_USER_KEYS, "true", "false", error);
 }
 
@@ -145,7 +153,7 @@ static int refuse_grant(const struct policy_grant *nearest, const struct verifie
 static int refuse_rule(const struct decision *decision, const char *what, enum policy_key key, const char *asked, struct yett_error *error)
 {
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s%s to the profile '%s'", decision->grant->name,
-			what, key < POLICY_KEY_KEYS ? "" : ESCAPE(asked), decision->profile->name);
+	                what, key < POLICY_KEY_KEYS ? "" : ESCAPE(asked), decision->profile->name);
 	return refuse_key(decision->grant, key, asked, "false", error);
 }
 
@@ -207,23 +215,25 @@ static int check_shares(const struct message_create *create, const struct decisi
 		const struct policy_place *place = profile->shares_place.file ? &profile->shares_place : &profile->place;
 
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request",
-				profile->name);
-		error_rest(error, &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
+		                profile->name);
+		error_rest(error,
+		           &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
 		return YETT_E_PERMISSION_DENIED;
 	}
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++) {
 		bool writes = create->shares[i].mode == SHARE_RW;
 
 		if (grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
-			return refuse_rule(decision, writes ? "the writable share " : "the share ", writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
-					   message_text(decision->verified->request, create->shares[i].target), error);
+			return refuse_rule(decision, writes ? "the writable share " : "the share ",
+			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
+			                   message_text(decision->verified->request, create->shares[i].target), error);
 	}
 	return 0;
 }
 
 /* The value in force for one limit: what was asked, or the lesser of the profile's own value and the ceiling. */
-static int choose_limit(enum policy_limit limit, const struct message_create *create, const struct decision *decision,
-			uint64_t *ret_value, struct yett_error *error)
+static int choose_limit(enum policy_limit limit, const struct message_create *create, const struct decision *decision, uint64_t *ret_value,
+                        struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
 	const struct policy_profile *profile = decision->profile;
@@ -238,10 +248,11 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 		return 0;
 	}
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", limits[limit].name,
-			limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
+	                limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
 	if (ceiling)
 		return refuse_key(grant, (enum policy_key)limit, text[0], text[1], error);
-	error_rest(error, &(struct error_rule){limits[limit].name, "profile", profile->name, place->file, place->line, text[0], text[1], false});
+	error_rest(error,
+	           &(struct error_rule){limits[limit].name, "profile", profile->name, place->file, place->line, text[0], text[1], false});
 	error_mend(error, "%s = %s in grant '%s' (%s:%u)", keys[limit], text[0], grant->name, grant->place.file, grant->place.line);
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -283,11 +294,11 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 	char text[2][UNITS_TEXT_SIZE];
 
 	decision->life = (struct plan_life){.wall_ms = asked->wall_ms,
-					    .cpu_ms = asked->cpu_ms,
-					    .idle_ms = asked->idle_ms,
-					    .cleanup_ms = asked->cleanup_ms,
-					    .linger = asked->linger,
-					    .idle_pauses = asked->idle_action == IDLE_PAUSE};
+	                                    .cpu_ms = asked->cpu_ms,
+	                                    .idle_ms = asked->idle_ms,
+	                                    .cleanup_ms = asked->cleanup_ms,
+	                                    .linger = asked->linger,
+	                                    .idle_pauses = asked->idle_action == IDLE_PAUSE};
 	if ((!asked->linger && asked->cleanup_ms == 0) || allowed == POLICY_LINGER_UNLIMITED)
 		return 0;
 	if (asked->linger)
@@ -298,15 +309,14 @@ static int choose_life(const struct message_life *asked, struct decision *decisi
 	(void)units_format_duration(allowed, text[1]);
 	if (allowed == 0)
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow %s", decision->grant->name,
-				asked->linger ? "lingering" : "a cleanup delay");
+		                asked->linger ? "lingering" : "a cleanup delay");
 	else
 		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", what, text[0], text[1]);
 	return refuse_key(decision->grant, POLICY_KEY_LINGER, text[0], allowed ? text[1] : "no", error);
 }
 
 /* Who asks from inside a container or sandbox could reach through the helper what was kept from it. */
-static int check_confined(const struct policy *policy, const struct peer *peer, const struct policy_grant *grant,
-			  struct yett_error *error)
+static int check_confined(const struct policy *policy, const struct peer *peer, const struct policy_grant *grant, struct yett_error *error)
 {
 	uint64_t first = policy->ids_first, end = first + (uint64_t)policy->ids_ranges * 65536;
 
@@ -314,12 +324,12 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "a sandbox cannot ask for a sandbox");
 	if (!peer->confined || grant->confined_clients)
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the client is confined: it has no_new_privs, or other namespaces than the helper");
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+	                "the client is confined: it has no_new_privs, or other namespaces than the helper");
 	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
-int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
-	      struct yett_error *error)
+int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision, struct yett_error *error)
 {
 	const struct message_create *create = &verified->request->body.create;
 	const char *name = message_text(verified->request, create->profile);

@@ -56,7 +56,7 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
  * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail.
  */
 _must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
-			   struct yett_error *error);
+                           struct yett_error *error);
 
 /*
  * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says confined_clients where it

@@ -22,7 +22,7 @@ enum init_fd {
 	INIT_FD_MEMORY_PEAK = 7,   /* one number in bytes: memory.peak (v2, Linux 5.19), memory.max_usage_in_bytes (v1) */
 	INIT_FD_PIDS_EVENTS = 8,   /* "max N": pids.events */
 	INIT_FD_CPU_STAT = 9,      /* cpu.stat with nr_throttled */
-	INIT_FD_DEV = 10,          /* a mount that shows the template's /dev through an overlay of the sandbox's own; of profiles with overlay_ro */
+	INIT_FD_DEV = 10, /* a mount that shows the template's /dev through an overlay of the sandbox's own; of profiles with overlay_ro */
 	INIT_FD_END = 11,
 };
 
@@ -47,18 +47,18 @@ enum init_order_fd {
 };
 
 /* X(CAP_*): what init is started with, in the upper user namespace of the sandbox, and which of its functions needs it. */
-#define INIT_BUILD_CAPABILITIES(X)                                                              \
-	X(CAP_SYS_ADMIN)    /* mounts; names_host; lower_enter */                               \
-	X(CAP_SYS_CHROOT)   /* enter_root */                                                    \
-	X(CAP_NET_ADMIN)    /* names_loopback */                                                \
-	X(CAP_SETUID)       /* lower_make (uid_map), lower_be_command */                        \
-	X(CAP_SETGID)       /* lower_make (gid_map), lower_be_command */                        \
-	X(CAP_SETFCAP)      /* lower_make: a map that has id 0 */                               \
-	X(CAP_SETPCAP)      /* lower_shed */                                                    \
-	X(CAP_SYS_RESOURCE) /* close_door, where there is no lower user namespace */            \
-	X(CAP_KILL)         /* what init keeps, likewise: lower_stay */                         \
+#define INIT_BUILD_CAPABILITIES(X)                                                               \
+	X(CAP_SYS_ADMIN)    /* mounts; names_host; lower_enter */                                \
+	X(CAP_SYS_CHROOT)   /* enter_root */                                                     \
+	X(CAP_NET_ADMIN)    /* names_loopback */                                                 \
+	X(CAP_SETUID)       /* lower_make (uid_map), lower_be_command */                         \
+	X(CAP_SETGID)       /* lower_make (gid_map), lower_be_command */                         \
+	X(CAP_SETFCAP)      /* lower_make: a map that has id 0 */                                \
+	X(CAP_SETPCAP)      /* lower_shed */                                                     \
+	X(CAP_SYS_RESOURCE) /* close_door, where there is no lower user namespace */             \
+	X(CAP_KILL)         /* what init keeps, likewise: lower_stay */                          \
 	X(CAP_CHOWN)        /* make_directory and its like; gone with lower_shed, as the next */ \
-	X(CAP_DAC_OVERRIDE) /* make_component below a home */                                   \
+	X(CAP_DAC_OVERRIDE) /* make_component below a home */                                    \
 	X(CAP_FOWNER)       /* make_personal: the mode of what was just given away */
 
 #define INIT_CONTEXT_SIZE 192 /* SELINUX_CONTEXT_MAX */
@@ -98,14 +98,14 @@ struct init_trees {
 
 /* What holds a sandbox besides its plan, as init finds it. */
 struct init_layers {
-	uint8_t landlock_abi; /* the version of Landlock in force; 0: none */
+	uint8_t landlock_abi;        /* the version of Landlock in force; 0: none */
 	char label[INIT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it; empty: the kernel has none */
 };
 
 /* init → supervisor, while somebody follows. Never waited for: what does not go at once is lost, and counted. */
 struct init_event {
-	uint32_t kind; /* enum event_kind: STARTED, EXITED, FAILED, TIMEOUT */
-	uint32_t lost; /* events just before this one */
+	uint32_t kind;    /* enum event_kind: STARTED, EXITED, FAILED, TIMEOUT */
+	uint32_t lost;    /* events just before this one */
 	uint64_t command; /* counted from 1 */
 	uint32_t pid, error;
 	struct message_exited result;

@@ -42,8 +42,8 @@ bool peer_is_confined(pid_t pid)
 	/* A root directory may be the same one by another mount, which may be read-only, or hide others. */
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
 		if (statx(self, places[i], 0, STATX_INO | STATX_MNT_ID, &ours) < 0 ||
-		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 ||
-		    ours.stx_ino != theirs.stx_ino || ours.stx_mnt_id != theirs.stx_mnt_id)
+		    statx(proc, places[i], 0, STATX_INO | STATX_MNT_ID, &theirs) < 0 || ours.stx_ino != theirs.stx_ino ||
+		    ours.stx_mnt_id != theirs.stx_mnt_id)
 			return true;
 	return has_no_new_privs(proc);
 }

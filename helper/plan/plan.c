@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-static const char *const step_names[PLAN_STEP_KINDS] = {
 #define X(name, text) [PLAN_##name] = text,
-    PLAN_STEPS(X)
+static const char *const step_names[PLAN_STEP_KINDS] = {PLAN_STEPS(X)};
 #undef X
-};
 
 bool plan_is_base(const struct plan *plan, const struct plan_step *step)
 {

@@ -1,8 +1,8 @@
 /*
  * The plan: everything that is done for one sandbox, fully resolved, printable, and nothing else.
  *
- * monitor/planning.c makes it (a pure function of a decision), setup/ carries out root's part of it and init the rest, and it crosses from one to the
- * other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
+ * monitor/planning.c makes it (a pure function of a decision), setup/ carries out root's part of it and init the rest, and it crosses from
+ * one to the other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
  */
 #pragma once
 
@@ -13,43 +13,43 @@
 #include <sys/types.h>
 
 /* Where programs look for what is kept from one sandbox to the next, and leave what is to be collected. */
-#define PLAN_MEMORY "/mnt/memory"
+#define PLAN_MEMORY  "/mnt/memory"
 #define PLAN_OUTPUTS "/mnt/session/outputs"
 
-#define PLAN_STEPS_MAX 512
-#define PLAN_ARENA_MAX 65536
-#define PLAN_GROUPS_MAX 256
-#define PLAN_ENV_MAX 256
+#define PLAN_STEPS_MAX     512
+#define PLAN_ARENA_MAX     65536
+#define PLAN_GROUPS_MAX    256
+#define PLAN_ENV_MAX       256
 #define PLAN_TERMINALS_MAX 256 /* of 3072 that the kernel has for all but the host's own (kernel.pty.max) */
-#define PLAN_ID_SIZE 17 /* 16 hexadecimal digits and a NUL */
+#define PLAN_ID_SIZE       17  /* 16 hexadecimal digits and a NUL */
 
 /* X(NAME, "name as printed and as errors say it"). In the order in which a plan has them. */
-#define PLAN_STEPS(X)                                                                                      \
-	X(SLOT, "slot")             /* one of the user's sandboxes, as many as the grant allows */         \
-	X(CGROUP, "cgroup")         /* SANDBOX below the user's cgroup, with its limits */                 \
-	X(IDS, "ids")               /* a private range of host ids */                                      \
-	X(USER_NAMESPACE, "user-namespace") /* its map; below it the one of commands, and no further ones */                    \
-	X(TEMPLATE, "template")     /* enter the profile's mount namespace */                              \
-	X(NAMESPACES, "namespaces") /* mount, pid, network, ipc, uts, cgroup: the sandbox's own */             \
-	X(ROOT, "root")             /* the sandbox's own tmpfs, and the template's trees on it */          \
-	X(PROC, "proc")                                                                                    \
-	X(DEVPTS, "devpts")                                                                                \
-	X(ETC, "etc")               /* the sandbox's own passwd and group */                               \
-	X(TMPFS, "tmpfs")                                                                                  \
-	X(SHARE, "share")           /* a client's descriptor, cloned, private, id-mapped */                \
-	X(HOST, "host")             /* the same from a path that the policy names */                       \
-	X(READ_ONLY, "read-only")   /* a path inside, made read-only */                                    \
-	X(MASK, "mask")             /* a path inside, hidden */                                            \
-	X(LOOPBACK, "loopback")     /* lo up */                                                            \
-	X(HOSTNAME, "hostname")                                                                            \
-	X(IDENTITY, "identity")     /* capabilities of building dropped, the user namespace of commands entered */          \
-	X(INIT, "init")             /* yett-init serves, with the label of commands */
+#define PLAN_STEPS(X)                                                                                          \
+	X(SLOT, "slot")                     /* one of the user's sandboxes, as many as the grant allows */     \
+	X(CGROUP, "cgroup")                 /* SANDBOX below the user's cgroup, with its limits */             \
+	X(IDS, "ids")                       /* a private range of host ids */                                  \
+	X(USER_NAMESPACE, "user-namespace") /* its map; below it the one of commands, and no further ones */   \
+	X(TEMPLATE, "template")             /* enter the profile's mount namespace */                          \
+	X(NAMESPACES, "namespaces")         /* mount, pid, network, ipc, uts, cgroup: the sandbox's own */     \
+	X(ROOT, "root")                     /* the sandbox's own tmpfs, and the template's trees on it */      \
+	X(PROC, "proc")                                                                                        \
+	X(DEVPTS, "devpts")                                                                                    \
+	X(ETC, "etc") /* the sandbox's own passwd and group */                                                 \
+	X(TMPFS, "tmpfs")                                                                                      \
+	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \
+	X(HOST, "host")           /* the same from a path that the policy names */                             \
+	X(READ_ONLY, "read-only") /* a path inside, made read-only */                                          \
+	X(MASK, "mask")           /* a path inside, hidden */                                                  \
+	X(LOOPBACK, "loopback")   /* lo up */                                                                  \
+	X(HOSTNAME, "hostname")                                                                                \
+	X(IDENTITY, "identity") /* capabilities of building dropped, the user namespace of commands entered */ \
+	X(INIT, "init")         /* yett-init serves, with the label of commands */
 
 enum plan_step_kind {
 #define X(name, text) PLAN_##name,
 	PLAN_STEPS(X)
 #undef X
-	PLAN_STEP_KINDS,
+		PLAN_STEP_KINDS,
 };
 
 struct plan_text {
@@ -63,12 +63,12 @@ struct plan_step {
 	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
 	 * must be or lie below; "*": anything the client could open. SLOT: the grant that bounds their number; CGROUP: their memory */
 	struct plan_text source;
-	uint32_t fd;             /* SHARE: index among the client's descriptors */
-	uint32_t mode;           /* TMPFS: permissions of its root */
-	bool writable;           /* SHARE, HOST */
-	bool optional;           /* HOST, READ_ONLY, MASK: skip where the path does not exist */
-	uint64_t size_bytes;     /* TMPFS, ROOT */
-	struct plan_text from;   /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
+	uint32_t fd;           /* SHARE: index among the client's descriptors */
+	uint32_t mode;         /* TMPFS: permissions of its root */
+	bool writable;         /* SHARE, HOST */
+	bool optional;         /* HOST, READ_ONLY, MASK: skip where the path does not exist */
+	uint64_t size_bytes;   /* TMPFS, ROOT */
+	struct plan_text from; /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
 };
 
 enum plan_identity {
@@ -78,14 +78,14 @@ enum plan_identity {
 };
 
 struct plan_limits {
-	uint64_t memory_bytes;      /* 0: unlimited, here and below */
+	uint64_t memory_bytes; /* 0: unlimited, here and below */
 	uint64_t cpu_millis;
-	uint64_t cpu_weight;        /* cgroup v2 scale, 1 … 10000 */
+	uint64_t cpu_weight; /* cgroup v2 scale, 1 … 10000 */
 	uint64_t pids;
-	uint64_t files;             /* RLIMIT_NOFILE */
-	uint64_t file_bytes;        /* RLIMIT_FSIZE */
-	uint64_t cpu_seconds;       /* RLIMIT_CPU */
-	uint64_t stack_bytes;       /* RLIMIT_STACK */
+	uint64_t files;       /* RLIMIT_NOFILE */
+	uint64_t file_bytes;  /* RLIMIT_FSIZE */
+	uint64_t cpu_seconds; /* RLIMIT_CPU */
+	uint64_t stack_bytes; /* RLIMIT_STACK */
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */
@@ -95,12 +95,12 @@ struct plan_life {
 	bool linger, idle_pauses;
 };
 
-#define PLAN_LABELS_MAX 32
-#define PLAN_LABEL_MAX 256    /* as MESSAGE_KEY_VALUE_MAX */
+#define PLAN_LABELS_MAX  32
+#define PLAN_LABEL_MAX   256  /* as MESSAGE_KEY_VALUE_MAX */
 #define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
-#define PLAN_ANNOTATION '#' /* as MESSAGE_ANNOTATION */
-#define PLAN_WEAKER_SIZE 512 /* all that can be missing at once */
-#define PLAN_BASE_SIZE 32
+#define PLAN_ANNOTATION  '#'  /* as MESSAGE_ANNOTATION */
+#define PLAN_WEAKER_SIZE 512  /* all that can be missing at once */
+#define PLAN_BASE_SIZE   32
 
 struct plan {
 	char id[PLAN_ID_SIZE];
@@ -110,11 +110,11 @@ struct plan {
 	gid_t caller_gid;
 	gid_t groups[PLAN_GROUPS_MAX]; /* the caller's supplementary groups */
 	uint32_t groups_count;
-	uint32_t identity;             /* enum plan_identity */
-	uint64_t capabilities;         /* mask of 1 << CAP_* that commands keep in their own user namespace */
-	bool overlay_ro;               /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
-	uint32_t sandboxes_max;        /* of this caller at once; 0: unlimited */
-	uint32_t terminals_max;        /* of the sandbox at once */
+	uint32_t identity;      /* enum plan_identity */
+	uint64_t capabilities;  /* mask of 1 << CAP_* that commands keep in their own user namespace */
+	bool overlay_ro;        /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
+	uint32_t sandboxes_max; /* of this caller at once; 0: unlimited */
+	uint32_t terminals_max; /* of the sandbox at once */
 	struct plan_life life;
 	struct plan_limits limits;      /* of this sandbox */
 	struct plan_limits user_limits; /* of all the caller's sandboxes together: memory, cpu, pids */
@@ -122,19 +122,19 @@ struct plan {
 	int32_t nice;
 	/* For the sandbox's passwd and group. A home other than "/" is an empty directory made on the sandbox's own root. */
 	struct plan_text user_name, group_name, home, shell;
-	struct plan_text name, principal; /* what it is called besides its id; the enrolled key that asked. Empty: none */
+	struct plan_text name, principal;         /* what it is called besides its id; the enrolled key that asked. Empty: none */
 	struct plan_text labels[PLAN_LABELS_MAX]; /* KEY=VALUE, for who lists sandboxes */
 	uint32_t labels_count;
-	struct plan_text label; /* the AppArmor profile of init and commands; empty: none */
+	struct plan_text label;        /* the AppArmor profile of init and commands; empty: none */
 	struct plan_text selinux_type; /* the SELinux type of init; empty: none */
-	bool label_required;    /* no sandbox without it */
-	bool is_dry;            /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
+	bool label_required;           /* no sandbox without it */
+	bool is_dry;                   /* whether it can be made is all that is asked: it is, until it could serve, and is taken down */
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
 	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
-	uint8_t base[PLAN_BASE_SIZE]; /* hash of all that steps of the base read: equal where these are */
-	uint32_t share_fds;  /* how many descriptors come with the plan */
+	uint8_t base[PLAN_BASE_SIZE];  /* hash of all that steps of the base read: equal where these are */
+	uint32_t share_fds;            /* how many descriptors come with the plan */
 	uint32_t steps_count;
 	uint32_t arena_used;
 	struct plan_step steps[PLAN_STEPS_MAX];

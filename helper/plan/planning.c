@@ -26,9 +26,8 @@ struct planning {
  */
 static const char *const proc_read_only[] = {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", NULL};
 static const char *const proc_masked[] = {
-    "/proc/acpi",      "/proc/asound",        "/proc/interrupts",    "/proc/kcore",
-    "/proc/key-users", "/proc/keys",          "/proc/latency_stats", "/proc/sched_debug",
-    "/proc/scsi",      "/proc/sysrq-trigger", "/proc/timer_list",    NULL,
+	"/proc/acpi",          "/proc/asound",      "/proc/interrupts", "/proc/kcore",         "/proc/key-users",  "/proc/keys",
+	"/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",       "/proc/sysrq-trigger", "/proc/timer_list", NULL,
 };
 
 /* `field` says where in the request or policy `text` stands. */
@@ -43,8 +42,7 @@ static void refuse(struct planning *p, const char *field, const char *text, cons
 static void add_text(struct planning *p, const char *string, struct plan_text *text)
 {
 	if (!p->r && plan_add_text(p->plan, string, text) < 0)
-		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "the texts of the request are too long together");
+		p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the texts of the request are too long together");
 }
 
 /* Never NULL: after a failure it is a step that nobody sees. */
@@ -103,7 +101,7 @@ static void add_profile_mounts(struct planning *p)
 	for (size_t i = 0; !p->r && i < profile->mounts_count; i++) {
 		const struct policy_mount *mount = &profile->mounts[i];
 		struct plan_step *step = *mount->source ? add_mount(p, PLAN_HOST, mount->target, "share of the profile")
-							: add_tmpfs(p, mount->target, mount->size_bytes, "tmpfs of the profile");
+		                                        : add_tmpfs(p, mount->target, mount->size_bytes, "tmpfs of the profile");
 
 		step->writable = mount->writable;
 		add_text(p, mount->source, &step->source);
@@ -141,10 +139,11 @@ static void add_request_mounts(struct planning *p)
 	const struct policy_grant *grant = p->decision->grant;
 	const struct policy_list none = {0};
 	const struct plan_text rules[] = {
-	    [SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
-	    [SHARE_RW] = add_rules(p, &grant->share_rw, &none),
+		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
+		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
 	};
-	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO], [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW]};
+	const struct policy_place places[] = {
+		[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO], [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW]};
 	bool used[MESSAGE_SHARES_MAX] = {0};
 	char field[48];
 
@@ -157,8 +156,7 @@ static void add_request_mounts(struct planning *p)
 		(void)units_append(field, sizeof field, "share %u", i + 1);
 		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
 		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
-			refuse(p, field, plan_text(p->plan, step->target),
-			       "names a descriptor that did not come or is used twice");
+			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
 			return;
 		}
 		used[share->fd] = true;
@@ -246,21 +244,19 @@ static void add_mounts(struct planning *p)
 	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
 	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
 		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
-			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count,
-			             "a read-only share in a writable one");
+			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
 }
 
 /* Paths of /proc, then the profile's own. `end` is where the mounts end. */
-static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc,
-                          const struct policy_list *list, uint32_t end)
+static void add_protected(struct planning *p, enum plan_step_kind kind, const char *const *proc, const struct policy_list *list,
+                          uint32_t end)
 {
 	for (; *proc; proc++)
 		add_step(p, kind, *proc)->optional = true;
 	for (size_t i = 0; !p->r && i < list->count; i++) {
 		struct plan_step *step = add_step(p, kind, list->items[i]);
 
-		check_pinned(p, list->items[i], end,
-		             kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+		check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
 		step->optional = true;
 		add_place(p, list->places[i], &step->from);
 	}
@@ -341,8 +337,8 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	for (size_t i = 0; is_valid && i < peer->groups_count; i++)
 		is_valid = peer->groups[i] != (gid_t)-1;
 	if (!is_valid) {
-		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0,
-		                 "the caller's ids are not valid, or its groups more than %d", PLAN_GROUPS_MAX);
+		p->r = error_set(p->error, YETT_E_UNSUPPORTED, 0, "the caller's ids are not valid, or its groups more than %d",
+		                 PLAN_GROUPS_MAX);
 		return;
 	}
 	plan->policy_generation = policy->generation;
@@ -370,7 +366,7 @@ static bool looks_like_an_id(const char *name)
 }
 
 _Static_assert(PLAN_LABEL_MAX == MESSAGE_KEY_VALUE_MAX && PLAN_LABELS_MAX == MESSAGE_LABELS_MAX && PLAN_ANNOTATION == MESSAGE_ANNOTATION,
-	       "a label is the same in a plan and in a message");
+               "a label is the same in a plan and in a message");
 
 /* How long it may live, what it is called, and by whom. */
 static void add_life(struct planning *p)
@@ -442,7 +438,8 @@ static void hash_text(crypto_generichash_state *state, const struct plan *plan, 
 /* All that steps of the base read of a plan. */
 static void hash_base(struct plan *plan)
 {
-	const uint64_t numbers[] = {plan->profile, plan->caller_uid, plan->caller_gid, plan->groups_count, plan->identity, plan->overlay_ro, plan->terminals_max};
+	const uint64_t numbers[] = {plan->profile,  plan->caller_uid, plan->caller_gid,   plan->groups_count,
+	                            plan->identity, plan->overlay_ro, plan->terminals_max};
 	const struct plan_text texts[] = {plan->home, plan->shell, plan->user_name, plan->group_name};
 	crypto_generichash_state state;
 
@@ -464,12 +461,11 @@ static void hash_base(struct plan *plan)
 	(void)crypto_generichash_final(&state, plan->base, sizeof plan->base);
 }
 
-int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
-                  struct plan *ret_plan, struct yett_error *error)
+int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], struct plan *ret_plan,
+                  struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
-	struct planning p = {
-	    .decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
 	uint32_t mounts_end;
 
 	memset(ret_plan, 0, offsetof(struct plan, arena));

@@ -18,4 +18,4 @@
  * the detail.
  */
 _must_check_ int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
-			       struct plan *ret_plan, struct yett_error *error);
+                               struct plan *ret_plan, struct yett_error *error);

@@ -10,7 +10,7 @@
 #include "helper/policy/policy.h"
 
 #define IMAGE_SIZE_MAX (16u << 20)
-#define IMAGE_ALIGN 8
+#define IMAGE_ALIGN    8
 
 struct image {
 	int32_t r; /* 0: the policy follows. Else only the error counts: -ENOMEM, or its code */

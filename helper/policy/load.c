@@ -60,11 +60,11 @@ static int open_owned(const struct files *files, int dir, const char *name, cons
 	if (!is_directory && !S_ISREG(st.st_mode))
 		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s is not a regular file", ESCAPE(path));
 	if (st.st_uid != files->owner)
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u",
-				 ESCAPE(path), st.st_uid, files->owner);
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s belongs to uid %u, not to uid %u", ESCAPE(path), st.st_uid,
+		                 files->owner);
 	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)",
-				 ESCAPE(path), st.st_mode & 07777);
+		return error_set(files->error, YETT_E_SECURITY_VIOLATION, 0, "%s can be written by others (mode %04o)", ESCAPE(path),
+		                 st.st_mode & 07777);
 	*ret_fd = steal_fd(&fd);
 	return 0;
 }
@@ -165,7 +165,7 @@ static int run_compiler(const struct files *files, const char *libexec, int imag
 		return 0;
 	r = error_set(files->error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy did not compile the policy");
 	error_detail(files->error, WIFSIGNALED(status) ? "signal %d" : "exit status %d",
-		     WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	return r;
 }
 

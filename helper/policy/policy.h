@@ -13,20 +13,20 @@
 
 #include <linux/filter.h>
 
-#define POLICY_NAME_MAX 64
-#define POLICY_HOSTNAME_MAX 64
-#define POLICY_LABEL_MAX 100
-#define POLICY_FILES_MAX 256
-#define POLICY_SPARES_MAX 16
-#define POLICY_SANDBOXES_MAX 4095
-#define POLICY_LINGER_UNLIMITED UINT64_MAX
+#define POLICY_NAME_MAX          64
+#define POLICY_HOSTNAME_MAX      64
+#define POLICY_LABEL_MAX         100
+#define POLICY_FILES_MAX         256
+#define POLICY_SPARES_MAX        16
+#define POLICY_SANDBOXES_MAX     4095
+#define POLICY_LINGER_UNLIMITED  UINT64_MAX
 #define POLICY_IDS_FIRST_DEFAULT UINT32_C(0x70000000) /* above what systemd hands out, below 2^31 */
 /* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
-#define POLICY_COMPILER_ID (POLICY_IDS_FIRST_DEFAULT + 2)
-#define POLICY_IDS_FIRST_MIN 131072
+#define POLICY_COMPILER_ID    (POLICY_IDS_FIRST_DEFAULT + 2)
+#define POLICY_IDS_FIRST_MIN  131072
 #define POLICY_IDS_RANGES_MAX 32768
-#define POLICY_IDS_STEP 65536
-#define POLICY_IDS_END_MAX (UINT64_C(1) << 31) /* ids beyond are negative to programs that keep them in an int */
+#define POLICY_IDS_STEP       65536
+#define POLICY_IDS_END_MAX    (UINT64_C(1) << 31) /* ids beyond are negative to programs that keep them in an int */
 
 /* Where a value was written; shown in refusals. */
 struct policy_place {
@@ -44,7 +44,7 @@ struct policy_list {
 
 /* What a profile mounts in each of its sandboxes, checked against its system directories. */
 struct policy_mount {
-	char *source;        /* the host's path; "": it is a tmpfs */
+	char *source; /* the host's path; "": it is a tmpfs */
 	char *target;
 	uint64_t size_bytes; /* of a tmpfs */
 	bool writable;
@@ -62,21 +62,21 @@ struct policy_profile {
 	char *name;
 	struct policy_place place;
 	/* the template: read-only, shared by all sandboxes of the profile */
-	struct policy_list system;       /* host directories and symlinks shown read-only at the same path: /usr, /bin …; none below another */
-	struct policy_list etc;          /* names below the host's /etc that are copied or bound into the sandbox's */
-	struct policy_list devices;      /* host device nodes besides the six; a grant must name each */
+	struct policy_list system;  /* host directories and symlinks shown read-only at the same path: /usr, /bin …; none below another */
+	struct policy_list etc;     /* names below the host's /etc that are copied or bound into the sandbox's */
+	struct policy_list devices; /* host device nodes besides the six; a grant must name each */
 	/* on top of it, per sandbox */
 	struct policy_mount *mounts;
 	size_t mounts_count;
-	struct policy_list read_only;    /* paths inside made read-only */
-	struct policy_list mask;         /* paths inside hidden */
-	uint64_t tmp_size_bytes;         /* of the sandbox's own root: /tmp, home, /run, /dev/shm together */
-	bool overlay_ro;                 /* what is read-only and others have, too, is behind an overlay of the sandbox's own */
-	bool private_home;               /* an empty home directory at the caller's path */
+	struct policy_list read_only;     /* paths inside made read-only */
+	struct policy_list mask;          /* paths inside hidden */
+	uint64_t tmp_size_bytes;          /* of the sandbox's own root: /tmp, home, /run, /dev/shm together */
+	bool overlay_ro;                  /* what is read-only and others have, too, is behind an overlay of the sandbox's own */
+	bool private_home;                /* an empty home directory at the caller's path */
 	bool memory_mount, outputs_mount; /* what is at PLAN_MEMORY and PLAN_OUTPUTS */
-	struct policy_list environment;  /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
-	struct plan_limits limits;       /* defaults and, where a grant says less, more strictly bounded */
-	struct policy_place limits_places[POLICY_LIMITS], shares_place; /* where written, perhaps in what it extends; file NULL: nowhere */
+	struct policy_list environment;   /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
+	struct plan_limits limits;        /* defaults and, where a grant says less, more strictly bounded */
+	struct policy_place limits_places[POLICY_LIMITS], shares_place;  /* where written, perhaps in what it extends; file NULL: nowhere */
 	struct sock_filter *init_filter, *command_filter, *build_filter; /* what the system call keys come to: seccomp.h of compiler/ */
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
@@ -85,17 +85,31 @@ struct policy_profile {
 	unsigned umask;
 	int nice;
 	char *hostname;
-	char *apparmor_profile;          /* of init and commands; "": none */
-	char *selinux_type;              /* of init; what commands get follows from it in the loaded SELinux policy. "": none */
+	char *apparmor_profile; /* of init and commands; "": none */
+	char *selinux_type;     /* of init; what commands get follows from it in the loaded SELinux policy. "": none */
 	enum policy_label label;
-	bool shares;                     /* whether a request may bring shares and tmpfs of its own at all */
+	bool shares; /* whether a request may bring shares and tmpfs of its own at all */
 };
 
 /* Keys of a grant by which a request is refused: the first ones cap a limit. */
 enum policy_key {
-	POLICY_KEY_SANDBOXES = POLICY_LIMITS, POLICY_KEY_LINGER, POLICY_KEY_USER_MEMORY, POLICY_KEY_USER_CPUS, POLICY_KEY_USER_PIDS, POLICY_KEY_USER_TERMINALS,
-	POLICY_KEY_IDENTITY_ROOT, POLICY_KEY_IDENTITY_CALLER, POLICY_KEY_USER_KEYS, POLICY_KEY_CONFINED, POLICY_KEY_KEYS, POLICY_KEY_PROFILES,
-	POLICY_KEY_SHARE_RO, POLICY_KEY_SHARE_RW, POLICY_KEY_CAPABILITIES, POLICY_KEY_DEVICES, POLICY_KEYS
+	POLICY_KEY_SANDBOXES = POLICY_LIMITS,
+	POLICY_KEY_LINGER,
+	POLICY_KEY_USER_MEMORY,
+	POLICY_KEY_USER_CPUS,
+	POLICY_KEY_USER_PIDS,
+	POLICY_KEY_USER_TERMINALS,
+	POLICY_KEY_IDENTITY_ROOT,
+	POLICY_KEY_IDENTITY_CALLER,
+	POLICY_KEY_USER_KEYS,
+	POLICY_KEY_CONFINED,
+	POLICY_KEY_KEYS,
+	POLICY_KEY_PROFILES,
+	POLICY_KEY_SHARE_RO,
+	POLICY_KEY_SHARE_RW,
+	POLICY_KEY_CAPABILITIES,
+	POLICY_KEY_DEVICES,
+	POLICY_KEYS
 };
 
 struct policy_grant {
@@ -107,43 +121,43 @@ struct policy_grant {
 	gid_t *gids;
 	size_t gids_count;
 	bool everyone;
-	struct policy_list keys;         /* principals: names of enrolled keys; "*" is any enrolled key; empty: none */
+	struct policy_list keys; /* principals: names of enrolled keys; "*" is any enrolled key; empty: none */
 	/* what */
-	struct policy_list profiles;     /* names; "*" is all */
-	struct policy_list share_ro;     /* host directories below which a client may share read-only; "*" is anything it can open */
+	struct policy_list profiles; /* names; "*" is all */
+	struct policy_list share_ro; /* host directories below which a client may share read-only; "*" is anything it can open */
 	struct policy_list share_rw;
 	struct policy_list capabilities, devices; /* that its profiles may give */
 	uint64_t capabilities_mask;
 	bool identity_caller, identity_root;
-	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;           /* a client in another namespace than the helper's may ask */
-	bool fall_through;               /* what it does not give is looked for in grants that name the asker less closely */
-	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
+	bool user_keys;              /* ~/.config/yett/authorized_keys counts */
+	bool confined_clients;       /* a client in another namespace than the helper's may ask */
+	bool fall_through;           /* what it does not give is looked for in grants that name the asker less closely */
+	struct plan_limits ceilings; /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
-	struct plan_limits user_limits;  /* memory, cpu, pids */
-	unsigned sandboxes_max, terminals_max; /* 0: unlimited */
-	uint64_t linger_max_ms;          /* how long a sandbox may rest with nobody attached; 0: none may linger */
+	struct plan_limits user_limits;          /* memory, cpu, pids */
+	unsigned sandboxes_max, terminals_max;   /* 0: unlimited */
+	uint64_t linger_max_ms;                  /* how long a sandbox may rest with nobody attached; 0: none may linger */
 	struct policy_place places[POLICY_KEYS]; /* where each was written; file NULL: not written */
-	char *notice;                    /* what the administrator is to be told: "FILE:LINE: what"; may be empty */
-	bool is_void;                    /* for that reason; whom it names gets nothing by it, and by no other that it comes before */
+	char *notice;                            /* what the administrator is to be told: "FILE:LINE: what"; may be empty */
+	bool is_void; /* for that reason; whom it names gets nothing by it, and by no other that it comes before */
 };
 
 struct policy {
-	char **files;           /* the names that places point to */
+	char **files; /* the names that places point to */
 	size_t files_count;
-	char *runtime_dir;      /* "/run/yett" */
-	char *keys_dir;         /* "/etc/yett/keys.d" */
-	char *cgroup;           /* "/yett": below the root of each hierarchy */
-	uint32_t ids_first;     /* first host id of the private ranges; a multiple of 65536 */
-	uint32_t ids_ranges;    /* how many ranges of 65536; the first one is the roles' own */
+	char *runtime_dir;             /* "/run/yett" */
+	char *keys_dir;                /* "/etc/yett/keys.d" */
+	char *cgroup;                  /* "/yett": below the root of each hierarchy */
+	uint32_t ids_first;            /* first host id of the private ranges; a multiple of 65536 */
+	uint32_t ids_ranges;           /* how many ranges of 65536; the first one is the roles' own */
 	struct policy_place ids_place; /* file NULL: not written */
-	unsigned spares;        /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
+	unsigned spares;               /* prepared supervisors a recently served user has; 0 … POLICY_SPARES_MAX */
 	struct policy_profile *profiles;
 	size_t profiles_count;
 	struct policy_grant *grants;
 	size_t grants_count;
-	uint64_t generation;    /* of the text that was read: another text, another number */
-	void *image;            /* where all the pointers lead, read-only; policy_free() unmaps it */
+	uint64_t generation; /* of the text that was read: another text, another number */
+	void *image;         /* where all the pointers lead, read-only; policy_free() unmaps it */
 	size_t image_size;
 };
 

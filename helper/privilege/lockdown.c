@@ -62,10 +62,9 @@ bool lockdown_ids(uid_t uid, gid_t gid)
 	uid_t uids[3];
 	gid_t gids[3];
 
-	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 &&
-	       getgroups(0, NULL) == 0 && getresuid(&uids[0], &uids[1], &uids[2]) == 0 &&
-	       getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid && uids[1] == uid && uids[2] == uid &&
-	       gids[0] == gid && gids[1] == gid && gids[2] == gid;
+	return setgroups(0, NULL) == 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 && getgroups(0, NULL) == 0 &&
+	       getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == uid &&
+	       uids[1] == uid && uids[2] == uid && gids[0] == gid && gids[1] == gid && gids[2] == gid;
 }
 
 bool lockdown_capabilities(void)
@@ -73,9 +72,8 @@ bool lockdown_capabilities(void)
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0}, left[_LINUX_CAPABILITY_U32S_3];
 
-	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 &&
-	       syscall(SYS_capset, &header, none) == 0 && syscall(SYS_capget, &header, left) == 0 &&
-	       memcmp(none, left, sizeof none) == 0;
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 && syscall(SYS_capset, &header, none) == 0 &&
+	       syscall(SYS_capget, &header, left) == 0 && memcmp(none, left, sizeof none) == 0;
 }
 
 bool lockdown_no_new_privs(void)

@@ -1,5 +1,6 @@
 /*
- * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder, yett-policy, yett-reader and yett-closer share.
+ * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder, yett-policy, yett-reader and yett-closer
+ * share.
  *
  * Each stage is one call, proven afterwards where the kernel tells; false when it failed. Started as root or as the
  * caller in personal mode; afterwards without privilege. Links no library.

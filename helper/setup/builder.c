@@ -18,7 +18,7 @@
 
 /* Waiting for a grace period with a busy machine; nothing here depends on a client. */
 #define BUILDER_DEADLINE_MS 20000
-#define END_DEADLINE_MS 2000
+#define END_DEADLINE_MS     2000
 
 /* Descriptors with a request for an init. */
 enum make_fd { MAKE_CONTROL, MAKE_CHANNEL, MAKE_FDS };
@@ -39,7 +39,7 @@ static int name_step(const struct setup *setup, const char *step, int r)
 {
 	if (r == -ENOSPC) /* namespaces(7) */
 		error_set(&setup->shared->error, YETT_E_UNSUPPORTED, 0,
-			  "this host allows no further namespaces; as root: sysctl user.max_user_namespaces=15000");
+		          "this host allows no further namespaces; as root: sysctl user.max_user_namespaces=15000");
 	else if (r < 0 && r != -EPIPE)
 		error_set(&setup->shared->error, YETT_E_INIT_FAILED, 0, "set-up step %s failed: %s", step, strerror(-r));
 	if (r < 0 && r != -EPIPE)
@@ -53,7 +53,8 @@ static int name_step(const struct setup *setup, const char *step, int r)
  */
 static int detach_group(const struct setup *setup)
 {
-	_cleanup_fd_ int tree = has_cgroup(setup) ? open_tree(setup->cgroup.group, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
+	_cleanup_fd_ int tree =
+		has_cgroup(setup) ? open_tree(setup->cgroup.group, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH) : -1;
 
 	return tree < 0 ? -1 : openat(tree, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }

@@ -13,9 +13,9 @@
 #include <sys/stat.h>
 
 #define FREEZE_DEADLINE_MS 1000
-#define END_DEADLINE_MS	   5000
-#define OPEN_GROUP	   (O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-#define FILE_PATH_SIZE	   (sizeof((struct cgroup *)0)->path + 40)
+#define END_DEADLINE_MS    5000
+#define OPEN_GROUP         (O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+#define FILE_PATH_SIZE     (sizeof((struct cgroup *)0)->path + 40)
 
 static void cgroup_init(const struct cgroup_host *host, uid_t uid, const char *name, struct cgroup *cgroup)
 {
@@ -104,14 +104,14 @@ static const struct {
 	enum missing missing;
 } limits[] = {
 #define LIMIT(name, field, controller) name, offsetof(struct plan_limits, field), controller
-#define MEMORY	LIMIT("memory", memory_bytes, CGROUP_MEMORY)
-#define CPU	LIMIT("cpu", cpu_millis, CGROUP_CPU)
-#define WEIGHT	LIMIT("cpu weight", cpu_weight, CGROUP_CPU)
-#define PROCESS LIMIT("process", pids, CGROUP_PIDS)
+#define MEMORY                         LIMIT("memory", memory_bytes, CGROUP_MEMORY)
+#define CPU                            LIMIT("cpu", cpu_millis, CGROUP_CPU)
+#define WEIGHT                         LIMIT("cpu weight", cpu_weight, CGROUP_CPU)
+#define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
 	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT}, /* where swap accounting is off */
-	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT}, /* else what does not fit would go to the host's swap */
+	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT},            /* else what does not fit would go to the host's swap */
 	{MEMORY, 2, "memory.max", 1, 1, 0, "max", MUST},
 	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1", MUST}, /* of a period of 100 ms, the default */
 	{CPU, 2, "cpu.max", 100, 1, 0, "max", MUST},
@@ -162,11 +162,12 @@ static int refuse_memory(const struct cgroup_tree *tree, const char *user, struc
 }
 
 int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const struct plan_limits *user_values, struct error_rule *rule,
-		 struct yett_error *error)
+                 struct yett_error *error)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
 		if ((limit_value(values, i) || limit_value(user_values, i)) && !(cgroup->host->controllers & limits[i].controller))
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "no cgroup controller of this host enforces the %s limit", limits[i].name);
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "no cgroup controller of this host enforces the %s limit",
+			                 limits[i].name);
 	for (size_t i = 0; i < cgroup->host->count; i++) {
 		const struct cgroup_tree *tree = &cgroup->host->trees[i];
 		int r = limit_group(tree, cgroup->user, user_values, error);
@@ -176,8 +177,9 @@ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *values, const 
 		if (r == 0 && !(cgroup->is_limited && memcmp(&cgroup->limits, values, sizeof *values) == 0))
 			r = limit_group(tree, cgroup->path, values, error);
 		if (r == -EBUSY)
-			return error_set(error, YETT_E_INVALID_REQUEST, 0, "a sandbox takes more memory by itself than the %llu KiB asked for",
-					 (unsigned long long)values->memory_bytes / 1024);
+			return error_set(error, YETT_E_INVALID_REQUEST, 0,
+			                 "a sandbox takes more memory by itself than the %llu KiB asked for",
+			                 (unsigned long long)values->memory_bytes / 1024);
 		if (r != 0)
 			return r;
 	}

@@ -26,12 +26,13 @@ enum cgroup_controller { CGROUP_MEMORY = 1, CGROUP_CPU = 2, CGROUP_PIDS = 4, CGR
 
 struct cgroup_host {
 	struct cgroup_tree trees[CGROUP_TREES_MAX]; /* the first is v2 */
-	size_t count; /* 0 for an ordinary user to whom nothing was delegated: then nothing here does anything */
+	size_t count;         /* 0 for an ordinary user to whom nothing was delegated: then nothing here does anything */
 	unsigned controllers; /* of all trees together */
 	bool has_v1;          /* then entering a group waits for a grace period, and only a fork gets there at no cost */
 };
 
-/* Files in which the kernel counts, whatever they are called in the tree that has their controller. First those of init, as enum init_fd. */
+/* Files in which the kernel counts, whatever they are called in the tree that has their controller. First those of init, as enum init_fd.
+ */
 enum cgroup_file {
 	CGROUP_MEMORY_EVENTS,
 	CGROUP_MEMORY_PEAK,
@@ -97,12 +98,12 @@ _must_check_ int cgroup_create(const struct cgroup_host *host, uid_t uid, const 
 _must_check_ int cgroup_enter(const struct cgroup *cgroup);
 
 /*
- * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit is
- * asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more memory than `rule` allows; what that
+ * Writes the limits (or that there is none) of the sandbox, and of all the user's sandboxes together. 0, -errno, UNSUPPORTED where a limit
+ * is asked that no controller of this host enforces, RESOURCE_LIMIT where the user already uses more memory than `rule` allows; what that
  * is, is filled in there.
  */
 _must_check_ int cgroup_limit(struct cgroup *cgroup, const struct plan_limits *limits, const struct plan_limits *user_limits,
-			      struct error_rule *rule, struct yett_error *error);
+                              struct error_rule *rule, struct yett_error *error);
 
 /* Makes the v2 leaf "init", which init is born in. */
 _must_check_ int cgroup_make_leaf(const struct cgroup *cgroup);
@@ -131,14 +132,15 @@ struct cgroup_usage {
 };
 
 /* What only grows, sandbox after sandbox: all but how much there is now, and the peak. */
-#define CGROUP_SUMS                                                                                                          \
-	(1U << USAGE_CPU | 1U << USAGE_USER | 1U << USAGE_SYSTEM | 1U << USAGE_READ_BYTES | 1U << USAGE_WRITTEN_BYTES |        \
+#define CGROUP_SUMS                                                                                                     \
+	(1U << USAGE_CPU | 1U << USAGE_USER | 1U << USAGE_SYSTEM | 1U << USAGE_READ_BYTES | 1U << USAGE_WRITTEN_BYTES | \
 	 1U << USAGE_READS | 1U << USAGE_WRITES | 1U << USAGE_OOM_KILLS | 1U << USAGE_FORKS_REFUSED)
 
 /* Opens one for reading; -1 where there is none. */
 int cgroup_open_file(const struct cgroup *cgroup, enum cgroup_file file);
 
-/* What the sandbox's group has counted, with the sandboxes that were in it before: those of `wanted` (bits as in `known`) but the next three. */
+/* What the sandbox's group has counted, with the sandboxes that were in it before: those of `wanted` (bits as in `known`) but the next
+ * three. */
 void cgroup_read_usage(struct cgroup *cgroup, uint32_t wanted, struct cgroup_usage *ret_usage);
 
 /* Adds the processes, threads and files of now. */

@@ -99,7 +99,8 @@ int cgroup_find_mount(const char *type, const char *controller)
 		const char *tail = strstr(line, " - ");
 
 		if (!tail || sscanf(line, "%*s %*s %*s %2s %4095s", root, path) != 2 || strcmp(root, "/") != 0 ||
-		    sscanf(tail, " - %15s %*s %4095s", is_type, options) != 2 || strcmp(is_type, type) != 0 || !has_option(options, controller))
+		    sscanf(tail, " - %15s %*s %4095s", is_type, options) != 2 || strcmp(is_type, type) != 0 ||
+		    !has_option(options, controller))
 			continue;
 		fd = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
@@ -194,10 +195,12 @@ int cgroup_host_open(int delegated, const char *parent, struct cgroup_host *ret_
 
 		r = make_path(tree, parent);
 		if (r < 0)
-			(void)error_set(error, YETT_E_UNSUPPORTED, 0, "cgroup %s (v%d) cannot be made: %s", parent, tree->version, strerror(-r));
+			(void)error_set(error, YETT_E_UNSUPPORTED, 0, "cgroup %s (v%d) cannot be made: %s", parent, tree->version,
+			                strerror(-r));
 		/* Those that came along: what the kernel has in v2, and nobody holds in v1. */
 		if (tree->version == 2)
-			tree->controllers = kernel_read_file(tree->parent, "cgroup.controllers", text, sizeof text) < 0 ? 0 : controllers_of(text, 2);
+			tree->controllers =
+				kernel_read_file(tree->parent, "cgroup.controllers", text, sizeof text) < 0 ? 0 : controllers_of(text, 2);
 		host.controllers |= tree->controllers;
 		host.has_v1 = host.has_v1 || tree->version == 1;
 	}

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#define TEXT_MAX 16384
+#define TEXT_MAX          16384
 #define OPEN_FILES_OF_MAX 1024 /* processes; nobody waits for more to be looked at */
 
 static const struct {
-	unsigned controller; /* 0: none is needed */
+	unsigned controller;  /* 0: none is needed */
 	const char *names[2]; /* in v1 and in v2 */
 } files[CGROUP_FILES] = {
 	[CGROUP_MEMORY_EVENTS] = {CGROUP_MEMORY, {"memory.oom_control", "memory.events"}},

@@ -157,7 +157,8 @@ static bool is_all_public(int fd, int depth)
 		else if (S_ISREG(st.st_mode))
 			is_public_so_far = is_public(&st);
 		else
-			is_public_so_far = is_all_public(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), depth + 1);
+			is_public_so_far =
+				is_all_public(openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), depth + 1);
 	}
 	if (entries)
 		(void)closedir(entries);

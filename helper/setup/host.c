@@ -29,8 +29,8 @@ static void expect_profile(struct setup_host *host, const char *name)
 		host->templates[index] = TEMPLATE_NONE;
 }
 
-int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
-		    struct setup_host **ret_host, struct yett_error *error)
+int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless, struct setup_host **ret_host,
+                    struct yett_error *error)
 {
 	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
 	int r;
@@ -41,7 +41,8 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	host->is_rootless = rootless != NULL;
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
+		return error_set(error, YETT_E_UNSUPPORTED, 0,
+		                 "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
 	host->init_program = -1;
 	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
@@ -92,7 +93,8 @@ void setup_host_close(struct setup_host *host)
 
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
-	const int own[] = {host->init_program, host->reserve.runtime, host->reserve.ranges, host->reserve.slots, host->reserve.names, host->reserve.control};
+	const int own[] = {host->init_program,  host->reserve.runtime, host->reserve.ranges,
+	                   host->reserve.slots, host->reserve.names,   host->reserve.control};
 	size_t profiles = host->policy->profiles_count, n = ARRAY_SIZE(own);
 	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + ARRAY_SIZE(own), sizeof *fds);
 

@@ -78,7 +78,8 @@ static int choose_label(const struct setup *setup)
  */
 static int cover_dev(const struct setup *setup, int *ret_mount)
 {
-	static const char *const options[] = {"lowerdir", "/dev:/empty", "xino", "off", "redirect_dir", "nofollow", "metacopy", "off", NULL};
+	static const char *const options[] = {"lowerdir", "/dev:/empty", "xino", "off", "redirect_dir",
+	                                      "nofollow", "metacopy",    "off",  NULL};
 
 	*ret_mount = -1;
 	if (setup->host->is_rootless || !setup->host->policy->profiles[setup->profile].overlay_ro)
@@ -123,10 +124,11 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	r = setup->host->is_rootless ? 0 : enter_user_namespace(setup, control);
 	if (r < 0)
 		return r;
-	if (!setup->host->is_rootless && (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 ||
-					  setresuid(id, id, id) < 0))
+	if (!setup->host->is_rootless &&
+	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
-	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he has. */
+	/* The helper's keys, and those of the session it was started in, stay behind: who possesses a key ring reads it, whatever id he
+	 * has. */
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
 		return -errno;
 	return keep_what_building_takes();

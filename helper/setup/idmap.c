@@ -10,9 +10,9 @@ struct special {
 	uint32_t inside, host;
 };
 
-#define NO_ID UINT32_MAX
+#define NO_ID           UINT32_MAX
 #define IDMAP_TEXT_SIZE 4096
-#define SPECIALS_MAX (2 * PLAN_GROUPS_MAX + 8)
+#define SPECIALS_MAX    (2 * PLAN_GROUPS_MAX + 8)
 
 struct specials {
 	struct special items[SPECIALS_MAX];
@@ -138,7 +138,7 @@ static int format(const struct idmap_half *half, char text[static IDMAP_TEXT_SIZ
 	text[0] = '\0';
 	for (size_t i = 0; i < half->count; i++) {
 		int n = snprintf(text + used, IDMAP_TEXT_SIZE - used, "%" PRIu32 " %" PRIu32 " %" PRIu32 "\n", half->lines[i].inside,
-				 half->lines[i].host, half->lines[i].count);
+		                 half->lines[i].host, half->lines[i].count);
 
 		if (n < 0 || (size_t)n >= IDMAP_TEXT_SIZE - used)
 			return -E2BIG;

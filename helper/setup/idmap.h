@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "helper/plan/plan.h"
 
-#define IDMAP_RANGE 65536u
+#define IDMAP_RANGE     65536u
 #define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */
 
 /* Ids of the first range, which no sandbox gets. */
@@ -30,9 +30,9 @@ struct idmap_half {
 
 struct idmap {
 	struct idmap_half uids, gids;
-	uint32_t init_inside;          /* id of init inside, as user and as group; nobody else's */
+	uint32_t init_inside;              /* id of init inside, as user and as group; nobody else's */
 	uint32_t payload_uid, payload_gid; /* inside ids of commands */
-	bool shares_need_own_map;      /* the payload is 0 inside: shares map the caller onto it and nobody else */
+	bool shares_need_own_map;          /* the payload is 0 inside: shares map the caller onto it and nobody else */
 };
 
 /* Who the sandbox is for; all of it comes from the kernel (SO_PEERCRED, SO_PEERGROUPS) and the policy. */

@@ -48,5 +48,5 @@ _must_check_ int identity_become_init(const struct setup *setup, struct identity
 _must_check_ int share_start(struct setup *setup, const struct plan *plan, int connection, int to);
 
 /* share.c: whether the policy allows a share of `fd`; 0, -errno or a code. */
-_must_check_ int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
-			     struct yett_error *error);
+_must_check_ int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step,
+                             struct stat *ret_stat, struct yett_error *error);

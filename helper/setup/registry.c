@@ -13,7 +13,7 @@
 #include <sys/un.h>
 
 #define CONNECTIONS_WAITING 64
-#define READ_ATTEMPTS 20
+#define READ_ATTEMPTS       20
 
 static uint64_t sum_of(const struct record *record, size_t length)
 {
@@ -52,22 +52,22 @@ int record_plan(struct record *record, const struct plan *plan, struct message *
 		size_t size;
 		struct text *to;
 	} texts[] = {{plan->id, record->id, sizeof record->id, &body->id},
-		     {plan_text(plan, plan->name), record->name, sizeof record->name, &body->name},
-		     {plan_text(plan, plan->profile_name), record->profile, sizeof record->profile, &body->profile},
-		     {plan_text(plan, plan->principal), record->principal, sizeof record->principal, &body->principal}};
+	             {plan_text(plan, plan->name), record->name, sizeof record->name, &body->name},
+	             {plan_text(plan, plan->profile_name), record->profile, sizeof record->profile, &body->profile},
+	             {plan_text(plan, plan->principal), record->principal, sizeof record->principal, &body->principal}};
 	int r = 0;
 
 	record->limits = record_limits(&plan->limits);
 	*body = (struct message_sandbox){.uid = record->uid,
-					 .limits = record->limits,
-					 .life = {.linger = plan->life.linger,
-						  .wall_ms = plan->life.wall_ms,
-						  .cpu_ms = plan->life.cpu_ms,
-						  .idle_ms = plan->life.idle_ms,
-						  .idle_action = plan->life.idle_pauses ? IDLE_PAUSE : IDLE_END,
-						  .cleanup_ms = plan->life.cleanup_ms},
-					 .linger_ms = plan->life.linger_ms,
-					 .labels_count = plan->labels_count};
+	                                 .limits = record->limits,
+	                                 .life = {.linger = plan->life.linger,
+	                                          .wall_ms = plan->life.wall_ms,
+	                                          .cpu_ms = plan->life.cpu_ms,
+	                                          .idle_ms = plan->life.idle_ms,
+	                                          .idle_action = plan->life.idle_pauses ? IDLE_PAUSE : IDLE_END,
+	                                          .cleanup_ms = plan->life.cleanup_ms},
+	                                 .linger_ms = plan->life.linger_ms,
+	                                 .labels_count = plan->labels_count};
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++) {
 		(void)snprintf(texts[i].kept, texts[i].size, "%s", texts[i].from);
 		r = message_add_text(told, texts[i].from, texts[i].to);

@@ -13,23 +13,23 @@
 #include "protocol/message.h"
 
 /* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
-#define RECORD_MAGIC UINT32_C(0x59523033)
-#define RECORD_LAYOUTS 16
+#define RECORD_MAGIC    UINT32_C(0x59523033)
+#define RECORD_LAYOUTS  16
 #define RECORD_TOLD_MAX 3600
 
 struct record {
 	uint64_t sum; /* of all that follows and is used */
 	uint32_t magic;
-	uid_t uid; /* for the sweep, with the next, and so at its place in every layout; known before there is a sandbox */
+	uid_t uid;       /* for the sweep, with the next, and so at its place in every layout; known before there is a sandbox */
 	char cgroup[24]; /* also the name of the supervisor's control socket */
 	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox now */
 	char id[PLAN_ID_SIZE];
 	char name[MESSAGE_NAME_MAX + 1], profile[MESSAGE_NAME_MAX + 1];
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key that asked; empty: one of the user's own */
 	struct message_limits limits;
-	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
-	uint64_t started_ms; /* CLOCK_REALTIME */
-	uint32_t told_length; /* 0: it cannot be told of */
+	struct cgroup_usage before;    /* what its cgroup had counted for earlier sandboxes */
+	uint64_t started_ms;           /* CLOCK_REALTIME */
+	uint32_t told_length;          /* 0: it cannot be told of */
 	uint8_t told[RECORD_TOLD_MAX]; /* the body of a MESSAGE_SANDBOX, as clients get it */
 };
 

@@ -28,7 +28,7 @@ static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 }
 
 int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges, struct reserve_host *ret_host,
-		      struct yett_error *error)
+                      struct yett_error *error)
 {
 	_cleanup_(reserve_host_close) struct reserve_host host = {
 		.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
@@ -37,8 +37,11 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 		const char *name;
 		mode_t mode;
 		int *fd;
-	} directories[] = {{"ids", 0700, &host.ranges}, {"users", 0700, &host.slots}, {"names", 0700, &host.names}, {"control", 0700, &host.control},
-			   {"empty", 0555, &empty}}; /* what the decoder has for a file system */
+	} directories[] = {{"ids", 0700, &host.ranges},
+	                   {"users", 0700, &host.slots},
+	                   {"names", 0700, &host.names},
+	                   {"control", 0700, &host.control},
+	                   {"empty", 0555, &empty}}; /* what the decoder has for a file system */
 	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.runtime);
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
@@ -47,7 +50,7 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 		bool is_foreign = r == -EPERM || r == -ENOTDIR;
 
 		error_set(error, is_foreign ? YETT_E_UNSUPPORTED : YETT_E_INIT_FAILED, 0, "the runtime directory %s cannot be used: %s",
-			  runtime_dir, is_foreign ? "others can write to it, or have made it" : strerror(-r));
+		          runtime_dir, is_foreign ? "others can write to it, or have made it" : strerror(-r));
 		return r;
 	}
 	*ret_host = host;
@@ -124,7 +127,7 @@ static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t
 }
 
 int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
-		  uint32_t *ret_index, struct yett_error *error)
+                  uint32_t *ret_index, struct yett_error *error)
 {
 	uint32_t next = hint(host, "next-range", 0), start = next == 0 || next >= host->ids_ranges ? 1 : next;
 	char name[16];
@@ -145,7 +148,8 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 		if (r == 0) {
 			*ret_index = index;
 			next = hint(host, "next-range", 0);
-			/* Not start + 1: what lies between is in use, and this one will be free. Nor back, where others have gone on meanwhile. */
+			/* Not start + 1: what lies between is in use, and this one will be free. Nor back, where others have gone on
+			 * meanwhile. */
 			if (next <= index || next - index > host->ids_ranges / 2)
 				(void)hint(host, "next-range", index + 1);
 		}
@@ -173,8 +177,7 @@ static int take_numbered(const struct reserve_host *host, uid_t uid, const char 
 	return r;
 }
 
-int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
-		 struct yett_error *error)
+int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation, struct yett_error *error)
 {
 	int r;
 
@@ -182,19 +185,20 @@ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struc
 	if (max == 0)
 		return 0;
 	r = take_numbered(host, uid, "", max, ret_reservation);
-	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
+	return r != -EEXIST ? r
+	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the policy allows this user %" PRIu32 " sandboxes at once", max);
 }
 
-int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
-		   struct yett_error *error)
+int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation, struct yett_error *error)
 {
 	int r = take_numbered(host, uid, "helper", max, ret_reservation);
 
-	return r != -EEXIST ? r : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
+	return r != -EEXIST ? r
+	                    : error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a user has at most %" PRIu32 " set-user-id helpers at once", max);
 }
 
 int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
-		 struct yett_error *error)
+                 struct yett_error *error)
 {
 	char file[sizeof ret_reservation->name];
 	_cleanup_fd_ int fd = make_unnamed(host->names, NULL, 0);
@@ -234,9 +238,9 @@ static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *
 
 	/* Of any layout: who made it may be a helper from before an upgrade. */
 	return n >= (ssize_t)offsetof(struct record, state) && (record.magic ^ RECORD_MAGIC) < RECORD_LAYOUTS &&
-			       memchr(record.cgroup, 0, sizeof record.cgroup)
-		       ? sweep(userdata, record.uid, record.cgroup)
-		       : -EINVAL;
+	                       memchr(record.cgroup, 0, sizeof record.cgroup)
+	               ? sweep(userdata, record.uid, record.cgroup)
+	               : -EINVAL;
 }
 
 static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)

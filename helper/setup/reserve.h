@@ -24,34 +24,35 @@ struct reserve_host {
 
 /* A file that this process made and holds. */
 struct reservation {
-	int fd;       /* locked; -1: none */
-	int dir;      /* borrowed */
+	int fd;  /* locked; -1: none */
+	int dir; /* borrowed */
 	char name[80];
 };
 
 /* Makes and opens the directories (0700, root's). 0, -errno; the path of RUNTIME_DIR is the administrator's. */
-_must_check_ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges,
-				   struct reserve_host *ret_host, struct yett_error *error);
+_must_check_ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges, struct reserve_host *ret_host,
+                                   struct yett_error *error);
 void reserve_host_close(struct reserve_host *host);
 
 /*
  * Takes a range that was not used for as long as there are others: a range is handed out again only after all others
- * had their turn. Writes a record with the user and the name of its cgroup into it, for the sweep. 0, -errno, or RESOURCE_LIMIT when all are taken.
+ * had their turn. Writes a record with the user and the name of its cgroup into it, for the sweep. 0, -errno, or RESOURCE_LIMIT when all
+ * are taken.
  */
-_must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name,
-			       struct reservation *ret_reservation, uint32_t *ret_index, struct yett_error *error);
+_must_check_ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup_name, struct reservation *ret_reservation,
+                               uint32_t *ret_index, struct yett_error *error);
 
 /* Takes one of `max` slots of `uid` (0: no bound, no file). 0, -errno, or RESOURCE_LIMIT when all are taken. */
-_must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max,
-			      struct reservation *ret_reservation, struct yett_error *error);
+_must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
+                              struct yett_error *error);
 
 /* The same for the set-user-id helpers of `uid`. Held by a process that is not to sweep: reserve_sweep(). */
 _must_check_ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
-				struct yett_error *error);
+                                struct yett_error *error);
 
 /* Takes a name among those of `uid`. 0, -errno, or ALREADY_EXISTS. */
-_must_check_ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name,
-			      struct reservation *ret_reservation, struct yett_error *error);
+_must_check_ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
+                              struct yett_error *error);
 
 /* Removes the file and lets the lock go. Takes one that holds nothing. */
 void reserve_release(struct reservation *reservation);

@@ -9,7 +9,7 @@
 /* Categories: c0 … c63 and c512 … c1023, one of each, for 32768 ranges: as many as there are below 2^31. */
 #define FIRST_CATEGORIES  64
 #define SECOND_CATEGORIES 512
-_Static_assert(FIRST_CATEGORIES * SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP, "a pair for every range");
+_Static_assert(FIRST_CATEGORIES *SECOND_CATEGORIES >= POLICY_IDS_END_MAX / POLICY_IDS_STEP, "a pair for every range");
 
 struct categories {
 	uint32_t first, second;
@@ -34,8 +34,7 @@ void selinux_file_context(uint32_t id, char context[SELINUX_CONTEXT_MAX])
 {
 	struct categories c = categories_of(id);
 
-	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:object_r:yett_sandbox_file_t:s0:c%" PRIu32 ",c%" PRIu32, c.first,
-		       c.second);
+	(void)snprintf(context, SELINUX_CONTEXT_MAX, "system_u:object_r:yett_sandbox_file_t:s0:c%" PRIu32 ",c%" PRIu32, c.first, c.second);
 }
 
 enum selinux_state selinux_look(const char *type)

@@ -17,16 +17,17 @@
 #include <sys/socket.h>
 
 /* A refusal says which grant bounds their number: the plan's first step is this one. */
-static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot, struct yett_error *error)
+static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
+                              struct yett_error *error)
 {
 	const struct plan_step *step = &plan->steps[0];
 	int r = reserve_slot(&host->reserve, plan->caller_uid, plan->sandboxes_max, ret_slot, error);
 	char asked[UNITS_TEXT_SIZE], allowed[UNITS_TEXT_SIZE];
 
 	if (r == YETT_E_RESOURCE_LIMIT)
-		error_rest(error, &(struct error_rule){"max_sandboxes", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0,
-						       units_format_number(plan->sandboxes_max + (uint64_t)1, asked),
-						       units_format_number(plan->sandboxes_max, allowed), false});
+		error_rest(error, &(struct error_rule){"max_sandboxes", "grant", plan_text(plan, step->source), plan_text(plan, step->from),
+		                                       0, units_format_number(plan->sandboxes_max + (uint64_t)1, asked),
+		                                       units_format_number(plan->sandboxes_max, allowed), false});
 	return r;
 }
 
@@ -45,8 +46,14 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	const struct plan_step *step = &plan->steps[PLAN_CGROUP]; /* the steps of the supervisor stand first, one of each */
 	struct plan_limits limits = plan->limits;
 	char allowed[UNITS_TEXT_SIZE];
-	struct error_rule rule = {"user_memory", "grant", plan_text(plan, step->source), plan_text(plan, step->from), 0, NULL,
-				  units_format_size(plan->user_limits.memory_bytes, allowed), false};
+	struct error_rule rule = {"user_memory",
+	                          "grant",
+	                          plan_text(plan, step->source),
+	                          plan_text(plan, step->from),
+	                          0,
+	                          NULL,
+	                          units_format_size(plan->user_limits.memory_bytes, allowed),
+	                          false};
 
 	/*
 	 * Besides them init may have a child ready for the next command. What is near the kernel's PID_MAX_LIMIT limits nothing, and more
@@ -59,10 +66,10 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 struct idmap_subject setup_subject(const struct plan *plan)
 {
 	return (struct idmap_subject){.uid = plan->caller_uid,
-				      .gid = plan->caller_gid,
-				      .groups = plan->groups,
-				      .groups_count = plan->groups_count,
-				      .identity = (enum plan_identity)plan->identity};
+	                              .gid = plan->caller_gid,
+	                              .groups = plan->groups,
+	                              .groups_count = plan->groups_count,
+	                              .identity = (enum plan_identity)plan->identity};
 }
 
 static int make_map(const struct setup *setup, const struct idmap_subject *subject, struct idmap *ret_map)
@@ -98,27 +105,27 @@ static int map_ids(struct setup *setup, const struct plan *plan, struct yett_err
 	if (r < 0)
 		return r;
 	setup->fits = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
-		      map.init_inside == setup->map.init_inside;
+	              map.init_inside == setup->map.init_inside;
 	return setup->fits ? 0 : take_map(setup, &map);
 }
 
 static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
 {
 	*setup = (struct setup){.host = host,
-				.profile = profile,
-				.range = {.fd = -1},
-				.slot = {.fd = -1},
-				.called = {.fd = -1},
-				.listening = -1,
-				.cgroup = CGROUP_NONE,
-				.user_ns = -1,
-				.builder = -1,
-				.sharer = -1,
-				.go = -1,
-				.control = -1,
-				.last = SETUP_NO_ORDER,
-				.channel = -1,
-				.init_pidfd = -1};
+	                        .profile = profile,
+	                        .range = {.fd = -1},
+	                        .slot = {.fd = -1},
+	                        .called = {.fd = -1},
+	                        .listening = -1,
+	                        .cgroup = CGROUP_NONE,
+	                        .user_ns = -1,
+	                        .builder = -1,
+	                        .sharer = -1,
+	                        .go = -1,
+	                        .control = -1,
+	                        .last = SETUP_NO_ORDER,
+	                        .channel = -1,
+	                        .init_pidfd = -1};
 }
 
 static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
@@ -150,7 +157,7 @@ static int prepare_map(struct setup *setup, const struct idmap_subject *subject)
 }
 
 int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
-		  struct setup **ret_setup, struct yett_error *error)
+                  struct setup **ret_setup, struct yett_error *error)
 {
 	struct setup *setup = calloc(1, sizeof *setup);
 	const char *step = "prepare";
@@ -204,7 +211,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 			*error = *setup_inside_error(setup);
 		else if (r < 0)
 			error_set(error, YETT_E_INIT_FAILED, 0, "a sandbox cannot be prepared, set-up step %s failed: %s", step,
-				  strerror(-r));
+			          strerror(-r));
 		setup_end(setup);
 		return r < 0 ? (int)error->code : r;
 	}
@@ -218,12 +225,13 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
 	struct init_order order = {.kind = kind,
-				   .payload_uid = setup->map.payload_uid,
-				   .payload_gid = setup->map.payload_gid,
-				   .is_rootless = setup->host->is_rootless,
-				   .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
-				   .uses_selinux = template->selinux > SELINUX_UNNAMED};
-	const int fds[INIT_ORDER_FDS] = {[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
+	                           .payload_uid = setup->map.payload_uid,
+	                           .payload_gid = setup->map.payload_gid,
+	                           .is_rootless = setup->host->is_rootless,
+	                           .limits_pids_by_user = setup_limits_pids_by_user(setup->host),
+	                           .uses_selinux = template->selinux > SELINUX_UNNAMED};
+	const int fds[INIT_ORDER_FDS] = {
+		[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
 
 	if (template->selinux >= SELINUX_PERMISSIVE) {
 		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
@@ -264,9 +272,9 @@ static int check_selinux(const struct setup_host *host, const struct plan *plan,
 		return 0;
 	if (state == SELINUX_UNNAMED)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor",
-				 plan_text(plan, plan->label));
+		                 plan_text(plan, plan->label));
 	return error_set(error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and %s", plan_text(plan, plan->selinux_type),
-			 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
+	                 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
 }
 
 static bool has_shares(const struct plan *plan)

@@ -40,7 +40,7 @@ struct setup_rootless {
  * `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
  */
 _must_check_ int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
-				 struct setup_host **ret_host, struct yett_error *error);
+                                 struct setup_host **ret_host, struct yett_error *error);
 
 /* Builds the template of a profile unless that was done. 0, -errno or a positive code. */
 _must_check_ int setup_host_profile(struct setup_host *host, size_t profile, struct yett_error *error);
@@ -84,21 +84,21 @@ struct setup {
 	struct reservation range, slot, called;
 	struct record record; /* as it was written to the range's file last, or will be next */
 	struct message *told; /* a MESSAGE_SANDBOX: what others see of the sandbox, once it is published */
-	int listening; /* where the supervisor is asked about its sandbox: registry_listen() */
-	uint32_t first;     /* host id that the range begins with */
-	struct idmap map;   /* of the user namespace */
-	uint32_t init_host; /* what init_inside is outside */
-	int user_ns;        /* the sandbox's upper one: build.h of init; without root -1, since all have the helper's own */
-	pid_t builder;      /* -1: none */
-	int go;             /* asks it for an init */
+	int listening;        /* where the supervisor is asked about its sandbox: registry_listen() */
+	uint32_t first;       /* host id that the range begins with */
+	struct idmap map;     /* of the user namespace */
+	uint32_t init_host;   /* what init_inside is outside */
+	int user_ns;          /* the sandbox's upper one: build.h of init; without root -1, since all have the helper's own */
+	pid_t builder;        /* -1: none */
+	int go;               /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
 	int init_pidfd;
-	pid_t sharer;       /* -1: none */
-	uint32_t profile;   /* that init was started for */
+	pid_t sharer;            /* -1: none */
+	uint32_t profile;        /* that init was started for */
 	struct setup_order last; /* by which the sandbox was made that is here, or was before this one */
-	bool fits;          /* init has the ids of `map` */
-	bool is_ready;      /* init builds, or has built, the base of the plan of `last`: then it reports that, too */
-	bool is_spoilt;     /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
+	bool fits;               /* init has the ids of `map` */
+	bool is_ready;           /* init builds, or has built, the base of the plan of `last`: then it reports that, too */
+	bool is_spoilt;          /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
 };
 
 /* Whose sandbox the plan makes. */
@@ -109,8 +109,8 @@ struct idmap_subject setup_subject(const struct plan *plan);
  * namespaces for `profile`. These are only guesses: a plan for others gets others. `plan`, NULL if it is not known yet: its slot is
  * taken first of all. 0, -errno or a code.
  */
-_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
-			       struct setup **ret_setup, struct yett_error *error);
+_must_check_ int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile,
+                               const struct plan *plan, struct setup **ret_setup, struct yett_error *error);
 
 /*
  * Carries out root's part of the plan, and has init carry out the rest. A process of its own takes the packet that lies in the client's

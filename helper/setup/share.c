@@ -31,13 +31,27 @@ static const struct {
 	long magic;
 	const char *name;
 } pseudo_file_systems[] = {
-	{PROC_SUPER_MAGIC, "proc"},       {SYSFS_MAGIC, "sysfs"},         {CGROUP_SUPER_MAGIC, "cgroup"},
-	{CGROUP2_SUPER_MAGIC, "cgroup2"}, {NSFS_MAGIC, "nsfs"},           {DEBUGFS_MAGIC, "debugfs"},
-	{TRACEFS_MAGIC, "tracefs"},       {SECURITYFS_MAGIC, "securityfs"}, {SELINUX_MAGIC, "selinuxfs"},
-	{SMACK_MAGIC, "smackfs"},         {BPF_FS_MAGIC, "bpf"},          {DEVPTS_SUPER_MAGIC, "devpts"},
-	{PIPEFS_MAGIC, "pipefs"},         {SOCKFS_MAGIC, "sockfs"},       {ANON_INODE_FS_MAGIC, "anon_inodefs"},
-	{BINDERFS_SUPER_MAGIC, "binder"}, {EFIVARFS_MAGIC, "efivarfs"},   {AUTOFS_SUPER_MAGIC, "autofs"},
-	{0x62656570, "configfs"},         {0x6165676C, "pstore"},         {0x65735543, "fusectl"},
+	{PROC_SUPER_MAGIC, "proc"},
+	{SYSFS_MAGIC, "sysfs"},
+	{CGROUP_SUPER_MAGIC, "cgroup"},
+	{CGROUP2_SUPER_MAGIC, "cgroup2"},
+	{NSFS_MAGIC, "nsfs"},
+	{DEBUGFS_MAGIC, "debugfs"},
+	{TRACEFS_MAGIC, "tracefs"},
+	{SECURITYFS_MAGIC, "securityfs"},
+	{SELINUX_MAGIC, "selinuxfs"},
+	{SMACK_MAGIC, "smackfs"},
+	{BPF_FS_MAGIC, "bpf"},
+	{DEVPTS_SUPER_MAGIC, "devpts"},
+	{PIPEFS_MAGIC, "pipefs"},
+	{SOCKFS_MAGIC, "sockfs"},
+	{ANON_INODE_FS_MAGIC, "anon_inodefs"},
+	{BINDERFS_SUPER_MAGIC, "binder"},
+	{EFIVARFS_MAGIC, "efivarfs"},
+	{AUTOFS_SUPER_MAGIC, "autofs"},
+	{0x62656570, "configfs"},
+	{0x6165676C, "pstore"},
+	{0x65735543, "fusectl"},
 	{0x19800202, "mqueue"},
 };
 
@@ -121,7 +135,7 @@ static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 }
 
 int share_check(const struct setup_host *host, const struct plan *plan, int fd, const struct plan_step *step, struct stat *ret_stat,
-		struct yett_error *error)
+                struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
 	const char *pseudo = pseudo_name(fd);
@@ -133,13 +147,14 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
 	if (is_runtime(fd, ret_stat, host->policy->runtime_dir))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+		                 "the share for %s is, or holds, a runtime directory: its sockets lead out", target);
 	if (is_allowed(fd, ret_stat, rules))
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
-			S_ISDIR(ret_stat->st_mode) ? "directory" : "file", step->writable ? "read-write" : "read-only");
+	                S_ISDIR(ret_stat->st_mode) ? "directory" : "file", step->writable ? "read-write" : "read-only");
 	error_rest(error, &(struct error_rule){step->writable ? "share_rw" : "share_ro", "grant", plan_text(plan, plan->grant_name),
-					       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
+	                                       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
 	return YETT_E_PERMISSION_DENIED;
 }
 
@@ -151,8 +166,8 @@ static int restrict_tree(const struct sharing *sharing, int tree, bool writable,
 {
 	bool is_rootless = sharing->setup->host->is_rootless;
 	struct mount_attr attributes = {
-		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) |
-			    (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
+		.attr_set =
+			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) | (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
 		.propagation = MS_PRIVATE,
 		.userns_fd = is_rootless ? 0 : (uint64_t)sharing->user_ns,
 	};
@@ -161,7 +176,7 @@ static int restrict_tree(const struct sharing *sharing, int tree, bool writable,
 		return 0;
 	if (!is_rootless && (errno == EINVAL || errno == EPERM))
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
-				 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
+		                 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
 	return -errno;
 }
 
@@ -201,8 +216,8 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 		return r;
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 && errno == EINVAL)
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-				 "the share for %s is of another mount namespace than the helper's", target);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is of another mount namespace than the helper's",
+		                 target);
 	if (tree < 0 || fstat(tree, &cloned) < 0)
 		return -errno;
 	if (!same_file(&asked, &cloned))
@@ -257,7 +272,7 @@ static int open_map(struct sharing *sharing)
 		return 0;
 	if (map->shares_need_own_map || plan->capabilities != 0)
 		sharing->user_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid), plan->caller_gid,
-						     idmap_host(&map->gids, map->payload_gid));
+		                                     idmap_host(&map->gids, map->payload_gid));
 	else
 		sharing->user_ns = idmap_open_shares(map, &subject);
 	return sharing->user_ns < 0 ? sharing->user_ns : 0;
@@ -311,7 +326,7 @@ static int lock_trees(const struct sharing *sharing, int trees[static PLAN_STEPS
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++) {
 		(void)snprintf(name, sizeof name, "%u", i);
 		if (trees[i] >= 0 && (fstat(trees[i], &st) < 0 || (S_ISDIR(st.st_mode) ? mkdir(name, 0700) : mknod(name, S_IFREG, 0)) < 0 ||
-				      move_mount(trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0))
+		                      move_mount(trees[i], "", AT_FDCWD, name, MOVE_MOUNT_F_EMPTY_PATH) < 0))
 			return -errno;
 	}
 	if (setns(setup->user_ns, CLONE_NEWUSER) < 0 || unshare(CLONE_NEWNS) < 0)

@@ -27,9 +27,9 @@ static const struct device devices[] = {
 static const struct {
 	const char *path, *target;
 } device_links[] = {
-	{"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"}, {"/dev/stdout", "/proc/self/fd/1"},
-	{"/dev/stderr", "/proc/self/fd/2"}, {"/dev/ptmx", "pts/ptmx"},
-	{"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
+	{"/dev/fd", "/proc/self/fd"},       {"/dev/stdin", "/proc/self/fd/0"},
+	{"/dev/stdout", "/proc/self/fd/1"}, {"/dev/stderr", "/proc/self/fd/2"},
+	{"/dev/ptmx", "pts/ptmx"},          {"/dev/shm", "/run/shm"}, /* the sandbox's own: /dev itself is shared and read-only */
 };
 
 static int add_entry(struct template *template, const char *path)
@@ -69,8 +69,8 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 	for (size_t i = 0; r == 0 && i < system->count; i++) {
 		r = add_entry(template, system->items[i]);
 		if (r < 0)
-			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i],
-				  profile->name, strerror(-r));
+			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i], profile->name,
+			          strerror(-r));
 	}
 	if (r == 0)
 		r = add_entry(template, "/etc");
@@ -79,8 +79,8 @@ static int list_entries(const struct policy_profile *profile, struct template *t
 
 /*
  * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, showing root's files
- * as the face id's, unless there is none (-1). A file system that cannot be id-mapped shows them as nobody's instead: they are read-only and
- * world-readable things either way. A descriptor or -errno.
+ * as the face id's, unless there is none (-1). A file system that cannot be id-mapped shows them as nobody's instead: they are read-only
+ * and world-readable things either way. A descriptor or -errno.
  */
 static int clone_system(const char *path, int face_ns)
 {
@@ -121,8 +121,7 @@ static int make_parents(int root, const char *path)
 /* Turns a directory of the root into a read-only mount, which a sandbox can move onto its own root. */
 static int seal_directory(const char *path, uint64_t attributes_set)
 {
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | attributes_set,
-					.propagation = MS_PRIVATE};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | attributes_set, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
@@ -168,7 +167,8 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
 }
 
-/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and mounts them, read-only: that is their mode. */
+/* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and mounts them, read-only: that is their mode.
+ */
 static int clone_nodes(int trees[static ARRAY_SIZE(devices)])
 {
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
@@ -202,7 +202,8 @@ static int read_devices(const struct policy_list *names, dev_t *numbers, struct 
 	return 0;
 }
 
-/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. `trees`: etc_copy() */
+/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. `trees`: etc_copy()
+ */
 static int enter_new_root(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct etc_trees *trees)
 {
 	char id[16];
@@ -253,8 +254,8 @@ static int attach(const struct template_entry *entry, int tree)
  * The kernel lets a user namespace mount a proc where another one can be seen in full. The template's is of the pid namespace of this
  * process, which ends: there is no process in it. mount_namespaces(7). `face_ns` -1: there is no face.
  */
-static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir,
-		 uint32_t face, int face_ns, struct yett_error *error)
+static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, uint32_t face, int face_ns,
+                 struct yett_error *error)
 {
 	size_t system = template->entries_count - 2; /* the last two are /etc and /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
@@ -275,8 +276,8 @@ static int build(const struct policy_profile *profile, const struct template *te
 	for (size_t i = 0; i < system; i++) {
 		trees[i] = template->entries[i].link ? -1 : clone_system(template->entries[i].path, face_ns);
 		if (!template->entries[i].link && trees[i] < 0)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s",
-					 template->entries[i].path, profile->name, strerror(-trees[i]));
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s", template->entries[i].path,
+			                 profile->name, strerror(-trees[i]));
 	}
 	r = read_devices(&profile->devices, numbers, error);
 	if (r == 0 && is_rootless)
@@ -325,7 +326,7 @@ static int write_profile(const struct policy_profile *policy, const struct templ
 		return -ENOMEM;
 	profile->init_filter_count = (uint32_t)policy->init_filter_count;
 	profile->command_filter_count = (uint32_t)policy->command_filter_count;
-	profile->entries_count = (uint32_t)template->entries_count;
+	profile->entries_count = (uint32_t) template->entries_count;
 	memcpy(profile->data, policy->init_filter, init_size);
 	memcpy(profile->data + init_size, policy->command_filter, command_size);
 	profile->data_used = (uint32_t)(init_size + command_size);
@@ -343,8 +344,8 @@ struct template_result {
 };
 
 /* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has gone. */
-static void __attribute__((noreturn)) maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir,
-					    uint32_t face, int face_ns, int go)
+static void __attribute__((noreturn))
+maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, uint32_t face, int face_ns, int go)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)close(template->go); /* the reader's end: without one, writing fails */
@@ -373,7 +374,7 @@ static int fail(const struct policy_profile *profile, int r, struct yett_error *
 }
 
 int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct template *ret_template,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
 	_cleanup_fd_ int face_ns = face == UINT32_MAX ? -1 : idmap_open_single(0, face, 0, face);

@@ -18,10 +18,11 @@ struct template_entry {
 	char *link; /* where it points; NULL for a directory */
 };
 
-struct template {
+struct template
+{
 	enum selinux_state selinux; /* how it is with the profile's type */
-	int mount_ns; /* -1: not built */
-	int profile;  /* sealed memory: struct init_profile. -1: not built */
+	int mount_ns;               /* -1: not built */
+	int profile;                /* sealed memory: struct init_profile. -1: not built */
 	struct template_entry *entries;
 	size_t entries_count;
 	/* while it is being built: the child, the pipe by which it says that it has done so, and what it has to say */
@@ -36,8 +37,8 @@ struct template {
  * Has a child build the template of `profile`, which must not move. `runtime_dir` exists and is root's. `face` UINT32_MAX: without
  * root, so nothing is id-mapped and the six nodes are the host's own. 0 or a code.
  */
-_must_check_ int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face,
-				struct template *ret_template, struct yett_error *error);
+_must_check_ int template_start(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct template *ret_template,
+                                struct yett_error *error);
 
 /* Waits for it. 0, or a code, UNSUPPORTED with the path in the detail among them; then it is as if it had not been started. */
 _must_check_ int template_finish(const struct policy_profile *profile, struct template *template, struct yett_error *error);

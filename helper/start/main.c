@@ -36,8 +36,10 @@ static const struct {
 	{"check", NULL, "read the policy as the service does, say what is wrong with it or void, and exit", AT(check), OPTION_FLAG, 0, 0},
 	{"personal", NULL, "serve the caller alone, by the built-in policy unless --policy is given", AT(personal), OPTION_FLAG, 0, 0},
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
-	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1, 86400},
-	{"libexec", "DIR", "folder of yett-decoder, -policy, -reader, -init and -closer (default: that of this program)", AT(libexec), OPTION_TEXT, 0, 0},
+	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1,
+         86400},
+	{"libexec", "DIR", "folder of yett-decoder, -policy, -reader, -init and -closer (default: that of this program)", AT(libexec),
+         OPTION_TEXT, 0, 0},
 	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
 	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
 	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
@@ -47,13 +49,14 @@ static const struct {
 static void print_help(void)
 {
 	(void)printf("Usage: %s [OPTION …]\n"
-		     "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n"
-		     "%s\n\n", start_name, start_help);
+	             "Builds sandboxes for programs that ask with libyett. Started by systemd or by libyett, not by hand.\n"
+	             "%s\n\n",
+	             start_name, start_help);
 	for (size_t i = 0; i < ARRAY_SIZE(option_table); i++) {
 		char left[64];
 
 		(void)snprintf(left, sizeof left, "--%s%s%s", option_table[i].name, option_table[i].argument ? "=" : "",
-			       option_table[i].argument ? option_table[i].argument : "");
+		               option_table[i].argument ? option_table[i].argument : "");
 		(void)printf("  %-22s %s\n", left, option_table[i].help);
 	}
 }
@@ -119,14 +122,15 @@ static int check_policy(const struct start_options *options)
 		source.owner = 0;
 	r = policy_load(&source, &policy, &error);
 	if (r != 0) {
-		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "", error.detail);
+		(void)fprintf(stderr, "%s%s%s\n", error.message[0] ? error.message : strerror(-r), error.detail[0] ? "\n  " : "",
+		              error.detail);
 		return 1;
 	}
 	for (size_t i = 0; i < policy->grants_count; i++)
 		if (*policy->grants[i].notice)
 			(void)fprintf(stderr, "%s\n", policy->grants[i].notice);
-	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s", policy->grants_count,
-		     policy->grants_count == 1 ? "" : "s");
+	(void)printf("%s: %zu profile%s, %zu grant%s\n", path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
+	             policy->grants_count, policy->grants_count == 1 ? "" : "s");
 	return 0;
 }
 
@@ -147,7 +151,8 @@ static int run(const struct start_options *options, struct yett_error *error)
 	if (r == 0 && sodium_init() < 0)
 		r = -ENOSYS;
 	if (!limit_cores() && geteuid() == 0)
-		log_line(LOG_LEVEL_WARNING, "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
+		log_line(LOG_LEVEL_WARNING,
+		         "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");
 	if (r == 0 && socket < 0)
 		r = activation_receive(&activation, &socket, error);
 	if (r != 0)
@@ -155,7 +160,8 @@ static int run(const struct start_options *options, struct yett_error *error)
 	if (activation == ACTIVATION_LISTENING)
 		return start_listening(options, socket, error);
 	if (socket < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; %s is started by systemd or libyett", start_name);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "no socket was handed over; %s is started by systemd or libyett",
+		                 start_name);
 	if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
 	return start_connected(options, socket, error);

@@ -22,7 +22,7 @@
 #include <sys/un.h>
 
 #define TIMER_SLACK_NS 50000UL /* the kernel's default */
-#define MIB (1ULL << 20)
+#define MIB            (1ULL << 20)
 
 /* include/linux/proc_ns.h of the kernel: PROC_USER_INIT_INO, PROC_PID_INIT_INO */
 #define FIRST_USER_NAMESPACE 0xEFFFFFFDU
@@ -69,10 +69,11 @@ static bool is_unnamed(bool is_peers)
 
 int setuid_check_socket(struct yett_error *error)
 {
-	if (has_option(SO_DOMAIN, AF_UNIX) && has_option(SO_TYPE, SOCK_SEQPACKET) && has_option(SO_ACCEPTCONN, 0) &&
-	    is_unnamed(false) && is_unnamed(true))
+	if (has_option(SO_DOMAIN, AF_UNIX) && has_option(SO_TYPE, SOCK_SEQPACKET) && has_option(SO_ACCEPTCONN, 0) && is_unnamed(false) &&
+	    is_unnamed(true))
 		return 0;
-	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET", SETUID_SOCKET);
+	return error_set(error, YETT_E_INVALID_REQUEST, 0, "descriptor %d is no end of a socketpair of AF_UNIX, SOCK_SEQPACKET",
+	                 SETUID_SOCKET);
 }
 
 /* Without it nothing here has an effect: the kernel lets a program keep its caller's ids for each of these reasons. */
@@ -81,10 +82,12 @@ static int check_effect(struct yett_error *error)
 	if (geteuid() == 0)
 		return 0;
 	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "yett-helper is not set-user-id root here, or that has no effect");
-	error_detail(error, "%s", prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
-					  ? "its caller has set no_new_privs, with which no program gains privilege"
-					  : "it must belong to root with mode 4750 on a file system without nosuid; its caller must not be traced, nor share "
-					    "its working directory with another process (CLONE_FS), nor be in a user namespace without root");
+	error_detail(
+		error, "%s",
+		prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1
+			? "its caller has set no_new_privs, with which no program gains privilege"
+			: "it must belong to root with mode 4750 on a file system without nosuid; its caller must not be traced, nor share "
+			  "its working directory with another process (CLONE_FS), nor be in a user namespace without root");
 	return YETT_E_UNSUPPORTED;
 }
 
@@ -161,9 +164,10 @@ static int take_timers(struct yett_error *error)
 	static const struct itimerval none;
 
 	(void)error;
-	return setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 || setitimer(ITIMER_PROF, &none, NULL) < 0
-		       ? -errno
-		       : 0;
+	return setitimer(ITIMER_REAL, &none, NULL) < 0 || setitimer(ITIMER_VIRTUAL, &none, NULL) < 0 ||
+	                       setitimer(ITIMER_PROF, &none, NULL) < 0
+	               ? -errno
+	               : 0;
 }
 
 /* What fork and exec pass on of prctl(2), personality(2) and capabilities(7). */
@@ -174,12 +178,12 @@ static int take_attributes(struct yett_error *error)
 		unsigned long value;
 		bool is_optional; /* of newer kernels, or of one processor only */
 	} attributes[] = {
-		{PR_SET_DUMPABLE, 0, false},         /* nobody looks into us */
-		{PR_SET_PDEATHSIG, 0, false},        /* the caller's end is not ours */
-		{PR_SET_CHILD_SUBREAPER, 0, false},  /* no orphans of others' */
+		{PR_SET_DUMPABLE, 0, false},        /* nobody looks into us */
+		{PR_SET_PDEATHSIG, 0, false},       /* the caller's end is not ours */
+		{PR_SET_CHILD_SUBREAPER, 0, false}, /* no orphans of others' */
 		{PR_SET_TIMERSLACK, TIMER_SLACK_NS, false},
 		{PR_SET_THP_DISABLE, 0, true},
-		{PR_SET_TSC, PR_TSC_ENABLE, true},   /* reading the clock would be SIGSEGV */
+		{PR_SET_TSC, PR_TSC_ENABLE, true}, /* reading the clock would be SIGSEGV */
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(attributes); i++)
@@ -236,9 +240,10 @@ static int take_limits(struct yett_error *error)
 		if (limit.rlim_max < limits[i].most && setrlimit(limits[i].resource, &raised) == 0)
 			continue;
 		if (!setuid_soft_limit(limit.rlim_max, limits[i].least, limits[i].most, &soft)) {
-			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "its caller's limit of %s is too low, and cannot be raised", limits[i].name);
+			(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "its caller's limit of %s is too low, and cannot be raised",
+			                limits[i].name);
 			error_detail(error, "it is %llu, and must be %s %llu", (unsigned long long)limit.rlim_max,
-				     limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least", (unsigned long long)limits[i].least);
+			             limits[i].least == RLIM_INFINITY ? "unlimited:" : "at least", (unsigned long long)limits[i].least);
 			return YETT_E_RESOURCE_LIMIT;
 		}
 		limit.rlim_cur = soft;
@@ -380,10 +385,11 @@ static int check_programs(struct yett_error *error)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (folder < 0 || fstatat(folder, names[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, YETT_LIBEXEC_DIR "/%s cannot be found: %s", names[i], strerror(errno));
+			return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, YETT_LIBEXEC_DIR "/%s cannot be found: %s", names[i],
+			                 strerror(errno));
 		if (st.st_uid != 0 || (st.st_mode & 022) || !(i == 0 ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode)))
 			return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-					 YETT_LIBEXEC_DIR "/%s must belong to root and be writable by nobody else", names[i]);
+			                 YETT_LIBEXEC_DIR "/%s must belong to root and be writable by nobody else", names[i]);
 	}
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 /* The one form in which it serves as root: "yett-helper --serve=3". */
 #define SETUID_ARGUMENT "--serve=3"
-#define SETUID_SOCKET	3
+#define SETUID_SOCKET   3
 
 #define SETUID_HELPERS_MAX 64 /* of one user at once */
 
@@ -43,7 +43,7 @@ _must_check_ int setuid_cleanse(struct peer *ret_caller, struct yett_error *erro
  * wait for. 0, -errno or a code.
  */
 _must_check_ int setuid_settle(const struct setup_host *host, const struct peer *caller, struct reservation *ret_place,
-			       struct yett_error *error);
+                               struct yett_error *error);
 
 /* The pure part of a limit's step: what its soft limit becomes, or false when `hard` cannot be raised and is too low. */
 bool setuid_soft_limit(unsigned long long hard, unsigned long long least, unsigned long long most, unsigned long long *ret_soft);

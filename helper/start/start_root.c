@@ -57,8 +57,11 @@ static int prepare_lesser_root(struct monitor *monitor, const char *missing, int
 	for (; missing[i] && i < sizeof name - 1; i++)
 		name[i] = (char)toupper((unsigned char)missing[i]);
 	name[i] = '\0';
-	(void)error_set(&monitor->no_host, YETT_E_UNSUPPORTED, 0, "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
-	error_detail(&monitor->no_host, "give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
+	(void)error_set(&monitor->no_host, YETT_E_UNSUPPORTED, 0,
+	                "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
+	error_detail(
+		&monitor->no_host,
+		"give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
 	return 0;
 }
 
@@ -81,8 +84,9 @@ static bool has_user(uint32_t uid)
 /* Root of a container with a user namespace of its own: it has what it takes, but nobody to be. */
 static int refuse_mapped_root(struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_UNSUPPORTED, 0,
-			"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
+	(void)error_set(
+		error, YETT_E_UNSUPPORTED, 0,
+		"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
 	error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
 	return YETT_E_UNSUPPORTED;
 }
@@ -95,8 +99,7 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH, *missing;
 	const struct policy_source source = {options->libexec, path, true, 0};
-	struct monitor monitor = {
-		.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
+	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
 	struct peer own;
 	bool can_build = privilege_can_build(&missing);
 	int r = 0;
@@ -110,7 +113,7 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	monitor.policy = policy;
 	if (r == 0)
 		r = can_build ? prepare_host(&monitor, options->libexec, caller ? &place : NULL, error)
-			      : prepare_lesser_root(&monitor, missing, socket, &own, error);
+		              : prepare_lesser_root(&monitor, missing, socket, &own, error);
 	host = monitor.host;
 	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal, error);
 }
@@ -145,7 +148,7 @@ bool start_begin(int argc, char **argv, int *ret_status)
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
 	const struct listener_options listener = {options->policy ? options->policy : YETT_POLICY_PATH, options->libexec, socket,
-						  options->idle_exit_s * 1000};
+	                                          options->idle_exit_s * 1000};
 
 	return listener_run(&listener, error);
 }
@@ -158,7 +161,8 @@ int start_check_user(const struct start_options *options, struct yett_error *err
 		return 0;
 	(void)snprintf(program, sizeof program, "%s/yett-rootless", options->folder);
 	(void)execv(program, options->argv);
-	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s, which serves without root, cannot be executed: %s", program, strerror(errno));
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s, which serves without root, cannot be executed: %s", program,
+	                 strerror(errno));
 }
 
 int start_connected(const struct start_options *options, int socket, struct yett_error *error)

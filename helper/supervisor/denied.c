@@ -7,9 +7,9 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#define ANSWERS_MS 10 /* in so long, no more than so many are answered */
+#define ANSWERS_MS  10 /* in so long, no more than so many are answered */
 #define ANSWERS_MAX 64
-#define TELL_MS 1000
+#define TELL_MS     1000
 
 int denied_fd(struct denied *denied)
 {

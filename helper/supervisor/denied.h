@@ -15,7 +15,7 @@
 struct denied_call {
 	uint32_t number;
 	uint32_t thread, pid; /* who made the first of them since: as we see it, and its process inside (0: not known) */
-	uint64_t count;	      /* how often since it was told of */
+	uint64_t count;       /* how often since it was told of */
 	bool is_told;
 };
 

@@ -31,8 +31,7 @@ static void send_to(const struct events *events, int socket)
 {
 	int unread = 0;
 
-	if (ioctl(socket, SIOCOUTQ, &unread) < 0 ||
-	    (unread > UNREAD_MAX && events->message->body.event.kind != EVENT_ENDED))
+	if (ioctl(socket, SIOCOUTQ, &unread) < 0 || (unread > UNREAD_MAX && events->message->body.event.kind != EVENT_ENDED))
 		return;
 	(void)!frame_send_message(socket, events->message, 0, NULL, 0, MSG_DONTWAIT);
 }

@@ -12,9 +12,9 @@
 #define FOLLOWERS_MAX 8
 
 struct events {
-	uint64_t number; /* of the last event */
+	uint64_t number;              /* of the last event */
 	int followers[FOLLOWERS_MAX]; /* sockets; -1 */
-	struct message *message; /* NULL until somebody follows */
+	struct message *message;      /* NULL until somebody follows */
 };
 
 void events_init(struct events *events);

@@ -10,16 +10,16 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define HOLDERS_MAX 32 /* init has room for more channels */
-#define ASKING_MAX 16  /* connections besides, that have not asked yet or wait for the end */
-#define INIT_ANSWERS_MS 1000
-#define LOOK_MS_MIN 10
-#define LOOK_MS_MAX 60000
-#define HEARD_MS 50  /* in so long, no more than so many packets of init's are read: a captured one has more */
-#define HEARD_MAX 32
+#define HOLDERS_MAX      32 /* init has room for more channels */
+#define ASKING_MAX       16 /* connections besides, that have not asked yet or wait for the end */
+#define INIT_ANSWERS_MS  1000
+#define LOOK_MS_MIN      10
+#define LOOK_MS_MAX      60000
+#define HEARD_MS         50 /* in so long, no more than so many packets of init's are read: a captured one has more */
+#define HEARD_MAX        32
 #define FOLLOWED_LOOK_MS 1000
-#define TOTALS_MAX 2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
-#define CONTROL_BUFFER 1 /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
+#define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
+#define CONTROL_BUFFER   1    /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_LISTENING, LIFE_HOLDERS };
 
@@ -45,8 +45,8 @@ struct life {
 	uint64_t oom_kills, forks_refused; /* that were told; with looked_ms, while somebody follows */
 	uint64_t looked_ms, heard_ms;
 	unsigned heard; /* packets of init's since heard_ms */
-	bool is_deaf;	/* init has closed its end */
-	bool is_told;	/* init knows that somebody follows */
+	bool is_deaf;   /* init has closed its end */
+	bool is_told;   /* init knows that somebody follows */
 	bool is_over;
 	enum ended_reason reason;
 };
@@ -230,8 +230,8 @@ static int act(struct life *life, size_t i, uint32_t action, int channel, struct
 		return 0;
 	case MANAGE_PLAN:
 		return notify(&life->holders[i], NOTICE_DONE, 0, life->setup->last.memory) < 0
-			       ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be handed over now")
-			       : 0;
+		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be handed over now")
+		               : 0;
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -250,7 +250,8 @@ static int act(struct life *life, size_t i, uint32_t action, int channel, struct
 static int check_state(const struct life *life, uint32_t states, struct yett_error *error)
 {
 	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->told->state;
-	static const char *const why[] = {[SANDBOX_RUNNING] = "is not paused", [SANDBOX_PAUSED] = "is paused already: resume it, or destroy it"};
+	static const char *const why[] = {
+		[SANDBOX_RUNNING] = "is not paused", [SANDBOX_PAUSED] = "is paused already: resume it, or destroy it"};
 
 	if (states & 1U << state)
 		return 0;
@@ -305,10 +306,10 @@ static void add_totals(const struct life *life, const void *packet)
 	if (told.successes > TOTALS_MAX || told.failures > TOTALS_MAX || told.timeouts > told.failures || told.duration_us > count * age_us)
 		return;
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.executions = count,
-							       .successes = told.successes,
-							       .failures = told.failures,
-							       .timeouts = told.timeouts,
-							       .duration_us = told.duration_us});
+	                                                                          .successes = told.successes,
+	                                                                          .failures = told.failures,
+	                                                                          .timeouts = told.timeouts,
+	                                                                          .duration_us = told.duration_us});
 }
 
 /* One packet of init's, of which nothing is believed but that it speaks of its own sandbox. Whether there may be more. */
@@ -318,7 +319,8 @@ static bool hear(struct life *life)
 	struct init_event told = {0};
 	/* Ours has none to send, and closing what another one sends could hold us up: it is left in the socket. */
 	ssize_t n = frame_peek_fds(life->setup->control) ? 0 : recv(life->setup->control, &told, sizeof told, MSG_DONTWAIT | MSG_TRUNC);
-	struct message_event event = {.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
+	struct message_event event = {
+		.kind = told.kind, .command = told.command, .pid = told.pid, .error = told.error, .result = told.result};
 
 	life->is_deaf = n == 0;
 	if (life->is_deaf && frame_peek_fds(life->setup->control))

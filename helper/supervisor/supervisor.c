@@ -63,10 +63,10 @@ static int receive_order(int socket, struct setup_order *order)
 	order->plan = plan;
 	/* A monitor is trusted; this is against a version of it that is not ours. */
 	return fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
-			       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
-			       (plan->share_fds > 0) == (order->connection >= 0)
-		       ? 1
-		       : -EPROTO;
+	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
+	                       (plan->share_fds > 0) == (order->connection >= 0)
+	               ? 1
+	               : -EPROTO;
 }
 
 /* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
@@ -79,7 +79,8 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 	(void)snprintf(context, sizeof context, "system_u:system_r:%s:", type);
 	if (!plan->label_required || strcmp(label, enforced) == 0 || (*type && strncmp(label, context, strlen(context)) == 0))
 		return 0;
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type, label);
+	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type,
+	                 label);
 }
 
 static bool is_listener(int fd)
@@ -104,8 +105,8 @@ static int hear_report(struct setup *setup, uint64_t end_ms, struct frame *frame
 		return 0;
 	frame_close_fds(frame);
 	/*
-	 * What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that once, before what
-	 * is there to be read, and whenever it comes to its end. unix(7)
+	 * What is none stays in the socket, with the descriptors it may have. One that ends with an order unread says that once, before
+	 * what is there to be read, and whenever it comes to its end. unix(7)
 	 */
 	r = frame_peek(setup->control, frame, &has_fds);
 	if (r == -ECONNRESET)
@@ -140,13 +141,14 @@ static int explain_failure(const struct setup *setup, const struct init_report *
 		*error = report->refused;
 		return (int)error->code;
 	}
-	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report->step[0] ? " at " : "", report->step, strerror(report->error));
+	error_set(error, YETT_E_INIT_FAILED, 0, "init failed%s%s: %s", report->step[0] ? " at " : "", report->step,
+	          strerror(report->error));
 	return error_cause(error, "init", report->error);
 }
 
 /* Waits for init's word that it serves the channel. */
 static int await_init(struct setup *setup, const struct plan *plan, struct init_layers *ret_layers, int *ret_listener,
-		      struct yett_error *error)
+                      struct yett_error *error)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
 	struct init_report report = {.error = ECHILD};
@@ -167,7 +169,8 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	return check_label(plan, report.layers.label, error);
 }
 
-static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener, struct supervisor_created *created)
+static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener,
+                  struct supervisor_created *created)
 {
 	struct yett_error *error = &created->error;
 	const struct yett_error *inside;
@@ -353,7 +356,8 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	fd_close(socket);
 }
 
-int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead, struct supervisor *ret_supervisor)
+int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
+                     struct supervisor *ret_supervisor)
 {
 	int pair[2];
 	pid_t pid;

@@ -3,8 +3,9 @@
  *
  * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards. One
  * that the listener started, or a monitor without root for a client that makes several, is used again for sandboxes of the same user:
- * meanwhile it keeps in its permitted set what building takes, and puts itself at their disposal when all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a
- * client's: a plan, descriptors, and end of file, which ends a sandbox that does not linger.
+ * meanwhile it keeps in its permitted set what building takes, and puts itself at their disposal when all of a sandbox is gone. It takes
+ * orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a client's: a plan,
+ * descriptors, and end of file, which ends a sandbox that does not linger.
  */
 #pragma once
 
@@ -12,8 +13,8 @@
 #include "helper/setup/setup.h"
 
 /*
- * Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0 (to a dry one a NOTICE_DONE, with the plan); the answer to an attach, whose channel
- * the monitor has itself; and, if `code` is not 0, the refusal of any request.
+ * Supervisor → monitor: the answer to a plan, with the exec channel if `code` is 0 (to a dry one a NOTICE_DONE, with the plan); the answer
+ * to an attach, whose channel the monitor has itself; and, if `code` is not 0, the refusal of any request.
  */
 struct supervisor_created {
 	int32_t code;
@@ -45,7 +46,7 @@ struct supervisor {
 /* Supervisor → who started it, on the socket `pool`, with a new socket for orders: ready for another sandbox of this user. */
 struct supervisor_ready {
 	uid_t uid;
-	uint32_t profile; /* that it expects to be asked for */
+	uint32_t profile;    /* that it expects to be asked for */
 	uint64_t generation; /* of the policy that it knows */
 };
 
@@ -62,7 +63,7 @@ struct supervisor_ahead {
  * pool after each sandbox, and ends when nobody takes it. 0 or -errno.
  */
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
-				  struct supervisor *ret_supervisor);
+                                  struct supervisor *ret_supervisor);
 
 /* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
 _must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);

@@ -6,19 +6,12 @@
 #include <string.h>
 #include <yett.h>
 
-static int start(struct yett_connection *connection, const char *name,
-		 struct yett_error *error)
+static int start(struct yett_connection *connection, const char *name, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "pwd; exit 3", NULL};
-	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE,
-				    YETT_STDIO_AS_OUTPUT};
-	const struct yett_sandbox_options keep = {.size = sizeof keep,
-						  .name = name,
-						  .flags = YETT_SANDBOX_LINGER};
-	const struct yett_command_options options = {.size = sizeof options,
-						     .argv = argv,
-						     .stdio = stdio,
-						     .capture_bytes = 65536};
+	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
+	const struct yett_sandbox_options keep = {.size = sizeof keep, .name = name, .flags = YETT_SANDBOX_LINGER};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio, .capture_bytes = 65536};
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;
 	struct yett_command_list *list = NULL;
@@ -41,8 +34,7 @@ static int start(struct yett_connection *connection, const char *name,
 	return r;
 }
 
-static int get(struct yett_connection *connection, const char *name,
-	       uint64_t id, struct yett_error *error)
+static int get(struct yett_connection *connection, const char *name, uint64_t id, struct yett_error *error)
 {
 	struct yett_sandbox *sandbox = NULL;
 	struct yett_command *command = NULL;
@@ -55,8 +47,7 @@ static int get(struct yett_connection *connection, const char *name,
 	if (r == 0)
 		r = yett_command_wait(command, -1, &result, error);
 	if (r == 0)
-		r = yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept,
-					error);
+		r = yett_command_output(sandbox, id, YETT_STREAM_OUT, &kept, error);
 	if (r == 0)
 		printf("status %d\n%s", result->status, kept->bytes);
 	yett_free(kept);
@@ -75,11 +66,9 @@ int main(int argc, char **argv)
 	if (r == 0 && argc == 3 && strcmp(argv[1], "start") == 0)
 		r = start(connection, argv[2], &error);
 	else if (r == 0 && argc == 4)
-		r = get(connection, argv[2], strtoull(argv[3], NULL, 10),
-			&error);
+		r = get(connection, argv[2], strtoull(argv[3], NULL, 10), &error);
 	if (r)
-		fprintf(stderr, "collect_output: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "collect_output: %s\n  %s\n", error.message, error.detail);
 	yett_connection_close(connection);
 	return r != 0;
 }

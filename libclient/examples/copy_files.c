@@ -1,6 +1,8 @@
 /*
- * A round trip of files: copy_files DIRECTORY COMMAND [ARGUMENT…] copies the directory into a sandbox, runs the command in
- * the copy, tells what is there then, and copies it back to DIRECTORY.new. The sandbox never sees the directory itself.
+ * A round trip of files: copy_files DIRECTORY COMMAND [ARGUMENT…] copies the
+ * directory into a sandbox, runs the command in the copy, tells what is there
+ * then, and copies it back to DIRECTORY.new. The sandbox never sees the
+ * directory itself.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,12 +12,10 @@ struct loop {
 
 /* Waits until there is something to do, or as long as the operation may
  * have to, and has it done. */
-static int turn(struct loop *loop, const struct yett_operation *operation,
-		struct yett_error *error)
+static int turn(struct loop *loop, const struct yett_operation *operation, struct yett_error *error)
 {
-	struct pollfd fds[] = {
-	    {yett_connection_fd(loop->connection), POLLIN, 0},
-	    {loop->sandbox ? yett_sandbox_fd(loop->sandbox) : -1, POLLIN, 0}};
+	struct pollfd fds[] = {{yett_connection_fd(loop->connection), POLLIN, 0},
+	                       {loop->sandbox ? yett_sandbox_fd(loop->sandbox) : -1, POLLIN, 0}};
 	int r = 0;
 
 	poll(fds, 2, operation ? yett_operation_time_left(operation) : -1);
@@ -28,14 +26,11 @@ static int turn(struct loop *loop, const struct yett_operation *operation,
 	return r;
 }
 
-static int make_sandbox(struct loop *loop, const char *profile,
-			struct yett_error *error)
+static int make_sandbox(struct loop *loop, const char *profile, struct yett_error *error)
 {
-	const struct yett_sandbox_options options = {.size = sizeof options,
-						     .profile = profile};
+	const struct yett_sandbox_options options = {.size = sizeof options, .profile = profile};
 	struct yett_operation *creation;
-	int r = yett_sandbox_create_begin(loop->connection, &options,
-					  &creation, error);
+	int r = yett_sandbox_create_begin(loop->connection, &options, &creation, error);
 
 	if (r)
 		return r;
@@ -62,10 +57,7 @@ static void on_exit_of(struct yett_command *command, void *data)
 static int start(struct loop *loop, const char *text, struct yett_error *error)
 {
 	const char *const argv[] = {"sh", "-c", text, NULL};
-	const struct yett_command_options options = {.size = sizeof options,
-						     .argv = argv,
-						     .on_exit = on_exit_of,
-						     .data = loop};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .on_exit = on_exit_of, .data = loop};
 	struct yett_command *command;
 	int r = yett_sandbox_exec(loop->sandbox, &options, &command, error);
 
@@ -83,22 +75,19 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = make_sandbox(&loop, argc > 1 ? argv[1] : NULL, &error);
 	if (r == 0)
-		r = start(&loop, "until [ -d /tmp/made ]; do sleep 0.1; done; exit 3",
-			  &error);
+		r = start(&loop, "until [ -d /tmp/made ]; do sleep 0.1; done; exit 3", &error);
 	if (r == 0)
 		r = start(&loop, "exit 4", &error);
 	while (r == 0 && loop.running > 1)
 		r = turn(&loop, NULL, &error);
 	if (r == 0) /* which the other one waits for */
-		r = yett_file_mkdir_begin(loop.sandbox, "/tmp/made", 0755, 0,
-					  &making, &error);
+		r = yett_file_mkdir_begin(loop.sandbox, "/tmp/made", 0755, 0, &making, &error);
 	while (r == 0 && (loop.running || !yett_operation_is_over(making)))
 		r = turn(&loop, making, &error);
 	if (r == 0)
 		r = yett_operation_finish(making, 0, &error);
 	if (r)
-		fprintf(stderr, "event_loop: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "event_loop: %s\n  %s\n", error.message, error.detail);
 	yett_operation_free(making);
 	yett_sandbox_close(loop.sandbox);
 	yett_connection_close(loop.connection);

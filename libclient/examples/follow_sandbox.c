@@ -15,12 +15,10 @@ static void print(const struct yett_event *event, void *data)
 }
 
 /* Any program of the same user can do this, by the id or the name. */
-static int follow(struct yett_connection *connection,
-		  struct yett_sandbox *sandbox, struct yett_error *error)
+static int follow(struct yett_connection *connection, struct yett_sandbox *sandbox, struct yett_error *error)
 {
 	static const char *const argv[] = {"sh", "-c", "exit 3", NULL};
-	const struct yett_command_options options = {.size = sizeof options,
-						     .argv = argv};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv};
 	const char *id = yett_sandbox_get_info(sandbox)->id;
 	struct yett_events *events = NULL;
 	struct yett_command *command = NULL;
@@ -59,8 +57,7 @@ int main(void)
 	if (r == 0)
 		r = follow(connection, sandbox, &error);
 	if (r)
-		fprintf(stderr, "follow_sandbox: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "follow_sandbox: %s\n  %s\n", error.message, error.detail);
 	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return r != 0;

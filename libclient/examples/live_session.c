@@ -1,4 +1,5 @@
-/* A sandbox that two processes work in: the first makes it and starts a command there; the second finds both, and ends them. */
+/* A sandbox that two processes work in: the first makes it and starts a command
+ * there; the second finds both, and ends them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -39,7 +40,8 @@ int main(void)
 	yett_free(bytes);
 
 	second = fork();
-	if (second != 0) /* the end of the first is the end of its connection, and of the sandbox if the second has failed */
+	if (second != 0) /* the end of the first is the end of its connection,
+	                    and of the sandbox if the second has failed */
 		return second < 0 || waitpid(second, &status, 0) != second || status != 0;
 
 	check(yett_connect(NULL, &own, &error), &error); /* one of its own; from the first it has the two ids */

@@ -17,8 +17,7 @@ int main(int argc, char **argv)
 		r = 0;
 	snprintf(path, sizeof path, "%s.pub", argv[1]);
 	if (r || yett_key_read_public(path, key, line, sizeof line, &error)) {
-		fprintf(stderr, "make_key: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "make_key: %s\n  %s\n", error.message, error.detail);
 		return 1;
 	}
 	puts(line);

@@ -1,4 +1,5 @@
-/* Runs a command in a sandbox and prints what it wrote: run_command COMMAND [ARG…] */
+/* Runs a command in a sandbox and prints what it wrote: run_command COMMAND
+ * [ARG…] */
 #include <stdio.h>
 #include <yett.h>
 
@@ -23,8 +24,7 @@ int main(int argc, char **argv)
 		return 125;
 	}
 	if (yett_key_ensure(NULL, &created, &error) || yett_connect(NULL, &connection, &error) ||
-	    yett_sandbox_create(connection, NULL, &sandbox, &error) ||
-	    yett_run(sandbox, &command, 1 << 20, &output, &error)) {
+	    yett_sandbox_create(connection, NULL, &sandbox, &error) || yett_run(sandbox, &command, 1 << 20, &output, &error)) {
 		status = complain(&error);
 	} else {
 		fwrite(output->out, 1, output->out_length, stdout);

@@ -5,14 +5,10 @@
 #include <string.h>
 #include <yett.h>
 
-static int list(struct yett_connection *connection,
-		const struct yett_sandbox_options *options,
-		struct yett_error *error)
+static int list(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_error *error)
 {
 	static const char *const argv[] = {"ls", "/srv/data", NULL};
-	const struct yett_command_options command = {.size = sizeof command,
-						     .argv = argv,
-						     .timeout_ms = 10000};
+	const struct yett_command_options command = {.size = sizeof command, .argv = argv, .timeout_ms = 10000};
 	const struct yett_sandbox_info *info;
 	struct yett_sandbox *sandbox;
 	struct yett_output *output = NULL;
@@ -21,8 +17,7 @@ static int list(struct yett_connection *connection,
 	if (r)
 		return r;
 	info = yett_sandbox_get_info(sandbox);
-	fprintf(stderr, "at most %llu MiB\n",
-		(unsigned long long)info->memory_bytes >> 20);
+	fprintf(stderr, "at most %llu MiB\n", (unsigned long long)info->memory_bytes >> 20);
 	r = yett_run(sandbox, &command, 1 << 16, &output, error);
 	if (r == 0) {
 		fwrite(output->out, 1, output->out_length, stdout);
@@ -34,14 +29,9 @@ static int list(struct yett_connection *connection,
 
 int main(int argc, char **argv)
 {
-	struct yett_share share = {.size = sizeof share,
-				   .path = argc > 1 ? argv[argc - 1] : NULL,
-				   .target = "/srv/data"};
-	const struct yett_sandbox_options options = {.size = sizeof options,
-						     .shares = &share,
-						     .shares_count = 1,
-						     .memory_bytes = 64 << 20,
-						     .pids = 16};
+	struct yett_share share = {.size = sizeof share, .path = argc > 1 ? argv[argc - 1] : NULL, .target = "/srv/data"};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = &share, .shares_count = 1, .memory_bytes = 64 << 20, .pids = 16};
 	struct yett_connection *connection;
 	struct yett_error error = {0};
 	char *plan;
@@ -62,7 +52,6 @@ int main(int argc, char **argv)
 		yett_connection_close(connection);
 	}
 	if (r)
-		fprintf(stderr, "share_directory: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "share_directory: %s\n  %s\n", error.message, error.detail);
 	return r != 0;
 }

@@ -7,14 +7,9 @@
 
 static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	static const char *const argv[] = {"sh", "-c", "echo ready; sleep 60",
-					   NULL};
-	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_PIPE,
-				    YETT_STDIO_NULL};
-	const struct yett_command_options options = {.size = sizeof options,
-						     .argv = argv,
-						     .stdio = stdio,
-						     .timeout_ms = 30000};
+	static const char *const argv[] = {"sh", "-c", "echo ready; sleep 60", NULL};
+	static const int stdio[] = {YETT_STDIO_NULL, YETT_STDIO_PIPE, YETT_STDIO_NULL};
+	const struct yett_command_options options = {.size = sizeof options, .argv = argv, .stdio = stdio, .timeout_ms = 30000};
 	struct yett_command *command;
 	const struct yett_result *result;
 	char text[16];
@@ -33,8 +28,7 @@ static int stop(struct yett_sandbox *sandbox, struct yett_error *error)
 	if (r == 0)
 		r = yett_command_wait(command, 5000, &result, error);
 	if (r == 0)
-		printf("ended by %s %d\n",
-		       result->signaled ? "signal" : "status", result->status);
+		printf("ended by %s %d\n", result->signaled ? "signal" : "status", result->status);
 	yett_command_free(command);
 	return r;
 }
@@ -51,8 +45,7 @@ int main(void)
 	if (r == 0)
 		r = stop(sandbox, &error);
 	if (r)
-		fprintf(stderr, "stop_command: %s\n  %s\n", error.message,
-			error.detail);
+		fprintf(stderr, "stop_command: %s\n  %s\n", error.message, error.detail);
 	yett_sandbox_close(sandbox);
 	yett_connection_close(connection);
 	return r != 0;

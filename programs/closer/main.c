@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#define CLOSE_SECONDS 1
+#define CLOSE_SECONDS      1
 #define LISTENER_CLOSES_MS 200
 
 enum stage {
@@ -28,7 +28,8 @@ enum stage {
 	STAGE_DEATH_SIGNAL,
 };
 
-/* A process that ends does not linger. What the listener has just sent, and not yet closed, must not go with us at once, or it is the last. */
+/* A process that ends does not linger. What the listener has just sent, and not yet closed, must not go with us at once, or it is the last.
+ */
 static void give_up(int number)
 {
 	(void)number;

@@ -69,8 +69,7 @@ static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 static bool stage_limits(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 1},
-		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
+		{RLIMIT_NOFILE, 0}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}, {RLIMIT_CORE, 1}, {RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
 	};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits));
@@ -187,8 +186,7 @@ static void answer(int refused, const struct yett_error *error)
 
 	if (!refused) {
 		body = &message.body;
-		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(message.kind),
-					       .arena_used = message.arena_used};
+		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(message.kind), .arena_used = message.arena_used};
 	}
 	memcpy(output, &head, sizeof head);
 	memcpy(end, body, head.body_size);

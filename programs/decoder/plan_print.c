@@ -30,13 +30,12 @@ static void print_cgroup(FILE *out, const struct plan *plan)
 
 static void print_identity(FILE *out, const struct plan *plan)
 {
-	static const char *const identities[] = {"the caller's ids inside, private ones outside",
-	                                         "0 inside, a private id outside",
+	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
 	                                         "the caller's ids inside and outside"};
 
 	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", ",
-	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask,
-	        plan->nice, plan->capabilities);
+	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask, plan->nice,
+	        plan->capabilities);
 }
 
 /* The limits of each process. */
@@ -100,7 +99,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		break;
 	case PLAN_ROOT:
 		fprintf(out, "size %s, home %s%s", size, ESCAPE(plan_text(plan, plan->home)),
-			plan->overlay_ro ? ", system directories behind an overlay of its own" : "");
+		        plan->overlay_ro ? ", system directories behind an overlay of its own" : "");
 		break;
 	case PLAN_ETC:
 		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),
@@ -145,7 +144,10 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 static bool has_values(const struct plan_step *step)
 {
 	static const bool plain[PLAN_STEP_KINDS] = {
-		[PLAN_IDS] = true, [PLAN_USER_NAMESPACE] = true, [PLAN_PROC] = true, [PLAN_LOOPBACK] = true,
+		[PLAN_IDS] = true,
+		[PLAN_USER_NAMESPACE] = true,
+		[PLAN_PROC] = true,
+		[PLAN_LOOPBACK] = true,
 	};
 
 	return step->kind < PLAN_STEP_KINDS && !plain[step->kind];
@@ -170,7 +172,8 @@ static void print_life(FILE *out, const struct plan *plan)
 		const char *label = plan_text(plan, plan->labels[i]);
 		bool is_annotation = *label == PLAN_ANNOTATION;
 
-		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label", escape_text(label + is_annotation, (char[LABEL_SIZE]){0}, LABEL_SIZE));
+		fprintf(out, "%s %s\n", is_annotation ? "annotation" : "label",
+		        escape_text(label + is_annotation, (char[LABEL_SIZE]){0}, LABEL_SIZE));
 	}
 	if (!life->linger && !life->wall_ms && !life->cpu_ms && !life->idle_ms && !life->cleanup_ms)
 		return;
@@ -185,9 +188,9 @@ static void print_life(FILE *out, const struct plan *plan)
 
 static void print_all(FILE *out, const struct plan *plan)
 {
-	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id,
-	        ESCAPE(plan_text(plan, plan->profile_name)), ESCAPE(plan_text(plan, plan->profile_place)),
-	        ESCAPE(plan_text(plan, plan->grant_name)), ESCAPE(plan_text(plan, plan->grant_place)));
+	fprintf(out, "sandbox %.16s: profile %s (%s), grant %s (%s)\n", plan->id, ESCAPE(plan_text(plan, plan->profile_name)),
+	        ESCAPE(plan_text(plan, plan->profile_place)), ESCAPE(plan_text(plan, plan->grant_name)),
+	        ESCAPE(plan_text(plan, plan->grant_place)));
 	fprintf(out, "caller uid %u, gid %u, groups", plan->caller_uid, plan->caller_gid);
 	for (uint32_t i = 0; i < plan->groups_count && i < PLAN_GROUPS_MAX; i++)
 		fprintf(out, " %u", plan->groups[i]);

@@ -34,8 +34,8 @@ struct explain_answer {
 _must_check_ int who_find(const char *user, struct peer *ret_peer, struct yett_error *error);
 
 /*
- * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one that signed, `signer`, or where `peer` is
- * not who executes this, any of the user's own. Fills explain->verified but for the request. BAD_SIGNATURE with how to enroll it.
+ * With which key. `key` is the name of an enrolled one, or the path of a public key; NULL: the one that signed, `signer`, or where `peer`
+ * is not who executes this, any of the user's own. Fills explain->verified but for the request. BAD_SIGNATURE with how to enroll it.
  */
 _must_check_ int who_find_key(struct explain *explain, const char *key, const uint8_t signer[static 32], struct yett_error *error);
 
@@ -73,14 +73,16 @@ void limits_find(const struct explain *explain, const char *profile, struct limi
 enum limits_together { LIMITS_SANDBOXES, LIMITS_USER_MEMORY, LIMITS_USER_CPUS, LIMITS_USER_PIDS, LIMITS_USER_TERMINALS, LIMITS_TOGETHER };
 struct limits_user {
 	const char *key;
-	uint64_t value; /* 0: unlimited */
+	uint64_t value;                   /* 0: unlimited */
 	const struct policy_grant *grant; /* NULL: none says so */
 	struct policy_place place;
 	char *(*format)(uint64_t, char[32]);
 };
-void limits_find_together(const struct explain *explain, const struct decision *decision, struct limits_user ret_limits[static LIMITS_TOGETHER]);
+void limits_find_together(const struct explain *explain, const struct decision *decision,
+                          struct limits_user ret_limits[static LIMITS_TOGETHER]);
 
 /* --- grants --------------------------------------------------------------------------------------------------- */
 
-/* The grant that decides wherever this one could, for everybody and every key and profile; NULL: there is somebody for whom this one does. */
+/* The grant that decides wherever this one could, for everybody and every key and profile; NULL: there is somebody for whom this one does.
+ */
 const struct policy_grant *shadow_find(const struct policy *policy, const struct policy_grant *grant);

@@ -6,8 +6,11 @@
 
 #define TOO_MUCH ((uint64_t)INT64_MAX)
 
-#define ROW(name, field, unit) \
-	{name, #field, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit, units_parse_##unit}
+#define ROW(name, field, unit)                                                                                                  \
+	{                                                                                                                       \
+		name, #field, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit, \
+			units_parse_##unit                                                                                      \
+	}
 const struct limits_row limits_rows[POLICY_LIMITS] = {
 	[POLICY_LIMIT_MEMORY] = ROW("memory", memory_bytes, size),
 	[POLICY_LIMIT_CPUS] = ROW("cpus", cpu_millis, cpus),
@@ -66,7 +69,8 @@ static bool is_for(const struct explain *explain, const struct policy_grant *gra
 	return authorize_choose(&alone, &explain->verified, "").nearest;
 }
 
-void limits_find_together(const struct explain *explain, const struct decision *decision, struct limits_user ret_limits[static LIMITS_TOGETHER])
+void limits_find_together(const struct explain *explain, const struct decision *decision,
+                          struct limits_user ret_limits[static LIMITS_TOGETHER])
 {
 	const struct {
 		const char *key;
@@ -85,8 +89,9 @@ void limits_find_together(const struct explain *explain, const struct decision *
 		ret_limits[row] = (struct limits_user){rows[row].key, rows[row].value, NULL, {NULL, 0}, rows[row].format};
 		for (size_t i = 0; i < explain->policy->grants_count && !ret_limits[row].grant; i++) {
 			const struct policy_grant *grant = &explain->policy->grants[i];
-			const uint64_t values[LIMITS_TOGETHER] = {grant->sandboxes_max, grant->user_limits.memory_bytes, grant->user_limits.cpu_millis,
-								  grant->user_limits.pids, grant->terminals_max};
+			const uint64_t values[LIMITS_TOGETHER] = {grant->sandboxes_max, grant->user_limits.memory_bytes,
+			                                          grant->user_limits.cpu_millis, grant->user_limits.pids,
+			                                          grant->terminals_max};
 
 			if (!rows[row].value || values[row] != rows[row].value || !is_for(explain, grant))
 				continue;

@@ -34,9 +34,15 @@ struct options {
 static int parse_options(int argc, char **argv, struct options *options)
 {
 	static const struct option known[] = {
-		{"policy", required_argument, NULL, 'p'}, {"user", required_argument, NULL, 'u'}, {"key", required_argument, NULL, 'k'},
-		{"alone", no_argument, NULL, 'a'},	  {"profiles", no_argument, NULL, 'l'},	  {"check", no_argument, NULL, 'c'},
-		{"personal", no_argument, NULL, 0},	  {"quiet", no_argument, NULL, 0},	  {"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
+		{"policy", required_argument, NULL, 'p'},
+		{"user", required_argument, NULL, 'u'},
+		{"key", required_argument, NULL, 'k'},
+		{"alone", no_argument, NULL, 'a'},
+		{"profiles", no_argument, NULL, 'l'},
+		{"check", no_argument, NULL, 'c'},
+		{"personal", no_argument, NULL, 0},
+		{"quiet", no_argument, NULL, 0},
+		{"fd", required_argument, NULL, 0}, /* what libyett says to a helper */
 		{0},
 	};
 	int key;
@@ -113,7 +119,8 @@ static int load(const struct options *options, struct policy **ret_policy, const
 		name_place(error);
 	if (r == -EACCES) {
 		error->code = YETT_E_PERMISSION_DENIED;
-		error_mend(error, "ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
+		error_mend(error,
+		           "ask as the administrator, with --user where it is about you, or have everybody read the policy: chmod a+r");
 		return YETT_E_PERMISSION_DENIED;
 	}
 	if (r < 0 && !error->message[0])
@@ -129,12 +136,13 @@ static int read_request(const struct frame *frame, struct message *message, stru
 	if (r == 0 && ret_envelope->kind != MESSAGE_CREATE)
 		r = error_set(error, YETT_E_PROTOCOL, YETT_R_KIND, "%s", error_reason_text(YETT_R_KIND));
 	if (r == 0)
-		r = message_decode(ret_envelope->kind, frame->bytes + envelope_size(ret_envelope->kind), ret_envelope->body_length, message, error);
+		r = message_decode(ret_envelope->kind, frame->bytes + envelope_size(ret_envelope->kind), ret_envelope->body_length, message,
+		                   error);
 	return r;
 }
 
 static int answer(const struct options *options, struct explain *explain, const struct frame *frame, const struct envelope *envelope,
-		  struct explain_answer *into, struct yett_error *error)
+                  struct explain_answer *into, struct yett_error *error)
 {
 	const struct message *request = explain->verified.request;
 	int r;
@@ -222,7 +230,8 @@ int main(int argc, char **argv)
 	(void)signal(SIGCHLD, SIG_DFL);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	log_set_level(LOG_LEVEL_ERROR);
-	r = sodium_init() < 0 ? error_set(&error, YETT_E_UNSUPPORTED, 0, "libsodium cannot be used") : load(&options, &policy, &explain.path, &error);
+	r = sodium_init() < 0 ? error_set(&error, YETT_E_UNSUPPORTED, 0, "libsodium cannot be used")
+	                      : load(&options, &policy, &explain.path, &error);
 	if (r == 0)
 		r = who_find(options.user, &peer, &error);
 	explain.policy = policy;

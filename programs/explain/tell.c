@@ -94,7 +94,8 @@ static void tell_who(const struct explain *explain, struct json *json, FILE *tex
 	json_text_or_null(json, "name", is_own ? "" : verified->principal);
 	json_close(json);
 	json_text(json, "policy", explain->path);
-	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "", ESCAPE(peer->names.user), *peer->names.user ? ")" : "");
+	(void)fprintf(text, "uid %u%s%s%s, with ", peer->uid, *peer->names.user ? " (" : "", ESCAPE(peer->names.user),
+	              *peer->names.user ? ")" : "");
 	if (is_own)
 		(void)fprintf(text, "a key of the user's own");
 	else
@@ -118,7 +119,8 @@ static struct rule value_rule(const struct decision *decision, enum policy_limit
 	return rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
 }
 
-static void tell_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json, FILE *text)
+static void tell_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json,
+                       FILE *text)
 {
 	const struct limits_row *row = &limits_rows[limit];
 	struct rule by = value_rule(decision, limit, ceiling), bound = rule_of_refusal(ceiling);
@@ -215,8 +217,8 @@ static bool plan_read_only(const struct explain *explain, const struct decision 
 	return planning_make(explain->policy, &narrow, NO_ID, ret_plan, &unused) == 0;
 }
 
-static void tell_shares(const struct explain *explain, const struct plan *plan, const struct decision *decision, const int *fds, struct json *json,
-			FILE *text)
+static void tell_shares(const struct explain *explain, const struct plan *plan, const struct decision *decision, const int *fds,
+                        struct json *json, FILE *text)
 {
 	static struct plan narrow;
 	const struct policy_grant *grant = decision->grant;
@@ -233,15 +235,15 @@ static void tell_shares(const struct explain *explain, const struct plan *plan, 
 		if (step->kind != PLAN_SHARE)
 			continue;
 		by_rw = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0;
-		rule = rule_of(by_rw ? "share_rw" : "share_ro", "grant", grant->name, grant->places[by_rw ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO],
-			       grant->place);
+		rule = rule_of(by_rw ? "share_rw" : "share_ro", "grant", grant->name,
+		               grant->places[by_rw ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO], grant->place);
 		json_open(json, NULL, '{');
 		json_text(json, "target", target);
 		json_bool(json, "writable", step->writable);
 		json_rule(json, "allowed_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target), step->writable ? "writable" : "read-only", rule.text, rule.file,
-			      rule.line);
+		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target), step->writable ? "writable" : "read-only",
+		              rule.text, rule.file, rule.line);
 	}
 	json_close(json);
 }
@@ -278,8 +280,10 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	json_open(&json, NULL, '{');
 	(void)fputs("allowed: ", text);
 	tell_who(explain, &json, text);
-	(void)fprintf(text, "\n  %-15s '%s' (%s:%u)\n", "grant", decision.grant->name, decision.grant->place.file, decision.grant->place.line);
-	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name, decision.profile->place.file, decision.profile->place.line);
+	(void)fprintf(text, "\n  %-15s '%s' (%s:%u)\n", "grant", decision.grant->name, decision.grant->place.file,
+	              decision.grant->place.line);
+	(void)fprintf(text, "  %-15s '%s' (%s:%u)\n", "profile", decision.profile->name, decision.profile->place.file,
+	              decision.profile->place.line);
 	json_section(&json, "grant", decision.grant->name, decision.grant->place);
 	json_section(&json, "profile", decision.profile->name, decision.profile->place);
 	json_open(&json, "limits", '[');
@@ -297,8 +301,8 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 /* --- profiles ------------------------------------------------------------------------------------------------- */
 
 /* "2G of 32G": what it has unless more is asked for, and the most. */
-static void tell_profile_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json,
-			       FILE *text)
+static void tell_profile_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling,
+                               struct json *json, FILE *text)
 {
 	const struct limits_row *row = &limits_rows[limit];
 	uint64_t value = limits_value(&decision->limits, limit), most = 0;
@@ -314,7 +318,7 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	json_rule(json, "ceiling_by", most ? &bound : NULL);
 	json_close(json);
 	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
-		       most && most != value ? ceiling->allowed : "");
+	               most && most != value ? ceiling->allowed : "");
 	(void)fprintf(text, " %-16s", both);
 }
 
@@ -357,14 +361,18 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 		tell_profile_limit(decision, limit, &ceilings.of[limit], json, text);
 	json_close(json);
 	json_open(json, "shares", '{');
-	json_lists(json, "read_only", reads ? &grant->share_ro : NULL, reads ? &grant->share_rw : NULL); /* what may be written may be read */
+	json_lists(json, "read_only", reads ? &grant->share_ro : NULL,
+	           reads ? &grant->share_rw : NULL); /* what may be written may be read */
 	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
 	json_close(json);
 	json_linger(json, grant);
 	json_text(json, "network", "loopback");
 	json_close(json);
-	(void)fprintf(text, " %-8s %-10s %s (%s:%u)\n", writes ? "rw" : reads ? "ro" : "none", format_linger(grant, time), grant->name, grant->place.file,
-		      grant->place.line);
+	(void)fprintf(text, " %-8s %-10s %s (%s:%u)\n",
+	              writes  ? "rw"
+	              : reads ? "ro"
+	                      : "none",
+	              format_linger(grant, time), grant->name, grant->place.file, grant->place.line);
 }
 
 int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error)
@@ -379,7 +387,8 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 
 	json_open(&json, NULL, '{');
 	json_open(&json, "profiles", '[');
-	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES", "LINGER", "GRANT");
+	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES",
+	              "LINGER", "GRANT");
 	for (size_t i = 0; i < explain->policy->profiles_count; i++) {
 		struct message_create *create = &message_begin(&request, MESSAGE_CREATE)->create;
 
@@ -424,8 +433,10 @@ static void tell_shadow(const struct policy_grant *grant, const struct policy_gr
 	json_open_section(json, NULL, grant->name, grant->place);
 	json_section(json, "by", by->name, by->place);
 	json_close(json);
-	(void)fprintf(text, "%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
-		      grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
+	(void)fprintf(
+		text,
+		"%s:%u: the grant '%s' never decides: '%s' (%s:%u) always comes before it; only its bounds of all sandboxes together count\n",
+		grant->place.file, grant->place.line, grant->name, by->name, by->place.file, by->place.line);
 }
 
 void explain_policy(const struct explain *explain, struct explain_answer *answer)
@@ -451,6 +462,6 @@ void explain_policy(const struct explain *explain, struct explain_answer *answer
 	}
 	json_close(&json);
 	json_close(&json);
-	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count, policy->profiles_count == 1 ? "" : "s",
-		      policy->grants_count, policy->grants_count == 1 ? "" : "s");
+	(void)fprintf(answer->text, "%s: %zu profile%s, %zu grant%s\n", explain->path, policy->profiles_count,
+	              policy->profiles_count == 1 ? "" : "s", policy->grants_count, policy->grants_count == 1 ? "" : "s");
 }

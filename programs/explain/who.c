@@ -82,8 +82,10 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 	if (n < 0)
 		return error_set(error, YETT_E_NOT_FOUND, 0, "the key %s cannot be read: %s", ESCAPE(path), strerror(errno));
 	line[n] = '\0';
-	if (strncmp(line, "ed25519 ", 8) == 0 && sodium_base642bin(ret_key, ENVELOPE_KEY_SIZE, line + 8, strcspn(line + 8, " \n"), NULL, &length, NULL,
-								    sodium_base64_VARIANT_ORIGINAL) == 0 && length == ENVELOPE_KEY_SIZE)
+	if (strncmp(line, "ed25519 ", 8) == 0 &&
+	    sodium_base642bin(ret_key, ENVELOPE_KEY_SIZE, line + 8, strcspn(line + 8, " \n"), NULL, &length, NULL,
+	                      sodium_base64_VARIANT_ORIGINAL) == 0 &&
+	    length == ENVELOPE_KEY_SIZE)
 		return 0;
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")", ESCAPE(path));
 }

@@ -25,11 +25,11 @@ int answer_failure(struct job *job, const char *what, const char *path, int erro
 	struct yett_error error;
 	char name[128];
 
-	(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s '%s': %s", what,
-			escape_text(path, name, sizeof name), strerror(error_number));
+	(void)error_set(&error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot %s '%s': %s", what, escape_text(path, name, sizeof name),
+	                strerror(error_number));
 	if (job->entries > 0)
 		error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries,
-			     (unsigned long long)job->bytes);
+		             (unsigned long long)job->bytes);
 	(void)error_cause(&error, NULL, error_number);
 	return answer_error(job, &error);
 }

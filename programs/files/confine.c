@@ -18,24 +18,26 @@
 #endif
 
 /* What each version of Landlock brought, besides the 13 rights of the first. */
-#define RIGHTS_FIRST	(LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
-#define RIGHT_REFER	(UINT64_C(1) << 13)
-#define RIGHT_TRUNCATE	(UINT64_C(1) << 14)
+#define RIGHTS_FIRST    (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
+#define RIGHT_REFER     (UINT64_C(1) << 13)
+#define RIGHT_TRUNCATE  (UINT64_C(1) << 14)
 #define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
-#define RIGHTS_READ	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
-#define RIGHTS_DEVICES	(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | RIGHT_IOCTL_DEV)
+#define RIGHTS_READ     (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define RIGHTS_DEVICES  (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK | RIGHT_IOCTL_DEV)
 
 /*
  * What reading and writing an archive comes to, with what the C library does for it: files, the pipe, the socket that is there, and memory.
  * No process is started or signalled, nothing is connected to.
  */
 static const uint32_t allowed[] = {
-	SYS_read, SYS_write, SYS_pread64, SYS_pwrite64, SYS_readv, SYS_writev, SYS_lseek, SYS_close, SYS_ppoll, SYS_sendmsg,
-	SYS_openat, SYS_fstat, SYS_newfstatat, SYS_statx, SYS_getdents64, SYS_readlinkat, SYS_faccessat, SYS_faccessat2, SYS_fadvise64,
-	SYS_mkdirat, SYS_symlinkat, SYS_linkat, SYS_renameat, SYS_renameat2, SYS_unlinkat, SYS_ftruncate, SYS_fchmod, SYS_utimensat,
-	SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_getrandom, SYS_clock_gettime, SYS_gettimeofday,
-	SYS_getpid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid, SYS_umask,
-	SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall, SYS_exit, SYS_exit_group,
+	SYS_read,           SYS_write,        SYS_pread64,         SYS_pwrite64,   SYS_readv,         SYS_writev,
+	SYS_lseek,          SYS_close,        SYS_ppoll,           SYS_sendmsg,    SYS_openat,        SYS_fstat,
+	SYS_newfstatat,     SYS_statx,        SYS_getdents64,      SYS_readlinkat, SYS_faccessat,     SYS_faccessat2,
+	SYS_fadvise64,      SYS_mkdirat,      SYS_symlinkat,       SYS_linkat,     SYS_renameat,      SYS_renameat2,
+	SYS_unlinkat,       SYS_ftruncate,    SYS_fchmod,          SYS_utimensat,  SYS_brk,           SYS_munmap,
+	SYS_mremap,         SYS_madvise,      SYS_futex,           SYS_getrandom,  SYS_clock_gettime, SYS_gettimeofday,
+	SYS_getpid,         SYS_getuid,       SYS_geteuid,         SYS_getgid,     SYS_getegid,       SYS_umask,
+	SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall, SYS_exit,       SYS_exit_group,
 #ifdef SYS_poll
 	SYS_poll,
 #endif
@@ -86,8 +88,7 @@ static int confine_files(int directory, bool writable)
 	if (abi < 2)
 		return 0; /* not there; unpack.c keeps to the directory by itself */
 	attributes.handled_access_fs |= (abi >= 3 ? RIGHT_TRUNCATE : 0) | (abi >= 5 ? RIGHT_IOCTL_DEV : 0);
-	rule.allowed_access = writable ? attributes.handled_access_fs & ~(RIGHTS_DEVICES | LANDLOCK_ACCESS_FS_EXECUTE)
-				       : RIGHTS_READ;
+	rule.allowed_access = writable ? attributes.handled_access_fs & ~(RIGHTS_DEVICES | LANDLOCK_ACCESS_FS_EXECUTE) : RIGHTS_READ;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0 || syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ||
 	    syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)

@@ -16,8 +16,8 @@ struct job {
 	int socket;
 	const struct message *request;
 	const char *path, *target; /* of the request */
-	int stream;    /* the archive's pipe; -1: none */
-	int directory; /* outside: what `path` is relative to; -1: inside */
+	int stream;                /* the archive's pipe; -1: none */
+	int directory;             /* outside: what `path` is relative to; -1: inside */
 	uint64_t sequence;
 	struct message *answer; /* for answer.c */
 	uint64_t entries, bytes, skipped;
@@ -64,7 +64,7 @@ int answer_flush(struct job *job);
 int path_open_parent(const struct job *job, const char *path, int *ret_directory, char name[256]);
 
 /* What an archive of ours calls the file or tree itself; all that is in it is "root/…". */
-#define ARCHIVE_ROOT	   "root"
+#define ARCHIVE_ROOT       "root"
 #define ARCHIVE_BLOCK_SIZE (256 * 1024)
 #define STREAM_TIMEOUT_MS  60000
 

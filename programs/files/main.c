@@ -20,9 +20,9 @@
 #define OUTSIDE_MEMORY_MAX (512UL << 20)
 
 static int (*const operations[])(struct job *job) = {
-	[FILE_OPEN] = operations_open,	   [FILE_STAT] = operations_stat,     [FILE_LIST] = operations_list,
-	[FILE_MKDIR] = operations_mkdir,   [FILE_RENAME] = operations_rename, [FILE_REMOVE] = operations_remove,
-	[FILE_PACK] = pack_run,		   [FILE_UNPACK] = unpack_run,
+	[FILE_OPEN] = operations_open,   [FILE_STAT] = operations_stat,     [FILE_LIST] = operations_list,
+	[FILE_MKDIR] = operations_mkdir, [FILE_RENAME] = operations_rename, [FILE_REMOVE] = operations_remove,
+	[FILE_PACK] = pack_run,          [FILE_UNPACK] = unpack_run,
 };
 
 ssize_t stream_read(const struct job *job, void *bytes, size_t size)
@@ -165,7 +165,7 @@ int main(int argc, char *argv[])
 	(void)prctl(PR_SET_NAME, "yett-files", 0, 0, 0);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGXFSZ, SIG_IGN); /* EFBIG can be told */
-	(void)umask(0);			/* modes are as they were asked */
+	(void)umask(0);                 /* modes are as they were asked */
 	job.answer = answer;
 	answer->kind = 0;
 	r = serve(&job, frame, request);

@@ -30,8 +30,7 @@ int path_open_parent(const struct job *job, const char *path, int *ret_directory
 		parent[length] = '\0';
 		(void)snprintf(name, 256, ".");
 	}
-	fd = openat(job->directory >= 0 ? job->directory : AT_FDCWD, *parent ? parent : ".",
-		    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(job->directory >= 0 ? job->directory : AT_FDCWD, *parent ? parent : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	*ret_directory = fd;

@@ -22,9 +22,9 @@ struct packer {
 	struct job *job;
 	struct archive *archive;
 	struct archive_entry *entry;
-	char path[PATH_MAX]; /* in the archive, as far as the walk has come */
-	void *links;	     /* tsearch(3): files with several names, by what they are */
-	uint8_t *buffer;     /* READ_SIZE */
+	char path[PATH_MAX];  /* in the archive, as far as the walk has come */
+	void *links;          /* tsearch(3): files with several names, by what they are */
+	uint8_t *buffer;      /* READ_SIZE */
 	const uint8_t *zeros; /* READ_SIZE */
 	int stream_error;
 };

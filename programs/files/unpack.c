@@ -18,7 +18,7 @@ struct unpacker {
 	struct job *job;
 	struct archive *archive;
 	uint8_t *block; /* ARCHIVE_BLOCK_SIZE */
-	int base;	/* where the root comes to lie, as `name` */
+	int base;       /* where the root comes to lie, as `name` */
 	char name[256];
 	int parent; /* of the last entry, whose path in the archive is: */
 	char parent_path[PATH_MAX];
@@ -450,8 +450,7 @@ static int refuse(struct unpacker *u, const char *path, int r)
 		(void)error_set(&error, YETT_E_TIMEOUT, YETT_R_NONE, "the other side of the copy has stopped");
 	else
 		(void)error_set(&error, YETT_E_PROTOCOL, YETT_R_NONE, "the other side sent what is no archive of a copy");
-	error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries,
-		     (unsigned long long)job->bytes);
+	error_detail(&error, "after %llu entries with %llu bytes", (unsigned long long)job->entries, (unsigned long long)job->bytes);
 	return answer_error(job, &error);
 }
 

@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 struct capture {
-	bool is_kept;	/* there is one */
+	bool is_kept;   /* there is one */
 	bool truncated; /* something was dropped */
-	int pipe;	/* our end; -1 at its end; owned */
-	int memory;	/* -1: nothing was written yet; owned */
+	int pipe;       /* our end; -1 at its end; owned */
+	int memory;     /* -1: nothing was written yet; owned */
 	uint8_t *bytes; /* the mapping of `limit` bytes, or NULL */
 	size_t limit, length;
 	size_t polled; /* for whoever polls the pipe: where it is in a list */

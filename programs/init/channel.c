@@ -48,8 +48,7 @@ short channel_events(const struct channel *channel)
 }
 
 /* The packet's descriptors belong to the stdio entries that ask for one, in order; the last one is memory with further arguments. */
-static int channel_take_files(const struct frame *frame, const struct message_exec *exec, int files[LAUNCH_FILES],
-			      struct yett_error *error)
+static int channel_take_files(const struct frame *frame, const struct message_exec *exec, int files[LAUNCH_FILES], struct yett_error *error)
 {
 	static const char *const names[LAUNCH_FILES] = {"stdin", "stdout", "stderr", "the memory with arguments"};
 	size_t used = 0;
@@ -61,20 +60,18 @@ static int channel_take_files(const struct frame *frame, const struct message_ex
 		if (i == LAUNCH_MORE ? exec->more_bytes == 0 : exec->stdio[i] != STDIO_FD)
 			continue;
 		if (used == frame->fd_count)
-			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor",
-					 names[i]);
+			return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%s came without its descriptor", names[i]);
 		files[i] = frame->fds[used++];
 		r = i == LAUNCH_MORE ? descriptor_check_sealed(files[i], exec->more_bytes, names[i], error)
-				     : descriptor_check(files[i], names[i], error);
+		                     : descriptor_check(files[i], names[i], error);
 		if (r < 0)
-			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s",
-					 names[i], strerror(-r));
+			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s cannot be examined: %s", names[i],
+			                 strerror(-r));
 		if (r > 0)
 			return r;
 	}
 	if (used != frame->fd_count)
-		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%zu descriptors came, and %zu are taken",
-				 frame->fd_count, used);
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "%zu descriptors came, and %zu are taken", frame->fd_count, used);
 	return 0;
 }
 
@@ -87,8 +84,7 @@ static int channel_check_kept(const struct message_exec *exec, struct yett_error
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "only stderr can be what stdout is");
 	/* nobody could ask for them */
 	if (exec->file_operation && (is_kept || exec->stdio[0] == STDIO_CAPTURE || exec->terminal))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "a file operation has no terminal, and nothing is kept of it");
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a file operation has no terminal, and nothing is kept of it");
 	if (exec->capture_bytes != 0 && !is_kept)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "capture_bytes are of an output, and none is to be kept");
 	return 0;
@@ -101,7 +97,7 @@ static int channel_check_more(const struct message_exec *exec, struct yett_error
 
 	if (count > exec->more_bytes || (count == 0 && exec->more_bytes > 0))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				 "further arguments and variables are in memory that comes with them, and of at least a byte each");
+		                 "further arguments and variables are in memory that comes with them, and of at least a byte each");
 	return 0;
 }
 
@@ -122,7 +118,7 @@ static int channel_exec(struct channel *channel, uint64_t sequence)
 		r = restrict_check(channel->commands->config, channel->message, &channel->error);
 	if (r == 0)
 		r = commands_start(channel->commands, channel->frame, channel->message, (struct command_origin){channel, sequence}, files,
-				   &channel->error);
+		                   &channel->error);
 	return r;
 }
 
@@ -132,8 +128,7 @@ static int channel_signal(struct channel *channel)
 
 	if (channel->frame->fd_count != 0)
 		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a signal takes no descriptors");
-	return commands_signal(channel->commands, (struct command_origin){channel, signal->command}, (int)signal->signal,
-			       &channel->error);
+	return commands_signal(channel->commands, (struct command_origin){channel, signal->command}, (int)signal->signal, &channel->error);
 }
 
 static int channel_query(struct channel *channel, uint64_t sequence)
@@ -184,14 +179,12 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return r;
 	*ret_sequence = envelope.sequence;
 	if (envelope.sequence <= channel->sequence)
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED,
-				 "the sequence number is not above the last one");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_REPLAYED, "the sequence number is not above the last one");
 	channel->sequence = envelope.sequence;
 	if (!channel_takes(envelope.kind))
-		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND,
-				 "the exec channel takes no such message");
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_KIND, "the exec channel takes no such message");
 	r = message_decode_with(&channel->scratch, envelope.kind, frame->bytes + envelope_size(envelope.kind), envelope.body_length,
-				channel->message, &channel->error);
+	                        channel->message, &channel->error);
 	if (r != 0)
 		return r;
 	switch (envelope.kind) {
@@ -220,7 +213,7 @@ int channel_receive(struct channel *channel)
 			return r;
 		if (r < 0)
 			r = error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_SIZE,
-				      "the packet has more bytes or descriptors than can be taken");
+			              "the packet has more bytes or descriptors than can be taken");
 		else
 			r = channel_handle(channel, &sequence);
 		frame_close_fds(channel->frame);

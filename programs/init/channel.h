@@ -13,15 +13,15 @@
 #define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
 
 struct channel {
-	int socket; /* -1: none */
+	int socket;        /* -1: none */
 	uint64_t sequence; /* of the last packet accepted or refused; the next must be greater */
-	bool blocked;	   /* the socket takes nothing more for now */
+	bool blocked;      /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
-	uint32_t asked;		 /* MESSAGE_QUERY or MESSAGE_SESSION: it waits to be answered; 0: nothing does */
+	uint32_t asked;          /* MESSAGE_QUERY or MESSAGE_SESSION: it waits to be answered; 0: nothing does */
 	uint64_t asked_sequence;
 	struct message_query query;
-	struct frame *frame;	 /* working memory, here and below */
+	struct frame *frame; /* working memory, here and below */
 	struct message *message;
 	struct message_scratch scratch;
 	struct commands *commands;

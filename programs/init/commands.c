@@ -83,11 +83,10 @@ void commands_kill(const struct commands *commands, struct command *command)
 static int commands_refuse_start(int r, struct yett_error *error)
 {
 	if (r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -ENOSPC)
-		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				"the sandbox has no room for another command");
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the sandbox has no room for another command");
 	else if (r == -EOPNOTSUPP)
 		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-				"a command has no limits of its own here: they need the controllers of cgroup v2");
+		                "a command has no limits of its own here: they need the controllers of cgroup v2");
 	else
 		(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "no process could be made for the command");
 	error_detail(error, "%s", strerror(-r));
@@ -156,8 +155,8 @@ void commands_prepare(struct commands *commands)
 }
 
 /* By the child that is ready, unless it was killed; else by a new one, whose leaf has its limits before it is in there. */
-static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet,
-			   const struct message_exec *exec, const int files[LAUNCH_FILES])
+static int commands_launch(struct commands *commands, struct command *command, const struct frame *packet, const struct message_exec *exec,
+                           const int files[LAUNCH_FILES])
 {
 	size_t slot = commands_leaf(commands, command);
 	_cleanup_fd_ int leaf = -1;
@@ -183,7 +182,7 @@ static int commands_launch(struct commands *commands, struct command *command, c
 }
 
 int commands_start(struct commands *commands, const struct frame *packet, const struct message *message, struct command_origin origin,
-		   const int files[LAUNCH_FILES], struct yett_error *error)
+                   const int files[LAUNCH_FILES], struct yett_error *error)
 {
 	size_t slot = commands_free_slot(commands);
 	struct command *command = &commands->table[slot];
@@ -191,15 +190,11 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 	int all[LAUNCH_FILES], pipes[3] = {-1, -1, -1}, r;
 
 	if (slot == COMMANDS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE,
-				 "%d commands are running or not reported yet", COMMANDS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d commands are running or not reported yet", COMMANDS_MAX);
 	if (slot >= commands->end)
 		commands->end = slot + 1;
-	*command = (struct command){.origin = origin,
-				    .terminal = -1,
-				    .input = -1,
-				    .has_terminal = message->body.exec.terminal,
-				    .result_due = true};
+	*command = (struct command){
+		.origin = origin, .terminal = -1, .input = -1, .has_terminal = message->body.exec.terminal, .result_due = true};
 	record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	memcpy(all, files, sizeof all);
@@ -298,7 +293,7 @@ static void commands_read_child(struct commands *commands, struct command *comma
 	command->started_due = command->record.failure.error == 0 && command->origin.channel;
 	if (!command->started_due)
 		command->terminal = fd_close(command->terminal); /* nobody is there to take it */
-	command->state = COMMAND_RUNNING; /* or about to exit, having failed */
+	command->state = COMMAND_RUNNING;                        /* or about to exit, having failed */
 	if (command->record.failure.error == 0)
 		commands_report(commands, command, EVENT_STARTED);
 }
@@ -338,10 +333,9 @@ static void commands_read_limits(const struct commands *commands, struct command
 	if (now.memory_peak_bytes > before.memory_peak_bytes && now.memory_peak_bytes > maxrss_bytes)
 		exited->memory_peak_bytes = now.memory_peak_bytes; /* it rose, so it was reached just now */
 	exited->out_of_memory = now.oom_kills > before.oom_kills;
-	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) |
-			     (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
-			     (now.cpu_throttled > before.cpu_throttled ? LIMIT_CPU : 0U) |
-			     (commands_cpu_time_over(commands, exited) ? LIMIT_CPU_TIME : 0U);
+	exited->limits_hit = (exited->out_of_memory ? LIMIT_MEMORY : 0U) | (now.pids_refused > before.pids_refused ? LIMIT_PIDS : 0U) |
+	                     (now.cpu_throttled > before.cpu_throttled ? LIMIT_CPU : 0U) |
+	                     (commands_cpu_time_over(commands, exited) ? LIMIT_CPU_TIME : 0U);
 }
 
 /* Whether nothing is left in the command's leaf; then the leaf goes too, unless it is fit to be used again. */
@@ -472,8 +466,7 @@ void commands_usage(const struct commands *commands, const struct command *comma
 
 	if (commands_have_leaves(commands))
 		leaf_read_usage(commands_leaf(commands, command), &now);
-	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us,
-					      .memory_peak_bytes = now.memory_peak_bytes};
+	*ret_so_far = (struct message_exited){.wall_us = clock_now_us() - command->start_us, .memory_peak_bytes = now.memory_peak_bytes};
 	if (now.user_us > command->used_before.user_us)
 		ret_so_far->user_us = now.user_us - command->used_before.user_us;
 	if (now.system_us > command->used_before.system_us)
@@ -495,7 +488,7 @@ struct command *commands_find(struct commands *commands, uint64_t id)
 }
 
 bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	error->code = YETT_OK;
 	for (size_t i = 0; i < commands->end; i++) {
@@ -505,10 +498,11 @@ bool commands_next(struct commands *commands, const void *channel, struct comman
 		    (!command->started_due && !(command->result_due && commands_is_over(command))))
 			continue;
 		/* of a command that failed there is none */
-		*ret_due = (struct command_due){.index = i, .sequence = command->origin.sequence,
-						.fds = {command->terminal}, .fds_count = command->terminal >= 0};
+		*ret_due = (struct command_due){
+			.index = i, .sequence = command->origin.sequence, .fds = {command->terminal}, .fds_count = command->terminal >= 0};
 		if (command->started_due) {
-			message_begin(message, MESSAGE_STARTED)->started = (struct message_started){command->record.id, (uint32_t)command->record.pid};
+			message_begin(message, MESSAGE_STARTED)->started =
+				(struct message_started){command->record.id, (uint32_t)command->record.pid};
 		} else if (command->record.failure.error != 0) {
 			launch_describe(&command->record.failure, error);
 		} else {

@@ -15,8 +15,8 @@
 #include <poll.h>
 #include <time.h>
 
-#define COMMANDS_MAX 1024
-#define COMMANDS_WAITS_MAX 1024
+#define COMMANDS_MAX        1024
+#define COMMANDS_WAITS_MAX  1024
 #define COMMANDS_POLLED_MAX (3 * COMMANDS_MAX) /* each starting, and with two outputs that are kept */
 
 enum command_state {
@@ -24,7 +24,7 @@ enum command_state {
 	COMMAND_STARTING, /* the child has not executed the program yet */
 	COMMAND_RUNNING,
 	COMMAND_EMPTYING, /* ended; what it left in its leaf was killed and is not gone yet */
-	COMMAND_ENDED,	  /* ended, and nothing of it is left */
+	COMMAND_ENDED,    /* ended, and nothing of it is left */
 };
 
 /* Which request asked for it, and on which channel, where it is told of; NULL: nobody is told any more. */
@@ -46,12 +46,12 @@ struct command {
 	struct record record;
 	struct launch_child child; /* while starting */
 	bool has_terminal;
-	int terminal;	     /* its master until STARTED was sent, or -1; owned */
-	int input;	     /* where its stdin is written to, until it is over or somebody else is to end it; or -1; owned */
+	int terminal;         /* its master until STARTED was sent, or -1; owned */
+	int input;            /* where its stdin is written to, until it is over or somebody else is to end it; or -1; owned */
 	uint64_t start_us;    /* CLOCK_MONOTONIC, here and below */
 	uint64_t deadline_us; /* 0: none */
 	uint64_t emptying_us; /* since when */
-	bool leaf_spent;     /* its leaf cannot serve another command: it counted for this one, or it was killed */
+	bool leaf_spent;      /* its leaf cannot serve another command: it counted for this one, or it was killed */
 	struct leaf_counters before;
 	struct leaf_usage used_before; /* by those that had its leaf before it */
 };
@@ -74,11 +74,11 @@ struct command_due {
 struct commands {
 	const struct init_config *config;
 	struct launch_child ready; /* forked ahead of the next command */
-	size_t ready_slot;	   /* which will be that command's: it is in this one's leaf */
+	size_t ready_slot;         /* which will be that command's: it is in this one's leaf */
 	struct session session;
 	struct tell tell;
 	bool has_launched; /* a child has become its program, or ended, since this was last cleared */
-	size_t end; /* no command at or after this index */
+	size_t end;        /* no command at or after this index */
 	struct command table[COMMANDS_MAX];
 	size_t waits_end; /* no wait at or after this index */
 	struct command_wait waits[COMMANDS_WAITS_MAX];
@@ -90,7 +90,7 @@ struct commands {
  * YETT_E_RESOURCE_LIMIT when there are COMMANDS_MAX or the kernel refuses another process; YETT_E_COMMAND_FAILED.
  */
 _must_check_ int commands_start(struct commands *commands, const struct frame *packet, const struct message *message,
-				struct command_origin origin, const int files[LAUNCH_FILES], struct yett_error *error);
+                                struct command_origin origin, const int files[LAUNCH_FILES], struct yett_error *error);
 
 /*
  * Forks a child ahead of the next command, if none is ready: of the first, which nearly every sandbox has, and again once a second one has
@@ -105,8 +105,7 @@ void commands_dismiss(struct commands *commands);
  * To the process group of a command that has not ended: the one that this request started, or waits for. 0,
  * YETT_E_NOT_RUNNING, or YETT_E_INVALID_REQUEST.
  */
-_must_check_ int commands_signal(struct commands *commands, struct command_origin origin, int signal,
-				 struct yett_error *error);
+_must_check_ int commands_signal(struct commands *commands, struct command_origin origin, int signal, struct yett_error *error);
 
 /* To the process group of this one, which has not ended. 0 or YETT_E_INVALID_REQUEST. */
 _must_check_ int commands_send_signal(const struct command *command, int signal, struct yett_error *error);
@@ -146,5 +145,5 @@ uint64_t commands_expire(struct commands *commands);
  * is due. It stays due until commands_sent().
  */
 bool commands_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
-		   struct yett_error *error);
+                   struct yett_error *error);
 void commands_sent(struct commands *commands, const struct command_due *due);

@@ -9,12 +9,12 @@
 #include <linux/filter.h>
 
 #define INIT_TOTALS_EVERY 64 /* commands, of which an init_totals tells */
-#define INIT_GROUPS_MAX 256
-#define INIT_RLIMITS_MAX 8
-#define INIT_ENV_MAX 256
-#define INIT_PATHS_MAX 1024
-#define INIT_FILTER_MAX 4096 /* BPF_MAXINSNS */
-#define INIT_DATA_MAX 98304
+#define INIT_GROUPS_MAX   256
+#define INIT_RLIMITS_MAX  8
+#define INIT_ENV_MAX      256
+#define INIT_PATHS_MAX    1024
+#define INIT_FILTER_MAX   4096 /* BPF_MAXINSNS */
+#define INIT_DATA_MAX     98304
 
 /* How a path of the sandbox may be used; the first byte of its text. */
 enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
@@ -39,14 +39,15 @@ struct init_config {
 	uint32_t umask;
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
-	bool linger; /* the end of the first channel does not end init */
-	bool is_watched; /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init alone */
+	bool linger;       /* the end of the first channel does not end init */
+	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init
+	                      alone */
 	struct init_limits limits;
 	uint64_t memory_bytes; /* of the sandbox; 0: unlimited */
 	/*
-	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct sock_filter), then NUL-terminated
-	 * texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has besides what
-	 * every one has, as paths_count absolute paths with an enum init_path before each.
+	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct
+	 * sock_filter), then NUL-terminated texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has
+	 * besides what every one has, as paths_count absolute paths with an enum init_path before each.
 	 */
 	uint32_t init_filter_count, command_filter_count; /* instructions; 0: no filter (only tests do that) */
 	uint32_t env_count, paths_count;

@@ -9,14 +9,14 @@
 
 /* Regular files there are the kernel's or other processes' insides. Magics that linux/magic.h may lack are numbers. */
 static const uint32_t descriptor_pseudo[] = {
-	PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, NSFS_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,
-	SECURITYFS_MAGIC, SELINUX_MAGIC, SMACK_MAGIC, BPF_FS_MAGIC, BINFMTFS_MAGIC, EFIVARFS_MAGIC, PSTOREFS_MAGIC,
-	ANON_INODE_FS_MAGIC, RDTGROUP_SUPER_MAGIC, BINDERFS_SUPER_MAGIC, DEVPTS_SUPER_MAGIC,
-	0x50494446, /* pidfs */
-	0x62656570, /* configfs */
-	0x19800202, /* mqueue */
-	0x65735543, /* fusectl */
-	0x5a3c69f0, /* apparmorfs */
+	PROC_SUPER_MAGIC,     SYSFS_MAGIC,          CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, NSFS_MAGIC,
+	DEBUGFS_MAGIC,        TRACEFS_MAGIC,        SECURITYFS_MAGIC,   SELINUX_MAGIC,       SMACK_MAGIC,
+	BPF_FS_MAGIC,         BINFMTFS_MAGIC,       EFIVARFS_MAGIC,     PSTOREFS_MAGIC,      ANON_INODE_FS_MAGIC,
+	RDTGROUP_SUPER_MAGIC, BINDERFS_SUPER_MAGIC, DEVPTS_SUPER_MAGIC, 0x50494446, /* pidfs */
+	0x62656570,                                                                 /* configfs */
+	0x19800202,                                                                 /* mqueue */
+	0x65735543,                                                                 /* fusectl */
+	0x5a3c69f0,                                                                 /* apparmorfs */
 };
 
 static const char *descriptor_kind(mode_t mode)
@@ -43,8 +43,7 @@ static int descriptor_check_file(int fd, const char *name, struct yett_error *er
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(descriptor_pseudo); i++)
 		if ((uint32_t)fs.f_type == descriptor_pseudo[i])
-			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-					 "%s is a file on a pseudo file system", name);
+			return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is a file on a pseudo file system", name);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /*
  * See landlock.h.
  *
- * One domain for init and for all commands, not one for each command, unless it is restricted: those of a sandbox trust one another, and a domain
- * of its own would keep each from signalling, tracing or even looking at what an earlier one has started.
+ * One domain for init and for all commands, not one for each command, unless it is restricted: those of a sandbox trust one another, and a
+ * domain of its own would keep each from signalling, tracing or even looking at what an earlier one has started.
  *
  * No rules for TCP. Landlock knows ports, not addresses: what allows loopback, which has to work, allows everything on
  * the same port, and a rule is one port. That nothing is reached but loopback is for the network namespace to see to.
@@ -22,11 +22,11 @@
 #include <sys/syscall.h>
 
 /* Younger than Debian 12's headers; the numbers are the kernel's. */
-#define RIGHT_TRUNCATE	(UINT64_C(1) << 14)
-#define RIGHT_IOCTL_DEV (UINT64_C(1) << 15)
-#define RIGHT_RESOLVE_UNIX (UINT64_C(1) << 16) /* connecting to a named socket that was made outside of the domain */
+#define RIGHT_TRUNCATE         (UINT64_C(1) << 14)
+#define RIGHT_IOCTL_DEV        (UINT64_C(1) << 15)
+#define RIGHT_RESOLVE_UNIX     (UINT64_C(1) << 16) /* connecting to a named socket that was made outside of the domain */
 #define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
-#define SCOPE_SIGNALS	       (UINT64_C(1) << 1)
+#define SCOPE_SIGNALS          (UINT64_C(1) << 1)
 
 /* The ruleset of version 6: an older kernel takes it as long as what it does not know is 0. */
 struct landlock_ruleset {
@@ -41,29 +41,26 @@ static const struct {
 	uint32_t abi;
 	uint64_t files, scoped;
 } landlock_versions[] = {
-	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},
-	{3, RIGHT_TRUNCATE, 0},
-	{5, RIGHT_IOCTL_DEV, 0},
-	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS},
-	{9, RIGHT_RESOLVE_UNIX, 0}, /* which no rule for all allows: those that lie in shares are doors to who listens outside */
+	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},    {3, RIGHT_TRUNCATE, 0},     {5, RIGHT_IOCTL_DEV, 0},
+	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, {9, RIGHT_RESOLVE_UNIX, 0}, /* which no rule for all allows: those that lie in
+                                                                                       shares are doors to who listens outside */
 };
 
 /* Of version 4: bind(2) and connect(2) of TCP, on any port. */
-#define TCP_ABI 4
-#define TCP_ALL UINT64_C(3)
+#define TCP_ABI   4
+#define TCP_ALL   UINT64_C(3)
 #define SCOPE_ABI 6
 
 /* Version 7 adds only what the kernel's audit log shows, 8 only a way to restrict several threads. */
 #define LANDLOCK_ABI_KNOWN 9
 
-#define READ	(LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
-#define MAKE                                                                                                          \
-	(LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |                   \
-	 LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER |                      \
-	 LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE)
-#define CHANGE	(LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
+#define READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE)
+#define MAKE                                                                                                                       \
+	(LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | \
+	 LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE)
+#define CHANGE (LANDLOCK_ACCESS_FS_WRITE_FILE | RIGHT_TRUNCATE)
 /* No device can be made, whoever asks, and none used that lies in a share. */
-#define WRITE	(READ | CHANGE | MAKE)
+#define WRITE (READ | CHANGE | MAKE)
 /* Of a regular file; the others mean something for directories only. */
 #define OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | CHANGE | RIGHT_IOCTL_DEV | RIGHT_RESOLVE_UNIX)
 
@@ -153,7 +150,7 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
  * system id is all that changes, so that init keeps its capabilities.
  */
 static int landlock_as_command(const struct init_config *config, int ruleset, uint64_t handled,
-			       int (*use_paths)(const struct init_config *config, int ruleset, uint64_t handled))
+                               int (*use_paths)(const struct init_config *config, int ruleset, uint64_t handled))
 {
 	int gid = setfsgid(config->gid), uid = setfsuid(config->uid), r = -EPERM;
 
@@ -190,7 +187,7 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads there. */
 	if (r == 0 && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
 		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
-				   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR);
+		                   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		r = -errno;
 	if (r == 0)
@@ -203,15 +200,15 @@ static const struct {
 	const char *path;
 	uint64_t rights;
 } landlock_needed[] = {
-	{"/bin", READ},	 {"/sbin", READ},  {"/lib", READ},    {"/lib32", READ},
-	{"/lib64", READ}, {"/libx32", READ}, {"/usr", READ}, {"/etc", READ},
-	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/bin", READ},      {"/sbin", READ},  {"/lib", READ},
+	{"/lib32", READ},    {"/lib64", READ}, {"/libx32", READ},
+	{"/usr", READ},      {"/etc", READ},   {"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/run/yett", READ}, /* passwd and group, to which those of /etc are links: names of users */
 };
 
 /* What no command can do without, and nothing that it could leave anything in. */
 static const char *const landlock_devices[] = {"/dev/null",    "/dev/zero", "/dev/full", "/dev/random",
-					       "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
+                                               "/dev/urandom", "/dev/tty",  "/dev/ptmx", "/dev/pts"};
 
 static int landlock_allow_command(const struct message *message, int ruleset, uint64_t handled, const char **ret_refused)
 {

@@ -50,8 +50,8 @@ struct launch {
 	struct launch_memory *memory;
 	const struct message *message; /* kind EXEC */
 	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
-	char **argv, **env;	       /* as execve(2) takes them */
-	const char *refused;	       /* which path of several a step could not use, if it failed for that */
+	char **argv, **env;            /* as execve(2) takes them */
+	const char *refused;           /* which path of several a step could not use, if it failed for that */
 };
 
 /* A session of its own: no terminal, and one process group to signal. */
@@ -198,7 +198,7 @@ static int launch_arguments(struct launch *launch)
 	launch->env = launch->memory->env;
 	if (bytes > 0) {
 		launch->argv = mmap(NULL, count * sizeof(char *) + bytes, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (launch->argv == MAP_FAILED)
 			return -errno;
 		launch->env = launch->argv + argc + 1;
@@ -275,9 +275,8 @@ static int launch_capabilities(struct launch *launch)
 {
 	uint64_t keep = launch_keeps(launch);
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {
-		{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
-		{(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
+	struct __user_cap_data_struct data[2] = {{(uint32_t)keep, (uint32_t)keep, (uint32_t)keep},
+	                                         {(uint32_t)(keep >> 32), (uint32_t)(keep >> 32), (uint32_t)(keep >> 32)}};
 
 	if (syscall(SYS_capset, &header, data) < 0)
 		return -errno;
@@ -320,7 +319,7 @@ static struct sock_fprog launch_program(const struct launch *launch)
 	const struct sock_filter *filters = (const struct sock_filter *)config->data;
 
 	return (struct sock_fprog){.len = (unsigned short)config->command_filter_count,
-				   .filter = (struct sock_filter *)(filters + config->init_filter_count)};
+	                           .filter = (struct sock_filter *)(filters + config->init_filter_count)};
 }
 
 /*
@@ -437,7 +436,7 @@ static const struct {
 	{"restriction-of-files", launch_restrict_files},
 	{"restriction-of-calls", launch_restrict_calls},
 	{"system-call-filter", launch_filter_late}, /* it may forbid what all before it needs */
-	{"execute", launch_execute}, /* last */
+	{"execute", launch_execute},                /* last */
 };
 
 static _Noreturn void launch_run(struct launch *launch)
@@ -483,7 +482,8 @@ int launch_fork(const struct init_config *config, const struct session *session,
 	return 0;
 }
 
-int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec, const int files[LAUNCH_FILES])
+int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
+                const int files[LAUNCH_FILES])
 {
 	size_t count = 0;
 	int fds[LAUNCH_FILES];
@@ -549,8 +549,9 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 		const char *name = launch_steps[failure->step].name;
 
 		if (*failure->path)
-			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the command cannot be restricted to %s: %s in the sandbox",
-					failure->path, failure->error == ENOENT ? "there is no such path" : reason);
+			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
+			                "the command cannot be restricted to %s: %s in the sandbox", failure->path,
+			                failure->error == ENOENT ? "there is no such path" : reason);
 		else
 			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE, "the %s of the command could not be set", name);
 		error_detail(error, "%s", reason);

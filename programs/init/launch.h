@@ -26,8 +26,8 @@ struct launch_child {
 
 /* What the child sends when it cannot become the command. */
 struct launch_failure {
-	uint32_t step; /* index of launch.c's table */
-	int32_t error; /* errno */
+	uint32_t step;  /* index of launch.c's table */
+	int32_t error;  /* errno */
 	char path[128]; /* that it failed for, cut to fit; empty: none */
 };
 
@@ -49,7 +49,7 @@ _must_check_ int launch_fork(const struct init_config *config, const struct sess
  * launch_failure. 0; -errno when the child is of no use.
  */
 _must_check_ int launch_tell(const struct launch_child *child, const struct frame *packet, const struct message_exec *exec,
-			     const int files[LAUNCH_FILES]);
+                             const int files[LAUNCH_FILES]);
 
 /* Closes the socket: a child that has not been told ends, and is reaped like any other. Takes one that is none. */
 void launch_dismiss(struct launch_child *child);

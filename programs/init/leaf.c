@@ -144,9 +144,8 @@ void leaf_read_sandbox(uint32_t fds_present, struct leaf_counters *ret_counters)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		*sources[i].value = fds_present & 1U << (sources[i].fd - INIT_FD_CONTROL)
-					    ? leaf_read_value(sources[i].fd, sources[i].key)
-					    : 0;
+		*sources[i].value =
+			fds_present & 1U << (sources[i].fd - INIT_FD_CONTROL) ? leaf_read_value(sources[i].fd, sources[i].key) : 0;
 }
 
 bool leaf_read_own(unsigned number, struct leaf_counters *counters)

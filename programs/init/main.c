@@ -63,7 +63,8 @@ static void main_read_label(char label[INIT_LABEL_SIZE])
 
 static void main_report(int r, const char *step, struct init_config *config, const struct yett_error *refused)
 {
-	struct init_report report = {.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
+	struct init_report report = {
+		.kind = INIT_ORDER_SANDBOX, .error = r < 0 ? -r : r, .layers.landlock_abi = config ? (uint8_t)config->landlock_abi : 0};
 	bool has_listener = config && config->listener > 0;
 
 	main_read_label(report.layers.label);
@@ -226,8 +227,7 @@ static void main_warm(struct init *init)
 /* Started with an argument, to build its sandbox first. Tests start it in one that they have made. */
 int main(int argc, char **argv)
 {
-	struct init *init =
-		mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	const char *step = "memory";
 	bool is_to_build = argc > 1;
 	struct yett_error refused = {0};
@@ -247,8 +247,10 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	init->commands.config = &init->config;
-	init->like = (struct channel){.frame = &init->frame, .message = &init->message,
-				       .scratch = {init->tokens, MESSAGE_TOKENS_MAX}, .commands = &init->commands};
+	init->like = (struct channel){.frame = &init->frame,
+	                              .message = &init->message,
+	                              .scratch = {init->tokens, MESSAGE_TOKENS_MAX},
+	                              .commands = &init->commands};
 	(void)channels_add(&init->channels, INIT_FD_CHANNEL, &init->like);
 	main_report(0, "", &init->config, NULL);
 	main_warm(init);

@@ -26,9 +26,9 @@ uint64_t query_waits_for(const struct commands *commands, struct command_origin 
 static int query_unknown(const struct commands *commands, uint64_t id, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-			 id == 0 || id > commands->records.last ? "there was no command %llu in this sandbox"
-								: "what became of command %llu is not known any more",
-			 (unsigned long long)id);
+	                 id == 0 || id > commands->records.last ? "there was no command %llu in this sandbox"
+	                                                        : "what became of command %llu is not known any more",
+	                 (unsigned long long)id);
 }
 
 /* Puts one that is in the table, or not any more, into the list that `message` is. */
@@ -37,8 +37,11 @@ static void query_tell(const struct commands *commands, const struct command *co
 	struct message_command *told = &message->body.commands.commands[message->body.commands.commands_count];
 	bool is_over = commands_is_over(command);
 
-	record_tell(&command->record, is_over ? record_state(&command->record)
-				      : command->state == COMMAND_STARTING ? EXECUTION_PENDING : EXECUTION_RUNNING, message);
+	record_tell(&command->record,
+	            is_over                              ? record_state(&command->record)
+	            : command->state == COMMAND_STARTING ? EXECUTION_PENDING
+	                                                 : EXECUTION_RUNNING,
+	            message);
 	if (!is_over)
 		commands_usage(commands, command, &told->result);
 }
@@ -105,8 +108,8 @@ static bool query_is_due(const struct command_wait *wait, const struct command *
 	return false;
 }
 
-bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due,
-			       struct message *message, struct yett_error *error)
+bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
+                struct yett_error *error)
 {
 	for (size_t i = 0; i < commands->waits_end; i++) {
 		const struct command_wait *wait = &commands->waits[i];
@@ -125,16 +128,14 @@ bool query_waits(const struct message_query *query)
 	return query->action == QUERY_WAIT || query->action == QUERY_FOLLOW;
 }
 
-static int query_wait(struct commands *commands, const struct message_query *query, struct command_origin origin,
-		      struct yett_error *error)
+static int query_wait(struct commands *commands, const struct message_query *query, struct command_origin origin, struct yett_error *error)
 {
 	size_t i = 0;
 
 	while (i < commands->waits_end && commands->waits[i].origin.channel)
 		i++;
 	if (i == COMMANDS_WAITS_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d clients wait for commands already",
-				 COMMANDS_WAITS_MAX);
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d clients wait for commands already", COMMANDS_WAITS_MAX);
 	commands->waits[i] = (struct command_wait){.origin = origin, .query = *query};
 	if (i == commands->waits_end)
 		commands->waits_end++;
@@ -155,11 +156,10 @@ static int query_needs_input(const struct command *command, uint64_t id, struct 
 	if (r != 0 || command->input >= 0)
 		return r;
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			 "command %llu takes no input: it was not started with one, or was given its last", (unsigned long long)id);
+	                 "command %llu takes no input: it was not started with one, or was given its last", (unsigned long long)id);
 }
 
-int query_act(struct commands *commands, const struct message_query *query, struct command_origin origin,
-		   struct yett_error *error)
+int query_act(struct commands *commands, const struct message_query *query, struct command_origin origin, struct yett_error *error)
 {
 	struct command *command = commands_find(commands, query->command);
 	int r;
@@ -183,7 +183,7 @@ int query_act(struct commands *commands, const struct message_query *query, stru
 }
 
 int query_answer(struct commands *commands, const struct message_query *query, struct message *message, struct command_due *due,
-		 struct yett_error *error)
+                 struct yett_error *error)
 {
 	const struct command *command = commands_find(commands, query->command);
 	const struct record *record = command ? &command->record : records_find(&commands->records, query->command);
@@ -213,6 +213,7 @@ void query_told(struct commands *commands, const struct message_query *query)
 
 	if (query->action == QUERY_LAST_INPUT && command)
 		command->input = fd_close(command->input);
-	if (record && (!command || commands_is_over(command)) && (with_output || query->action == QUERY_STATUS || query->action == QUERY_WAIT))
+	if (record && (!command || commands_is_over(command)) &&
+	    (with_output || query->action == QUERY_STATUS || query->action == QUERY_WAIT))
 		record_fetched(record, with_output);
 }

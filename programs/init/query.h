@@ -15,14 +15,14 @@ bool query_waits(const struct message_query *query);
  * YETT_E_INVALID_REQUEST or YETT_E_RESOURCE_LIMIT. Those that do not wait are then to be answered with query_answer().
  */
 _must_check_ int query_act(struct commands *commands, const struct message_query *query, struct command_origin origin,
-				struct yett_error *error);
+                           struct yett_error *error);
 
 /*
  * The answer to a QUERY as things are now, into `message`, and what goes with it into `due`. 0, YETT_E_NOT_FOUND or
  * YETT_E_NOT_RUNNING. When it was sent, query_told().
  */
 _must_check_ int query_answer(struct commands *commands, const struct message_query *query, struct message *message,
-			      struct command_due *due, struct yett_error *error);
+                              struct command_due *due, struct yett_error *error);
 
 void query_told(struct commands *commands, const struct message_query *query);
 
@@ -31,7 +31,7 @@ uint64_t query_waits_for(const struct commands *commands, struct command_origin 
 
 /* A wait of this channel that is over, as commands_next() has it; and its end, when it was answered. */
 bool query_next(struct commands *commands, const void *channel, struct command_due *ret_due, struct message *message,
-		struct yett_error *error);
+                struct yett_error *error);
 void query_end(struct commands *commands, size_t index);
 
 /* Nobody of this channel waits any more. */

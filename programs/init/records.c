@@ -165,8 +165,8 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	struct message_command *command = &list->commands[list->commands_count++];
 	struct yett_error error = {0};
 
-	*command = (struct message_command){
-		.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->started_ms};
+	*command =
+		(struct message_command){.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->started_ms};
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++) {
 		const struct capture *capture = &record->captures[i];
 

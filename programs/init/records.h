@@ -9,26 +9,26 @@
 #include "programs/init/capture.h"
 #include "programs/init/launch.h"
 
-#define RECORDS_MAX	   256
+#define RECORDS_MAX       256
 #define RECORDS_BYTES_MAX ((size_t)64 << 20) /* of output that is kept, of all commands together */
 
 struct record {
 	uint64_t id; /* never 0 */
 	pid_t pid;
-	uint64_t started_ms;			 /* since 1970 */
+	uint64_t started_ms;                 /* since 1970 */
 	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its NUL */
 	uint32_t argv_count;
 	bool argv_cut;
-	struct launch_failure failure;		 /* error != 0: it never ran */
+	struct launch_failure failure; /* error != 0: it never ran */
 	struct message_exited exited;
 	struct capture captures[2]; /* of stdout, and of stderr; owned */
-	bool is_fetched; /* a client was told of the end, and has what was kept of the outputs */
+	bool is_fetched;            /* a client was told of the end, and has what was kept of the outputs */
 };
 
 /* Those that have ended, in a ring. */
 struct records {
 	size_t first, count;
-	uint64_t last; /* the id that was given last */
+	uint64_t last;       /* the id that was given last */
 	uint64_t operations; /* ids that were given to file operations, which are counted apart */
 	struct record table[RECORDS_MAX];
 };

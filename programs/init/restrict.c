@@ -41,17 +41,16 @@ int restrict_check(const struct init_config *config, const struct message *messa
 	for (uint32_t i = 0; i < exec->paths_count; i++)
 		if (*message_text(message, exec->paths[i]) != '/')
 			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-					 "a path that a command is restricted to is not absolute");
+			                 "a path that a command is restricted to is not absolute");
 	/* init may take no other id: start_guard(). */
 	if (exec->has_user && exec->user != config->uid && config->capabilities == 0)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-				 "commands of this sandbox can only be user %u: its profile gives them no capabilities",
-				 config->uid);
+		                 "commands of this sandbox can only be user %u: its profile gives them no capabilities", config->uid);
 	if (exec->has_user && exec->user == (uint32_t)getuid() && exec->user != config->uid)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "user %u is the sandbox's init", exec->user);
 	if (exec->restrictions != 0 && config->landlock_abi == 0)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-				 "a command cannot be restricted here: the kernel has no Landlock, or not enough of it");
+		                 "a command cannot be restricted here: the kernel has no Landlock, or not enough of it");
 	return 0;
 }
 
@@ -72,16 +71,26 @@ struct restrict_rule {
 #define WRITING RESTRICT_WRITE
 /* By a path, anything could be meant; by a descriptor only what Landlock let be opened. */
 #define BY_PATH (RESTRICT_WRITE | RESTRICT_PATHS)
-#define ALL	(RESTRICT_WRITE | RESTRICT_PATHS | RESTRICT_NETWORK)
+#define ALL     (RESTRICT_WRITE | RESTRICT_PATHS | RESTRICT_NETWORK)
 
-#define CALL(set, name)			     {(set), SYS_##name, EPERM, RESTRICT_ALWAYS, 0, 0, 0}
-#define ABSENT(set, number)		     {(set), (number), ENOSYS, RESTRICT_ALWAYS, 0, 0, 0}
-#define EQUAL(set, name, which, bits, wanted) {(set), SYS_##name, EPERM, RESTRICT_EQUAL, (which), (bits), (wanted)}
+#define CALL(set, name)                                            \
+	{                                                          \
+		(set), SYS_##name, EPERM, RESTRICT_ALWAYS, 0, 0, 0 \
+	}
+#define ABSENT(set, number)                                       \
+	{                                                         \
+		(set), (number), ENOSYS, RESTRICT_ALWAYS, 0, 0, 0 \
+	}
+#define EQUAL(set, name, which, bits, wanted)                                       \
+	{                                                                           \
+		(set), SYS_##name, EPERM, RESTRICT_EQUAL, (which), (bits), (wanted) \
+	}
 /* Opened to be cut to nothing without being written to: Landlock looks at how it is opened only. musl's O_ACCMODE has O_PATH, too. */
-#define CUT(name, flags)                                        \
-	EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC),       \
-	EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
-#define SOCKET(name)	{RESTRICT_NETWORK, SYS_##name, EAFNOSUPPORT, RESTRICT_UNEQUAL, 0, UINT32_MAX, AF_UNIX}
+#define CUT(name, flags) EQUAL(WRITING, name, flags, 3 | O_TRUNC, O_TRUNC), EQUAL(WRITING, name, flags, 3 | O_TRUNC, 3 | O_TRUNC)
+#define SOCKET(name)                                                                                 \
+	{                                                                                            \
+		RESTRICT_NETWORK, SYS_##name, EAFNOSUPPORT, RESTRICT_UNEQUAL, 0, UINT32_MAX, AF_UNIX \
+	}
 
 static const struct restrict_rule restrict_rules[] = {
 	SOCKET(socket),
@@ -89,7 +98,7 @@ static const struct restrict_rule restrict_rules[] = {
 	CALL(ALL, io_uring_setup), /* it opens, and makes sockets, unseen */
 	CALL(ALL, open_by_handle_at),
 	ABSENT(ALL, SYS_openat2), /* its flags lie in memory */
-	ABSENT(BY_PATH, 452), /* fchmodat2 */
+	ABSENT(BY_PATH, 452),     /* fchmodat2 */
 	CALL(BY_PATH, fchmodat),
 	CALL(BY_PATH, fchownat),
 	CALL(BY_PATH, setxattr),
@@ -117,9 +126,9 @@ static const struct restrict_rule restrict_rules[] = {
 	CALL(BY_PATH, futimesat),
 #endif
 	/*
-	 * By a descriptor for reading file systems change flags, attributes and keys, and make subvolumes. What is asked of terminals,
-	 * pipes and sockets is numbered otherwise. ioctl_list(2)
-	 */
+         * By a descriptor for reading file systems change flags, attributes and keys, and make subvolumes. What is asked of terminals,
+         * pipes and sockets is numbered otherwise. ioctl_list(2)
+         */
 	{WRITING, SYS_ioctl, EPERM, RESTRICT_UNEQUAL, 1, 0xff00, 'T' << 8},
 };
 
@@ -147,9 +156,9 @@ static void restrict_add(struct sock_fprog *program, const struct restrict_rule 
 		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 5));
 		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low));
 		restrict_push(program, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, rule->mask));
-		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value,
-								    rule->when == RESTRICT_EQUAL ? 0 : 1,
-								    rule->when == RESTRICT_EQUAL ? 1 : 0));
+		restrict_push(program,
+		              (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->value, rule->when == RESTRICT_EQUAL ? 0 : 1,
+		                                           rule->when == RESTRICT_EQUAL ? 1 : 0));
 		break;
 	case RESTRICT_NOT_NULL: /* both halves of a pointer */
 		restrict_push(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, rule->number, 0, 6));

@@ -15,7 +15,8 @@
 /* Whether what an EXEC asks for can be had here. 0, YETT_E_INVALID_REQUEST, or YETT_E_UNSUPPORTED with what is missing. Pure. */
 _must_check_ int restrict_check(const struct init_config *config, const struct message *message, struct yett_error *error);
 
-/* As the command's own id: a Landlock domain within that of all. 0 or -errno; *ret_refused is the path that cannot be opened, if it is that. */
+/* As the command's own id: a Landlock domain within that of all. 0 or -errno; *ret_refused is the path that cannot be opened, if it is
+ * that. */
 _must_check_ int restrict_files(const struct init_config *config, const struct message *message, const char **ret_refused);
 
 /* The filter. 0 or -errno. */

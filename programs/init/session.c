@@ -58,7 +58,7 @@ int session_change(struct session *session, const struct message *message, struc
 			has_room = session_add(&changed, message_text(message, change->set[i]));
 	if (!has_room)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "a session has at most %d variables, of %d bytes together",
-				 SESSION_ENV_MAX, SESSION_BYTES_MAX);
+		                 SESSION_ENV_MAX, SESSION_BYTES_MAX);
 	*session = changed;
 	return 0;
 }

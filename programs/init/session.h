@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-#define SESSION_ENV_MAX	  1024
+#define SESSION_ENV_MAX   1024
 #define SESSION_BYTES_MAX 32768 /* of all variables, each with its NUL: what one message can tell of */
 
 struct session {

@@ -37,9 +37,9 @@ int start_check_config(const struct init_config *config, size_t length)
 	if (length < offsetof(struct init_config, data) || config->data_used > INIT_DATA_MAX ||
 	    length != offsetof(struct init_config, data) + config->data_used)
 		return -EBADMSG;
-	if (config->groups_count > INIT_GROUPS_MAX || config->env_count > INIT_ENV_MAX ||
-	    config->paths_count > INIT_PATHS_MAX || config->init_filter_count > INIT_FILTER_MAX ||
-	    config->command_filter_count > INIT_FILTER_MAX || config->fds_present >> (INIT_FD_END - INIT_FD_CONTROL))
+	if (config->groups_count > INIT_GROUPS_MAX || config->env_count > INIT_ENV_MAX || config->paths_count > INIT_PATHS_MAX ||
+	    config->init_filter_count > INIT_FILTER_MAX || config->command_filter_count > INIT_FILTER_MAX ||
+	    config->fds_present >> (INIT_FD_END - INIT_FD_CONTROL))
 		return -EBADMSG;
 	filters = (size_t)config->init_filter_count + config->command_filter_count;
 	used = filters * sizeof(struct sock_filter);
@@ -77,8 +77,7 @@ static int start_groups(struct init_config *config)
 static int start_descriptors(struct init_config *config)
 {
 	for (int fd = 0; fd < INIT_FD_END; fd++)
-		if ((fd < INIT_FD_CONTROL || config->fds_present & 1U << (fd - INIT_FD_CONTROL)) &&
-		    fcntl(fd, F_GETFD) < 0)
+		if ((fd < INIT_FD_CONTROL || config->fds_present & 1U << (fd - INIT_FD_CONTROL)) && fcntl(fd, F_GETFD) < 0)
 			return -errno;
 	return syscall(SYS_close_range, (unsigned)INIT_FD_CONTROL, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
@@ -133,9 +132,8 @@ static int start_capabilities(struct init_config *config)
 	uint64_t keep = config->capabilities;
 	uint64_t own = keep | 1ULL << CAP_SETUID | 1ULL << CAP_SETGID | 1ULL << CAP_KILL;
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {
-		{(uint32_t)own, (uint32_t)own, (uint32_t)keep},
-		{(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(keep >> 32)}};
+	struct __user_cap_data_struct data[2] = {{(uint32_t)own, (uint32_t)own, (uint32_t)keep},
+	                                         {(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(keep >> 32)}};
 
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
 		return -errno;
@@ -177,8 +175,8 @@ static int start_own_files(struct init_config *config)
 }
 
 /*
- * Of init and all commands, which the filter keeps from changing it. Where the host's core_pattern is a pipe, a limit of 0 is none: a program
- * of the host's runs as root on what a command left in its memory. Only for a limit of 1 does the kernel run none. core(5)
+ * Of init and all commands, which the filter keeps from changing it. Where the host's core_pattern is a pipe, a limit of 0 is none: a
+ * program of the host's runs as root on what a command left in its memory. Only for a limit of 1 does the kernel run none. core(5)
  */
 static int start_own_cores(void)
 {
@@ -241,9 +239,8 @@ static const struct {
 	uint32_t number, ids;
 	bool is_group;
 } start_guarded[] = {
-	{SYS_setuid, 1, false},   {SYS_setgid, 1, true},    {SYS_setreuid, 2, false},  {SYS_setregid, 2, true},
-	{SYS_setresuid, 3, false}, {SYS_setresgid, 3, true}, {SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},
-	{SYS_setgroups, 0, true},
+	{SYS_setuid, 1, false},   {SYS_setgid, 1, true},    {SYS_setreuid, 2, false}, {SYS_setregid, 2, true},  {SYS_setresuid, 3, false},
+	{SYS_setresgid, 3, true}, {SYS_setfsuid, 1, false}, {SYS_setfsgid, 1, true},  {SYS_setgroups, 0, true},
 };
 
 /* Where the parts of the guard begin. */
@@ -265,8 +262,7 @@ static void start_load(struct sock_filter *filter, size_t at, size_t offset)
 
 static void start_jump(struct sock_filter *filter, size_t at, uint16_t comparison, uint32_t k, size_t yes, size_t no)
 {
-	filter[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - at - 1),
-						  (uint8_t)(no - at - 1));
+	filter[at] = (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - at - 1), (uint8_t)(no - at - 1));
 }
 
 /* The third id of a call, the second and the first: a call with fewer enters later. */
@@ -288,8 +284,8 @@ void start_guard(const struct init_config *config, struct sock_filter filter[STA
 	for (size_t i = 0; i < ARRAY_SIZE(start_guarded); i++) {
 		size_t ids = start_guarded[i].ids, at = start_guarded[i].is_group ? GUARD_GROUPS : GUARD_USERS;
 
-		start_jump(filter, GUARD_CALLS + i, BPF_JEQ, start_guarded[i].number,
-			   ids ? at + (3 - ids) * GUARD_ID : GUARD_REFUSE, GUARD_CALLS + i + 1);
+		start_jump(filter, GUARD_CALLS + i, BPF_JEQ, start_guarded[i].number, ids ? at + (3 - ids) * GUARD_ID : GUARD_REFUSE,
+		           GUARD_CALLS + i + 1);
 		least = start_guarded[i].number < least ? start_guarded[i].number : least;
 		most = start_guarded[i].number > most ? start_guarded[i].number : most;
 	}

@@ -19,8 +19,9 @@ _must_check_ int start_check_config(const struct init_config *config, size_t len
 
 /*
  * What bounds CAP_SETUID and CAP_SETGID. Only the caller's ids own anything on what is shared (open_map() of setup/share.c), but with any
- * other id of the sandbox a captured init would be somebody else to its commands, root of the template among them. A filter judges by value what the capabilities leave open; to commands, which have none, it says what the kernel says.
- * It stands behind a filter's head (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
+ * other id of the sandbox a captured init would be somebody else to its commands, root of the template among them. A filter judges by value
+ * what the capabilities leave open; to commands, which have none, it says what the kernel says. It stands behind a filter's head
+ * (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
  */
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
 

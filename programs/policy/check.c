@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOUNTS_MAX  256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
+#define MOUNTS_MAX 256 /* of one profile: a plan has PLAN_STEPS_MAX steps, and the request wants its share */
 
 /* Whether nobody has the name that was not found, as far as errno tells: otherwise a name service failed. getpwnam(3) */
 static bool is_unknown(int error)
@@ -43,7 +43,7 @@ static int find_id(const char *text, bool is_group, uint32_t *ret_id)
  * cannot be told the policy is refused, and the one in force stays: a grant that is void for a moment leaves its users to a looser one.
  */
 static int resolve(struct policy_grant *grant, const struct policy_list *list, bool is_group, uint32_t **ret_ids, size_t *ret_count,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	_cleanup_free_ uint32_t *ids = calloc(list->count + 1, sizeof *ids);
 	struct yett_error notice = {0};
@@ -56,7 +56,8 @@ static int resolve(struct policy_grant *grant, const struct policy_list *list, b
 		int r = is_everyone ? 0 : find_id(list->items[i], is_group, &ids[count]);
 
 		if (r < 0 && r != -ENOENT) {
-			(void)policy_refuse(list->places[i], list->items[i], "cannot be looked up now: a name service of this host fails", error);
+			(void)policy_refuse(list->places[i], list->items[i], "cannot be looked up now: a name service of this host fails",
+			                    error);
 			error_detail(error, "%s", strerror(-r));
 			return (int)error->code;
 		}
@@ -65,8 +66,9 @@ static int resolve(struct policy_grant *grant, const struct policy_list *list, b
 		if (r == 0 || grant->is_void)
 			continue;
 		(void)policy_refuse(list->places[i], list->items[i],
-				    is_group ? "is not a group of this host: the grant is void" : "is not a user of this host: the grant is void",
-				    &notice);
+		                    is_group ? "is not a group of this host: the grant is void"
+		                             : "is not a user of this host: the grant is void",
+		                    &notice);
 		free(grant->notice);
 		grant->notice = strdup(notice.message);
 		grant->is_void = true;
@@ -88,7 +90,8 @@ static uint64_t capability_mask(const struct policy_list *names)
 }
 
 /* What a list wants mounted. Where must be a place of the profile. */
-static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, bool writable, struct yett_error *error)
+static int add_mounts(struct policy_profile *profile, const struct policy_list *list, bool is_tmpfs, bool writable,
+                      struct yett_error *error)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct policy_mount *mounts = reallocarray(profile->mounts, profile->mounts_count + 1, sizeof *mounts);
@@ -139,8 +142,8 @@ static void drop_nested(struct policy_list *system)
 static int check_profile(struct settings_profile *written, struct yett_error *error)
 {
 	struct policy_profile *profile = &written->profile;
-	size_t mounts = written->share_ro.count + written->share_rw.count + written->tmpfs.count +
-			profile->read_only.count + profile->mask.count;
+	size_t mounts =
+		written->share_ro.count + written->share_rw.count + written->tmpfs.count + profile->read_only.count + profile->mask.count;
 	int r = add_mounts(profile, &written->share_ro, false, false, error);
 
 	if (r == 0)
@@ -151,12 +154,12 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 		return r;
 	drop_nested(&profile->system);
 	if (mounts > MOUNTS_MAX)
-		return policy_refuse(profile->place, profile->name,
-				     "has more than 256 shares, tmpfs, masks and read-only paths", error);
+		return policy_refuse(profile->place, profile->name, "has more than 256 shares, tmpfs, masks and read-only paths", error);
 	if (profile->environment.count + 4 > PLAN_ENV_MAX)
 		return policy_refuse(profile->environment.place, profile->name, "has too long an environment", error);
 	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile && !*profile->selinux_type)
-		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)", error);
+		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)",
+		                     error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
 	return 0;
 }
@@ -202,8 +205,7 @@ int check_subid_line(const char *line, uint64_t first, uint64_t end)
 		return -EINVAL;
 	(void)snprintf(start, sizeof start, "%.*s", (int)(two - one - 1), one + 1);
 	(void)snprintf(count, sizeof count, "%s", two + 1);
-	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 || from > UINT32_MAX ||
-	    length > UINT32_MAX)
+	if (units_parse_number(start, &from) < 0 || units_parse_number(count, &length) < 0 || from > UINT32_MAX || length > UINT32_MAX)
 		return -EINVAL;
 	return length && from < end && first < from + length;
 }
@@ -223,13 +225,10 @@ static int check_subids(const char *file, uint64_t first, uint64_t end, struct y
 		number++;
 		r = check_subid_line(line, first, end);
 		if (r < 0)
-			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT",
-			              file, number);
+			r = error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: this line is not NAME:FIRST:COUNT", file, number);
 		else if (r > 0)
-			r = error_set(
-			    error, YETT_E_SECURITY_VIOLATION, 0,
-			    "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file,
-			    number);
+			r = error_set(error, YETT_E_SECURITY_VIOLATION, 0,
+			              "%s:%u: these ids overlap the private ranges of the policy (ids_first, ids_ranges)", file, number);
 	}
 	(void)fclose(stream);
 	return r;
@@ -243,20 +242,20 @@ static int check_ids(const struct policy *policy, struct yett_error *error)
 	int r;
 
 	if (first % POLICY_IDS_STEP)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file,
-		                 at.line);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first is not a multiple of 65536", at.file, at.line);
 	if (end > POLICY_IDS_END_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, 0,
-		                 "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file, at.line);
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: ids_first and ids_ranges reach beyond id 2147483647", at.file,
+		                 at.line);
 	errno = 0;
 	if (getpwuid((uid_t)first))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, 0,
-		                 "%s:%u: ids_first is the id of an account of this host", at.file, at.line);
+		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "%s:%u: ids_first is the id of an account of this host", at.file,
+		                 at.line);
 	if (!is_unknown(errno)) {
 		r = errno;
-		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
-				"%s:%u: whether ids_first is the id of an account cannot be looked up now: a name service of this host fails",
-				at.file, at.line);
+		(void)error_set(
+			error, YETT_E_INVALID_REQUEST, 0,
+			"%s:%u: whether ids_first is the id of an account cannot be looked up now: a name service of this host fails",
+			at.file, at.line);
 		error_detail(error, "%s", strerror(r));
 		return (int)error->code;
 	}

@@ -109,13 +109,13 @@ static int fill_profile(struct compiling *compiling, cfg_opt_t *sections, size_t
 
 	if (r < 0)
 		return r;
-	for (line[length++] = cfg_opt_getnsec(sections, (unsigned)index);
-	     (extends = parse_value(line[length - 1], "extends", 0)); length++) {
+	for (line[length++] = cfg_opt_getnsec(sections, (unsigned)index); (extends = parse_value(line[length - 1], "extends", 0));
+	     length++) {
 		cfg_t *base = cfg_opt_gettsec(sections, extends->text);
 
 		if (!base || length == profiles)
-			return policy_refuse(extends->place, extends->text,
-					     base ? "extends itself in the end" : "is not a profile", compiling->error);
+			return policy_refuse(extends->place, extends->text, base ? "extends itself in the end" : "is not a profile",
+			                     compiling->error);
 		line[length] = base;
 	}
 	while (r == 0 && length > 0)
@@ -234,13 +234,13 @@ static int add_filters(struct compiling *compiling)
 			continue;
 		}
 		r = copy_filter(all[twin].profile.init_filter, all[twin].profile.init_filter_count, &profile->init_filter,
-				&profile->init_filter_count);
+		                &profile->init_filter_count);
 		if (r == 0)
-			r = copy_filter(all[twin].profile.command_filter, all[twin].profile.command_filter_count,
-					&profile->command_filter, &profile->command_filter_count);
+			r = copy_filter(all[twin].profile.command_filter, all[twin].profile.command_filter_count, &profile->command_filter,
+			                &profile->command_filter_count);
 		if (r == 0)
 			r = copy_filter(all[twin].profile.build_filter, all[twin].profile.build_filter_count, &profile->build_filter,
-					&profile->build_filter_count);
+			                &profile->build_filter_count);
 	}
 	return r;
 }

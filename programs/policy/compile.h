@@ -17,14 +17,13 @@ struct compile_text {
 
 /* A policy that owns its parts, unlike one of policy_load(). */
 struct compiled {
-	struct policy policy; /* what the image is made of */
+	struct policy policy;              /* what the image is made of */
 	struct settings_profile *profiles; /* as many as the policy has; policy.profiles are copies of their beginnings */
 	struct settings_grant *grants;
 };
 
 /* 0, -ENOMEM, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as message. */
-_must_check_ int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled,
-			 struct yett_error *error);
+_must_check_ int compile(const struct compile_text *texts, size_t count, struct compiled **ret_compiled, struct yett_error *error);
 
 /* dist/yett.conf, embedded by the build. */
 extern const char policy_builtin_text[];

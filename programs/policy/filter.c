@@ -61,9 +61,8 @@ static size_t push_jump(struct emitter *emitter, uint16_t comparison, uint32_t k
 		yes = push_goto(emitter, yes);
 	if (no - emitter->first > REACH)
 		no = push_goto(emitter, no);
-	return push(emitter,
-	            (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - emitter->first),
-	                                         (uint8_t)(no - emitter->first)));
+	return push(emitter, (struct sock_filter)BPF_JUMP(BPF_JMP | comparison | BPF_K, k, (uint8_t)(yes - emitter->first),
+	                                                  (uint8_t)(no - emitter->first)));
 }
 
 static size_t push_load(struct emitter *emitter, uint32_t offset, size_t next)
@@ -96,8 +95,7 @@ static size_t push_comparison(struct emitter *emitter, const struct seccomp_argu
 	return position;
 }
 
-static size_t push_argument(struct emitter *emitter, const struct seccomp_argument *argument, bool is_loaded,
-                            size_t yes, size_t no)
+static size_t push_argument(struct emitter *emitter, const struct seccomp_argument *argument, bool is_loaded, size_t yes, size_t no)
 {
 	size_t position;
 
@@ -138,8 +136,7 @@ static void find_ranges(struct emitter *emitter, const struct filter_verdict *ot
 	struct range *range = emitter->ranges;
 
 	for (uint32_t number = 0; number <= FILTER_NUMBERS; number++) {
-		*range =
-		    (struct range){number, number < FILTER_NUMBERS ? &emitter->filter->verdicts[number] : otherwise, 0};
+		*range = (struct range){number, number < FILTER_NUMBERS ? &emitter->filter->verdicts[number] : otherwise, 0};
 		if (number == 0 || !is_same(range - 1, range))
 			range++;
 	}
@@ -152,8 +149,7 @@ static bool has_tail(const struct range *range, const struct range *tail)
 {
 	uint64_t rules = tail->verdict->rules;
 
-	return range->verdict->action == tail->verdict->action && rules &&
-	       (range->verdict->rules & -(rules & -rules)) == rules;
+	return range->verdict->action == tail->verdict->action && rules && (range->verdict->rules & -(rules & -rules)) == rules;
 }
 
 /* The longest tail of `range` that has been written; NULL: none. */

@@ -76,8 +76,12 @@ static void close_others(const struct input *input)
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_NPROC, 0},  {RLIMIT_CORE, 1}, {RLIMIT_FSIZE, IMAGE_SIZE_MAX}, {RLIMIT_NOFILE, 2 * POLICY_FILES_MAX},
-		{RLIMIT_CPU, 10},   {RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_FSIZE, IMAGE_SIZE_MAX},
+		{RLIMIT_NOFILE, 2 * POLICY_FILES_MAX},
+		{RLIMIT_CPU, 10},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
 	};
 
 	return lockdown_limits(limits, ARRAY_SIZE(limits));

@@ -31,16 +31,13 @@ static const char *text_problem(const char *text, size_t at, size_t length)
 		return "a backslash has no meaning in a policy";
 	if (text[at] == '$' && at + 1 < length && text[at + 1] == '{')
 		return "${...} is not replaced in a policy";
-	return (unsigned char)text[at] < ' ' || text[at] == 0x7f
-	           ? "a text ends on its line and holds no control characters"
-	           : NULL;
+	return (unsigned char)text[at] < ' ' || text[at] == 0x7f ? "a text ends on its line and holds no control characters" : NULL;
 }
 
 /* The same for one outside quotes; `last` is the one before it that is no blank. */
 static const char *plain_problem(const char *text, size_t at, size_t length, char last)
 {
-	static const char allowed[] =
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:% \t\n\"#{},=+";
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.:% \t\n\"#{},=+";
 
 	if (!text[at] || !strchr(allowed, text[at]))
 		return "this character needs quotes around its text";
@@ -94,8 +91,7 @@ static int parse_clean(const char *file, char *text, size_t length, struct yett_
 static void parse_fail(struct policy_place place, const char *what)
 {
 	if (!parse_pass->failed)
-		(void)error_set(parse_pass->error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line,
-		                ESCAPE(what));
+		(void)error_set(parse_pass->error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line, ESCAPE(what));
 	parse_pass->failed = true;
 }
 
@@ -117,10 +113,10 @@ static int parse_take(cfg_t *cfg, cfg_opt_t *opt, const char *text, void *result
 	if (!value)
 		return -1;
 	*value = (struct parse_value){
-	    .key = opt->name,
-	    .place = {parse_pass ? parse_pass->file : "policy", (unsigned)cfg->line},
-	    .is_inherited = strcmp(text, PARSE_MARK) == 0,
-	    .is_empty = strcmp(text, PARSE_EMPTY) == 0,
+		.key = opt->name,
+		.place = {parse_pass ? parse_pass->file : "policy", (unsigned)cfg->line},
+		.is_inherited = strcmp(text, PARSE_MARK) == 0,
+		.is_empty = strcmp(text, PARSE_EMPTY) == 0,
 	};
 	memcpy(value->text, text, size);
 	*(struct parse_value **)result = value;
@@ -147,12 +143,12 @@ static cfg_opt_t parse_option(const char *name, bool is_list)
 	static char mark[] = PARSE_MARK; /* not const in libConfuse's type; only copied */
 
 	return (cfg_opt_t){
-	    .name = name,
-	    .type = CFGT_PTR,
-	    .flags = is_list ? CFGF_LIST : CFGF_NONE,
-	    .def.parsed = is_list ? mark : NULL,
-	    .parsecb = parse_take,
-	    .freecb = parse_drop,
+		.name = name,
+		.type = CFGT_PTR,
+		.flags = is_list ? CFGF_LIST : CFGF_NONE,
+		.def.parsed = is_list ? mark : NULL,
+		.parsecb = parse_take,
+		.freecb = parse_drop,
 	};
 }
 

@@ -182,9 +182,8 @@ static int check_names(const struct seccomp_names *names, struct yett_error *err
 {
 	for (size_t i = 0; i < names->count; i++)
 		if (call_number(names->names[i]) == __NR_SCMP_ERROR)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-					 "%s:%u: no system call is called \"%s\"", names->file, names->line,
-					 names->names[i]);
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: no system call is called \"%s\"", names->file,
+			                 names->line, names->names[i]);
 	return 0;
 }
 
@@ -197,8 +196,8 @@ static int check_spec(const struct seccomp_spec *spec, struct yett_error *error)
 	if (r == 0)
 		r = check_names(&spec->log, error);
 	if (r == 0 && listed(&spec->deny, "execve"))
-		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-			      "%s:%u: without execve no command can be started", spec->deny.file, spec->deny.line);
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s:%u: without execve no command can be started",
+		              spec->deny.file, spec->deny.line);
 	return r;
 }
 
@@ -224,8 +223,8 @@ static const struct {
 	[SECCOMP_BUILD] = {SECCOMP_BUILD_OTHERWISE, judge_build},
 };
 
-int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter,
-		    size_t *ret_count, struct yett_error *error)
+int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter, size_t *ret_count,
+                    struct yett_error *error)
 {
 	struct filter filter;
 	int r = check_spec(spec, error);

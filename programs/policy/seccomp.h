@@ -47,5 +47,5 @@ struct seccomp_spec {
  * and an error that another filter returns would win). 0 with an array that the caller frees; YETT_E_INVALID_REQUEST with
  * "FILE:LINE: what" for an unknown name or a denied execve; YETT_E_UNSUPPORTED when the program is too long; -ENOMEM.
  */
-_must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role,
-				 struct sock_filter **ret_filter, size_t *ret_count, struct yett_error *error);
+_must_check_ int seccomp_compile(const struct seccomp_spec *spec, enum seccomp_role role, struct sock_filter **ret_filter,
+                                 size_t *ret_count, struct yett_error *error);

@@ -23,66 +23,64 @@
  */
 const struct seccomp_group seccomp_groups[] = {
 	{"files", true,
-	 "access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
-	 "fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchown fchown32 fchownat fcntl fcntl64 fdatasync flock "
-	 "fstat fstat64 fstatat64 fstatfs fstatfs64 fsync ftruncate ftruncate64 futimesat getcwd getdents getdents64 "
-	 "ioctl lchown lchown32 link linkat lseek _llseek lstat lstat64 mkdir mkdirat mknod mknodat newfstatat open "
-	 "openat pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv rename "
-	 "renameat renameat2 rmdir sendfile sendfile64 splice stat stat64 statfs statfs64 statx symlink symlinkat sync "
-	 "sync_file_range sync_file_range2 syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat "
-	 "utimensat_time64 utimes write writev cachestat"},
+         "access chdir chmod chown chown32 close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
+         "fadvise64 fadvise64_64 fallocate fchdir fchmod fchmodat fchown fchown32 fchownat fcntl fcntl64 fdatasync flock "
+         "fstat fstat64 fstatat64 fstatfs fstatfs64 fsync ftruncate ftruncate64 futimesat getcwd getdents getdents64 "
+         "ioctl lchown lchown32 link linkat lseek _llseek lstat lstat64 mkdir mkdirat mknod mknodat newfstatat open "
+         "openat pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv rename "
+         "renameat renameat2 rmdir sendfile sendfile64 splice stat stat64 statfs statfs64 statx symlink symlinkat sync "
+         "sync_file_range sync_file_range2 syncfs tee truncate truncate64 umask unlink unlinkat utime utimensat "
+         "utimensat_time64 utimes write writev cachestat"},
 	{"extended attributes", true,
-	 "fgetxattr flistxattr fremovexattr fsetxattr getxattr lgetxattr listxattr llistxattr lremovexattr lsetxattr "
-	 "removexattr setxattr getxattrat listxattrat removexattrat setxattrat"},
+         "fgetxattr flistxattr fremovexattr fsetxattr getxattr lgetxattr listxattr llistxattr lremovexattr lsetxattr "
+         "removexattr setxattr getxattrat listxattrat removexattrat setxattrat"},
 	{"memory", true,
-	 "brk madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mmap2 mprotect mremap mseal msync munlock "
-	 "munlockall munmap pkey_alloc pkey_free pkey_mprotect map_shadow_stack"},
+         "brk madvise membarrier memfd_create mincore mlock mlock2 mlockall mmap mmap2 mprotect mremap mseal msync munlock "
+         "munlockall munmap pkey_alloc pkey_free pkey_mprotect map_shadow_stack"},
 	{"processes and threads", true,
-	 "arch_prctl clone execve execveat exit exit_group fork futex futex_requeue futex_time64 futex_wait futex_waitv "
-	 "futex_wake get_robust_list get_thread_area getpgid getpgrp getpid getppid getsid gettid kill pidfd_open "
-	 "pidfd_send_signal prctl restart_syscall riscv_flush_icache rseq set_robust_list set_thread_area "
-	 "set_tid_address setpgid setsid tgkill tkill unshare vfork wait4 waitid waitpid"},
+         "arch_prctl clone execve execveat exit exit_group fork futex futex_requeue futex_time64 futex_wait futex_waitv "
+         "futex_wake get_robust_list get_thread_area getpgid getpgrp getpid getppid getsid gettid kill pidfd_open "
+         "pidfd_send_signal prctl restart_syscall riscv_flush_icache rseq set_robust_list set_thread_area "
+         "set_tid_address setpgid setsid tgkill tkill unshare vfork wait4 waitid waitpid"},
 	/* Changes fail as the kernel makes them fail for who holds no capability; root_inside needs some to succeed. */
 	{"identity", true,
-	 "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 "
-	 "getresuid getresuid32 getuid getuid32 setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
-	 "setgroups32 setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid setreuid32 setuid setuid32"},
+         "capget capset getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getresgid getresgid32 "
+         "getresuid getresuid32 getuid getuid32 setfsgid setfsgid32 setfsuid setfsuid32 setgid setgid32 setgroups "
+         "setgroups32 setregid setregid32 setresgid setresgid32 setresuid setresuid32 setreuid setreuid32 setuid setuid32"},
 	{"signals", true,
-	 "pause rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait "
-	 "rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaltstack signalfd signalfd4 sigreturn"},
+         "pause rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait "
+         "rt_sigtimedwait_time64 rt_tgsigqueueinfo sigaltstack signalfd signalfd4 sigreturn"},
 	{"time", true,
-	 "alarm clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 "
-	 "getitimer gettimeofday nanosleep setitimer time timer_create timer_delete timer_getoverrun timer_gettime "
-	 "timer_gettime64 timer_settime timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
-	 "timerfd_settime64 times"},
+         "alarm clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep clock_nanosleep_time64 "
+         "getitimer gettimeofday nanosleep setitimer time timer_create timer_delete timer_getoverrun timer_gettime "
+         "timer_gettime64 timer_settime timer_settime64 timerfd_create timerfd_gettime timerfd_gettime64 timerfd_settime "
+         "timerfd_settime64 times"},
 	{"waiting for descriptors", true,
-	 "_newselect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 pipe pipe2 "
-	 "poll ppoll ppoll_time64 pselect6 pselect6_time64 select"},
+         "_newselect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 pipe pipe2 "
+         "poll ppoll ppoll_time64 pselect6 pselect6_time64 select"},
 	{"sockets", true,
-	 "accept accept4 bind connect getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmmsg_time64 "
-	 "recvmsg send sendmmsg sendmsg sendto setsockopt shutdown socket socketpair"},
+         "accept accept4 bind connect getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmmsg_time64 "
+         "recvmsg send sendmmsg sendmsg sendto setsockopt shutdown socket socketpair"},
 	{"scheduling and limits", true,
-	 "getcpu getpriority getrlimit getrusage ioprio_get ioprio_set prlimit64 sched_get_priority_max "
-	 "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval "
-	 "sched_rr_get_interval_time64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield "
-	 "setpriority setrlimit ugetrlimit"},
+         "getcpu getpriority getrlimit getrusage ioprio_get ioprio_set prlimit64 sched_get_priority_max "
+         "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval "
+         "sched_rr_get_interval_time64 sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield "
+         "setpriority setrlimit ugetrlimit"},
 	{"the machine", true, "getrandom sysinfo uname"},
-	{"further sandboxing", true,
-	 "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
+	{"further sandboxing", true, "landlock_add_rule landlock_create_ruleset landlock_restrict_self seccomp"},
 	/* The kernel refuses to set the clock without CAP_SYS_TIME; reading it is free. */
 	{"clock state", false, "adjtimex clock_adjtime clock_adjtime64"},
 	{"System V and POSIX queues", false,
-	 "ipc mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 "
-	 "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
-	 "shmget"},
+         "ipc mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedreceive_time64 mq_timedsend mq_timedsend_time64 "
+         "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
+         "shmget"},
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
 	/* Without io_setup and its like: their events are counted for the whole machine (fs.aio-max-nr), not by user. */
 	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
-	{"debuggers", false,
-	 "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
+	{"debuggers", false, "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
 	{"memory placement", false,
-	 "get_mempolicy mbind memfd_secret migrate_pages move_pages remap_file_pages set_mempolicy "
-	 "set_mempolicy_home_node vmsplice"},
+         "get_mempolicy mbind memfd_secret migrate_pages move_pages remap_file_pages set_mempolicy "
+         "set_mempolicy_home_node vmsplice"},
 	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
 	{"roots", false, "chroot"},
 };
@@ -91,42 +89,112 @@ const size_t seccomp_groups_count = ARRAY_SIZE(seccomp_groups);
 /* clone3: commands are born in their cgroup (CLONE_INTO_CGROUP). The rest init needs is in the strict set. */
 const char seccomp_init_calls[] = "clone3";
 
-/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the calls that it does without do no more. */
-const char seccomp_build_calls[] = "chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree openat2 pivot_root sethostname setns "
-				   "umount umount2";
+/* programs/init/build/: openat2 below the sandbox's root; and the family of mount(2), of which the calls that it does without do no more.
+ */
+const char seccomp_build_calls[] =
+	"chroot fsconfig fsmount fsopen fspick mount mount_setattr move_mount open_tree openat2 pivot_root sethostname setns "
+	"umount umount2";
 
-#define MASKED(argument, mask, number) {(argument), (mask), (uint32_t)(number), (uint32_t)(number)}
-#define LOW(argument, number)	       MASKED(argument, UINT32_MAX, number)
-#define BETWEEN(argument, first, last) {(argument), UINT32_MAX, (first), (last)}
-#define BITS(argument, bits)	       {(argument), (uint32_t)(bits), 1, UINT32_MAX} /* any of them */
-#define ABOVE(argument, last)	       {(argument), 0, 0, (last)}
+#define MASKED(argument, mask, number)                                     \
+	{                                                                  \
+		(argument), (mask), (uint32_t)(number), (uint32_t)(number) \
+	}
+#define LOW(argument, number) MASKED(argument, UINT32_MAX, number)
+#define BETWEEN(argument, first, last)                  \
+	{                                               \
+		(argument), UINT32_MAX, (first), (last) \
+	}
+#define BITS(argument, bits)                                \
+	{                                                   \
+		(argument), (uint32_t)(bits), 1, UINT32_MAX \
+	} /* any of them */
+#define ABOVE(argument, last)            \
+	{                                \
+		(argument), 0, 0, (last) \
+	}
 
 #define SET_DELEGATION 1040 /* F_SETDELEG, Linux 6.19 */
 
 #define NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
 /* Terminal ioctls that put input into a terminal, or load the code of a line discipline. The kernel takes 32 bits. */
-#define TERMINAL(request) {"ioctl", EPERM, 1, {LOW(1, request)}}
+#define TERMINAL(request)               \
+	{                               \
+		"ioctl", EPERM, 1,      \
+		{                       \
+			LOW(1, request) \
+		}                       \
+	}
 /* A set-id file would be a gift to an accomplice outside. The mode counts only when a file may be made. */
 #define SET_ID_BITS(mode) BITS(mode, S_ISUID | S_ISGID)
-#define SET_ID(calls, mode) {calls, EPERM, 1, {SET_ID_BITS(mode)}}
-#define SET_ID_OPEN(calls, flags, mode) \
-	{calls, EPERM, 2, {BITS(flags, O_CREAT | (O_TMPFILE & ~O_DIRECTORY)), SET_ID_BITS(mode)}}
+#define SET_ID(calls, mode)               \
+	{                                 \
+		calls, EPERM, 1,          \
+		{                         \
+			SET_ID_BITS(mode) \
+		}                         \
+	}
+#define SET_ID_OPEN(calls, flags, mode)                                                      \
+	{                                                                                    \
+		calls, EPERM, 2,                                                             \
+		{                                                                            \
+			BITS(flags, O_CREAT | (O_TMPFILE & ~O_DIRECTORY)), SET_ID_BITS(mode) \
+		}                                                                            \
+	}
 /*
  * EPERM, as from the kernel, which asks for CAP_MKNOD only after Landlock has said EACCES. A whiteout (0, 0) goes with
  * them. The two types differ in one bit.
  */
-#define DEVICE(calls, mode) {calls, EPERM, 1, {MASKED(mode, S_IFMT & ~(S_IFCHR ^ S_IFBLK), S_IFCHR & S_IFBLK)}}
+#define DEVICE(calls, mode)                                                            \
+	{                                                                              \
+		calls, EPERM, 1,                                                       \
+		{                                                                      \
+			MASKED(mode, S_IFMT & ~(S_IFCHR ^ S_IFBLK), S_IFCHR & S_IFBLK) \
+		}                                                                      \
+	}
 /*
  * For a family, a type or a protocol that the kernel does not know it runs modprobe, as root and outside of the sandbox's limits; for some
  * other requests, too, before it asks for any privilege.
  */
-#define FAMILIES(first, last) {"socket", EAFNOSUPPORT, 1, {BETWEEN(0, first, last)}}
+#define FAMILIES(first, last)                   \
+	{                                       \
+		"socket", EAFNOSUPPORT, 1,      \
+		{                               \
+			BETWEEN(0, first, last) \
+		}                               \
+	}
 #define TYPE(type) MASKED(1, 0xf, type)
-#define PROTOCOL(protocol, type) {"socket", 0, 2, {LOW(2, protocol), TYPE(type)}}
-#define PING(protocol, family) {"socket", 0, 3, {LOW(2, protocol), TYPE(SOCK_DGRAM), LOW(0, family)}}
-#define SOCKET_REQUESTS(first, last) {"ioctl", ENOPKG, 1, {BETWEEN(1, first, last)}}
-#define TCP_OPTIONS(error, first, last) {"setsockopt", error, 1, {BETWEEN(2, first, last)}}
-#define PERSONALITY(number) {"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT}
+#define PROTOCOL(protocol, type)                     \
+	{                                            \
+		"socket", 0, 2,                      \
+		{                                    \
+			LOW(2, protocol), TYPE(type) \
+		}                                    \
+	}
+#define PING(protocol, family)                                             \
+	{                                                                  \
+		"socket", 0, 3,                                            \
+		{                                                          \
+			LOW(2, protocol), TYPE(SOCK_DGRAM), LOW(0, family) \
+		}                                                          \
+	}
+#define SOCKET_REQUESTS(first, last)            \
+	{                                       \
+		"ioctl", ENOPKG, 1,             \
+		{                               \
+			BETWEEN(1, first, last) \
+		}                               \
+	}
+#define TCP_OPTIONS(error, first, last)         \
+	{                                       \
+		"setsockopt", error, 1,         \
+		{                               \
+			BETWEEN(2, first, last) \
+		}                               \
+	}
+#define PERSONALITY(number)                                            \
+	{                                                              \
+		"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT \
+	}
 
 /* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
 const struct seccomp_rule seccomp_rules[] = {
@@ -144,9 +212,9 @@ const struct seccomp_rule seccomp_rules[] = {
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
 	/*
-	 * It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
-	 * the same call for what it was would read what nobody has written.
-	 */
+         * It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
+         * the same call for what it was would read what nobody has written.
+         */
 	{"prlimit64", EPERM, 3, {LOW(1, RLIMIT_CORE), ABOVE(2, 0), ABOVE(3, 0)}},
 	{"setrlimit", SECCOMP_PRETEND, 1, {LOW(0, RLIMIT_CORE)}},
 	{"prlimit64", SECCOMP_PRETEND, 2, {LOW(1, RLIMIT_CORE), ABOVE(2, 0)}},
@@ -170,7 +238,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	TCP_OPTIONS(ENOPROTOOPT, TCP_MD5SIG_EXT, TCP_MD5SIG_EXT),
 	TCP_OPTIONS(ENOPROTOOPT, 38, 42), /* TCP_AO_ADD_KEY and its like, Linux 6.7 */
 	{"socketpair", 0, 1, {LOW(0, AF_UNIX)}},
-	{"socketpair", EOPNOTSUPP}, /* as the kernel says, but it makes the sockets first */
+	{"socketpair", EOPNOTSUPP},          /* as the kernel says, but it makes the sockets first */
 	{"socket", 0, 1, {LOW(0, AF_UNIX)}}, /* loads nothing, whatever the type and the protocol */
 	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
 	{"socket", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
@@ -193,16 +261,16 @@ const struct seccomp_rule seccomp_rules[] = {
 	PERSONALITY(UNAME26),
 	PERSONALITY(UNAME26 | PER_LINUX32),
 	PERSONALITY(ADDR_NO_RANDOMIZE), /* debuggers, reproducible builds */
-	PERSONALITY(0xffffffff),	/* asks, changes nothing */
+	PERSONALITY(0xffffffff),        /* asks, changes nothing */
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
 _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");
 
 const struct seccomp_newer seccomp_newer[] = {
-	{"cachestat", 451},  {"fchmodat2", 452},   {"map_shadow_stack", 453}, {"futex_wake", 454},
-	{"futex_wait", 455}, {"futex_requeue", 456}, {"statmount", 457},      {"listmount", 458},
+	{"cachestat", 451},         {"fchmodat2", 452},         {"map_shadow_stack", 453}, {"futex_wake", 454},
+	{"futex_wait", 455},        {"futex_requeue", 456},     {"statmount", 457},        {"listmount", 458},
 	{"lsm_get_self_attr", 459}, {"lsm_set_self_attr", 460}, {"lsm_list_modules", 461}, {"mseal", 462},
-	{"setxattrat", 463}, {"getxattrat", 464},  {"listxattrat", 465},      {"removexattrat", 466},
-	{"open_tree_attr", 467}, {"file_getattr", 468}, {"file_setattr", 469},
+	{"setxattrat", 463},        {"getxattrat", 464},        {"listxattrat", 465},      {"removexattrat", 466},
+	{"open_tree_attr", 467},    {"file_getattr", 468},      {"file_setattr", 469},
 };
 const size_t seccomp_newer_count = ARRAY_SIZE(seccomp_newer);

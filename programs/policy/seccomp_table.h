@@ -55,7 +55,7 @@ extern const struct seccomp_rule seccomp_rules[];
 extern const size_t seccomp_rules_count;
 extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
-extern const char seccomp_init_calls[]; /* that yett-init makes and commands may not */
+extern const char seccomp_init_calls[];  /* that yett-init makes and commands may not */
 extern const char seccomp_build_calls[]; /* that it makes besides while it builds */
 
 /*

@@ -6,7 +6,7 @@
 #include <cap-ng.h>
 #include <string.h>
 
-#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define DIGITS "0123456789"
 
 static bool consists_of(const char *text, const char *characters)
@@ -114,10 +114,10 @@ static const char *const label_rules[] = {"if_available", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
 #define MEMORY_MIN (1u << 20) /* "4" for "4G" is found, not obeyed */
-#define BYTES_MAX ((uint64_t)1 << 50)
-#define PIDS_MAX 4194304
-#define FILES_MAX 1048576
-#define CPUS_MAX 1024000
+#define BYTES_MAX  ((uint64_t)1 << 50)
+#define PIDS_MAX   4194304
+#define FILES_MAX  1048576
+#define CPUS_MAX   1024000
 
 #define S(field) offsetof(struct settings_profile, field)
 #define P(field) S(profile.field)
@@ -138,7 +138,8 @@ static const struct settings_key profile_keys[] = {
 	{"memory_mount", SETTINGS_BOOL, P(memory_mount)},
 	{"outputs_mount", SETTINGS_BOOL, P(outputs_mount)},
 	{"environment", SETTINGS_LIST, P(environment), .check = check_environment},
-	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_MEMORY])},
+	{"memory", SETTINGS_SIZE, P(limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
+         .place = P(limits_places[POLICY_LIMIT_MEMORY])},
 	{"cpus", SETTINGS_CPUS, P(limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CPUS])},
 	{"cpu_weight", SETTINGS_NUMBER, P(limits.cpu_weight), 1, 10000},
 	{"pids", SETTINGS_NUMBER, P(limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_PIDS])},
@@ -165,7 +166,7 @@ static const struct settings_key profile_keys[] = {
 
 #define S(field) offsetof(struct settings_grant, field)
 #define G(field) S(grant.field)
-#define AT(key) G(places[POLICY_##key])
+#define AT(key)  G(places[POLICY_##key])
 static const struct settings_key grant_keys[] = {
 	{"users", SETTINGS_LIST, S(users), .check = check_account},
 	{"groups", SETTINGS_LIST, S(groups), .check = check_account},
@@ -185,7 +186,8 @@ static const struct settings_key grant_keys[] = {
 	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
 	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
 	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
-	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true, .place = AT(KEY_USER_MEMORY)},
+	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
+         .place = AT(KEY_USER_MEMORY)},
 	{"user_cpus", SETTINGS_CPUS, G(user_limits.cpu_millis), 10, CPUS_MAX, .has_unlimited = true, .place = AT(KEY_USER_CPUS)},
 	{"user_pids", SETTINGS_NUMBER, G(user_limits.pids), 2, PIDS_MAX, .has_unlimited = true, .place = AT(KEY_USER_PIDS)},
 	{"user_terminals", SETTINGS_NUMBER4, G(terminals_max), 1, INT32_MAX, .has_unlimited = true, .place = AT(KEY_USER_TERMINALS)},
@@ -388,7 +390,7 @@ int settings_fill(enum settings_section_index index, cfg_t *section, void *objec
 		const struct settings_key *key = &table->keys[i];
 
 		r = key->kind == SETTINGS_LIST ? set_list(key, section, (void *)((char *)object + key->offset), error)
-					     : set_scalar(key, section, object, error);
+		                               : set_scalar(key, section, object, error);
 	}
 	return r;
 }

@@ -20,7 +20,7 @@ enum settings_syscalls { SETTINGS_SYSCALLS_DEFAULT = 0, SETTINGS_SYSCALLS_STRICT
 struct settings_profile {
 	struct policy_profile profile;
 	char *description;
-	char *extends; /* NULL: none */
+	char *extends;                         /* NULL: none */
 	struct policy_list share_ro, share_rw; /* SOURCE or SOURCE:TARGET */
 	struct policy_list tmpfs;              /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	enum settings_syscalls syscalls;
@@ -56,7 +56,7 @@ struct settings_key {
 	size_t place;                       /* offset of a struct policy_place; 0: not kept */
 	const char *(*check)(const char *); /* what is wrong with the text, or NULL */
 	const char *const *choices;
-	const char *otherwise;              /* the item of a list that is not written; NULL: it is empty */
+	const char *otherwise; /* the item of a list that is not written; NULL: it is empty */
 };
 
 struct settings_section {
@@ -74,8 +74,7 @@ extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
  * A list that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object. 0, -ENOMEM, or
  * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
-_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object,
-                               struct yett_error *error);
+_must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error);
 
 /*
  * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.

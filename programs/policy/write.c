@@ -32,8 +32,7 @@ static size_t number_of_file(const struct writing *writing, const char *file)
 	return 0;
 }
 
-static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source,
-			  size_t count);
+static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source, size_t count);
 
 /* `copy` is in the image and holds what `source` does, but that its pointers are still ours. */
 static void write_field(struct writing *writing, const struct image_field *field, char *copy, const char *source)
@@ -69,8 +68,7 @@ static void write_field(struct writing *writing, const struct image_field *field
 	}
 }
 
-static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source,
-			  size_t count)
+static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source, size_t count)
 {
 	for (; count > 0; count--, copy += type->size, source += type->size)
 		for (size_t i = 0; i < type->count; i++)

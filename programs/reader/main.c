@@ -56,7 +56,9 @@ static bool keep_ids(void)
 static bool limit(void)
 {
 	static const struct lockdown_limit limits[] = {
-		{RLIMIT_CORE, 1}, {RLIMIT_FSIZE, 0}, {RLIMIT_NOFILE, 64},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_NOFILE, 64},
 		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
 	};
 
@@ -81,7 +83,8 @@ static bool lock_down(void)
 	return is_root;
 }
 
-/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where the user has processes. execve(2), EAGAIN */
+/* No process. A limit from before the change of ids would forbid ask_name_services() its exec where the user has processes. execve(2),
+ * EAGAIN */
 static bool limit_processes(void)
 {
 	static const struct lockdown_limit limits[] = {{RLIMIT_NPROC, 0}};
@@ -97,9 +100,11 @@ static void become(const struct peer *peer, bool is_root)
 
 	if (is_root)
 		need(setgroups(peer->groups_count, peer->groups) == 0 && setresgid(peer->gid, peer->gid, peer->gid) == 0 &&
-		     setresuid(peer->uid, peer->uid, peer->uid) == 0, STAGE_IDS);
+		             setresuid(peer->uid, peer->uid, peer->uid) == 0,
+		     STAGE_IDS);
 	need(getresuid(&uids[0], &uids[1], &uids[2]) == 0 && getresgid(&gids[0], &gids[1], &gids[2]) == 0 && uids[0] == peer->uid &&
-	     uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid && gids[1] == peer->gid && gids[2] == peer->gid, STAGE_IDS);
+	             uids[1] == peer->uid && uids[2] == peer->uid && gids[0] == peer->gid && gids[1] == peer->gid && gids[2] == peer->gid,
+	     STAGE_IDS);
 	need(limit_processes(), STAGE_LIMITS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
 	need(lockdown_undumpable(), STAGE_UNDUMPABLE);

@@ -64,9 +64,9 @@ static const struct {
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } rows[] = {
 	{MEANS_MEMORY, false, offsetof(struct plan_limits, memory_bytes), offsetof(struct message_limits, memory_bytes), 0, "memory",
-	 units_format_size},
+         units_format_size},
 	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
-	 units_format_cpus},
+         units_format_cpus},
 	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
 	{MEANS_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
 };

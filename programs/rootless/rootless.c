@@ -19,7 +19,8 @@ static bool is_chroot(void)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+	return statx(AT_FDCWD, "/", 0, 0, &st) == 0 && (st.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) &&
+	       !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
 /* With errno `number`. */
@@ -28,18 +29,22 @@ static int refuse(int number, struct yett_error *error)
 	const struct userns_rule *rule = userns_find_rule();
 
 	if (rule) {
-		(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and this host allows none: %s",
-				rule->what);
+		(void)error_set(error, YETT_E_UNSUPPORTED, 0,
+		                "without root a sandbox takes a user namespace, and this host allows none: %s", rule->what);
 		error_detail(error, "have the administrator start the service, which needs none of this (docs/admin.md), or as root: %s",
-			     rule->mend);
+		             rule->mend);
 		return YETT_E_UNSUPPORTED;
 	}
 	(void)error_set(error, YETT_E_UNSUPPORTED, 0, "without root a sandbox takes a user namespace, and none can be had: %s (%s)",
-			is_chroot() ? "the kernel gives none to who is in a chroot" : "the container or sandbox around this program forbids it",
-			strerror(number));
-	error_detail(error, is_chroot() ? "run yett outside of it, or have the administrator start the service"
-					: "allow it (docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, podman run "
-					  "--security-opt unmask=ALL), or have the administrator start the service outside");
+	                is_chroot() ? "the kernel gives none to who is in a chroot"
+	                            : "the container or sandbox around this program forbids it",
+	                strerror(number));
+	error_detail(
+		error,
+		is_chroot()
+			? "run yett outside of it, or have the administrator start the service"
+			: "allow it (docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined, podman run "
+			  "--security-opt unmask=ALL), or have the administrator start the service outside");
 	return YETT_E_UNSUPPORTED;
 }
 

@@ -52,14 +52,17 @@ bool start_begin(int argc, char **argv, int *ret_status)
 int start_check_user(const struct start_options *options, struct yett_error *error)
 {
 	(void)options;
-	return geteuid() == 0 ? error_set(error, YETT_E_INVALID_REQUEST, 0, "yett-rootless serves ordinary users; root's program is yett-helper") : 0;
+	return geteuid() == 0
+	               ? error_set(error, YETT_E_INVALID_REQUEST, 0, "yett-rootless serves ordinary users; root's program is yett-helper")
+	               : 0;
 }
 
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
 {
 	(void)options;
 	fd_close(socket);
-	return error_set(error, YETT_E_UNSUPPORTED, 0, "a helper without root serves one connection: the socket has to be set up with Accept=yes");
+	return error_set(error, YETT_E_UNSUPPORTED, 0,
+	                 "a helper without root serves one connection: the socket has to be set up with Accept=yes");
 }
 
 /*
@@ -103,8 +106,9 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 		r = setup_host_open(monitor->policy, init, &(struct setup_rootless){group}, &monitor->host, error);
 	if (r != 0)
 		return r;
-	monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups); /* not the group of a unit that ends with its connection */
-	setup_sweep(monitor->host); /* nobody else does */
+	monitor->lasting.cgroup =
+		cgroup_host_make_helpers(&monitor->host->cgroups); /* not the group of a unit that ends with its connection */
+	setup_sweep(monitor->host);                                /* nobody else does */
 	own->means.has_cgroup = monitor->host->cgroups.count > 0;
 	own->means.controllers = monitor->host->cgroups.controllers;
 	return privilege_take(PRIVILEGE_MONITOR);
@@ -115,7 +119,7 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
  * is planning.
  */
 static int prepare(struct monitor *monitor, struct policy *policy, const char *libexec, int socket, struct own *own,
-		   struct yett_error *error)
+                   struct yett_error *error)
 {
 	int r = peer_read(socket, &own->caller, error);
 

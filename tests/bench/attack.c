@@ -216,10 +216,10 @@ static void ask_without_end(void)
 
 static const struct {
 	const char *name;
-	void (*in_each)(void);       /* in so many processes */
+	void (*in_each)(void); /* in so many processes */
 	void (*in_one)(size_t count);
 } kinds[] = {
-	{"busy", be_busy, NULL},  {"loop", connect_and_close, NULL},	 {"refused", ask_without_end, NULL},
+	{"busy", be_busy, NULL},  {"loop", connect_and_close, NULL},    {"refused", ask_without_end, NULL},
 	{"linger", NULL, linger}, {"subuids", NULL, hold_from_subuids}, {"elsewhere", NULL, hold_elsewhere},
 };
 

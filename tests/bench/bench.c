@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #define COUNT_MAX 1000
-#define ROW	  50 /* of one alone, before the other one's turn: a machine that gets slower slows both */
-#define WARM_UP	  5  /* before each row and the pairs, not counted: what the one before left to be done is done by then */
-#define CLIENTS	  8
-#define ROUNDS	  5 /* of clients at once */
-#define SHARES	  16
+#define ROW       50 /* of one alone, before the other one's turn: a machine that gets slower slows both */
+#define WARM_UP   5  /* before each row and the pairs, not counted: what the one before left to be done is done by then */
+#define CLIENTS   8
+#define ROUNDS    5 /* of clients at once */
+#define SHARES    16
 #define AFTER_MAX 5 /* sandboxes after the first one */
 
 static struct yett_connection *connection;
@@ -88,8 +88,8 @@ static void ours_cli(void)
 
 static void peer_bwrap(void)
 {
-	static const char *const argv[] = {"bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-					   "--tmpfs", "/tmp", "/bin/true", NULL};
+	static const char *const argv[] = {"bwrap",  "--unshare-all", "--ro-bind", "/",    "/",         "--dev", "/dev",
+	                                   "--proc", "/proc",         "--tmpfs",   "/tmp", "/bin/true", NULL};
 
 	spawn_and_wait(argv);
 }
@@ -222,7 +222,7 @@ static void measure_at_once(const char *mode, int count, FILE *json)
 		peer[i] = rate(peer_bwrap, false, count);
 	}
 	report_rate(json, "eight clients at once", mode, median(ours, ROUNDS), "bubblewrap", median(peer, ROUNDS),
-		    strcmp(mode, "service") == 0 ? 1.5 : 0);
+	            strcmp(mode, "service") == 0 ? 1.5 : 0);
 }
 
 /* --- after a rest --- */

@@ -14,12 +14,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define ROUNDS	    5
+#define ROUNDS      5
 #define DIRECTORIES 100
-#define FILES	    100 /* in each */
+#define FILES       100 /* in each */
 #define FILE_MAX    4096
 #define LARGE_BYTES (1LL << 30)
-#define CHUNK	    131072 /* as cat(1) reads. coreutils, ioblksize.h */
+#define CHUNK       131072 /* as cat(1) reads. coreutils, ioblksize.h */
 #define ROOM_BYTES  (3LL << 30)
 
 static struct yett_sandbox *sandbox;

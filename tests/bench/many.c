@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define SANDBOXES_MAX 4096
-#define TRIES	      51
+#define TRIES         51
 
 static struct yett_sandbox *sandboxes[SANDBOXES_MAX];
 

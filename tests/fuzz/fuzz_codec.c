@@ -10,12 +10,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const uint32_t kinds[] = {
 #define X(name, number, body) number,
-	MESSAGE_KINDS(X)
+static const uint32_t kinds[] = {MESSAGE_KINDS(X) 0};
 #undef X
-	0,
-};
 
 static struct message message, again;
 static uint8_t body[MESSAGE_PACKET_MAX];

@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 
 #define NOT_HERE 77
-#define BROKEN	 78
+#define BROKEN   78
 
 /* The label of the shipped profile "default", and that of its commands. Any two categories will do. */
 #define APPARMOR_LABEL "exec yett-sandbox"

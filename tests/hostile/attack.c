@@ -22,9 +22,9 @@
 #define DEADLINE_S 20 /* of one that hangs; nothing is expected to take long */
 #define NO_RESULT  1
 
-static const struct attack *const subjects[] = {
-	attack_processes,   attack_kernel,	   attack_files,   attack_sockets, attack_host_files,
-	attack_host_kernel, attack_host_processes, attack_machine, attack_ipc,	   attack_building};
+static const struct attack *const subjects[] = {attack_processes,  attack_kernel,      attack_files,          attack_sockets,
+                                                attack_host_files, attack_host_kernel, attack_host_processes, attack_machine,
+                                                attack_ipc,        attack_building};
 
 static const struct {
 	const char *name;
@@ -160,7 +160,8 @@ static int list(void)
 		for (const struct attack *attack = subjects[i]; attack->name; attack++) {
 			(void)printf("%s", attack->name);
 			for (size_t j = 0; j < ARRAY_SIZE(groups); j++)
-				(void)printf("%s%s", attack->groups & groups[j].group ? " " : "", attack->groups & groups[j].group ? groups[j].name : "");
+				(void)printf("%s%s", attack->groups & groups[j].group ? " " : "",
+				             attack->groups & groups[j].group ? groups[j].name : "");
 			(void)printf("%s\n", attack->harms ? " harms" : "");
 		}
 	return 0;

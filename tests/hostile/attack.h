@@ -17,30 +17,30 @@
 /* Who tries it. */
 enum attack_group {
 	ATTACK_COMMAND = 1 << 0, /* a command of an ordinary user's in a sandbox */
-	ATTACK_LAYER = 1 << 1,	 /* root of the host, behind one layer of defence at a time */
+	ATTACK_LAYER = 1 << 1,   /* root of the host, behind one layer of defence at a time */
 	ATTACK_BUILDER = 1 << 2, /* init while it builds, with the capabilities and descriptors that it has then */
 };
 
 struct attack {
 	const char *name;
-	unsigned groups;		  /* enum attack_group */
-	bool harms;			  /* the machine it runs on, behind a layer alone: only where $ATTACK_HARM says that this is thrown away */
-	int (*run)(void);		  /* 0: it worked. -errno: how it was stopped */
-	int (*run_with)(long argument);	  /* in its place, for those that are several */
+	unsigned groups;  /* enum attack_group */
+	bool harms;       /* the machine it runs on, behind a layer alone: only where $ATTACK_HARM says that this is thrown away */
+	int (*run)(void); /* 0: it worked. -errno: how it was stopped */
+	int (*run_with)(long argument); /* in its place, for those that are several */
 	long argument;
 };
 
 /* By subject; each ends with an entry without a name. */
-extern const struct attack attack_processes[];	    /* init: $ATTACK_PID, or where that is missing a child made for it */
-extern const struct attack attack_kernel[];	    /* namespaces, mounts, system calls */
-extern const struct attack attack_files[];	    /* set-id files, devices, the template, what a client shares */
-extern const struct attack attack_sockets[];	    /* families */
-extern const struct attack attack_host_files[];	    /* what was not shared, and what must not come to be in a share */
+extern const struct attack attack_processes[];      /* init: $ATTACK_PID, or where that is missing a child made for it */
+extern const struct attack attack_kernel[];         /* namespaces, mounts, system calls */
+extern const struct attack attack_files[];          /* set-id files, devices, the template, what a client shares */
+extern const struct attack attack_sockets[];        /* families */
+extern const struct attack attack_host_files[];     /* what was not shared, and what must not come to be in a share */
 extern const struct attack attack_host_kernel[];    /* the kernel's own files */
 extern const struct attack attack_host_processes[]; /* a process of the host's: $ATTACK_VICTIM */
-extern const struct attack attack_machine[];	    /* the machine, by system calls */
-extern const struct attack attack_ipc[];	    /* who listens outside, and terminals */
-extern const struct attack attack_building[];	    /* what is in reach of init while it builds */
+extern const struct attack attack_machine[];        /* the machine, by system calls */
+extern const struct attack attack_ipc[];            /* who listens outside, and terminals */
+extern const struct attack attack_building[];       /* what is in reach of init while it builds */
 
 /* In the victim, which is the host's root where layers are tried, and otherwise its user's. */
 #define VICTIM_SECRET "a secret of the victim's"

@@ -24,8 +24,8 @@
 #define SO_PEERPIDFD 77 /* asm/socket.h; Linux 6.5 */
 #endif
 #define PIDFD_GET_MNT_NAMESPACE _IO(0xFF, 3) /* linux/pidfd.h; Linux 6.11 */
-#define HANDLE_OF_PROCESS (-10002)           /* FD_PIDFS_ROOT of linux/fcntl.h; Linux 6.14 */
-#define HANDLE_OF_NAMESPACE (-10003)         /* FD_NSFS_ROOT; Linux 6.18 */
+#define HANDLE_OF_PROCESS       (-10002)     /* FD_PIDFS_ROOT of linux/fcntl.h; Linux 6.14 */
+#define HANDLE_OF_NAMESPACE     (-10003)     /* FD_NSFS_ROOT; Linux 6.18 */
 
 /* --- the template's mounts --- */
 
@@ -224,7 +224,8 @@ static int group_mount(const char *type, const char *options, const char *file, 
 
 static int group_mount_limit(long version)
 {
-	return version == 2 ? group_mount("cgroup2", NULL, "cgroup.max.depth", "max") : group_mount("cgroup", "pids", "cgroup.clone_children", "0");
+	return version == 2 ? group_mount("cgroup2", NULL, "cgroup.max.depth", "max")
+	                    : group_mount("cgroup", "pids", "cgroup.clone_children", "0");
 }
 
 enum peer { PEER_SIGNAL, PEER_DESCRIPTOR, PEER_NAMESPACE, PEER_JOIN };
@@ -336,8 +337,11 @@ static int capable_again(long capability)
 }
 
 const struct attack attack_building[] = {
-#define ROW(text, function, value) {text, ATTACK_BUILDER, .run_with = function, .argument = value}
-#define TREE(name, tree)                                                                                                       \
+#define ROW(text, function, value)                                            \
+	{                                                                     \
+		text, ATTACK_BUILDER, .run_with = function, .argument = value \
+	}
+#define TREE(name, tree)                                                                                                                 \
 	ROW("remount-" name, tree_remount, tree), ROW("writable-" name, tree_writable, tree), ROW("clone-tree-" name, tree_clone, tree), \
 		ROW("bind-tree-" name, tree_bind, tree), ROW("nested-" name, tree_nested, tree), ROW("super-" name, tree_super, tree)
 	TREE("root", TREE_ROOT),

@@ -237,7 +237,10 @@ static int host_path_upwards(long unused)
 }
 
 const struct attack attack_files[] = {
-#define ROW(text, function, value) {text, ATTACK_COMMAND, .run_with = function, .argument = value}
+#define ROW(text, function, value)                                            \
+	{                                                                     \
+		text, ATTACK_COMMAND, .run_with = function, .argument = value \
+	}
 	ROW("set-uid-chmod", set_id_chmod, S_ISUID | 0755),
 	ROW("set-gid-chmod", set_id_chmod, S_ISGID | 0755),
 	ROW("set-id-chmod-wide", set_id_chmod_wide, SET_ID_MODE),

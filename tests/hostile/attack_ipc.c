@@ -42,9 +42,8 @@ static int named_socket(void)
 
 static int loopback(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_port = htons((uint16_t)given_number("ATTACK_PORT")),
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)given_number("ATTACK_PORT")), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_fd_ int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? -errno : result_of(connect(fd, (const struct sockaddr *)&address, sizeof address));

@@ -175,7 +175,10 @@ static int call(long number)
 }
 
 const struct attack attack_kernel[] = {
-#define ROW(text, function, value) {text, ATTACK_COMMAND, .run_with = function, .argument = value}
+#define ROW(text, function, value)                                            \
+	{                                                                     \
+		text, ATTACK_COMMAND, .run_with = function, .argument = value \
+	}
 #define NAMESPACE(name, flag) \
 	ROW("unshare-" name, unshare_one, flag), ROW("clone-" name, clone_one, flag), ROW("clone3-" name, clone3_one, flag)
 	NAMESPACE("mount", CLONE_NEWNS),

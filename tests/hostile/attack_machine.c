@@ -103,9 +103,9 @@ static int load_bpf(void)
 {
 	static const struct bpf_insn program[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K}, {.code = BPF_JMP | BPF_EXIT}};
 	union bpf_attr attributes = {.prog_type = BPF_PROG_TYPE_TRACEPOINT,
-				     .insns = (uintptr_t)program,
-				     .insn_cnt = ARRAY_SIZE(program),
-				     .license = (uintptr_t) "GPL"};
+	                             .insns = (uintptr_t)program,
+	                             .insn_cnt = ARRAY_SIZE(program),
+	                             .license = (uintptr_t) "GPL"};
 	_cleanup_fd_ int fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof attributes);
 
 	return result_of(fd);
@@ -114,8 +114,7 @@ static int load_bpf(void)
 /* Of every process on a processor. */
 static int watch_processor(void)
 {
-	struct perf_event_attr attributes = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK};
+	struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attributes, .config = PERF_COUNT_SW_CPU_CLOCK};
 	_cleanup_fd_ int fd = (int)syscall(SYS_perf_event_open, &attributes, -1, 0, -1, 0);
 
 	return result_of(fd);
@@ -206,7 +205,8 @@ static int set_clock(void)
 {
 	struct timespec now;
 
-	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno : result_of(syscall(SYS_clock_settime, CLOCK_REALTIME, may_harm() ? &now : NULL));
+	return clock_gettime(CLOCK_REALTIME, &now) < 0 ? -errno
+	                                               : result_of(syscall(SYS_clock_settime, CLOCK_REALTIME, may_harm() ? &now : NULL));
 }
 
 /* Not of glibc: what a filter says has to come through. */
@@ -224,7 +224,8 @@ static int watch_files(void)
 {
 	_cleanup_fd_ int fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC | FAN_NONBLOCK, O_RDONLY | O_CLOEXEC);
 
-	return fd < 0 || !may_harm() ? result_of(fd) : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE, AT_FDCWD, "/"));
+	return fd < 0 || !may_harm() ? result_of(fd)
+	                             : result_of(fanotify_mark(fd, FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_CLOSE, AT_FDCWD, "/"));
 }
 
 const struct attack attack_machine[] = {

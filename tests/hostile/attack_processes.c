@@ -110,7 +110,7 @@ static int memory(long write)
 	struct iovec local = {here, sizeof here}, remote = {there, sizeof there};
 
 	return result_of(write ? process_vm_writev(victim(), &local, 1, &remote, 1, 0)
-				   : process_vm_readv(victim(), &local, 1, &remote, 1, 0));
+	                       : process_vm_readv(victim(), &local, 1, &remote, 1, 0));
 }
 
 static int steal_descriptor(long fd)
@@ -147,10 +147,10 @@ static int look(long which)
 		const char *file;
 		int flags;
 	} files[] = {
-		[PROC_MEM] = {"mem", O_RDWR},		[PROC_ENVIRON] = {"environ", O_RDONLY}, [PROC_MAPS] = {"maps", O_RDONLY},
-		[PROC_FD] = {"fd", O_RDONLY},		[PROC_ROOT] = {"root/", O_RDONLY},	[PROC_EXE] = {"exe", O_RDONLY},
-		[PROC_CWD] = {"cwd/", O_RDONLY},	[PROC_SYSCALL] = {"syscall", O_RDONLY}, [PROC_NS] = {"ns/mnt", O_RDONLY},
-		[PROC_AUXV] = {"auxv", O_RDONLY},	[PROC_OOM] = {"oom_score_adj", O_WRONLY},
+		[PROC_MEM] = {"mem", O_RDWR},     [PROC_ENVIRON] = {"environ", O_RDONLY},   [PROC_MAPS] = {"maps", O_RDONLY},
+		[PROC_FD] = {"fd", O_RDONLY},     [PROC_ROOT] = {"root/", O_RDONLY},        [PROC_EXE] = {"exe", O_RDONLY},
+		[PROC_CWD] = {"cwd/", O_RDONLY},  [PROC_SYSCALL] = {"syscall", O_RDONLY},   [PROC_NS] = {"ns/mnt", O_RDONLY},
+		[PROC_AUXV] = {"auxv", O_RDONLY}, [PROC_OOM] = {"oom_score_adj", O_WRONLY},
 	};
 	int fd = open_proc(files[which].file, files[which].flags);
 	char byte;
@@ -162,7 +162,10 @@ static int look(long which)
 }
 
 const struct attack attack_processes[] = {
-#define ROW(text, function, value) {text, ATTACK_COMMAND, .run_with = function, .argument = value}
+#define ROW(text, function, value)                                            \
+	{                                                                     \
+		text, ATTACK_COMMAND, .run_with = function, .argument = value \
+	}
 	ROW("kill", send_signal, SIGKILL),
 	ROW("stop", send_signal, SIGSTOP),
 	ROW("tgkill", thread_signal, SIGTERM),

@@ -45,7 +45,10 @@ static int route_out(long unused)
 }
 
 const struct attack attack_sockets[] = {
-#define ROW(text, function, value) {text, ATTACK_COMMAND, .run_with = function, .argument = value}
+#define ROW(text, function, value)                                            \
+	{                                                                     \
+		text, ATTACK_COMMAND, .run_with = function, .argument = value \
+	}
 	ROW("vsock-socket", family, AF_VSOCK),
 	ROW("key-socket", family, AF_KEY),
 	ROW("xdp-socket", family, AF_XDP),

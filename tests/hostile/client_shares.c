@@ -325,8 +325,7 @@ static int receive_fd(int socket)
 	} control;
 	char byte;
 	struct iovec part = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr message = {
-		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
 	int fd;
 
 	if (recvmsg(socket, &message, MSG_CMSG_CLOEXEC) != 1 || !CMSG_FIRSTHDR(&message))
@@ -368,7 +367,7 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 		print_message("# a descriptor of %s shows as %s\n", i == 0 ? "secret" : allowed, name);
 		/* the ancestors are right too, so that it is the namespace that gives it away, or the directory itself */
 		try_narrow(fd, SHARE_RO, i == 0 ? YETT_E_PERMISSION_DENIED : YETT_E_SECURITY_VIOLATION,
-			   i == 0 ? "does not let this user share" : "another mount namespace");
+		           i == 0 ? "does not let this user share" : "another mount namespace");
 		close(fd);
 	}
 	close(pair[0]);
@@ -382,10 +381,38 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 static void targets_that_lead_elsewhere_are_refused(void **state)
 {
 	static const char *const targets[] = {
-		"",	    "/",	 "//",	      "/../x",	  "/x/..",	 "/x/../..", "/./x",	    "/x/.",
-		"/x/",	    "//x",	 "/x//y",     "x",	  "x/y",	 ".",	     "..",	    "/proc",
-		"/proc/x",  "/proc/sys", "/sys",      "/sys/x",	  "/dev",	 "/dev/x",   "/dev/shm",    "/etc",
-		"/etc/passwd", "/etc/group", "/run",  "/run/yett", "/run/yett/passwd", "/usr", "/bin",	    "/x\ny",
+		"",
+		"/",
+		"//",
+		"/../x",
+		"/x/..",
+		"/x/../..",
+		"/./x",
+		"/x/.",
+		"/x/",
+		"//x",
+		"/x//y",
+		"x",
+		"x/y",
+		".",
+		"..",
+		"/proc",
+		"/proc/x",
+		"/proc/sys",
+		"/sys",
+		"/sys/x",
+		"/dev",
+		"/dev/x",
+		"/dev/shm",
+		"/etc",
+		"/etc/passwd",
+		"/etc/group",
+		"/run",
+		"/run/yett",
+		"/run/yett/passwd",
+		"/usr",
+		"/bin",
+		"/x\ny",
 		"/x\x7f",
 	};
 	struct wire wire = wire_connect();

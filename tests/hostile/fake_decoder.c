@@ -68,20 +68,62 @@ static void send_error(uint32_t code, uint32_t reason)
 
 /* --- what a captured decoder does with a request; `message` is what it really says --- */
 
-static void crash(void) { abort(); }
-static void leave(void) { _exit(0); }
-static void say_nothing(void) { (void)pause(); }
-static void close_socket(void) { (void)close(STDIN_FILENO), (void)pause(); }
-static void half_a_head(void) { send_all("\0\0\0\0\0\0", 6), _exit(0); }
-static void half_an_answer(void) { send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), 100), (void)pause(); }
-static void wrong_status(void) { send_head(7, 0, 0); }
-static void small_body(void) { send_head(0, 8, 0), send_all("12345678", 8); }
-static void large_body(void) { send_head(0, UINT32_MAX, 0); }
-static void large_arena(void) { send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), UINT32_MAX); }
-static void bad_code(void) { send_error(0, 0); }
-static void large_code(void) { send_error(9999, 0); }
-static void large_reason(void) { send_error(YETT_E_PROTOCOL, 9999); }
-static void endless_texts(void) { send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED); }
+static void crash(void)
+{
+	abort();
+}
+static void leave(void)
+{
+	_exit(0);
+}
+static void say_nothing(void)
+{
+	(void)pause();
+}
+static void close_socket(void)
+{
+	(void)close(STDIN_FILENO), (void)pause();
+}
+static void half_a_head(void)
+{
+	send_all("\0\0\0\0\0\0", 6), _exit(0);
+}
+static void half_an_answer(void)
+{
+	send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), 100), (void)pause();
+}
+static void wrong_status(void)
+{
+	send_head(7, 0, 0);
+}
+static void small_body(void)
+{
+	send_head(0, 8, 0), send_all("12345678", 8);
+}
+static void large_body(void)
+{
+	send_head(0, UINT32_MAX, 0);
+}
+static void large_arena(void)
+{
+	send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), UINT32_MAX);
+}
+static void bad_code(void)
+{
+	send_error(0, 0);
+}
+static void large_code(void)
+{
+	send_error(9999, 0);
+}
+static void large_reason(void)
+{
+	send_error(YETT_E_PROTOCOL, 9999);
+}
+static void endless_texts(void)
+{
+	send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED);
+}
 
 static void flood(void)
 {
@@ -95,17 +137,50 @@ static void answer_twice(void)
 	send_message();
 }
 
-static void lie_about_memory(void) { message.body.create.limits.memory_bytes = 1 << 20, send_message(); }
-static void lie_about_pids(void) { message.body.create.limits.pids += 1, send_message(); }
-static void lie_about_plan(void) { message.body.create.plan_only = !message.body.create.plan_only, send_message(); }
-static void lie_about_mode(void) { message.body.create.shares[0].mode = SHARE_RW, send_message(); }
-static void lie_about_count(void) { message.body.create.shares_count = 0, send_message(); }
-static void huge_count(void) { message.body.create.shares_count = UINT32_MAX, send_message(); }
-static void huge_tmpfs_count(void) { message.body.create.tmpfs_count = MESSAGE_TMPFS_MAX + 1, send_message(); }
-static void text_outside(void) { message.body.create.profile.offset = UINT32_MAX, send_message(); }
-static void text_too_long(void) { message.body.create.profile.length = UINT32_MAX, send_message(); }
-static void no_nul(void) { message.arena[message.body.create.profile.offset + message.body.create.profile.length] = 'x', send_message(); }
-static void wrong_bool(void) { memset(&message.body.create.plan_only, 0x55, 1), send_message(); }
+static void lie_about_memory(void)
+{
+	message.body.create.limits.memory_bytes = 1 << 20, send_message();
+}
+static void lie_about_pids(void)
+{
+	message.body.create.limits.pids += 1, send_message();
+}
+static void lie_about_plan(void)
+{
+	message.body.create.plan_only = !message.body.create.plan_only, send_message();
+}
+static void lie_about_mode(void)
+{
+	message.body.create.shares[0].mode = SHARE_RW, send_message();
+}
+static void lie_about_count(void)
+{
+	message.body.create.shares_count = 0, send_message();
+}
+static void huge_count(void)
+{
+	message.body.create.shares_count = UINT32_MAX, send_message();
+}
+static void huge_tmpfs_count(void)
+{
+	message.body.create.tmpfs_count = MESSAGE_TMPFS_MAX + 1, send_message();
+}
+static void text_outside(void)
+{
+	message.body.create.profile.offset = UINT32_MAX, send_message();
+}
+static void text_too_long(void)
+{
+	message.body.create.profile.length = UINT32_MAX, send_message();
+}
+static void no_nul(void)
+{
+	message.arena[message.body.create.profile.offset + message.body.create.profile.length] = 'x', send_message();
+}
+static void wrong_bool(void)
+{
+	memset(&message.body.create.plan_only, 0x55, 1), send_message();
+}
 
 static void lie_about_profile(void)
 {
@@ -123,12 +198,39 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-#define MODE(function) {#function, function}
-	MODE(crash), MODE(leave), MODE(say_nothing), MODE(close_socket), MODE(half_a_head), MODE(half_an_answer), MODE(wrong_status),
-	MODE(small_body), MODE(large_body), MODE(large_arena), MODE(bad_code), MODE(large_code), MODE(large_reason),
-	MODE(endless_texts), MODE(flood), MODE(answer_twice), MODE(lie_about_memory), MODE(lie_about_pids), MODE(lie_about_plan),
-	MODE(lie_about_mode), MODE(lie_about_count), MODE(huge_count), MODE(huge_tmpfs_count), MODE(text_outside),
-	MODE(text_too_long), MODE(no_nul), MODE(wrong_bool), MODE(lie_about_profile), MODE(lie_about_target),
+#define MODE(function)              \
+	{                           \
+#function, function \
+	}
+	MODE(crash),
+	MODE(leave),
+	MODE(say_nothing),
+	MODE(close_socket),
+	MODE(half_a_head),
+	MODE(half_an_answer),
+	MODE(wrong_status),
+	MODE(small_body),
+	MODE(large_body),
+	MODE(large_arena),
+	MODE(bad_code),
+	MODE(large_code),
+	MODE(large_reason),
+	MODE(endless_texts),
+	MODE(flood),
+	MODE(answer_twice),
+	MODE(lie_about_memory),
+	MODE(lie_about_pids),
+	MODE(lie_about_plan),
+	MODE(lie_about_mode),
+	MODE(lie_about_count),
+	MODE(huge_count),
+	MODE(huge_tmpfs_count),
+	MODE(text_outside),
+	MODE(text_too_long),
+	MODE(no_nul),
+	MODE(wrong_bool),
+	MODE(lie_about_profile),
+	MODE(lie_about_target),
 };
 
 /* --- what it says of a plan, in answers or without; the real one is not printed --- */
@@ -139,11 +241,26 @@ static void print(const char *text, size_t size)
 	send_all(text, size);
 }
 
-static void print_untruth(void) { print("sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1), send_head(0, 0, 0); }
-static void print_one_half(void) { print("a text", 6), send_head(0, 0, 0); }
-static void print_half_a_part(void) { send_head(0, 100, 0), send_all("too little", 10), _exit(0); }
-static void print_large_part(void) { send_head(0, UINT32_MAX, 0); }
-static void print_refusal(void) { send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED); }
+static void print_untruth(void)
+{
+	print("sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1), send_head(0, 0, 0);
+}
+static void print_one_half(void)
+{
+	print("a text", 6), send_head(0, 0, 0);
+}
+static void print_half_a_part(void)
+{
+	send_head(0, 100, 0), send_all("too little", 10), _exit(0);
+}
+static void print_large_part(void)
+{
+	send_head(0, UINT32_MAX, 0);
+}
+static void print_refusal(void)
+{
+	send_error(YETT_E_PROTOCOL, YETT_R_MALFORMED);
+}
 
 static void print_without_end(void)
 {
@@ -157,8 +274,8 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } printing[] = {
-	MODE(print_untruth), MODE(print_one_half), MODE(print_half_a_part), MODE(print_large_part), MODE(print_refusal),
-	MODE(print_without_end), {"print_crash", crash}, {"print_nothing", say_nothing},
+	MODE(print_untruth), MODE(print_one_half),    MODE(print_half_a_part), MODE(print_large_part),
+	MODE(print_refusal), MODE(print_without_end), {"print_crash", crash},  {"print_nothing", say_nothing},
 };
 
 /* A plan comes after the request that is for it: what that says counts for both. */

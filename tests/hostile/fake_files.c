@@ -22,8 +22,8 @@ static struct frame frame;
 /* --- archives: ustar(5), by hand, for no library writes what these are to hold --- */
 
 struct header {
-	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8], owner[32],
-		group[32], major[8], minor[8], prefix[155], rest[12];
+	char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8], type, link[100], magic[8], owner[32], group[32],
+		major[8], minor[8], prefix[155], rest[12];
 };
 _Static_assert(sizeof(struct header) == 512, "a block of tar");
 
@@ -130,7 +130,9 @@ static int write_archive(int fd, const char *which)
 			i++;
 	} else if (strcmp(which, "endless-holes") == 0) {
 		/* a sparse file of GNU's format 1.0, whose map claims to have a thousand million lines */
-		(void)(put(fd, "x", 'x', 0644, "", "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n24 GNU.sparse.name=root\n28 GNU.sparse.realsize=1000\n", 22 + 22 + 24 + 28) ||
+		(void)(put(fd, "x", 'x', 0644, "",
+		           "22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n24 GNU.sparse.name=root\n28 GNU.sparse.realsize=1000\n",
+		           22 + 22 + 24 + 28) ||
 		       put(fd, "root", '0', 0644, "", NULL, 077777777777ULL) || put_all(fd, "1000000000\n", 11));
 		for (size_t i = 0; i < sizeof lines; i += 2)
 			memcpy(lines + i, "0\n", 2);
@@ -276,9 +278,8 @@ int main(int argc, char *argv[])
 		(void)execv(path, argv);
 		return 1;
 	}
-	if (frame_receive(SOCKET, &frame, 0) <= 0 ||
-	    message_decode(MESSAGE_FILE, frame.bytes + envelope_size(MESSAGE_FILE), frame.length - envelope_size(MESSAGE_FILE), &request,
-			   NULL) != 0)
+	if (frame_receive(SOCKET, &frame, 0) <= 0 || message_decode(MESSAGE_FILE, frame.bytes + envelope_size(MESSAGE_FILE),
+	                                                            frame.length - envelope_size(MESSAGE_FILE), &request, NULL) != 0)
 		return 1;
 	lie(message_text(&request, request.body.file.path), frame.fd_count > 0 ? frame.fds[0] : -1);
 	return 0;

@@ -67,8 +67,7 @@ static void serve_as(const char *label)
 	struct yett_error error;
 
 	report_as(0, "", label);
-	if (frame_receive(CHANNEL, &frame, 0) <= 0 ||
-	    envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
+	if (frame_receive(CHANNEL, &frame, 0) <= 0 || envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) != 0)
 		_exit(1);
 	sequence = envelope.sequence;
 }
@@ -98,9 +97,18 @@ static void say_bytes(const void *bytes, size_t length)
 
 /* --- before it is ready --- */
 
-static void exit_early(void) { _exit(7); }
-static void killed_early(void) { report(EIO, "made-up-step"), stay(); }
-static void closes_control(void) { (void)close(CONTROL), stay(); }
+static void exit_early(void)
+{
+	_exit(7);
+}
+static void killed_early(void)
+{
+	report(EIO, "made-up-step"), stay();
+}
+static void closes_control(void)
+{
+	(void)close(CONTROL), stay();
+}
 
 static void report_garbage(void)
 {
@@ -126,7 +134,10 @@ static void report_without_nul(void)
 	stay();
 }
 
-static void report_control_characters(void) { report(EIO, "\033[2Jstep\n<0>forged line"), stay(); }
+static void report_control_characters(void)
+{
+	report(EIO, "\033[2Jstep\n<0>forged line"), stay();
+}
 
 /* --- when a command is asked for --- */
 
@@ -139,10 +150,22 @@ static void stay_for_client(void)
 	_exit(0);
 }
 
-static void exits_at_exec(void) { serve(), _exit(0); }
-static void closes_channel(void) { serve(), (void)close(CHANNEL), stay(); }
-static void garbage(void) { serve(), say_bytes("garbage, and not even the magic", 31); }
-static void empty_packet(void) { serve(), say_bytes("", 0); }
+static void exits_at_exec(void)
+{
+	serve(), _exit(0);
+}
+static void closes_channel(void)
+{
+	serve(), (void)close(CHANNEL), stay();
+}
+static void garbage(void)
+{
+	serve(), say_bytes("garbage, and not even the magic", 31);
+}
+static void empty_packet(void)
+{
+	serve(), say_bytes("", 0);
+}
 
 static void oversized(void)
 {
@@ -164,10 +187,22 @@ static void bad_body(void)
 	say_bytes(packet, sizeof packet);
 }
 
-static void unknown_sequence(void) { serve(), (void)say(MESSAGE_STARTED, sequence + 1000), stay(); }
-static void zero_sequence(void) { serve(), (void)say(MESSAGE_STARTED, 0), stay(); }
-static void exited_first(void) { serve(), (void)say(MESSAGE_EXITED, sequence), stay(); }
-static void wrong_kind(void) { serve(), (void)say(MESSAGE_ENDED, sequence), stay(); }
+static void unknown_sequence(void)
+{
+	serve(), (void)say(MESSAGE_STARTED, sequence + 1000), stay();
+}
+static void zero_sequence(void)
+{
+	serve(), (void)say(MESSAGE_STARTED, 0), stay();
+}
+static void exited_first(void)
+{
+	serve(), (void)say(MESSAGE_EXITED, sequence), stay();
+}
+static void wrong_kind(void)
+{
+	serve(), (void)say(MESSAGE_ENDED, sequence), stay();
+}
 
 static void signal_to_client(void)
 {
@@ -270,11 +305,26 @@ static int open_master(void)
 	return open("/dev/ptmx", O_RDWR | O_NOCTTY);
 }
 
-static void terminal_none(void) { serve(), start_with(NULL, 0), stay(); }
-static void terminal_null(void) { serve(), start_with((int[]){0}, 1), stay(); }
-static void terminal_group(void) { serve(), start_with((int[]){INIT_FD_CGROUP}, 1), stay(); }
-static void terminal_handle(void) { serve(), start_with((int[]){open("/dev/ptmx", O_PATH)}, 1), stay(); }
-static void terminal_channel(void) { serve(), start_with((int[]){CHANNEL}, 1), stay(); }
+static void terminal_none(void)
+{
+	serve(), start_with(NULL, 0), stay();
+}
+static void terminal_null(void)
+{
+	serve(), start_with((int[]){0}, 1), stay();
+}
+static void terminal_group(void)
+{
+	serve(), start_with((int[]){INIT_FD_CGROUP}, 1), stay();
+}
+static void terminal_handle(void)
+{
+	serve(), start_with((int[]){open("/dev/ptmx", O_PATH)}, 1), stay();
+}
+static void terminal_channel(void)
+{
+	serve(), start_with((int[]){CHANNEL}, 1), stay();
+}
 
 static void terminal_slave(void)
 {
@@ -570,8 +620,8 @@ static int count_processes(void)
 }
 
 /*
- * Executes the attacks (the first share, by its path) as the command that the client asks for, with all that init has: its capabilities and its
- * descriptors. Their surroundings stand in a file of the third.
+ * Executes the attacks (the first share, by its path) as the command that the client asks for, with all that init has: its capabilities and
+ * its descriptors. Their surroundings stand in a file of the third.
  */
 static void attacks(void)
 {
@@ -605,13 +655,16 @@ static void attacks(void)
 	stay_for_client();
 }
 
-#define CALL(name) {#name, SYS_##name}
+#define CALL(name)                \
+	{                         \
+#name, SYS_##name \
+	}
 static const struct {
 	const char *name;
 	long number;
 } unneeded[] = {
-	CALL(add_key), CALL(fanotify_init), CALL(io_setup), CALL(io_uring_setup), CALL(keyctl), CALL(name_to_handle_at), CALL(perf_event_open),
-	CALL(quotactl), CALL(request_key), CALL(settimeofday), CALL(syslog), CALL(userfaultfd),
+	CALL(add_key),         CALL(fanotify_init), CALL(io_setup),    CALL(io_uring_setup), CALL(keyctl), CALL(name_to_handle_at),
+	CALL(perf_event_open), CALL(quotactl),      CALL(request_key), CALL(settimeofday),   CALL(syslog), CALL(userfaultfd),
 };
 
 /* The arguments are nobody's, so that nothing comes of it: what the kernel says. */
@@ -624,8 +677,8 @@ static int try_call(long number)
 static int let_through_by_listener(void)
 {
 	struct sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-				       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
-				       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	                               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_keyctl, 0, 1),
+	                               BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
 	struct sock_fprog program = {ARRAY_SIZE(filter), filter};
 	int listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program), status = 0;
 	struct seccomp_notif asked = {0};
@@ -648,7 +701,8 @@ static int let_through_by_listener(void)
 	return WEXITSTATUS(status);
 }
 
-/* Tells what the kernel says to calls that building does not take, with arguments that none can do anything with; and how they are let through. */
+/* Tells what the kernel says to calls that building does not take, with arguments that none can do anything with; and how they are let
+ * through. */
 static void calls(void)
 {
 	int status = 0, fd;
@@ -682,10 +736,22 @@ static void report_with(const int *fds, size_t count, uint32_t kind)
 	(void)!frame_send(CONTROL, &report, sizeof report, fds, count, 0);
 }
 
-static void reports_nothing(void) { stay(); }
-static void reports_empty(void) { (void)send(CONTROL, "", 0, MSG_NOSIGNAL), stay(); }
-static void reports_other_order(void) { report_with(NULL, 0, INIT_ORDER_READY), stay(); }
-static void reports_unknown_order(void) { report_with(NULL, 0, 99), stay(); }
+static void reports_nothing(void)
+{
+	stay();
+}
+static void reports_empty(void)
+{
+	(void)send(CONTROL, "", 0, MSG_NOSIGNAL), stay();
+}
+static void reports_other_order(void)
+{
+	report_with(NULL, 0, INIT_ORDER_READY), stay();
+}
+static void reports_unknown_order(void)
+{
+	report_with(NULL, 0, 99), stay();
+}
 
 static void reports_twice(void)
 {
@@ -727,34 +793,108 @@ static void run_as(const char *label)
 	stay_for_client();
 }
 
-static void label_none(void) { run_as(""); }
-static void label_right(void) { run_as("yett-sandbox (enforce)"); }
-static void label_complaining(void) { run_as("yett-sandbox (complain)"); }
-static void label_of_another(void) { run_as("yett-sandbox-strict (enforce)"); }
-static void label_cut_off(void) { run_as("yett-sandbox (enforce"); }
-static void label_right_type(void) { run_as("system_u:system_r:yett_init_t:s0:c1,c2"); }
-static void label_other_type(void) { run_as("system_u:system_r:yett_init_t_other:s0"); }
-static void label_other_user(void) { run_as("unconfined_u:unconfined_r:yett_init_t:s0"); }
+static void label_none(void)
+{
+	run_as("");
+}
+static void label_right(void)
+{
+	run_as("yett-sandbox (enforce)");
+}
+static void label_complaining(void)
+{
+	run_as("yett-sandbox (complain)");
+}
+static void label_of_another(void)
+{
+	run_as("yett-sandbox-strict (enforce)");
+}
+static void label_cut_off(void)
+{
+	run_as("yett-sandbox (enforce");
+}
+static void label_right_type(void)
+{
+	run_as("system_u:system_r:yett_init_t:s0:c1,c2");
+}
+static void label_other_type(void)
+{
+	run_as("system_u:system_r:yett_init_t_other:s0");
+}
+static void label_other_user(void)
+{
+	run_as("unconfined_u:unconfined_r:yett_init_t:s0");
+}
 
 static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-#define MODE(function) {#function, function}
-	MODE(exit_early),      MODE(killed_early),   MODE(closes_control),     MODE(report_garbage),
-	MODE(report_large),    MODE(report_without_nul), MODE(report_control_characters), MODE(exits_at_exec),
-	MODE(closes_channel),  MODE(garbage),	     MODE(empty_packet),       MODE(oversized),
-	MODE(bad_body),	       MODE(unknown_sequence), MODE(zero_sequence),    MODE(exited_first),
-	MODE(wrong_kind),      MODE(signal_to_client), MODE(descriptors),      MODE(endless_started),
-	MODE(endless_exited),  MODE(stays),	     MODE(leaves_children),    MODE(nested_groups),
-	MODE(frozen),	       MODE(threaded),	     MODE(many_groups),	       MODE(terminal_none),
-	MODE(terminal_null),   MODE(terminal_group), MODE(terminal_handle),    MODE(terminal_channel),
-	MODE(terminal_slave),  MODE(terminal_twice), MODE(terminal_right), MODE(lingers_on_control), MODE(lingers_on_channel), MODE(floods_control),
-	MODE(tells_lies),      MODE(tells_of_too_much), MODE(tells_without_end), MODE(tells_nothing_at_all), MODE(ends_control_when_followed), MODE(attacks),  MODE(calls),
-	MODE(reports_nothing), MODE(reports_empty), MODE(reports_other_order), MODE(reports_unknown_order), MODE(reports_twice),
-	MODE(reports_with_a_socket), MODE(reports_with_a_lingering_one), MODE(reports_with_lingering_ones),
-	MODE(label_none),      MODE(label_right),    MODE(label_complaining),  MODE(label_of_another),
-	MODE(label_cut_off),   MODE(label_right_type), MODE(label_other_type), MODE(label_other_user),
+#define MODE(function)              \
+	{                           \
+#function, function \
+	}
+	MODE(exit_early),
+	MODE(killed_early),
+	MODE(closes_control),
+	MODE(report_garbage),
+	MODE(report_large),
+	MODE(report_without_nul),
+	MODE(report_control_characters),
+	MODE(exits_at_exec),
+	MODE(closes_channel),
+	MODE(garbage),
+	MODE(empty_packet),
+	MODE(oversized),
+	MODE(bad_body),
+	MODE(unknown_sequence),
+	MODE(zero_sequence),
+	MODE(exited_first),
+	MODE(wrong_kind),
+	MODE(signal_to_client),
+	MODE(descriptors),
+	MODE(endless_started),
+	MODE(endless_exited),
+	MODE(stays),
+	MODE(leaves_children),
+	MODE(nested_groups),
+	MODE(frozen),
+	MODE(threaded),
+	MODE(many_groups),
+	MODE(terminal_none),
+	MODE(terminal_null),
+	MODE(terminal_group),
+	MODE(terminal_handle),
+	MODE(terminal_channel),
+	MODE(terminal_slave),
+	MODE(terminal_twice),
+	MODE(terminal_right),
+	MODE(lingers_on_control),
+	MODE(lingers_on_channel),
+	MODE(floods_control),
+	MODE(tells_lies),
+	MODE(tells_of_too_much),
+	MODE(tells_without_end),
+	MODE(tells_nothing_at_all),
+	MODE(ends_control_when_followed),
+	MODE(attacks),
+	MODE(calls),
+	MODE(reports_nothing),
+	MODE(reports_empty),
+	MODE(reports_other_order),
+	MODE(reports_unknown_order),
+	MODE(reports_twice),
+	MODE(reports_with_a_socket),
+	MODE(reports_with_a_lingering_one),
+	MODE(reports_with_lingering_ones),
+	MODE(label_none),
+	MODE(label_right),
+	MODE(label_complaining),
+	MODE(label_of_another),
+	MODE(label_cut_off),
+	MODE(label_right_type),
+	MODE(label_other_type),
+	MODE(label_other_user),
 };
 
 int main(void)
@@ -783,7 +923,8 @@ int main(void)
 	take_trees(trees_socket);
 	raise_loopback();
 	/* All that it builds: some of the modes open terminals. */
-	devpts = kernel_mount_new("devpts", (const char *const[]){"mode", "0620", "ptmxmode", "0666", NULL}, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
+	devpts = kernel_mount_new("devpts", (const char *const[]){"mode", "0620", "ptmxmode", "0666", NULL}, "",
+	                          MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 	if (devpts < 0 || move_mount(devpts, "", AT_FDCWD, "/dev/pts", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		_exit(5);
 	(void)close(devpts);

@@ -111,7 +111,8 @@ static int channel(void)
 	int type = 0, fd = 3;
 	socklen_t size = sizeof type;
 
-	while (fd < 64 && (fd == yett_connection_fd(connection) || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET))
+	while (fd < 64 &&
+	       (fd == yett_connection_fd(connection) || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET))
 		fd++;
 	return fd;
 }
@@ -133,8 +134,8 @@ static const struct {
 	const char *name;
 	int (*ask)(const char *operand);
 } asks[] = {
-	{"create", create}, {"plan", plan},	 {"attach", attach}, {"list", list}, {"inspect", inspect}, {"usage", usage},
-	{"follow", follow}, {"pause", pause_it}, {"resume", resume}, {"end", end},   {"exec", exec}, {"hold", hold},
+	{"create", create}, {"plan", plan},      {"attach", attach}, {"list", list}, {"inspect", inspect}, {"usage", usage},
+	{"follow", follow}, {"pause", pause_it}, {"resume", resume}, {"end", end},   {"exec", exec},       {"hold", hold},
 };
 
 int main(void)

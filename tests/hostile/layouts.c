@@ -14,8 +14,9 @@
 void *faults_open(const char *path)
 {
 	_cleanup_fd_ int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	void *faults = fd < 0 || ftruncate(fd, sizeof(struct faults)) < 0 ? MAP_FAILED :
-									    mmap(NULL, sizeof(struct faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *faults = fd < 0 || ftruncate(fd, sizeof(struct faults)) < 0
+	                       ? MAP_FAILED
+	                       : mmap(NULL, sizeof(struct faults), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return faults == MAP_FAILED ? NULL : faults;
 }

@@ -120,7 +120,7 @@ static void a_weak_key_is_refused(void **state)
 		{0},
 		{1},
 		{0xec, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
-		 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+	         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
 	};
 	struct wire wire = wire_connect();
 
@@ -204,11 +204,9 @@ static void a_request_with_something_behind_it_is_refused(void **state)
 
 static void kinds_that_are_not_for_the_helper_are_refused(void **state)
 {
-	static const uint16_t kinds[] = {
 #define X(name, number, body) number,
-		MESSAGE_KINDS(X)
+	static const uint16_t kinds[] = {MESSAGE_KINDS(X)};
 #undef X
-	};
 	struct wire wire = wire_connect();
 
 	(void)state;
@@ -235,8 +233,7 @@ static void a_create_without_a_signature_is_refused(void **state)
 
 	(void)state;
 	wire_prepare_good(&wire);
-	memmove(wire_packet.bytes + ENVELOPE_HEADER_SIZE, wire_packet.bytes + envelope_size(MESSAGE_CREATE),
-		wire_packet.body_length);
+	memmove(wire_packet.bytes + ENVELOPE_HEADER_SIZE, wire_packet.bytes + envelope_size(MESSAGE_CREATE), wire_packet.body_length);
 	wire_packet.length -= ENVELOPE_SIGNED_SIZE;
 	wire_send(&wire);
 	wire_expect_error(&wire, 0, YETT_E_PROTOCOL, YETT_R_TRUNCATED);

@@ -49,8 +49,7 @@ static int set_up(void **state)
 
 	fixture = (struct fixture){0};
 	(void)snprintf(fixture.real, sizeof fixture.real, "%s", real);
-	(void)snprintf(fixture.fake, sizeof fixture.fake, "%.*s/tests/hostile/fake-files",
-		       (int)(strstr(real, "/helper/") - real), real);
+	(void)snprintf(fixture.fake, sizeof fixture.fake, "%.*s/tests/hostile/fake-files", (int)(strstr(real, "/helper/") - real), real);
 	assert_done(yett_connect(NULL, &fixture.connection, &error));
 	assert_done(yett_sandbox_create(fixture.connection, NULL, &fixture.sandbox, &error));
 	(void)snprintf(fixture.folder, sizeof fixture.folder, "%s/files-XXXXXX", getenv("HOME"));
@@ -79,8 +78,8 @@ static int tear_down(void **state)
 
 static void only_a_file_open_as_asked_is_handed_out(void **state)
 {
-	static const char *const lies[] = {"fifo",	 "pipe", "device",     "directory", "path",
-					   "symlink", "socket", "proc", "write-only", "append"};
+	static const char *const lies[] = {"fifo",    "pipe",   "device", "directory",  "path",
+	                                   "symlink", "socket", "proc",   "write-only", "append"};
 	struct fixture *f = *state;
 	char path[64];
 	size_t before;
@@ -90,8 +89,7 @@ static void only_a_file_open_as_asked_is_handed_out(void **state)
 	before = descriptors();
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
 		(void)snprintf(path, sizeof path, "/tmp/%s", lies[i]);
-		assert_refused(yett_file_open(f->sandbox, path, YETT_OPEN_READ, 0, &fd, &error),
-			       YETT_E_SECURITY_VIOLATION, "");
+		assert_refused(yett_file_open(f->sandbox, path, YETT_OPEN_READ, 0, &fd, &error), YETT_E_SECURITY_VIOLATION, "");
 	}
 	assert_refused(yett_file_open(f->sandbox, "/tmp/two", YETT_OPEN_READ, 0, &fd, &error), YETT_E_PROTOCOL, "2 descriptors");
 	assert_int_equal(fd, -1);
@@ -108,10 +106,10 @@ static void what_is_no_answer_is_refused(void **state)
 
 	assert_refused(yett_file_open(f->sandbox, "/tmp/bytes", YETT_OPEN_READ, 0, &fd, &error), YETT_E_PROTOCOL, "");
 	assert_refused(yett_file_open(f->sandbox, "/tmp/other-kind", YETT_OPEN_READ, 0, &fd, &error), YETT_E_PROTOCOL, "not asked");
-	assert_refused(yett_file_open(f->sandbox, "/tmp/done-and-more", YETT_OPEN_READ, 0, &fd, &error),
-		       YETT_E_FILE_OPERATION_FAILED, "without an answer"); /* it could not say so: pid 0 is none */
+	assert_refused(yett_file_open(f->sandbox, "/tmp/done-and-more", YETT_OPEN_READ, 0, &fd, &error), YETT_E_FILE_OPERATION_FAILED,
+	               "without an answer"); /* it could not say so: pid 0 is none */
 	assert_refused(yett_file_open(f->sandbox, "/tmp/gone", YETT_OPEN_READ, 0, &fd, &error), YETT_E_FILE_OPERATION_FAILED,
-		       "without an answer");
+	               "without an answer");
 }
 
 static int count(const struct yett_file_info *info, void *data)
@@ -126,8 +124,7 @@ static void a_list_that_lies_or_never_ends_is_ended(void **state)
 	struct fixture *f = *state;
 	size_t told = 0;
 
-	assert_refused(yett_file_list(f->sandbox, "/tmp/endless", 100000, count, &told, &error), YETT_E_RESOURCE_LIMIT,
-		       "more than 100000");
+	assert_refused(yett_file_list(f->sandbox, "/tmp/endless", 100000, count, &told, &error), YETT_E_RESOURCE_LIMIT, "more than 100000");
 	assert_int_equal(told, 100000);
 	told = 0;
 	assert_refused(yett_file_list(f->sandbox, "/tmp/dots", 10, count, &told, &error), YETT_E_PROTOCOL, "no name");
@@ -138,7 +135,8 @@ static void a_list_that_lies_or_never_ends_is_ended(void **state)
 /* outside/victim and what is in the folder itself: what the archive is not to reach. */
 static void lay_out(struct fixture *f, const char *name)
 {
-	shell(f, "rm -rf %s && mkdir -p %s/outside %s/in && echo precious > %s/outside/victim && rm -f /tmp/yett-test-victim", name, name, name, name);
+	shell(f, "rm -rf %s && mkdir -p %s/outside %s/in && echo precious > %s/outside/victim && rm -f /tmp/yett-test-victim", name, name,
+	      name, name);
 }
 
 static bool is_reached(struct fixture *f, const char *name)
@@ -146,10 +144,10 @@ static bool is_reached(struct fixture *f, const char *name)
 	char command[512];
 
 	(void)snprintf(command, sizeof command,
-		       "cd %s/%s && test \"$(cat outside/victim)\" = precious && test $(stat -c %%h outside/victim) = 1 &&"
-		       "test $(ls -A outside | wc -l) = 1 && test $(stat -c %%a outside) = 755 && ! test -e /tmp/yett-test-victim &&"
-		       "test \"$(ls -A | grep -vx in)\" = outside && ! test -e in/other",
-		       f->folder, name);
+	               "cd %s/%s && test \"$(cat outside/victim)\" = precious && test $(stat -c %%h outside/victim) = 1 &&"
+	               "test $(ls -A outside | wc -l) = 1 && test $(stat -c %%a outside) = 755 && ! test -e /tmp/yett-test-victim &&"
+	               "test \"$(ls -A | grep -vx in)\" = outside && ! test -e in/other",
+	               f->folder, name);
 	return system(command) != 0;
 }
 
@@ -167,10 +165,14 @@ static void nothing_is_written_outside_of_where_a_copy_goes(void **state)
 		const char *archive;
 		int code;
 	} attacks[] = {
-		{"root-link", YETT_E_FILE_OPERATION_FAILED},	    {"climb", YETT_E_PROTOCOL},
-		{"absolute", YETT_E_PROTOCOL},			    {"elsewhere", YETT_E_PROTOCOL},
-		{"through-link", YETT_E_FILE_OPERATION_FAILED},	    {"directory-over-link", YETT_E_FILE_OPERATION_FAILED},
-		{"hard-link", YETT_E_PROTOCOL},			    {"hard-link-through-link", YETT_E_FILE_OPERATION_FAILED},
+		{"root-link", YETT_E_FILE_OPERATION_FAILED},
+		{"climb", YETT_E_PROTOCOL},
+		{"absolute", YETT_E_PROTOCOL},
+		{"elsewhere", YETT_E_PROTOCOL},
+		{"through-link", YETT_E_FILE_OPERATION_FAILED},
+		{"directory-over-link", YETT_E_FILE_OPERATION_FAILED},
+		{"hard-link", YETT_E_PROTOCOL},
+		{"hard-link-through-link", YETT_E_FILE_OPERATION_FAILED},
 	};
 	struct fixture *f = *state;
 	char path[64], to[128];
@@ -210,13 +212,14 @@ static void set_id_bits_and_devices_stay_behind(void **state)
 	assert_done(yett_copy_out(f->sandbox, "/tmp/set-id", to, NULL, NULL, &error));
 	shell(f, "test $(stat -c %%a root/set-id) = 755 && test $(stat -c %%a root/d) = 755 && test $(stat -c %%u root/set-id) = $(id -u)");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/device", to, NULL, NULL, &error), YETT_E_FILE_OPERATION_FAILED,
-		       "3 entries were passed over");
+	               "3 entries were passed over");
 	shell(f, "test \"$(cat root/after)\" = hostile && ! test -e root/null && ! test -e root/disk && ! test -e root/fifo");
 }
 
 static void a_copy_that_never_ends_is_ended(void **state)
 {
-	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 2000}, small = {.size = sizeof small, .bytes_max = 10000000},
+	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 2000},
+				       small = {.size = sizeof small, .bytes_max = 10000000},
 				       soon = {.size = sizeof soon, .timeout_ms = 500};
 	struct fixture *f = *state;
 	char to[128];
@@ -228,7 +231,7 @@ static void a_copy_that_never_ends_is_ended(void **state)
 	shell(f, "! test -e root"); /* what is not whole is not left */
 	/* here libarchive gives up on its process, when that has all the memory that it may have */
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/endless-holes", to, &small, NULL, &error), YETT_E_FILE_OPERATION_FAILED,
-		       "without an answer");
+	               "without an answer");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/endless-skipped", to, &few, NULL, &error), YETT_E_RESOURCE_LIMIT, "passed over");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/silent", to, &soon, NULL, &error), YETT_E_TIMEOUT, "too long");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/gone", to, NULL, NULL, &error), YETT_E_FILE_OPERATION_FAILED, "without an answer");
@@ -273,8 +276,7 @@ static void end(struct yett_command *command)
 	yett_command_free(command);
 }
 
-#define FOR_EACH_WORKER(what) \
-	"for p in /proc/[0-9]*; do read c < $p/comm && test \"$c\" = yett-files && " what "; done 2>/dev/null"
+#define FOR_EACH_WORKER(what) "for p in /proc/[0-9]*; do read c < $p/comm && test \"$c\" = yett-files && " what "; done 2>/dev/null"
 
 static void a_command_that_ends_yett_files_ends_that_operation_only(void **state)
 {
@@ -311,9 +313,12 @@ static struct yett_output *looked;
 /* While yett-files waits for us to take the rest of its list. */
 static int look_into_it(const struct yett_file_info *info, void *data)
 {
-	const struct yett_command_options options = {.size = sizeof options,
-		.argv = (const char *const[]){"sh", "-c", FOR_EACH_WORKER("echo found && { cat $p/environ || echo closed; "
-									  "head -c1 $p/mem || echo closed; ls $p/fd/0 || echo closed; }"), NULL}};
+	const struct yett_command_options options = {
+		.size = sizeof options,
+		.argv = (const char *const[]){"sh", "-c",
+	                                      FOR_EACH_WORKER("echo found && { cat $p/environ || echo closed; "
+	                                                      "head -c1 $p/mem || echo closed; ls $p/fd/0 || echo closed; }"),
+	                                      NULL}};
 
 	(void)info;
 	assert_done(yett_run(data, &options, 1000, &looked, &error));
@@ -323,7 +328,8 @@ static int look_into_it(const struct yett_file_info *info, void *data)
 static void no_command_can_look_into_yett_files(void **state)
 {
 	struct fixture *f = *state;
-	struct yett_command *command = start(f, "cd /tmp && mkdir l && cd l && n=$(head -c 240 /dev/zero | tr '\\0' n) && seq 3000 | sed s/^/$n/ | xargs touch");
+	struct yett_command *command =
+		start(f, "cd /tmp && mkdir l && cd l && n=$(head -c 240 /dev/zero | tr '\\0' n) && seq 3000 | sed s/^/$n/ | xargs touch");
 	const struct yett_result *result = NULL;
 
 	assert_done(yett_command_wait(command, 60000, &result, &error));
@@ -337,8 +343,8 @@ static void files_that_change_while_they_are_copied_harm_nobody(void **state)
 {
 	struct fixture *f = *state;
 	struct yett_command *command = start(f, "mkdir /tmp/s && cd /tmp/s && mkdir d && while :; do for i in 1 2 3 4; do"
-						" rm -rf $i; ln -s /etc/passwd $i; rm $i; mkfifo $i; rm $i; mkdir -p $i/$i; rm -r $i;"
-						" head -c 100000 /dev/zero > $i; : > $i; mv d e; ln -s /usr d; rm d; mv e d; done; done");
+	                                        " rm -rf $i; ln -s /etc/passwd $i; rm $i; mkfifo $i; rm $i; mkdir -p $i/$i; rm -r $i;"
+	                                        " head -c 100000 /dev/zero > $i; : > $i; mv d e; ln -s /usr d; rm d; mv e d; done; done");
 	struct stat st;
 	char to[128];
 
@@ -363,11 +369,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_LIAR(only_a_file_open_as_asked_is_handed_out), WITH_LIAR(what_is_no_answer_is_refused),
 		WITH_LIAR(a_list_that_lies_or_never_ends_is_ended), WITH_LIAR(nothing_is_written_outside_of_where_a_copy_goes),
-		WITH_LIAR(set_id_bits_and_devices_stay_behind),	    WITH_LIAR(a_copy_that_never_ends_is_ended),
-		WITH_LIAR(what_is_no_archive_is_refused),
-		WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
-		WITH_LIAR(no_command_can_look_into_yett_files),
-		WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
+		WITH_LIAR(set_id_bits_and_devices_stay_behind),     WITH_LIAR(a_copy_that_never_ends_is_ended),
+		WITH_LIAR(what_is_no_archive_is_refused),           WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
+		WITH_LIAR(no_command_can_look_into_yett_files),     WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
 	};
 
 	umask(022);

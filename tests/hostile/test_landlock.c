@@ -52,9 +52,9 @@ static const struct {
 	{"through proc", 2, "cd $D && cat /proc/self/cwd/secret"},
 	{"truncate", 3, PYTHON("import os; os.truncate(os.environ[\"D\"] + \"/secret\", 1)")},
 	{"ask a device in a share", 5,
-	 PYTHON("import fcntl, os; d = os.environ[\"D\"]; fcntl.ioctl(os.open(d + \"/w/device\", 0), 0x80045200, b\"1234\")")},
+         PYTHON("import fcntl, os; d = os.environ[\"D\"]; fcntl.ioctl(os.open(d + \"/w/device\", 0), 0x80045200, b\"1234\")")},
 	{"connect to an abstract socket", 6,
-	 PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(chr(0) + os.environ[\"D\"])")},
+         PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(chr(0) + os.environ[\"D\"])")},
 	{"signal a process outside", 6, "kill -0 $VICTIM"},
 };
 
@@ -179,8 +179,7 @@ static int listen_on_abstract_socket(void)
 	size_t length = strlen(folder);
 
 	memcpy(address.sun_path + 1, folder, length);
-	assert_return_code(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
-			   errno);
+	assert_return_code(bind(fd, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)), errno);
 	assert_return_code(listen(fd, 4), errno);
 	return fd;
 }
@@ -319,7 +318,7 @@ static void what_the_plan_gives_works(void **state)
 		SH("echo x >/dev/null && ls / /dev /usr >/dev/null && cat /proc/self/status /etc/passwd >/dev/null"),
 		SH("d=$(mktemp -d) && echo x >$d/f && rm -r $d"),
 		SH(PYTHON("import os, socket; s = [socket.socket(socket.AF_UNIX) for i in (1, 2)]; n = os.environ[\"D\"] + \"/w/own\"; "
-			  "s[0].bind(n); s[0].listen(); s[1].connect(n)")),
+	                  "s[0].bind(n); s[0].listen(); s[1].connect(n)")),
 	};
 
 	(void)state;
@@ -375,7 +374,8 @@ static int run(const char *name)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder, remove_mount),
+		cmocka_unit_test_setup_teardown(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder,
+	                                        remove_mount),
 		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(root_inside_may_write_to_its_own_root, make_folder, remove_folder),

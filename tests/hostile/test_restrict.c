@@ -19,10 +19,10 @@
 #include <sys/stat.h>
 
 #define PYTHON(script) "exec /usr/bin/python3 -c 'import ctypes, fcntl, os, socket; d = os.environ[\"D\"]; " script "'"
-#define BOTH	       "restriction-of-files,restriction-of-calls"
-#define FILES	       "restriction-of-files"
-#define CALLS	       "restriction-of-calls"
-#define OWN_ID	       (1000000 + COMMAND_ID) /* of commands, outside */
+#define BOTH           "restriction-of-files,restriction-of-calls"
+#define FILES          "restriction-of-files"
+#define CALLS          "restriction-of-calls"
+#define OWN_ID         (1000000 + COMMAND_ID) /* of commands, outside */
 #define GROUP_ID       (1000000 + 2000)
 
 /*
@@ -33,7 +33,7 @@ static const struct {
 	const char *name;
 	uint32_t restriction;
 	const char *layers; /* that stop it, each or together */
-	char *script;	    /* succeeds where the attack works */
+	char *script;       /* succeeds where the attack works */
 } attacks[] = {
 	{"write", RESTRICT_WRITE, FILES, "echo changed >$D/f"},
 	{"append", RESTRICT_WRITE, FILES, "echo more >>$D/f"},
@@ -51,9 +51,9 @@ static const struct {
 	{"shared memory", RESTRICT_WRITE, FILES, ": >/dev/shm/yett-test-$$ && rm /dev/shm/yett-test-$$"},
 	{"truncate", RESTRICT_WRITE, BOTH, PYTHON("os.truncate(d + \"/f\", 1)")},
 	{"truncate by opening for reading", RESTRICT_WRITE, BOTH,
-	 PYTHON("os.open(d + \"/f\", os.O_RDONLY | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
+         PYTHON("os.open(d + \"/f\", os.O_RDONLY | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
 	{"truncate by opening for nothing", RESTRICT_WRITE, BOTH,
-	 PYTHON("os.open(d + \"/f\", 3 | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
+         PYTHON("os.open(d + \"/f\", 3 | os.O_TRUNC); assert os.stat(d + \"/f\").st_size == 0")},
 	{"chmod", RESTRICT_WRITE, CALLS, "chmod 600 $D/f"},
 	{"fchmod", RESTRICT_WRITE, CALLS, PYTHON("os.fchmod(os.open(d + \"/f\", 0), 0o600)")},
 	{"fchmodat2", RESTRICT_WRITE, CALLS, PYTHON("assert ctypes.CDLL(None).syscall(268, -100, (d + \"/f\").encode(), 0o600) == 0")},
@@ -63,14 +63,18 @@ static const struct {
 	{"times by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.utime(os.open(d + \"/f\", 0), (1, 1))")},
 	{"attributes", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(d + \"/f\", \"user.a\", b\"1\")")},
 	{"attributes by a descriptor", RESTRICT_WRITE, CALLS, PYTHON("os.setxattr(os.open(d + \"/f\", 0), \"user.a\", b\"1\")")},
-	{"flags", RESTRICT_WRITE, CALLS, PYTHON("fcntl.ioctl(os.open(d + \"/f\", 0), 0x40086602, int(os.environ[\"F\"]).to_bytes(8, \"little\"))")},
-	{"write as another command", RESTRICT_WRITE, FILES, PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
+	{"flags", RESTRICT_WRITE, CALLS,
+         PYTHON("fcntl.ioctl(os.open(d + \"/f\", 0), 0x40086602, int(os.environ[\"F\"]).to_bytes(8, \"little\"))")},
+	{"write as another command", RESTRICT_WRITE, FILES,
+         PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
 
 	{"internet", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_INET)")},
-	{"datagrams", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"127.0.0.1\", 9))")},
+	{"datagrams", RESTRICT_NETWORK, CALLS,
+         PYTHON("socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b\"x\", (\"127.0.0.1\", 9))")},
 	{"internet 6", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_INET6)")},
 	{"netlink", RESTRICT_NETWORK, CALLS, PYTHON("socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)")},
-	{"send as another command", RESTRICT_NETWORK, FILES, PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
+	{"send as another command", RESTRICT_NETWORK, FILES,
+         PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
 
 	{"read", RESTRICT_PATHS, FILES, "cat $D/f"},
 	{"list", RESTRICT_PATHS, FILES, "ls $D"},
@@ -80,7 +84,8 @@ static const struct {
 	{"read through a link", RESTRICT_PATHS, FILES, "ln -s $D/f $D/p/link && cat $D/p/link"},
 	{"link in", RESTRICT_PATHS, FILES, "ln $D/f $D/p/new && cat $D/p/new"},
 	{"rename in", RESTRICT_PATHS, FILES, "mv $D/f $D/p/new"},
-	{"look into another command", RESTRICT_PATHS, FILES, PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
+	{"look into another command", RESTRICT_PATHS, FILES,
+         PYTHON("assert ctypes.CDLL(None).ptrace(16, int(os.environ[\"V\"]), 0, 0) == 0")},
 	{"truncate elsewhere", RESTRICT_PATHS, BOTH, PYTHON("os.truncate(d + \"/f\", 1)")},
 	{"chmod elsewhere", RESTRICT_PATHS, CALLS, "chmod 600 $D/f"},
 	{"chown elsewhere", RESTRICT_PATHS, CALLS, PYTHON("os.chown(d + \"/f\", -1, 2000)")},
@@ -308,12 +313,13 @@ static void a_command_can_be_another_user_where_root_is_inside(void **state)
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = 4711;
-	contains(output_of_prepared(sandbox, ARGV("cat", "/proc/self/status")), "\nUid:\t4711\t4711\t4711\t4711\nGid:\t4711\t4711\t4711\t4711\n");
+	contains(output_of_prepared(sandbox, ARGV("cat", "/proc/self/status")),
+	         "\nUid:\t4711\t4711\t4711\t4711\nGid:\t4711\t4711\t4711\t4711\n");
 	clear_exec();
 	message.body.exec.has_user = true;
 	message.body.exec.user = 4711;
 	contains(output_of_prepared(sandbox, ARGV("cat", "/proc/self/status")),
-		 "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+	         "CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
 	contains(output_of(sandbox, ARGV("cat", "/proc/self/status")), "\nUid:\t0\t0\t0\t0\n");
 	clear_exec();
 	message.body.exec.has_user = true;
@@ -361,8 +367,7 @@ static int run(const char *name)
 	};
 
 	/* with cgroups or without is nothing to the others */
-	return with_cgroup ? cmocka_run_group_tests_name(name, limits, NULL, NULL)
-			   : cmocka_run_group_tests_name(name, tests, NULL, NULL);
+	return with_cgroup ? cmocka_run_group_tests_name(name, limits, NULL, NULL) : cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }
 
 int main(void)

@@ -115,8 +115,8 @@ void wire_set_body(struct wire *wire, const void *body, size_t length)
 		memcpy(wire_packet.body, body, length);
 	wire_packet.body_length = length;
 	wire_packet.fd_count = 0;
-	wire_packet.envelope = (struct envelope){
-		.kind = MESSAGE_CREATE, .sequence = ++wire->sequence, .body_length = (uint32_t)length, .is_signed = true};
+	wire_packet.envelope =
+		(struct envelope){.kind = MESSAGE_CREATE, .sequence = ++wire->sequence, .body_length = (uint32_t)length, .is_signed = true};
 	memcpy(wire_packet.envelope.tag, wire->challenge, sizeof wire_packet.envelope.tag);
 	memcpy(wire_packet.envelope.key, wire_public, sizeof wire_packet.envelope.key);
 }
@@ -186,9 +186,8 @@ uint32_t wire_receive(const struct wire *wire, uint64_t *ret_sequence, int *ret_
 	assert_int_equal(r, 1);
 	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
 	assert_false(envelope.is_signed);
-	assert_int_equal(message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length,
-					&wire_message, &error),
-			 0);
+	assert_int_equal(
+		message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length, &wire_message, &error), 0);
 	if (ret_fd && frame.fd_count == 1)
 		*ret_fd = steal_fd(&frame.fds[0]);
 	frame_close_fds(&frame);
@@ -205,9 +204,8 @@ void wire_expect_error(const struct wire *wire, uint64_t sequence, enum yett_cod
 	if (kind != MESSAGE_ERROR)
 		fail_msg("message %u came instead of the error %s (%s)", kind, error_code_text(code), error_reason_text(reason));
 	if (e->code != code || e->reason != reason || answered != sequence || !message_text(&wire_message, e->message)[0])
-		fail_msg("error %u reason %u for %ju instead of %u, %u, %ju: %s; %s", e->code, e->reason, (uintmax_t)answered, code,
-			 reason, (uintmax_t)sequence, message_text(&wire_message, e->message),
-			 message_text(&wire_message, e->detail));
+		fail_msg("error %u reason %u for %ju instead of %u, %u, %ju: %s; %s", e->code, e->reason, (uintmax_t)answered, code, reason,
+		         (uintmax_t)sequence, message_text(&wire_message, e->message), message_text(&wire_message, e->detail));
 	assert_int_equal(e->retryable, error_code_retryable(code));
 }
 
@@ -217,7 +215,7 @@ void wire_expect_text(const char *part)
 
 	if (!strstr(message_text(&wire_message, e->message), part) && !strstr(message_text(&wire_message, e->detail), part))
 		fail_msg("'%s' is neither in '%s' nor in '%s'", part, message_text(&wire_message, e->message),
-			 message_text(&wire_message, e->detail));
+		         message_text(&wire_message, e->detail));
 }
 
 void wire_expect_end(const struct wire *wire)
@@ -235,7 +233,7 @@ int wire_expect_created(const struct wire *wire)
 
 	if (kind == MESSAGE_ERROR)
 		fail_msg("refused: %s; %s", message_text(&wire_message, wire_message.body.error.message),
-			 message_text(&wire_message, wire_message.body.error.detail));
+		         message_text(&wire_message, wire_message.body.error.detail));
 	assert_int_equal(kind, MESSAGE_CREATED);
 	assert_int_equal(sequence, wire->sequence);
 	assert_return_code(channel, EBADF);

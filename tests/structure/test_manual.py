@@ -72,6 +72,7 @@ def keys(table):
     found = {}
     source = read("programs/policy/settings.c")
     body = re.search(rf"static const struct settings_key {table}\[\] = \{{\n(.*?)\n\}};", source, re.S).group(1)
+    body = re.sub(r"\n\s+(?!\{)", " ", body)  # a row may be longer than a line
     for name, kind, rest in re.findall(r'\{"(\w+)", SETTINGS_(\w+),(.*)\},', body):
         if kind == "CHOICE":
             words = re.search(r"choices = (\w+)", rest).group(1)

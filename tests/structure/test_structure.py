@@ -4,6 +4,7 @@ Each check that looks for something bad is also run on something that has it, so
 """
 import json
 import os
+import pathlib
 import re
 import shlex
 import shutil
@@ -205,6 +206,26 @@ class Programs(unittest.TestCase):
 
 
 class Sources(unittest.TestCase):
+    @staticmethod
+    def unformatted(root):
+        """The sources in C below `root` that clang-format would write otherwise."""
+        sources = [str(path) for path in sorted(pathlib.Path(root).rglob("*.[ch]")) if not path.relative_to(root).parts[0].startswith((".", "build"))]
+        done = subprocess.run(["clang-format-14", "--dry-run", "-Werror", *sources], check=False, capture_output=True, text=True)
+        if done.returncode not in (0, 1) or not sources:
+            raise AssertionError(done.stderr)
+        return sorted({os.path.relpath(line.split(":")[0], root) for line in done.stderr.splitlines() if " error: " in line})
+
+    def test_the_sources_are_as_clang_format_writes_them(self):
+        self.assertEqual(self.unformatted(ROOT), [])
+
+    def test_a_source_that_is_written_otherwise_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(os.path.join(ROOT, ".clang-format"), folder)
+            for name, text in (("good.c", "int a;\n"), ("bad.c", "int  a ;\n")):
+                with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            self.assertEqual(self.unformatted(folder), ["bad.c"])
+
     def test_dependencies_point_one_way(self):
         self.assertEqual(includes.wrong_directions(ROOT), [])
 

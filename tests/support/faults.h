@@ -9,13 +9,13 @@
 #include <stdint.h>
 
 #define FAULTS_NAME_SIZE 64
-#define FAULTS_LOG_SIZE	 256
+#define FAULTS_LOG_SIZE  256
 
 enum fault_action { ACTION_NONE, ACTION_HOLD, ACTION_FAIL };
 
 struct faults {
 	char name[FAULTS_NAME_SIZE]; /* "process:step" */
-	uint32_t action;	     /* enum fault_action */
+	uint32_t action;             /* enum fault_action */
 	int32_t error;
 	atomic_uint armed, reached, go; /* armed: 1 is the next time it is reached; reached: 1 at the step, 2 past it */
 	int32_t pid;

@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 
 #define HOST_IDS 1000000 /* inside 0 … 65535 are these outside */
-#define INIT_ID	 65000
+#define INIT_ID  65000
 
 struct init_config config;
 uint64_t init_capabilities;
@@ -119,9 +119,8 @@ static void make_cgroup(struct sandbox *sandbox)
 static void set_capabilities(uint64_t own, uint64_t inheritable)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[2] = {
-		{(uint32_t)own, (uint32_t)own, (uint32_t)inheritable},
-		{(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(inheritable >> 32)}};
+	struct __user_cap_data_struct data[2] = {{(uint32_t)own, (uint32_t)own, (uint32_t)inheritable},
+	                                         {(uint32_t)(own >> 32), (uint32_t)(own >> 32), (uint32_t)(inheritable >> 32)}};
 
 	if (syscall(SYS_capset, &header, data) < 0)
 		_exit(101);
@@ -133,8 +132,8 @@ static void keep_capabilities(uint64_t set)
 	set_capabilities((1ULL << (CAP_LAST_CAP + 1)) - 1, set);
 	for (int cap = 0; cap <= CAP_LAST_CAP; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
-	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 ||
-	    setresgid(INIT_ID, INIT_ID, INIT_ID) < 0 || setresuid(INIT_ID, INIT_ID, INIT_ID) < 0)
+	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(INIT_ID, INIT_ID, INIT_ID) < 0 ||
+	    setresuid(INIT_ID, INIT_ID, INIT_ID) < 0)
 		_exit(103);
 	set_capabilities(set, set);
 	for (unsigned cap = 0; cap <= CAP_LAST_CAP; cap++)
@@ -424,8 +423,7 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 		fail_msg("init says nothing");
 	assert_int_equal(frame_receive(sandbox->channel, &frame, 0), 1);
 	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
-	assert_in_range(frame.fd_count, 0,
-			envelope.kind == MESSAGE_COMMANDS ? 2 : envelope.kind == MESSAGE_STARTED && terminals_due > 0);
+	assert_in_range(frame.fd_count, 0, envelope.kind == MESSAGE_COMMANDS ? 2 : envelope.kind == MESSAGE_STARTED && terminals_due > 0);
 	if (envelope.kind == MESSAGE_COMMANDS) {
 		for (outputs_count = 0; outputs_count < frame.fd_count; outputs_count++)
 			outputs[outputs_count] = steal_fd(&frame.fds[outputs_count]);
@@ -434,9 +432,7 @@ uint32_t receive(struct sandbox *sandbox, uint64_t *ret_sequence)
 		fd_close(last_terminal);
 		last_terminal = steal_fd(&frame.fds[0]);
 	}
-	assert_int_equal(message_decode(envelope.kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length,
-					&message, &error),
-			 0);
+	assert_int_equal(message_decode(envelope.kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length, &message, &error), 0);
 	*ret_sequence = envelope.sequence;
 	return envelope.kind;
 }
@@ -447,8 +443,7 @@ void expect(struct sandbox *sandbox, uint32_t kind, uint64_t sequence)
 	uint32_t got = receive(sandbox, &got_sequence);
 
 	if (got == MESSAGE_ERROR && kind != MESSAGE_ERROR)
-		fail_msg("%s (%s)", message_text(&message, message.body.error.message),
-			 message_text(&message, message.body.error.detail));
+		fail_msg("%s (%s)", message_text(&message, message.body.error.message), message_text(&message, message.body.error.detail));
 	assert_int_equal(got, kind);
 	assert_int_equal(got_sequence, sequence);
 }
@@ -586,8 +581,7 @@ static void load_program(const char *path)
 	while ((n = read(fd, buffer, sizeof buffer)) > 0)
 		assert_int_equal(write(init_program, buffer, (size_t)n), n);
 	close(fd);
-	assert_return_code(fcntl(init_program, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL),
-			   errno);
+	assert_return_code(fcntl(init_program, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), errno);
 }
 
 static void find_cgroup_root(void)
@@ -605,8 +599,8 @@ static int set_up(void)
 	struct yett_error error;
 
 	for (int i = 0; i < 2; i++)
-		if (seccomp_compile(&(struct seccomp_spec){0}, i == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &filters[i],
-				    &filter_counts[i], &error) != 0)
+		if (seccomp_compile(&(struct seccomp_spec){0}, i == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &filters[i], &filter_counts[i],
+		                    &error) != 0)
 			return -1;
 	load_program(getenv("YETT_INIT"));
 	find_cgroup_root();

@@ -22,7 +22,7 @@ struct sandbox {
 	struct init_report report;
 };
 
-extern struct init_config config; /* of the next sandbox; prepare() sets it to that of an ordinary profile */
+extern struct init_config config;  /* of the next sandbox; prepare() sets it to that of an ordinary profile */
 extern uint64_t init_capabilities; /* that the next init starts with; reset by prepare() */
 extern int counters[4];            /* descriptors INIT_FD_MEMORY_EVENTS and on, or -1; reset by prepare() */
 extern bool with_cgroup;           /* which of the two rounds this is */
@@ -32,7 +32,7 @@ extern int terminals_due;          /* asked for, and not come */
 extern int outputs[2];             /* the descriptors that came with the last MESSAGE_COMMANDS */
 extern size_t outputs_count;
 
-extern int more_memory;            /* what goes with an EXEC that has more_bytes */
+extern int more_memory; /* what goes with an EXEC that has more_bytes */
 
 #define ARGV(...)  ((char *const[]){__VA_ARGS__, NULL})
 #define SH(script) ARGV("/bin/sh", "-c", script)

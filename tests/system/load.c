@@ -12,26 +12,25 @@
 #define ARGV(...)   ((const char *const[]){__VA_ARGS__, NULL})
 #define DEADLINE_MS 240000
 #define FLOW_BYTES  1000000 /* in a tenth of a second */
-#define KEPT	    4096
+#define KEPT        4096
 
 static struct yett_sandbox *sandbox;
 static struct yett_error error;
 
 /* Blocks of counters of eight bytes, ten a second. Who writes late does not write less. */
-static const char producer[] =
-	"import array, os, sys, time\n"
-	"start, at = time.monotonic(), 0\n"
-	"for i in range(int(sys.argv[1]) * 10):\n"
-	"    block = memoryview(array.array('Q', range(at, at + 125000))).cast('B')\n"
-	"    at += 125000\n"
-	"    while block:\n"
-	"        block = block[os.write(1, block):]\n"
-	"    time.sleep(max(0, start + (i + 1) / 10 - time.monotonic()))\n";
+static const char producer[] = "import array, os, sys, time\n"
+			       "start, at = time.monotonic(), 0\n"
+			       "for i in range(int(sys.argv[1]) * 10):\n"
+			       "    block = memoryview(array.array('Q', range(at, at + 125000))).cast('B')\n"
+			       "    at += 125000\n"
+			       "    while block:\n"
+			       "        block = block[os.write(1, block):]\n"
+			       "    time.sleep(max(0, start + (i + 1) / 10 - time.monotonic()))\n";
 
 struct stream {
 	char text[64];
 	size_t length;
-	uint64_t next;	    /* the counter that is due */
+	uint64_t next;         /* the counter that is due */
 	unsigned char part[8]; /* of one that came in pieces */
 	bool is_wrong;
 };
@@ -61,7 +60,8 @@ static void do_row(int count)
 
 	for (int i = 0; i < count; i++) {
 		char script[64], expected[32];
-		struct yett_command_options options = {.size = sizeof options, .argv = ARGV("sh", "-c", script), .stdio = stdio, .capture_bytes = KEPT};
+		struct yett_command_options options = {
+			.size = sizeof options, .argv = ARGV("sh", "-c", script), .stdio = stdio, .capture_bytes = KEPT};
 		struct yett_command *command;
 		struct yett_captured *kept = NULL;
 		uint64_t id;
@@ -101,7 +101,10 @@ static void do_all(int count)
 	need(commands && streams, "memory");
 	for (int i = 0; i < count; i++) {
 		struct yett_command_options options = {.size = sizeof options,
-			.argv = ARGV("sh", "-c", script), .stdio = stdio, .on_output = hear_text, .data = &streams[i]};
+		                                       .argv = ARGV("sh", "-c", script),
+		                                       .stdio = stdio,
+		                                       .on_output = hear_text,
+		                                       .data = &streams[i]};
 
 		(void)snprintf(script, sizeof script, "echo number; echo %d >&2; exit %d", i, i % 100);
 		need(yett_sandbox_exec(sandbox, &options, &commands[i], &error) == 0, "exec");
@@ -139,7 +142,10 @@ static void do_flow(int seconds)
 	struct stream stream = {.length = 0};
 	char text[16];
 	struct yett_command_options options = {.size = sizeof options,
-		.argv = ARGV("python3", "-c", producer, text), .stdio = streamed, .on_output = hear_counters, .data = &stream};
+	                                       .argv = ARGV("python3", "-c", producer, text),
+	                                       .stdio = streamed,
+	                                       .on_output = hear_counters,
+	                                       .data = &stream};
 	struct yett_command *one, *other;
 	struct yett_command_status *status = NULL;
 	uint64_t id;

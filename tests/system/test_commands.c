@@ -16,7 +16,10 @@ static const int captured[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_C
 static const int combined[] = {YETT_STDIO_NULL, YETT_STDIO_CAPTURE, YETT_STDIO_AS_OUTPUT};
 static const int streamed[] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM};
 
-#define COMMAND(...) {.size = sizeof(struct yett_command_options), __VA_ARGS__}
+#define COMMAND(...)                                                     \
+	{                                                                \
+		.size = sizeof(struct yett_command_options), __VA_ARGS__ \
+	}
 
 static struct yett_connection *connection;
 static struct yett_sandbox *sandbox; /* of the tests that need no other */
@@ -58,7 +61,8 @@ static struct yett_result wait_for(struct yett_command *command)
 static uint64_t run_kept(const char *const *argv, const int *stdio, size_t bytes)
 {
 	struct yett_command *command =
-		start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = argv, .stdio = stdio, .capture_bytes = bytes});
+		start(sandbox, &(struct yett_command_options){
+				       .size = sizeof(struct yett_command_options), .argv = argv, .stdio = stdio, .capture_bytes = bytes});
 	uint64_t id;
 
 	(void)wait_for(command);
@@ -106,7 +110,8 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 	size_t count;
 
 	(void)state;
-	command = start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("sleep", "1000")});
+	command =
+		start(sandbox, &(struct yett_command_options){.size = sizeof(struct yett_command_options), .argv = ARGV("sleep", "1000")});
 	assert_int_equal(yett_command_id(command), first + 1);
 	assert_int_equal(yett_command_wait(command, 0, NULL, &error), YETT_E_TIMEOUT);
 	assert_done(yett_commands_list(sandbox, &list, &error));
@@ -149,7 +154,8 @@ static void commands_are_listed_with_what_became_of_them(void **state)
 static _Noreturn void be_killed(int ready)
 {
 	const struct yett_sandbox_options options = {.size = sizeof options, .name = "kept", .flags = YETT_SANDBOX_LINGER};
-	const struct yett_command_options run = {.size = sizeof run,
+	const struct yett_command_options run = {
+		.size = sizeof run,
 		.argv = SH("trap 'echo collected; echo late >&2; exit 6' USR1; echo ready; while :; do :; done"),
 		.stdio = captured,
 		.capture_bytes = 4096};
@@ -277,11 +283,12 @@ static void be_over(struct yett_command *command, void *data)
 static void streams_come_before_the_end_by_waiting_or_by_polling(void **state)
 {
 	static struct heard heard;
-	struct yett_command_options options = {.size = sizeof options, .argv = SH("echo one; echo two >&2; head -c 3000000 /dev/zero"),
-					       .stdio = streamed,
-					       .on_output = hear,
-					       .on_exit = be_over,
-					       .data = &heard};
+	struct yett_command_options options = {.size = sizeof options,
+	                                       .argv = SH("echo one; echo two >&2; head -c 3000000 /dev/zero"),
+	                                       .stdio = streamed,
+	                                       .on_output = hear,
+	                                       .on_exit = be_over,
+	                                       .data = &heard};
 	struct yett_command *command = start(sandbox, &options);
 
 	(void)state;
@@ -306,12 +313,13 @@ static void bytes_are_read_as_input(void **state)
 {
 	static struct heard heard;
 	char large[100000];
-	struct yett_command_options options = {.size = sizeof options, .argv = SH("cat; cat /dev/stdin >&2"),
-					       .stdio = streamed,
-					       .on_output = hear,
-					       .input = "hello\n",
-					       .input_length = 6,
-					       .data = &heard};
+	struct yett_command_options options = {.size = sizeof options,
+	                                       .argv = SH("cat; cat /dev/stdin >&2"),
+	                                       .stdio = streamed,
+	                                       .on_output = hear,
+	                                       .input = "hello\n",
+	                                       .input_length = 6,
+	                                       .data = &heard};
 	struct yett_command *command = start(sandbox, &options);
 
 	(void)state;
@@ -338,8 +346,9 @@ static void bytes_are_read_as_input(void **state)
 
 static void what_does_not_go_together_is_refused(void **state)
 {
-	static const int as_input[] = {YETT_STDIO_CAPTURE, YETT_STDIO_NULL, YETT_STDIO_NULL}, twice[] = {YETT_STDIO_NULL, YETT_STDIO_AS_OUTPUT, YETT_STDIO_NULL},
-			  unknown[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, -1};
+	static const int as_input[] = {YETT_STDIO_CAPTURE, YETT_STDIO_NULL, YETT_STDIO_NULL},
+			 twice[] = {YETT_STDIO_NULL, YETT_STDIO_AS_OUTPUT, YETT_STDIO_NULL},
+			 unknown[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, -1};
 	const int both[] = {0, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options rows[] = {
 		COMMAND(.argv = ARGV("true"), .stdio = as_input, .capture_bytes = 1),

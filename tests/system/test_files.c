@@ -119,8 +119,8 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(length, sizeof large);
 	assert_memory_equal(bytes, large, length);
 	yett_free(bytes);
-	assert_refused(yett_file_read(f->sandbox, "/tmp/a", sizeof large - 1, &bytes, &length, &error),
-		       YETT_E_RESOURCE_LIMIT, "3000000 bytes");
+	assert_refused(yett_file_read(f->sandbox, "/tmp/a", sizeof large - 1, &bytes, &length, &error), YETT_E_RESOURCE_LIMIT,
+	               "3000000 bytes");
 	/* shorter, and nothing of what was there before */
 	assert_done(yett_file_write(f->sandbox, "/tmp/a", "b", 1, 0600, NULL, &error));
 	assert_string_equal(inside(f, "cat /tmp/a; stat -c ' %s %a' /tmp/a"), "b 1 640\n");
@@ -133,13 +133,12 @@ static void a_file_is_opened_as_asked(void **state)
 	int fd = -1;
 
 	assert_failed(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_READ, 0, &fd, &error), ENOENT);
-	assert_done(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_EXCLUSIVE, 0604, &fd,
-				   &error));
+	assert_done(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_EXCLUSIVE, 0604, &fd, &error));
 	assert_int_equal(write(fd, "one", 3), 3);
 	assert_int_equal(read(fd, buffer, 1), -1);
 	close(fd);
-	assert_failed(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_EXCLUSIVE, 0600,
-				      &fd, &error), EEXIST);
+	assert_failed(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_WRITE | YETT_OPEN_CREATE | YETT_OPEN_EXCLUSIVE, 0600, &fd, &error),
+	              EEXIST);
 	assert_done(yett_file_open(f->sandbox, "/tmp/o", YETT_OPEN_WRITE | YETT_OPEN_APPEND, 0, &fd, &error));
 	assert_int_equal(write(fd, "two", 3), 3);
 	close(fd);
@@ -153,8 +152,8 @@ static void a_file_is_opened_as_asked(void **state)
 	(void)inside(f, "mkfifo /tmp/fifo");
 	assert_failed(yett_file_open(f->sandbox, "/tmp/fifo", YETT_OPEN_READ, 0, &fd, &error), EINVAL);
 	assert_failed(yett_file_open(f->sandbox, "/dev/null", YETT_OPEN_READ, 0, &fd, &error), EINVAL);
-	assert_refused(yett_file_open(f->sandbox, "/proc/version", YETT_OPEN_READ, 0, &fd, &error),
-		       YETT_E_SECURITY_VIOLATION, "it is no ordinary file");
+	assert_refused(yett_file_open(f->sandbox, "/proc/version", YETT_OPEN_READ, 0, &fd, &error), YETT_E_SECURITY_VIOLATION,
+	               "it is no ordinary file");
 	assert_refused(yett_file_open(f->sandbox, "/etc/passwd", YETT_OPEN_WRITE, 0, &fd, &error), YETT_E_FILE_OPERATION_FAILED, "cannot ");
 }
 
@@ -166,15 +165,12 @@ static void bad_requests_are_refused_with_a_reason(void **state)
 
 	memset(longest, 'd', 5000);
 	longest[0] = '/';
-	assert_refused(yett_file_open(f->sandbox, longest, YETT_OPEN_READ, 0, &fd, &error), YETT_E_INVALID_REQUEST,
-		       "longer than 4095");
-	assert_refused(yett_copy_in(f->sandbox, f->folder, longest, NULL, NULL, &error), YETT_E_INVALID_REQUEST,
-		       "longer than 4095");
-	assert_refused(yett_file_open(f->sandbox, "tmp/a", YETT_OPEN_READ, 0, &fd, &error), YETT_E_INVALID_REQUEST,
-		       "not absolute");
+	assert_refused(yett_file_open(f->sandbox, longest, YETT_OPEN_READ, 0, &fd, &error), YETT_E_INVALID_REQUEST, "longer than 4095");
+	assert_refused(yett_copy_in(f->sandbox, f->folder, longest, NULL, NULL, &error), YETT_E_INVALID_REQUEST, "longer than 4095");
+	assert_refused(yett_file_open(f->sandbox, "tmp/a", YETT_OPEN_READ, 0, &fd, &error), YETT_E_INVALID_REQUEST, "not absolute");
 	assert_refused(yett_file_open(f->sandbox, "/tmp/a", YETT_OPEN_CREATE, 0, &fd, &error), YETT_E_INVALID_REQUEST, "");
-	assert_refused(yett_file_open(f->sandbox, "/tmp/a", YETT_OPEN_WRITE | YETT_OPEN_CREATE, 04755, &fd, &error),
-		       YETT_E_INVALID_REQUEST, "");
+	assert_refused(yett_file_open(f->sandbox, "/tmp/a", YETT_OPEN_WRITE | YETT_OPEN_CREATE, 04755, &fd, &error), YETT_E_INVALID_REQUEST,
+	               "");
 	memset(name, 'n', sizeof name - 1);
 	memcpy(name, "/tmp/", 5);
 	assert_failed(yett_file_open(f->sandbox, name, YETT_OPEN_WRITE | YETT_OPEN_CREATE, 0600, &fd, &error), ENAMETOOLONG);
@@ -200,9 +196,9 @@ static void a_full_file_system_tells_what_was_written(void **state)
 	assert_non_null(strstr(error.detail, "after"));
 	/* whole files only, and nothing that was there is lost */
 	assert_string_equal(inside(f, "cd " FULL "/t; find . -type f ! -size 300000c ! -name 5 ! -name 4; ls -a | grep yett | cat;"
-				      "for i in 4 5; do test $(head -c3 $i | tr -d '\\0')$(stat -c %s $i) = 300000 ||"
-				      " test \"$(cat $i | tr -d '\\0')\" = old; done"),
-			    "");
+	                              "for i in 4 5; do test $(head -c3 $i | tr -d '\\0')$(stat -c %s $i) = 300000 ||"
+	                              " test \"$(cat $i | tr -d '\\0')\" = old; done"),
+	                    "");
 	yett_free(result);
 }
 
@@ -234,8 +230,8 @@ static void a_list_tells_all_of_each_entry(void **state)
 	const struct yett_file_info *info;
 
 	(void)inside(f, "mkdir /tmp/l && cd /tmp/l && printf 12345 > 'a b' && chmod 640 'a b' && touch -d @1234567890.5 'a b' &&"
-			"ln -s '/nowhere at all' link && mkfifo fifo && mkdir -m 1777 d && printf x > \"$(printf 'new\\nline')\" &&"
-			"printf x > \"$(printf 'caf\\351')\"");
+	                "ln -s '/nowhere at all' link && mkfifo fifo && mkdir -m 1777 d && printf x > \"$(printf 'new\\nline')\" &&"
+	                "printf x > \"$(printf 'caf\\351')\"");
 	memset(found, 0, sizeof found);
 	assert_done(yett_file_list(f->sandbox, "/tmp/l", 6, collect, found, &error));
 	info = named(found, "a b");
@@ -275,7 +271,8 @@ static void a_long_list_comes_whole(void **state)
 	struct fixture *f = *state;
 	size_t told = 0;
 
-	(void)inside(f, "mkdir /tmp/long && cd /tmp/long && n=$(head -c 200 /dev/zero | tr '\\0' n) && seq 5000 | sed s/^/$n/ | xargs touch");
+	(void)inside(f,
+	             "mkdir /tmp/long && cd /tmp/long && n=$(head -c 200 /dev/zero | tr '\\0' n) && seq 5000 | sed s/^/$n/ | xargs touch");
 	assert_done(yett_file_list(f->sandbox, "/tmp/long", 5000, count, &told, &error));
 	assert_int_equal(told, 5000);
 }
@@ -326,18 +323,18 @@ static void directories_are_made_renamed_and_removed(void **state)
 }
 
 /* Everything about a tree, one line for each thing in it, in the shell of either side. */
-#define DESCRIBE                                                                                                     \
-	"find . -mindepth 1 '(' -type d -printf '%p %y %m' -o -printf '%p %y %m %l %n %s' ')' -printf ' %TY-%Tm-%Td %TT\\n' |"  \
+#define DESCRIBE                                                                                                               \
+	"find . -mindepth 1 '(' -type d -printf '%p %y %m' -o -printf '%p %y %m %l %n %s' ')' -printf ' %TY-%Tm-%Td %TT\\n' |" \
 	" LC_ALL=C sort; find . -type f ! -name 'large*' -exec cksum {} + | LC_ALL=C sort"
 
-#define TREE                                                                                                         \
-	"mkdir -p t/sub/empty 't/with space' && cd t && echo one > one && chmod 400 one && echo two > sub/two &&"    \
-	"chmod 755 sub/two && ln one hard && ln -s one link && ln -s /etc/shadow absolute && ln -s ../../up up && : > nothing &&"   \
-	"printf n > \"$(printf 'new\\nline')\" && printf l > \"$(printf 'caf\\351')\" && printf u > 'caf\303\251' &&" \
-	"printf x > $(head -c 255 /dev/zero | tr '\\0' n) && truncate -s 5000000000 large && printf end >> large &&"   \
-	"printf mid | dd of=large bs=1 seek=2500000000 conv=notrunc status=none &&"                               \
-	"truncate -s 1099511627776 large-hole && head -c 3000000 /dev/urandom > data &&"                              \
-	"touch -d '2001-02-03 04:05:06.123456789' one sub/two && touch -h -d '1999-01-01' link && chmod 1777 sub/empty && chmod 555 'with space' &&"     \
+#define TREE                                                                                                                                         \
+	"mkdir -p t/sub/empty 't/with space' && cd t && echo one > one && chmod 400 one && echo two > sub/two &&"                                    \
+	"chmod 755 sub/two && ln one hard && ln -s one link && ln -s /etc/shadow absolute && ln -s ../../up up && : > nothing &&"                    \
+	"printf n > \"$(printf 'new\\nline')\" && printf l > \"$(printf 'caf\\351')\" && printf u > 'caf\303\251' &&"                                \
+	"printf x > $(head -c 255 /dev/zero | tr '\\0' n) && truncate -s 5000000000 large && printf end >> large &&"                                 \
+	"printf mid | dd of=large bs=1 seek=2500000000 conv=notrunc status=none &&"                                                                  \
+	"truncate -s 1099511627776 large-hole && head -c 3000000 /dev/urandom > data &&"                                                             \
+	"touch -d '2001-02-03 04:05:06.123456789' one sub/two && touch -h -d '1999-01-01' link && chmod 1777 sub/empty && chmod 555 'with space' &&" \
 	"touch -d '1960-01-01' nothing && touch -d '2010-10-10 10:10:10.1' sub 'with space' sub/empty"
 
 static void a_tree_is_the_same_in_both_directions(void **state)
@@ -380,7 +377,8 @@ static void a_single_file_or_link_is_copied(void **state)
 	/* in the place of another, and of a link, which is not followed */
 	(void)outside(f, "printf other > out && ln -s out out-link");
 	assert_done(yett_copy_out(f->sandbox, "/tmp/copied", at(f, "out-link"), NULL, NULL, &error));
-	assert_string_equal(outside(f, "cat out-link; cat out; stat -c ' %F' out-link; ls -A"), "textother regular file\na\nl\nout\nout-link\n");
+	assert_string_equal(outside(f, "cat out-link; cat out; stat -c ' %F' out-link; ls -A"),
+	                    "textother regular file\na\nl\nout\nout-link\n");
 }
 
 static void what_is_there_already_is_kept_or_replaced(void **state)
@@ -425,7 +423,7 @@ static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
 	struct yett_copy_result *result = NULL;
 
 	(void)outside(f, "mkdir t && cd t && echo a > a && mkfifo fifo && echo s > secret && chmod 0 secret && echo z > z &&"
-			 "mkdir closed && chmod 0 closed && mkdir u && echo m > u/mine && chmod 4755 a");
+	                 "mkdir closed && chmod 0 closed && mkdir u && echo m > u/mine && chmod 4755 a");
 	assert_done(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t", &options, taken(&result), &error));
 	assert_int_equal(result->skipped, 3);
 	assert_int_equal(skipped.count, 3);
@@ -434,7 +432,7 @@ static void what_cannot_be_copied_is_named_and_the_rest_is_copied(void **state)
 	assert_non_null(strstr(skipped.names, at(f, "t/closed: Permission denied")));
 	assert_string_equal(inside(f, "cd /tmp/t && ls && cat z u/mine && stat -c %a a"), "a\nu\nz\nz\nm\n755\n");
 	assert_refused(yett_copy_in(f->sandbox, at(f, "t"), "/tmp/t2", NULL, taken(&result), &error), YETT_E_FILE_OPERATION_FAILED,
-		       "3 entries were passed over");
+	               "3 entries were passed over");
 	assert_string_equal(inside(f, "cat /tmp/t2/z"), "z\n");
 	/* device nodes: those that every sandbox has */
 	memset(&skipped, 0, sizeof skipped);
@@ -449,15 +447,19 @@ static void a_copy_that_is_too_large_is_ended(void **state)
 {
 	struct fixture *f = *state;
 	const struct yett_copy_options few = {.size = sizeof few, .entries_max = 10}, small = {.size = sizeof small, .bytes_max = 100000},
-				       as_many = {.size = sizeof as_many, .bytes_max = UINT64_C(1) << 40}, at_once = {.size = sizeof at_once, .timeout_ms = 1};
+				       as_many = {.size = sizeof as_many, .bytes_max = UINT64_C(1) << 40},
+				       at_once = {.size = sizeof at_once, .timeout_ms = 1};
 	struct yett_copy_result *result = NULL;
 
-	(void)inside(f, "mkdir /tmp/t && cd /tmp/t && for i in 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/zero > $i; done; mkdir /tmp/s && truncate -s 1T /tmp/s/h");
+	(void)inside(
+		f,
+		"mkdir /tmp/t && cd /tmp/t && for i in 1 2 3 4 5 6 7 8 9; do head -c 20000 /dev/zero > $i; done; mkdir /tmp/s && truncate -s 1T /tmp/s/h");
 	assert_done(yett_copy_out(f->sandbox, "/tmp/t", at(f, "exactly"), &few, taken(&result), &error));
 	assert_int_equal(result->entries, 10);
 	(void)inside(f, "mkdir /tmp/t/more");
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "few"), &few, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
-	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "small"), &small, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
+	assert_refused(yett_copy_out(f->sandbox, "/tmp/t", at(f, "small"), &small, taken(&result), &error), YETT_E_RESOURCE_LIMIT,
+	               "larger");
 	/* holes cost nothing until somebody reads or copies them */
 	assert_refused(yett_copy_out(f->sandbox, "/tmp/s", at(f, "holes"), NULL, taken(&result), &error), YETT_E_RESOURCE_LIMIT, "larger");
 	assert_string_equal(outside(f, "ls -A holes"), "");
@@ -523,7 +525,8 @@ static void operations_go_on_at_once_in_an_event_loop(void **state)
 	char byte;
 	int fd;
 
-	(void)inside(f, "cd /tmp && echo text > file && mkdir l && touch l/1 l/2 l/3 && echo a > from && echo b > gone && seq 100000 > out");
+	(void)inside(f,
+	             "cd /tmp && echo text > file && mkdir l && touch l/1 l/2 l/3 && echo a > from && echo b > gone && seq 100000 > out");
 	(void)outside(f, "seq 100000 > in");
 	assert_done(yett_file_open_begin(f->sandbox, "/tmp/file", YETT_OPEN_READ, 0, &operations[OPEN], &error));
 	assert_done(yett_file_stat_begin(f->sandbox, "/tmp/file", 0, &operations[STAT], &error));

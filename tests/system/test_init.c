@@ -78,8 +78,8 @@ static void capabilities_of_the_profile_survive_and_no_others(void **state)
 	init_capabilities |= config.capabilities;
 	sandbox = start_prepared();
 	contains(output_of(sandbox, ARGV("cat", "/proc/self/status")),
-		 "CapInh:\t0000000000000009\nCapPrm:\t0000000000000009\nCapEff:\t0000000000000009\n"
-		 "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000009\n");
+	         "CapInh:\t0000000000000009\nCapPrm:\t0000000000000009\nCapEff:\t0000000000000009\n"
+	         "CapBnd:\t0000000000000000\nCapAmb:\t0000000000000009\n");
 	finish(sandbox);
 }
 
@@ -128,9 +128,8 @@ static void the_environment_is_the_profiles_and_the_requests(void **state)
 	assert_int_equal(message_add_text(&message, "WHO=request", &exec->env[exec->env_count++]), 0);
 	assert_int_equal(message_add_text(&message, "WHOLE=1", &exec->env[exec->env_count++]), 0);
 	assert_string_equal(output_of_prepared(sandbox, ARGV("env")),
-			    "WHO=request\nWHOLE=1\nPATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\n");
-	assert_string_equal(output_of(sandbox, ARGV("env")),
-			    "PATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\nWHO=profile\n");
+	                    "WHO=request\nWHOLE=1\nPATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\n");
+	assert_string_equal(output_of(sandbox, ARGV("env")), "PATH=/usr/local/bin:/usr/bin:/bin\nLANG=C.UTF-8\nWHO=profile\n");
 	finish(sandbox);
 }
 
@@ -145,14 +144,13 @@ static void limits_umask_and_nice_come_from_the_profile(void **state)
 	config.limits = (struct init_limits){.files = 77, .stack_bytes = UINT64_MAX - 1};
 	sandbox = start_prepared();
 	assert_string_equal(output_of(sandbox, SH("ulimit -n; ulimit -Hn; ulimit -c; ulimit -l; umask; nice")),
-			    "77\n77\n0\n8192\n0027\n3\n");
+	                    "77\n77\n0\n8192\n0027\n3\n");
 	finish(sandbox);
 }
 
 static void expect_start_failure(struct sandbox *sandbox, const char *program, int number)
 {
-	expect_error(sandbox, exec_command(sandbox, ARGV((char *)(uintptr_t)program)), YETT_E_COMMAND_FAILED,
-		     YETT_R_NONE);
+	expect_error(sandbox, exec_command(sandbox, ARGV((char *)(uintptr_t)program)), YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	assert_int_equal(message.body.error.error_number, number);
 	assert_string_equal(message_text(&message, message.body.error.step), "");
 }
@@ -215,8 +213,7 @@ static void a_signal_reaches_the_whole_group(void **state)
 
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
-	sequence = exec_fds(sandbox, SH("sleep 1000 & trap 'wait; exit 5' TERM; echo; wait; wait"),
-			    (int[]){-1, p[1], -1}, 0);
+	sequence = exec_fds(sandbox, SH("sleep 1000 & trap 'wait; exit 5' TERM; echo; wait; wait"), (int[]){-1, p[1], -1}, 0);
 	close(p[1]);
 	expect(sandbox, MESSAGE_STARTED, sequence);
 	assert_int_equal(read(p[0], &(char){0}, 1), 1); /* the trap is set */
@@ -239,9 +236,8 @@ static void a_timeout_kills_the_command_and_its_children(void **state)
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
 	/* Without a cgroup a process that leaves the session is out of reach. */
-	sequence =
-		exec_fds(sandbox, with_cgroup ? SH("setsid sleep 1000 & sleep 1000 & wait") : SH("sleep 1000 & wait"),
-			 (int[]){-1, p[1], -1}, 100);
+	sequence = exec_fds(sandbox, with_cgroup ? SH("setsid sleep 1000 & sleep 1000 & wait") : SH("sleep 1000 & wait"),
+	                    (int[]){-1, p[1], -1}, 100);
 	close(p[1]);
 	exited = expect_end(sandbox, sequence);
 	assert_true(exited->timed_out && exited->signaled);
@@ -260,10 +256,8 @@ static void what_a_command_leaves_behind_ends_with_it(void **state)
 
 	(void)state;
 	assert_return_code(pipe2(p, O_CLOEXEC), errno);
-	sequence = exec_fds(sandbox,
-			    with_cgroup ? SH("(setsid sleep 1000 &); (sleep 1000 &); exit 3")
-					: SH("(sleep 1000 &); exit 3"),
-			    (int[]){-1, p[1], -1}, 0);
+	sequence = exec_fds(sandbox, with_cgroup ? SH("(setsid sleep 1000 &); (sleep 1000 &); exit 3") : SH("(sleep 1000 &); exit 3"),
+	                    (int[]){-1, p[1], -1}, 0);
 	close(p[1]);
 	expect_status(sandbox, sequence, 3);
 	if (with_cgroup) { /* by the time EXITED came: nothing holds the pipe any more */
@@ -364,10 +358,8 @@ static int counter_file(const char *text)
 
 static void limits_that_were_met_are_named(void **state)
 {
-	static const char *const before[] = {"low 0\noom 3\noom_kill 1\n", "1000\n", "max 5\n",
-					     "nr_periods 1\nnr_throttled 0\n"};
-	static const char *const after[] = {"low 0\noom 9\noom_kill 2\n", "99000000000\n", "max 6\n",
-					    "nr_periods 9\nnr_throttled 4\n"};
+	static const char *const before[] = {"low 0\noom 3\noom_kill 1\n", "1000\n", "max 5\n", "nr_periods 1\nnr_throttled 0\n"};
+	static const char *const after[] = {"low 0\noom 9\noom_kill 2\n", "99000000000\n", "max 6\n", "nr_periods 9\nnr_throttled 4\n"};
 	struct sandbox *sandbox;
 	uint64_t sequence;
 	int in[2];
@@ -462,7 +454,7 @@ static void a_command_with_a_terminal_has_it_alone(void **state)
 	last_terminal = -1;
 	sequence = sandbox->sequence;
 	assert_int_equal(read(first, &(char[2]){0}, 2), 2);
-	expect_serving(sandbox); /* by now it has done what follows the sending of the first one */
+	expect_serving(sandbox);                        /* by now it has done what follows the sending of the first one */
 	assert_int_equal(fds_at_rest(sandbox), before); /* init has kept nothing, so closing it hangs up */
 	close(first);
 	expect(sandbox, MESSAGE_EXITED, sequence);

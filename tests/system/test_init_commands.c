@@ -526,10 +526,8 @@ static void what_does_not_go_together_is_refused(void **state)
 		uint64_t bytes;
 		bool terminal;
 	} rows[] = {
-		{{STDIO_CAPTURE, 0, 0}, 0, true},
-		{{STDIO_AS_OUTPUT, 0, 0}, 0, false},
-		{{0, STDIO_AS_OUTPUT, 0}, 0, false},
-		{{0, 0, 0}, 1, false},
+		{{STDIO_CAPTURE, 0, 0}, 0, true},    {{STDIO_AS_OUTPUT, 0, 0}, 0, false},
+		{{0, STDIO_AS_OUTPUT, 0}, 0, false}, {{0, 0, 0}, 1, false},
 		{{0, STDIO_CAPTURE, 0}, 1, true},
 	};
 	struct sandbox *sandbox = start();
@@ -551,7 +549,7 @@ static void what_does_not_go_together_is_refused(void **state)
 
 /* An EXEC of `argv` with further texts from memory of `size` bytes; sealed, or not. */
 static uint64_t exec_more(struct sandbox *sandbox, char *const *argv, const void *bytes, size_t length, uint64_t size, uint32_t more_argv,
-			  uint32_t more_env, bool is_sealed)
+                          uint32_t more_env, bool is_sealed)
 {
 	uint64_t sequence;
 
@@ -605,10 +603,10 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 		{"a\0", 2, 2, 1, 0, false, YETT_E_SECURITY_VIOLATION},
 		{"a\0", 2, 2, 0, 0, true, YETT_E_INVALID_REQUEST},
 		{"a\0", 2, 2, 2, 1, true, YETT_E_INVALID_REQUEST},
-		{"a\0", 2, 2, 2, 0, true, YETT_E_COMMAND_FAILED},	/* fewer than is said */
+		{"a\0", 2, 2, 2, 0, true, YETT_E_COMMAND_FAILED},    /* fewer than is said */
 		{"a\0b\0", 4, 4, 1, 0, true, YETT_E_COMMAND_FAILED}, /* more */
-		{"ab", 2, 2, 1, 0, true, YETT_E_COMMAND_FAILED},	/* without an end */
-		{"a\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},	/* no variable */
+		{"ab", 2, 2, 1, 0, true, YETT_E_COMMAND_FAILED},     /* without an end */
+		{"a\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},    /* no variable */
 		{"=\0", 2, 2, 0, 1, true, YETT_E_COMMAND_FAILED},
 		{"", 0, MESSAGE_TEXTS_MAX, 1, 0, true, YETT_E_COMMAND_FAILED}, /* nothing but a hole: as many texts, all empty */
 		{"", 0, MESSAGE_TEXTS_MAX, MESSAGE_TEXTS_MAX, 0, true, YETT_E_COMMAND_FAILED}, /* which execve(2) does not take */
@@ -619,7 +617,7 @@ static void memory_that_is_not_what_is_said_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		sequence = exec_more(sandbox, ARGV("true"), cases[i].bytes, cases[i].length, cases[i].size, cases[i].argv, cases[i].env,
-				     cases[i].is_sealed);
+		                     cases[i].is_sealed);
 		expect_error(sandbox, sequence, cases[i].code, YETT_R_NONE);
 	}
 	assert_int_equal(message.body.error.error_number, E2BIG);

@@ -103,15 +103,15 @@ static void descriptors_that_are_doors_are_refused(void **state)
 	struct sandbox *sandbox = start();
 	char node[] = "/tmp/yett-init-node-XXXXXX";
 	int bad[] = {open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
-		     open("/etc/passwd", O_PATH | O_CLOEXEC),
-		     open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC),
-		     open("/dev/zero", O_RDWR | O_CLOEXEC),
-		     open("/proc/self/mem", O_RDWR | O_CLOEXEC),
-		     open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC),
-		     epoll_create1(EPOLL_CLOEXEC),
-		     eventfd(0, EFD_CLOEXEC),
-		     (int)syscall(SYS_pidfd_open, getpid(), 0),
-		     -1};
+	             open("/etc/passwd", O_PATH | O_CLOEXEC),
+	             open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC),
+	             open("/dev/zero", O_RDWR | O_CLOEXEC),
+	             open("/proc/self/mem", O_RDWR | O_CLOEXEC),
+	             open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC),
+	             epoll_create1(EPOLL_CLOEXEC),
+	             eventfd(0, EFD_CLOEXEC),
+	             (int)syscall(SYS_pidfd_open, getpid(), 0),
+	             -1};
 	const size_t last = ARRAY_SIZE(bad) - 1;
 
 	(void)state;
@@ -148,8 +148,8 @@ static void requests_for_terminals_that_contradict_themselves_are_refused(void *
 		message.body.exec.terminal = i == 0;
 		message.body.exec.rows = i == 1 ? 24 : 0;
 		message.body.exec.columns = i == 2 ? 65535 : 0;
-		expect_error(sandbox, send_exec(sandbox, ARGV("true"), (int[]){-1, i == 0 ? null : -1, -1}, 0),
-			     YETT_E_INVALID_REQUEST, YETT_R_NONE);
+		expect_error(sandbox, send_exec(sandbox, ARGV("true"), (int[]){-1, i == 0 ? null : -1, -1}, 0), YETT_E_INVALID_REQUEST,
+		             YETT_R_NONE);
 	}
 	terminals_due = 0;
 	close(null);
@@ -207,8 +207,7 @@ static void a_client_that_stops_reading_loses_no_result(void **state)
 		exec->argv_count = 1;
 		assert_int_equal(message_add_text(&message, sent % 2 ? "/bin/true" : "/no/such", &exec->argv[0]), 0);
 		message.kind = MESSAGE_EXEC;
-		if (frame_send_message(sandbox->channel, &message, sandbox->sequence + 1, NULL, 0, MSG_DONTWAIT) ==
-		    -EAGAIN)
+		if (frame_send_message(sandbox->channel, &message, sandbox->sequence + 1, NULL, 0, MSG_DONTWAIT) == -EAGAIN)
 			break;
 		sandbox->sequence++;
 		sent++;
@@ -309,7 +308,8 @@ static int errno_of_forbidden(bool has_other)
 	static const struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	const struct sock_fprog program = {.len = 1, .filter = (struct sock_filter *)&allow};
 	char *const argv[] = {"/usr/bin/python3", "-c",
-			      "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(0, 0, 0, 0, 0); print(ctypes.get_errno())", NULL};
+	                      "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(0, 0, 0, 0, 0); print(ctypes.get_errno())",
+	                      NULL};
 	struct sandbox *sandbox;
 	int error, listener = -1;
 
@@ -331,7 +331,7 @@ static void where_another_filter_has_a_listener_forbidden_calls_fail_all_the_sam
 
 	(void)state;
 	assert_int_equal(errno_of_forbidden(false), ENOSYS); /* the listener that came with the report is closed */
-	pid = fork();				     /* a filter is for good */
+	pid = fork();                                        /* a filter is for good */
 	if (pid == 0)
 		_exit(errno_of_forbidden(true));
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof(array)[0])
-#define DEADLINE_MS	  60000
+#define DEADLINE_MS       60000
 
 struct fixture {
 	struct yett_connection *connection;
@@ -155,7 +155,7 @@ static void a_signal_reaches_a_command(void **state)
 
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	command = start(fixture->sandbox, SH("trap 'exit 7' USR1; echo; while :; do sleep 0.01; done"),
-			(int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL});
+	                (int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL});
 	(void)close(out[1]);
 	assert_int_equal(read(out[0], &byte, 1), 1);
 	assert_int_equal(yett_command_signal(command, 0, &error), YETT_E_INVALID_REQUEST);
@@ -172,8 +172,8 @@ static void a_signal_reaches_a_command(void **state)
 static void a_timeout_ends_a_command_and_not_the_sandbox(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.size = sizeof options, .argv = SH("trap '' TERM; while :; do sleep 1000; done"),
-						     .timeout_ms = 100};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = SH("trap '' TERM; while :; do sleep 1000; done"), .timeout_ms = 100};
 	struct yett_command *command;
 	struct yett_result result;
 
@@ -208,8 +208,8 @@ static void a_command_that_cannot_start_says_why(void **state)
 static void environment_and_directory_are_as_asked(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.size = sizeof options,
-		.argv = SH("echo $MINE $LANG; pwd"), .env = ARGV("MINE=yes", "LANG=C"), .cwd = "/usr/share"};
+	const struct yett_command_options options = {
+		.size = sizeof options, .argv = SH("echo $MINE $LANG; pwd"), .env = ARGV("MINE=yes", "LANG=C"), .cwd = "/usr/share"};
 	struct yett_command_options wrong = options;
 	struct yett_command *command;
 	struct yett_output *output = NULL;
@@ -230,7 +230,8 @@ static void environment_and_directory_are_as_asked(void **state)
 static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct yett_command_options options = {.size = sizeof options, .argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
+	const struct yett_command_options options = {.size = sizeof options,
+	                                             .argv = SH("head -c 100000 /dev/zero | tr '\\0' x; echo e >&2; exit 2")};
 	struct yett_output *output = NULL;
 
 	assert_done(yett_run(fixture->sandbox, &options, 1000, &output, &error));
@@ -246,12 +247,17 @@ static void output_beyond_the_bound_is_dropped_not_lost_count_of(void **state)
 static void descriptors_that_are_doors_are_refused(void **state)
 {
 	struct fixture *fixture = *state;
-	int bad[] = {open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC), open("/etc/passwd", O_PATH | O_CLOEXEC),
-		     open("/dev/zero", O_RDWR | O_CLOEXEC),	       open("/proc/self/status", O_RDONLY | O_CLOEXEC),
-		     open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), epoll_create1(EPOLL_CLOEXEC), eventfd(0, EFD_CLOEXEC)};
+	int bad[] = {open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	             open("/etc/passwd", O_PATH | O_CLOEXEC),
+	             open("/dev/zero", O_RDWR | O_CLOEXEC),
+	             open("/proc/self/status", O_RDONLY | O_CLOEXEC),
+	             open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC),
+	             epoll_create1(EPOLL_CLOEXEC),
+	             eventfd(0, EFD_CLOEXEC)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		const struct yett_command_options options = {.size = sizeof options, .argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
+		const struct yett_command_options options = {
+			.size = sizeof options, .argv = ARGV("true"), .stdio = (int[]){YETT_STDIO_NULL, bad[i], YETT_STDIO_NULL}};
 		struct yett_command *command;
 
 		assert_true(bad[i] >= 0);
@@ -278,7 +284,8 @@ static void an_event_loop_learns_of_ends_by_the_descriptor(void **state)
 	int ended = 0;
 
 	for (int i = 0; i < COMMANDS; i++) {
-		const struct yett_command_options options = {.size = sizeof options, .argv = ARGV("true"), .on_exit = note_end, .data = &ended};
+		const struct yett_command_options options = {
+			.size = sizeof options, .argv = ARGV("true"), .on_exit = note_end, .data = &ended};
 
 		assert_done(yett_sandbox_exec(fixture->sandbox, &options, &commands[i], &error));
 	}
@@ -309,8 +316,7 @@ static void *use_a_sandbox_of_its_own(void *data)
 		const struct yett_command_options options = {.size = sizeof options, .argv = SH("echo x; exit 3")};
 		struct yett_output *output = NULL;
 
-		good += yett_run(sandbox, &options, 64, &output, &own) == 0 && output->result->status == 3 &&
-			output->out_length == 2;
+		good += yett_run(sandbox, &options, 64, &output, &own) == 0 && output->result->status == 3 && output->out_length == 2;
 		yett_free(output);
 	}
 	good += yett_sandbox_end(sandbox, &own) == 0;
@@ -343,7 +349,7 @@ static void a_sandbox_ends_with_its_handle(void **state)
 
 	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
 	yett_command_free(start(sandbox, SH("trap '' TERM HUP; echo; setsid sleep 1000 & sleep 1000"),
-				(int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL}));
+	                        (int[]){YETT_STDIO_NULL, out[1], YETT_STDIO_NULL}));
 	(void)close(out[1]);
 	assert_int_equal(read(out[0], &byte, 1), 1);
 	assert_int_equal(yett_sandbox_ended(sandbox), YETT_ENDED_NOT);
@@ -391,7 +397,8 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 {
 	static const char *const labels[] = {"app=test", NULL};
-	const struct yett_sandbox_options options = {.size = sizeof options, .name = "passed-on", .labels = labels, .flags = YETT_SANDBOX_LINGER};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .name = "passed-on", .labels = labels, .flags = YETT_SANDBOX_LINGER};
 	struct fixture *fixture = *state;
 	struct yett_sandbox *sandbox = NULL, *again = NULL;
 	struct yett_sandbox_status *status = NULL;
@@ -452,13 +459,14 @@ static void commands_start_in_the_first_share(void **state)
 {
 	struct fixture *fixture = *state;
 	static const struct yett_share shares[] = {{.size = sizeof(struct yett_share), .path = "/usr/share", .target = "/srv/first"},
-						   {.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
+	                                           {.size = sizeof(struct yett_share), .path = "/usr", .target = "/srv/second"}};
 	static const struct {
 		const char *directory, *expected;
 	} rows[] = {{NULL, "/srv/first\n"}, {"/tmp", "/tmp\n"}, {"/", "/\n"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct yett_sandbox_options options = {.size = sizeof options, .shares = shares, .shares_count = 2, .directory = rows[i].directory};
+		const struct yett_sandbox_options options = {
+			.size = sizeof options, .shares = shares, .shares_count = 2, .directory = rows[i].directory};
 		struct yett_sandbox *sandbox = NULL;
 		char *text;
 
@@ -502,7 +510,9 @@ static void refusals_carry_code_and_rule_and_leave_the_connection_usable(void **
 	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .memory_bytes = UINT64_C(1) << 40};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_PERMISSION_DENIED);
 	assert_non_null(strstr(error.detail, "asked 1T, allowed 32G"));
-	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"}, .tmpfs_count = 1};
+	options = (struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options),
+	                                        .tmpfs = &(struct yett_tmpfs){.size = sizeof(struct yett_tmpfs), .target = "/proc/x"},
+	                                        .tmpfs_count = 1};
 	assert_int_equal(yett_sandbox_create(fixture->connection, &options, &sandbox, &error), YETT_E_INVALID_REQUEST);
 	assert_null(sandbox);
 	sandbox = create(fixture->connection);

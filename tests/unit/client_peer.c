@@ -102,11 +102,10 @@ void hear(struct peer *peer, int fd)
 
 	frame_close_fds(&peer->frame);
 	assert_int_equal(frame_receive(fd, &peer->frame, MSG_DONTWAIT), 1);
-	assert_int_equal(
-		envelope_read(peer->frame.bytes, peer->frame.length, peer->frame.fd_count, &peer->envelope, &error), 0);
+	assert_int_equal(envelope_read(peer->frame.bytes, peer->frame.length, peer->frame.fd_count, &peer->envelope, &error), 0);
 	assert_int_equal(message_decode(peer->envelope.kind, peer->frame.bytes + envelope_size(peer->envelope.kind),
-					peer->envelope.body_length, &peer->message, &error),
-			 0);
+	                                peer->envelope.body_length, &peer->message, &error),
+	                 0);
 }
 
 int peer_take(struct peer *peer, int fd)

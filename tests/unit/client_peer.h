@@ -8,11 +8,20 @@
 #include "libclient/signer.h"
 
 /* Options of a program that sets their size, as elements of an array can be written. */
-#define SHARE(...)   {.size = sizeof(struct yett_share), __VA_ARGS__}
-#define SANDBOX(...) {.size = sizeof(struct yett_sandbox_options), __VA_ARGS__}
-#define COMMAND(...) {.size = sizeof(struct yett_command_options), __VA_ARGS__}
+#define SHARE(...)                                             \
+	{                                                      \
+		.size = sizeof(struct yett_share), __VA_ARGS__ \
+	}
+#define SANDBOX(...)                                                     \
+	{                                                                \
+		.size = sizeof(struct yett_sandbox_options), __VA_ARGS__ \
+	}
+#define COMMAND(...)                                                     \
+	{                                                                \
+		.size = sizeof(struct yett_command_options), __VA_ARGS__ \
+	}
 
-#define ID	 "0123456789abcdef"
+#define ID       "0123456789abcdef"
 #define SHORT_MS 50
 
 /* The other side of everything: the helper's end of the connection, init's end of the channel. */

@@ -26,10 +26,8 @@ static bool hear(int fd)
 	struct yett_error error;
 
 	frame_close_fds(&frame);
-	return frame_receive(fd, &frame, 0) == 1 &&
-	       envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) == 0 &&
-	       message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length, &message,
-			      &error) == 0;
+	return frame_receive(fd, &frame, 0) == 1 && envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error) == 0 &&
+	       message_decode(envelope.kind, frame.bytes + envelope_size(envelope.kind), envelope.body_length, &message, &error) == 0;
 }
 
 static union message_body *prepare(enum message_kind kind)
@@ -120,8 +118,7 @@ static pid_t start_command(int channel)
 static void serve_command(int channel)
 {
 	uint64_t sequence = envelope.sequence, timeout = message.body.exec.timeout_ms;
-	bool limits =
-		message.body.exec.argv_count > 1 && strstr(message_text(&message, message.body.exec.argv[1]), "limits");
+	bool limits = message.body.exec.argv_count > 1 && strstr(message_text(&message, message.body.exec.argv[1]), "limits");
 	bool timed_out = false;
 	pid_t pid = start_command(channel);
 	struct pollfd e[2] = {{.fd = channel, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
@@ -188,7 +185,8 @@ static void serve_plan(int helper_fd)
 	int fd = memfd_create("plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	uint64_t sequence = envelope.sequence;
 
-	(void)dprintf(fd, "slot\nshares %u\n\033[2J%c{\"shares\":%u}", message.body.create.shares_count, 0, message.body.create.shares_count);
+	(void)dprintf(fd, "slot\nshares %u\n\033[2J%c{\"shares\":%u}", message.body.create.shares_count, 0,
+	              message.body.create.shares_count);
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
 	prepare(MESSAGE_PLAN);
 	say(helper_fd, sequence, &fd, 1);
@@ -204,10 +202,8 @@ int fake_helper(void)
 	say(3, 0, NULL, 0);
 	while (hear(3)) {
 		profile = message_text(&message, message.body.create.profile);
-		if (strcmp(profile, "none") == 0 ||
-		    (strcmp(profile, "strict") == 0 && message.body.create.shares_count > 0))
-			refuse(3, envelope.sequence, YETT_E_PERMISSION_DENIED, "the profile takes no shares",
-			       "yett.conf:7\033[2J");
+		if (strcmp(profile, "none") == 0 || (strcmp(profile, "strict") == 0 && message.body.create.shares_count > 0))
+			refuse(3, envelope.sequence, YETT_E_PERMISSION_DENIED, "the profile takes no shares", "yett.conf:7\033[2J");
 		else if (message.body.create.plan_only)
 			serve_plan(3);
 		else

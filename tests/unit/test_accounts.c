@@ -74,7 +74,7 @@ static void a_name_service_that_fails_makes_no_grant_void_but_refuses_the_policy
 {
 	static const int failures[] = {EIO, EMFILE, ENOMEM, ECONNREFUSED, ETIMEDOUT, EACCES, ERANGE, EAGAIN};
 	static const char *const texts[] = {POLICY("users = {\"alice\", \"bob\"}"), POLICY("groups = {\"bob\"}"),
-					    "helper {\n  ids_first = 1310720000\n}\n"};
+	                                    "helper {\n  ids_first = 1310720000\n}\n"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(failures) * ARRAY_SIZE(texts); i++) {

@@ -57,8 +57,8 @@ static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stand
 	strcpy(d->verified.principal, "laptop"); /* what was found before does not count */
 	decides(d, "default", "everyone", "");
 	decide_policy(d, PROFILES "grant \"a\" { users = {\"*\"} user_keys = true profiles = {\"big\"} }\n"
-				  "grant \"b\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n"
-				  "grant \"c\" { users = {\"*\"} user_keys = true profiles = {\"default\"} }\n");
+	                          "grant \"b\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n"
+	                          "grant \"c\" { users = {\"*\"} user_keys = true profiles = {\"default\"} }\n");
 	decides(d, "big", "a", ""); /* of equals the first one that gives it */
 	decides(d, "default", "b", "");
 	assert_int_equal(decide_authorize(d), 0);
@@ -69,7 +69,8 @@ static void the_grant_that_names_the_user_most_closely_decides_wherever_it_stand
 /* The shipped grant comes first and is for everyone: one that restricts somebody must not be void for that, nor be got round. */
 static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 {
-	static const char everyone[] = PROFILES "grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} max_memory = 32G }\n";
+	static const char everyone[] =
+		PROFILES "grant \"everyone\" { users = {\"*\"} user_keys = true profiles = {\"*\"} max_memory = 32G }\n";
 	static const struct {
 		const char *grant;
 		const char *key, *profile; /* key "": one of alice's own */
@@ -79,7 +80,8 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 		{"users = {\"1000\"} user_keys = true profiles = {\"default\"}", "", "big", ""}, /* not by another profile */
 		{"groups = {\"27\"} user_keys = true profiles = {\"default\"}", "", "big", ""},
 		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "laptop", "big", "mine"},
-		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "", "big", ""}, /* nor by another key, of which a user can make any number */
+		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "", "big",
+	         ""}, /* nor by another key, of which a user can make any number */
 		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"}", "phone", "big", ""},
 		{"users = {\"*\"} keys = {\"laptop\"} profiles = {\"default\"}", "laptop", "big", ""},
 		{"users = {\"*\"} keys = {\"laptop\"} profiles = {\"default\"}", "phone", "big", "everyone"},
@@ -88,7 +90,8 @@ static void a_grant_that_restricts_leaves_no_way_round_it(void **state)
 		{"users = {\"1000\"} user_keys = true profiles = {\"default\"} fall_through = true", "", "default", "mine"},
 		{"users = {\"1000\"} keys = {\"laptop\"} profiles = {\"*\"} fall_through = true", "phone", "big", "everyone"},
 		/* one that falls through opens no way past one that does not */
-		{"users = {\"1000\"} profiles = {\"default\"} fall_through = true }\ngrant \"other\" { users = {\"1000\"} user_keys = true profiles = {\"default\"}", "", "big", ""},
+		{"users = {\"1000\"} profiles = {\"default\"} fall_through = true }\ngrant \"other\" { users = {\"1000\"} user_keys = true profiles = {\"default\"}",
+	         "", "big", ""},
 	};
 	struct decide *d = *state;
 	char text[1024];
@@ -107,7 +110,7 @@ static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **
 	struct decide *d = *state;
 
 	decide_policy(d, PROFILES "grant \"everyone\" { users = {\"*\"} profiles = {\"*\"} }\n"
-				  "grant \"void\" { users = {\"1001\"} groups = {\"no-such-group-here\"}\n profiles = {\"*\"} }\n");
+	                          "grant \"void\" { users = {\"1001\"} groups = {\"no-such-group-here\"}\n profiles = {\"*\"} }\n");
 	assert_true(d->policy->grants[1].is_void);
 	assert_non_null(strstr(d->policy->grants[1].notice, ":4: 'no-such-group-here' is not a group of this host: the grant is void"));
 	assert_false(d->policy->grants[0].is_void);
@@ -118,8 +121,10 @@ static void a_grant_with_an_unknown_name_is_void_and_binds_whom_it_names(void **
 	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
 	assert_false(authorize_manage(d->policy, &d->verified, 1001, "laptop", "default"));
 	/* where another one comes as close, that one is to be changed: this one gives nothing, whatever is written in it */
-	decide_policy(d, PROFILES "grant \"void\" { users = {\"1001\", \"no-such-user-here\"} profiles = {\"default\"} user_keys = true keys = {\"*\"} }\n"
-				  "grant \"other\" { users = {\"1001\"} keys = {\"*\"} profiles = {\"default\"} }\n");
+	decide_policy(
+		d, PROFILES
+		"grant \"void\" { users = {\"1001\", \"no-such-user-here\"} profiles = {\"default\"} user_keys = true keys = {\"*\"} }\n"
+		"grant \"other\" { users = {\"1001\"} keys = {\"*\"} profiles = {\"default\"} }\n");
 	decides(d, "big", "", "other");
 	decide_policy(d, PROFILES "grant \"void\" { users = {\"no-such-user-here\"} profiles = {\"*\"} }\n");
 	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1001", "");
@@ -129,10 +134,12 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 {
 	struct decide *d = *state;
 
-	decide_policy(d, PROFILES "grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
-				  "grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} fall_through = true user_memory = 1G user_cpus = 2 max_sandboxes = 9 user_terminals = 90 }\n"
-				  "grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} fall_through = true user_pids = 7 max_sandboxes = 5 user_terminals = 64 }\n"
-				  "grant \"other-user\" { users = {\"1001\"} profiles = {\"*\"} user_memory = 1M user_pids = 2 max_sandboxes = 1 }\n");
+	decide_policy(
+		d, PROFILES
+		"grant \"chosen\" { users = {\"*\"} profiles = {\"default\"} user_memory = 4G user_cpus = 1.5 }\n"
+		"grant \"other-profile\" { users = {\"1000\"} profiles = {\"big\"} fall_through = true user_memory = 1G user_cpus = 2 max_sandboxes = 9 user_terminals = 90 }\n"
+		"grant \"other-key\" { groups = {\"27\"} keys = {\"desktop\"} profiles = {\"big\"} fall_through = true user_pids = 7 max_sandboxes = 5 user_terminals = 64 }\n"
+		"grant \"other-user\" { users = {\"1001\"} profiles = {\"*\"} user_memory = 1M user_pids = 2 max_sandboxes = 1 }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(d->decision.grant->name, "chosen");
 	assert_int_equal(d->plan.user_limits.memory_bytes, 1u << 30);
@@ -140,7 +147,7 @@ static void what_a_user_has_together_is_bounded_by_every_grant_for_the_user(void
 	assert_int_equal(d->plan.user_limits.pids, 7);
 	assert_int_equal(d->plan.sandboxes_max, 5);
 	assert_int_equal(d->plan.terminals_max, 12); /* one of five sandboxes */
-	d->peer.groups_count = 0; /* who is not in the group is not bounded by what is said of it */
+	d->peer.groups_count = 0;                    /* who is not in the group is not bounded by what is said of it */
 	d->peer.uid = 1002;
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.user_limits.memory_bytes, (uint64_t)4 << 30);
@@ -183,12 +190,13 @@ static void who_has_no_grant_is_refused_with_the_rules(void **state)
 	struct decide *d = *state;
 
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"1001\"} profiles = {\"default\"} }\n"
-				  "grant \"h\" { users = {\"1001\"} keys = {\"desktop\"} profiles = {\"big\"} }\n");
+	                          "grant \"h\" { users = {\"1001\"} keys = {\"desktop\"} profiles = {\"big\"} }\n");
 	refused(d, YETT_E_PERMISSION_DENIED, "no grant of the policy is for uid 1000", "");
 	d->peer.uid = 1001;
 	assert_int_equal(decide_authorize(d), 0);
 	d->request.body.create.profile = decide_text(d, "big");
-	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1001 gives the profile 'big'", "asked big, allowed default by profiles of grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1001 gives the profile 'big'",
+	        "asked big, allowed default by profiles of grant 'g' (");
 	d->request.body.create.profile = decide_text(d, "x\n\x1b[31m");
 	refused(d, YETT_E_PERMISSION_DENIED, "the policy has no profile 'x\\x0a\\x1b[31m'", "");
 }
@@ -220,7 +228,8 @@ static void a_key_of_the_user_counts_only_where_the_grant_says_so(void **state)
 	d->verified.key_source = KEY_ENROLLED;
 	strcpy(d->verified.principal, "phone");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n");
-	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1000 is for the key 'phone'", "allowed laptop by keys of grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "no grant that counts for uid 1000 is for the key 'phone'",
+	        "allowed laptop by keys of grant 'g' (");
 }
 
 static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(void **state)
@@ -228,7 +237,8 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	struct decide *d = *state;
 	struct message_limits *limits = &d->request.body.create.limits;
 
-	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"}\n max_memory = 2G\n max_cpus = 1.5\n max_files = 64 }\n");
+	decide_policy(d,
+	              PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"}\n max_memory = 2G\n max_cpus = 1.5\n max_files = 64 }\n");
 	limits->memory_bytes = 2ull << 30;
 	limits->cpu_millis = 1500;
 	limits->pids = 100;
@@ -236,7 +246,8 @@ static void a_request_beyond_its_ceiling_is_refused_with_rule_asked_and_allowed(
 	assert_int_equal(decide_authorize(d), 0);
 	assert_int_equal(d->decision.limits.memory_bytes, 2ull << 30);
 	limits->memory_bytes++;
-	refused(d, YETT_E_PERMISSION_DENIED, "memory of 2147483649 is more than the 2G allowed", "asked 2147483649, allowed 2G by max_memory of grant 'g' (");
+	refused(d, YETT_E_PERMISSION_DENIED, "memory of 2147483649 is more than the 2G allowed",
+	        "asked 2147483649, allowed 2G by max_memory of grant 'g' (");
 	limits->memory_bytes = 3ull << 30;
 	refused(d, YETT_E_PERMISSION_DENIED, "memory of 3G is more than the 2G allowed", "/c:4)");
 	limits->memory_bytes = 0;
@@ -259,8 +270,9 @@ static void who_may_manage_is_who_could_have_made_it(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, PROFILES "grant \"a\" { users = {\"1000\", \"0\"} user_keys = true profiles = {\"default\"} confined_clients = true }\n"
-				  "grant \"b\" { users = {\"1000\"} user_keys = true profiles = {\"big\"} }\n");
+	decide_policy(d, PROFILES
+	              "grant \"a\" { users = {\"1000\", \"0\"} user_keys = true profiles = {\"default\"} confined_clients = true }\n"
+	              "grant \"b\" { users = {\"1000\"} user_keys = true profiles = {\"big\"} }\n");
 	assert_true(may_manage(d, 1000, "laptop", "default"));
 	assert_true(may_manage(d, 1000, "laptop", "big"));
 	assert_false(may_manage(d, 1000, "laptop", "gone")); /* no grant gives it any more */
@@ -288,7 +300,7 @@ static void who_has_no_grant_manages_nothing(void **state)
 	struct decide *d = *state;
 
 	decide_policy(d, PROFILES "grant \"a\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"big\"} }\n"
-				  "grant \"b\" { users = {\"1001\"} user_keys = true confined_clients = true profiles = {\"default\"} }\n");
+	                          "grant \"b\" { users = {\"1001\"} user_keys = true confined_clients = true profiles = {\"default\"} }\n");
 	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), 0);
 	strcpy(d->verified.principal, "desktop");
 	assert_int_equal(authorize_manager(d->policy, &d->verified, &d->error), YETT_E_PERMISSION_DENIED);
@@ -370,14 +382,14 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 		{"identity = root", "identity_caller = true", "the identity root"},
 		{"identity = caller", "identity_root = true", "the identity caller"},
 		{"capabilities = {\"chown\"} devices = {\"/dev/kvm\"} identity = root",
-		 "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
+	         "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
 	};
 	struct decide *d = *state;
 	char text[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n",
-			       cases[i].profile, cases[i].grant);
+		               cases[i].profile, cases[i].grant);
 		decide_policy(d, text);
 		if (cases[i].message)
 			refused(d, YETT_E_PERMISSION_DENIED, cases[i].message, "of grant 'g' (");

@@ -41,8 +41,8 @@ static void add_tree(struct fixture *fixture, int version, unsigned controllers)
 
 	(void)snprintf(path, sizeof path, "%s/%zu", fixture->folder, i);
 	assert_int_equal(mkdir(path, 0700), 0);
-	fixture->host.trees[i] =
-		(struct cgroup_tree){.version = version, .parent = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC), .controllers = controllers};
+	fixture->host.trees[i] = (struct cgroup_tree){
+		.version = version, .parent = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC), .controllers = controllers};
 	assert_int_equal(mkdirat(fixture->host.trees[i].parent, "user-7", 0700), 0);
 	assert_int_equal(mkdirat(fixture->host.trees[i].parent, GROUP, 0700), 0);
 }
@@ -94,7 +94,8 @@ static void all_of_v2_is_read(void **state)
 	put(&f, 0, "memory.events", "low 0\nhigh 0\nmax 7\noom 1\noom_kill 2\noom_group_kill 0\n");
 	put(&f, 0, "pids.events", "max 9\n");
 	put(&f, 0, "pids.events.local", "max 3\nfork_fail 0\n");
-	put(&f, 0, "io.stat", "8:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n8:16 rbytes=5 wbytes=5 rios=1 wios=1 dbytes=9 dios=9\n");
+	put(&f, 0, "io.stat",
+	    "8:0 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n8:16 rbytes=5 wbytes=5 rios=1 wios=1 dbytes=9 dios=9\n");
 	assert_int_equal(mkdirat(f.host.trees[0].parent, GROUP "/init", 0700), 0);
 	assert_int_equal(mkdirat(f.host.trees[0].parent, GROUP "/c0", 0700), 0);
 	(void)snprintf(own, sizeof own, "%d\n", getpid());
@@ -137,7 +138,8 @@ static void v1_is_read_where_v2_has_no_controllers(void **state)
 	put(&f, 1, "memory.usage_in_bytes", "100\n");
 	put(&f, 1, "memory.max_usage_in_bytes", "200\n");
 	put(&f, 1, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
-	put(&f, 2, "blkio.throttle.io_service_bytes", "8:0 Read 11\n8:0 Write 22\n8:0 Sync 33\n8:0 Total 33\n8:16 Read 1\n8:16 Write 2\nTotal 36\n");
+	put(&f, 2, "blkio.throttle.io_service_bytes",
+	    "8:0 Read 11\n8:0 Write 22\n8:0 Sync 33\n8:0 Total 33\n8:16 Read 1\n8:16 Write 2\nTotal 36\n");
 	put(&f, 2, "blkio.throttle.io_serviced", "Total 0\n");
 	read_all(&f, &usage);
 	assert_count(&usage, USAGE_CPU, 7);

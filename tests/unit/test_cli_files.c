@@ -39,9 +39,9 @@ static void a_copy_goes_into_a_directory_under_the_last_name(void **state)
 	static const struct {
 		const char *from, *to, *target;
 	} rows[] = {
-		{"d", "/tmp", "/tmp/d"},	 {"/a/d//", "/tmp", "/tmp/d"}, {"d", "/tmp/", "/tmp/d"}, {"x.", "/tmp", "/tmp/x."},
-		{"..x", "/tmp", "/tmp/..x"}, {".", "/tmp", "/tmp"},	       {"./", "/tmp", "/tmp"},   {"..", "/tmp", "/tmp"},
-		{"../", "/tmp", "/tmp"},	 {"a/..//", "/tmp", "/tmp"},   {"/", "/tmp", "/tmp"},	 {"a/.", "/tmp/", "/tmp/"},
+		{"d", "/tmp", "/tmp/d"},     {"/a/d//", "/tmp", "/tmp/d"}, {"d", "/tmp/", "/tmp/d"}, {"x.", "/tmp", "/tmp/x."},
+		{"..x", "/tmp", "/tmp/..x"}, {".", "/tmp", "/tmp"},        {"./", "/tmp", "/tmp"},   {"..", "/tmp", "/tmp"},
+		{"../", "/tmp", "/tmp"},     {"a/..//", "/tmp", "/tmp"},   {"/", "/tmp", "/tmp"},    {"a/.", "/tmp/", "/tmp/"},
 	};
 	char target[16];
 

@@ -25,14 +25,12 @@ static void only_filters_are_taken_for_one(void **state)
 static void a_filter_fits_what_it_says(void **state)
 {
 	const struct yett_sandbox_info info = {.profile = "default"};
-	const struct yett_sandbox_status status = {.name = "box",
-						   .state = YETT_STATE_PAUSED,
-						   .info = &info,
-						   .labels = (const char *const[]){"app=web", "note=", NULL}};
-	static const char *const fitting[] = {"label=app", "label=app=web", "label=note", "label=note=", "state=paused", "name=box",
-					      "profile=default"};
-	static const char *const others[] = {"label=ap", "label=app=", "label=app=we", "label=web", "state=running", "state=pause",
-					     "name=bo", "name=boxes", "profile=defaul"};
+	const struct yett_sandbox_status status = {
+		.name = "box", .state = YETT_STATE_PAUSED, .info = &info, .labels = (const char *const[]){"app=web", "note=", NULL}};
+	static const char *const fitting[] = {
+		"label=app", "label=app=web", "label=note", "label=note=", "state=paused", "name=box", "profile=default"};
+	static const char *const others[] = {"label=ap",    "label=app=", "label=app=we", "label=web",     "state=running",
+	                                     "state=pause", "name=bo",    "name=boxes",   "profile=defaul"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(fitting); i++)
@@ -44,9 +42,17 @@ static void a_filter_fits_what_it_says(void **state)
 static void options_of_a_life_are_read(void **state)
 {
 	const struct subcommand run = {.name = "run", .options = run_options, .operands_max = -1};
-	char *argv[] = {(char *)"--linger", (char *)"--name=box", (char *)"--label", (char *)"a=b", (char *)"--label=c=",
-			(char *)"--idle-timeout=5m", (char *)"--idle-action=pause", (char *)"--wall-time=2h", (char *)"--cpu-time=90s",
-			(char *)"--cleanup-delay=10ms", (char *)"--annotation=why=a note=b"};
+	char *argv[] = {(char *)"--linger",
+	                (char *)"--name=box",
+	                (char *)"--label",
+	                (char *)"a=b",
+	                (char *)"--label=c=",
+	                (char *)"--idle-timeout=5m",
+	                (char *)"--idle-action=pause",
+	                (char *)"--wall-time=2h",
+	                (char *)"--cpu-time=90s",
+	                (char *)"--cleanup-delay=10ms",
+	                (char *)"--annotation=why=a note=b"};
 	struct run_options options;
 	bool help;
 	int first;

@@ -71,12 +71,11 @@ static void help_lists_every_option(void **state)
 static void every_option_of_run_is_understood(void **state)
 {
 	(void)state;
-	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1",
-			       "--env", "B=2", "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9",
-			       "--files", "20", "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c",
-			       "--copy-out", "/d:e:f", "--",
-			       "-x", "y"),
-			 0);
+	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1", "--env", "B=2",
+	                       "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20", "--timeout", "2s",
+	                       "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c", "--copy-out", "/d:e:f", "--", "-x",
+	                       "y"),
+	                 0);
 	assert_int_equal(first, 34);
 	assert_string_equal(options.copies_in[0].from, "a:b");
 	assert_string_equal(options.copies_in[0].to, "/c");
@@ -172,9 +171,9 @@ static void what_was_meant_is_suggested(void **state)
 	static const struct {
 		const char *word, *hint;
 	} options_[] = {{"--memry", "--memory?"}, {"--mem", "--memory?"}, {"--tiemout=5", "--timeout?"}, {"--rm", "--linger"},
-			{"-it", "-t gives"}, {"-v", "--ro PATH"}, {"--ro-bind", "--ro PATH"}, {"--unshare-net", "anyway"}},
-	  words[] = {{"rn", "yett run?"}, {"craete", "yett create?"}, {"rm", "yett destroy"}, {"stop", "yett destroy"}, {"-p", "behind"},
-		     {"python3", "yett run -- python3"}};
+	                {"-it", "-t gives"},      {"-v", "--ro PATH"},    {"--ro-bind", "--ro PATH"},    {"--unshare-net", "anyway"}},
+	  words[] = {{"rn", "yett run?"},      {"craete", "yett create?"}, {"rm", "yett destroy"},
+	             {"stop", "yett destroy"}, {"-p", "behind"},           {"python3", "yett run -- python3"}};
 	static const char *const names[] = {"run", "create", "exec", "ps"};
 	char hint[256];
 
@@ -207,11 +206,10 @@ static void wrong_options_are_refused_by_name(void **state)
 
 static void wrong_values_are_refused_with_what_was_expected(void **state)
 {
-	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},	     {"--memory", "-1"},
-					      {"--cpus", "0"},	    {"--cpus", "1.5x"},	     {"--pids", "0"},
-					      {"--pids", "1k"},	    {"--files", ""},	     {"--timeout", "5x"},
-					      {"--tmpfs", "x"},	    {"-e", "NOVALUE"},	     {"-e", "=x"},
-					      {"-C", "relative"},   {"--ro", "/nonexistent"}};
+	static const char *const rows[][2] = {{"--memory", "lots"}, {"--memory", "0"},       {"--memory", "-1"}, {"--cpus", "0"},
+	                                      {"--cpus", "1.5x"},   {"--pids", "0"},         {"--pids", "1k"},   {"--files", ""},
+	                                      {"--timeout", "5x"},  {"--tmpfs", "x"},        {"-e", "NOVALUE"},  {"-e", "=x"},
+	                                      {"-C", "relative"},   {"--ro", "/nonexistent"}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -67,13 +67,13 @@ static void what_a_terminal_would_act_on_is_not(void **state)
 	assert_string_equal(text("\033[2Jx\r\n\a\x7f", false), "\\x1b[2Jx\\x0d\\x0a\\x07\\x7f");
 	assert_string_equal(text("\033\n", true), "\\x1b\n");
 	assert_string_equal(text("\xc2\x9b"
-				 "31m",
-				 false),
-			    "\\xc2\\x9b31m"); /* CSI as one character */
+	                         "31m",
+	                         false),
+	                    "\\xc2\\x9b31m"); /* CSI as one character */
 	assert_string_equal(text("a\xe2\x80\xae"
-				 "b",
-				 false),
-			    "a\\xe2\\x80\\xaeb");		    /* right-to-left override */
+	                         "b",
+	                         false),
+	                    "a\\xe2\\x80\\xaeb");                   /* right-to-left override */
 	assert_string_equal(text("\xff\xc3", false), "\\xff\\xc3"); /* no UTF-8 */
 	assert_string_equal(text("\xc0\xaf\xed\xa0\x80", false), "\\xc0\\xaf\\xed\\xa0\\x80");
 }
@@ -85,24 +85,32 @@ static void json_strings_are_escaped(void **state)
 	assert_string_equal(json("a\"b\\c\n\t\x01"), "\"a\\\"b\\\\c\\u000a\\u0009\\u0001\"");
 	assert_string_equal(json("ä日"), "\"ä日\"");
 	assert_string_equal(json("\xff"
-				 "a\xc3"),
-			    "\"\\ufffda\\ufffd\"");
+	                         "a\xc3"),
+	                    "\"\\ufffda\\ufffd\"");
 }
 
 static void an_error_becomes_a_json_object(void **state)
 {
-	struct yett_error error = {
-		.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
+	struct yett_error error = {.code = YETT_E_BAD_SIGNATURE, .reason = YETT_R_REPLAYED, .message = "a \"b\"", .detail = ""};
 	FILE *file = print_to();
 
 	(void)state;
 	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(printed, "{\"code\":\"bad-signature\",\"reason\":\"replayed\",\"message\":\"a \\\"b\\\"\","
-				     "\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
-				     "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
-	error = (struct yett_error){.code = YETT_E_TIMEOUT, .message = "m", .detail = "d", .os_error = 2, .step = "stdio", .rule = "r", .file = "f",
-				    .line = 7, .asked = "a", .allowed = "b", .mend = "c"};
+	                             "\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+	                             "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null}");
+	error = (struct yett_error){.code = YETT_E_TIMEOUT,
+	                            .message = "m",
+	                            .detail = "d",
+	                            .os_error = 2,
+	                            .step = "stdio",
+	                            .rule = "r",
+	                            .file = "f",
+	                            .line = 7,
+	                            .asked = "a",
+	                            .allowed = "b",
+	                            .mend = "c"};
 	file = print_to();
 	output_json_error(&(struct json){.to = file}, NULL, &error);
 	assert_int_equal(fclose(file), 0);
@@ -120,21 +128,21 @@ static void an_error_becomes_a_json_object(void **state)
 static void a_result_becomes_a_json_object(void **state)
 {
 	struct yett_result result = {.signaled = true,
-				     .status = 9,
-				     .out_of_memory = true,
-				     .limits_hit = YETT_LIMIT_MEMORY | YETT_LIMIT_CPU_TIME,
-				     .wall_us = 1,
-				     .user_us = 2,
-				     .system_us = 3,
-				     .memory_peak_bytes = UINT64_C(1) << 40};
+	                             .status = 9,
+	                             .out_of_memory = true,
+	                             .limits_hit = YETT_LIMIT_MEMORY | YETT_LIMIT_CPU_TIME,
+	                             .wall_us = 1,
+	                             .user_us = 2,
+	                             .system_us = 3,
+	                             .memory_peak_bytes = UINT64_C(1) << 40};
 	FILE *file = print_to();
 
 	(void)state;
 	output_json_result(&(struct json){.to = file}, NULL, &result);
 	assert_int_equal(fclose(file), 0);
 	assert_string_equal(printed, "{\"signaled\":true,\"status\":9,\"timed_out\":false,\"out_of_memory\":true,"
-				     "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
-				     "\"memory_peak_bytes\":1099511627776}");
+	                             "\"limits_hit\":[\"memory\",\"cpu_time\"],\"wall_us\":1,\"user_us\":2,\"system_us\":3,"
+	                             "\"memory_peak_bytes\":1099511627776}");
 }
 
 static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
@@ -144,10 +152,10 @@ static void bytes_are_text_where_they_are_and_base64_where_not(void **state)
 		size_t length;
 		const char *json;
 	} cases[] = {{"", 0, "{\"length\":0,\"text\":\"\",\"base64\":null}"},
-		     {"\"ä\"\n", 5, "{\"length\":5,\"text\":\"\\\"ä\\\"\\u000a\",\"base64\":null}"},
-		     {"a\0b", 3, "{\"length\":3,\"text\":null,\"base64\":\"YQBi\"}"},
-		     {"\xc3", 1, "{\"length\":1,\"text\":null,\"base64\":\"ww==\"}"},
-		     {"\xff\xfe", 2, "{\"length\":2,\"text\":null,\"base64\":\"//4=\"}"}};
+	             {"\"ä\"\n", 5, "{\"length\":5,\"text\":\"\\\"ä\\\"\\u000a\",\"base64\":null}"},
+	             {"a\0b", 3, "{\"length\":3,\"text\":null,\"base64\":\"YQBi\"}"},
+	             {"\xc3", 1, "{\"length\":1,\"text\":null,\"base64\":\"ww==\"}"},
+	             {"\xff\xfe", 2, "{\"length\":2,\"text\":null,\"base64\":\"//4=\"}"}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -180,7 +188,8 @@ static void members_items_and_nesting_have_their_commas(void **state)
 	json_raw(&json, "g", "[]", 2);
 	json_close(&json);
 	assert_int_equal(fclose(file), 0);
-	assert_string_equal(printed, "{\"a\":18446744073709551615,\"b\":[null,{},true],\"c\":-1,\"d\":null,\"e\":null,\"f\":1.00,\"g\":[]}");
+	assert_string_equal(printed,
+	                    "{\"a\":18446744073709551615,\"b\":[null,{},true],\"c\":-1,\"d\":null,\"e\":null,\"f\":1.00,\"g\":[]}");
 }
 
 /* The document of the process is written to the pipe that is returned. */
@@ -215,10 +224,11 @@ static void a_document_has_the_result_the_first_error_and_the_notes(void **state
 	assert_null(output_json());
 	assert_true(read(fd, text, sizeof text - 1) > 0);
 	close(fd);
-	assert_string_equal(text, "{\"schema\":1,\"result\":{\"line\":1}}\n"
-				  "{\"schema\":1,\"exit_code\":3,\"result\":{\"left\":[\"open\"]},\"error\":{\"code\":\"not-found\",\"reason\":null,"
-				  "\"message\":\"first\",\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
-				  "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
+	assert_string_equal(
+		text, "{\"schema\":1,\"result\":{\"line\":1}}\n"
+		      "{\"schema\":1,\"exit_code\":3,\"result\":{\"left\":[\"open\"]},\"error\":{\"code\":\"not-found\",\"reason\":null,"
+		      "\"message\":\"first\",\"detail\":null,\"retryable\":false,\"errno\":null,\"step\":null,\"rule\":null,\"file\":null,"
+		      "\"line\":null,\"asked\":null,\"allowed\":null,\"mend\":null},\"notes\":[\"a note\"]}\n");
 }
 
 static void a_document_that_nobody_reads_is_a_failure(void **state)
@@ -260,8 +270,7 @@ static void every_code_has_a_short_name_of_its_own(void **state)
 	for (int i = 0; i <= YETT_CODES_COUNT; i++) {
 		assert_string_not_equal(yett_error_code_name((enum yett_code)i), "unknown");
 		for (int j = 0; j < i; j++)
-			assert_string_not_equal(yett_error_code_name((enum yett_code)i),
-						yett_error_code_name((enum yett_code)j));
+			assert_string_not_equal(yett_error_code_name((enum yett_code)i), yett_error_code_name((enum yett_code)j));
 	}
 }
 

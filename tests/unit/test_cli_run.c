@@ -112,8 +112,7 @@ static struct run run;
 
 static int copy_self(void)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
-	    to = open(helper, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), to = open(helper, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
 	char buffer[65536];
 	ssize_t n;
 
@@ -259,9 +258,7 @@ static void signals_reach_the_command(void **state)
 	char byte;
 
 	(void)state;
-	start_run(&run, (const char *const[]){"sh", "-c",
-					      "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done",
-					      NULL});
+	start_run(&run, (const char *const[]){"sh", "-c", "trap 'echo got; exit 5' USR1; echo ready; while :; do sleep 0.05; done", NULL});
 	assert_int_equal(read(run.out, &byte, 1), 1);
 	assert_int_equal(kill(run.pid, SIGUSR1), 0);
 	finish_run(&run);
@@ -276,10 +273,11 @@ static void signals_reach_the_command(void **state)
 
 static void json_tells_results_and_failures(void **state)
 {
-	static const char head[] = "{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
-				   "\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
-				   "\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":{\"id\":1,"
-				   "\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
+	static const char head[] =
+		"{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
+		"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
+		"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0}},\"command\":{\"id\":1,"
+		"\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
 
 	(void)state;
 	assert_int_equal(RUN("--json-fd", "2", "-q", "sh", "-c", "echo out; exit 3"), 3);
@@ -287,8 +285,10 @@ static void json_tells_results_and_failures(void **state)
 	assert_non_null(strstr(run.err_text, ",\"error\":null,\"notes\":[\"made the key /"));
 	assert_string_equal(run.out_text, "out\n");
 	assert_int_equal(RUN("--json", "-p", "none", "true"), 125);
-	assert_non_null(strstr(run.out_text, "{\"schema\":1,\"exit_code\":125,\"result\":{\"sandbox\":null,\"command\":null},\"error\":{\"code\":\"permission-denied\","
-					     "\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","));
+	assert_non_null(strstr(
+		run.out_text,
+		"{\"schema\":1,\"exit_code\":125,\"result\":{\"sandbox\":null,\"command\":null},\"error\":{\"code\":\"permission-denied\","
+		"\"reason\":null,\"message\":\"the profile takes no shares\",\"detail\":\"yett.conf:7?[2J\","));
 	assert_non_null(strstr(run.err_text, "the profile takes no shares"));
 	assert_int_equal(RUN("--json", "-q", "-p", "none", "true"), 125);
 	assert_string_equal(run.err_text, "");
@@ -304,7 +304,8 @@ static void a_dry_run_in_json_has_the_plan_as_an_object(void **state)
 {
 	(void)state;
 	assert_int_equal(RUN("--json", "--dry-run", "--ro", "/usr/share", "true"), 0);
-	assert_string_equal(run.out_text, "{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
+	assert_string_equal(run.out_text,
+	                    "{\"schema\":1,\"exit_code\":0,\"result\":{\"plan\":{\"shares\":2}},\"error\":null,\"notes\":[]}\n");
 }
 
 static void a_dry_run_prints_the_plan_and_runs_nothing(void **state)
@@ -342,11 +343,10 @@ static void finish_on_terminal(struct run *on, int master)
 
 static void a_terminal_is_bridged_and_never_passed_on(void **state)
 {
-	int master = start_on_terminal(
-		&run, (const char *const[]){"sh", "-c",
-					    "test ! -t 0 && test ! -t 1 && test ! -t 2 && "
-					    "read line && echo \"heard $line\" && echo err >&2 && exit 9",
-					    NULL});
+	int master = start_on_terminal(&run, (const char *const[]){"sh", "-c",
+	                                                           "test ! -t 0 && test ! -t 1 && test ! -t 2 && "
+	                                                           "read line && echo \"heard $line\" && echo err >&2 && exit 9",
+	                                                           NULL});
 
 	(void)state;
 	assert_int_equal(write(master, "words\n", 6), 6);

@@ -134,8 +134,8 @@ static void the_kind_of_a_terminal_is_a_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_raw_and_then_as_it_was), cmocka_unit_test(modes_that_somebody_else_set_stay),
-		cmocka_unit_test(what_is_no_terminal_is_refused), cmocka_unit_test(its_size_is_told),
+		cmocka_unit_test(it_is_raw_and_then_as_it_was),     cmocka_unit_test(modes_that_somebody_else_set_stay),
+		cmocka_unit_test(what_is_no_terminal_is_refused),   cmocka_unit_test(its_size_is_told),
 		cmocka_unit_test(the_kind_of_a_terminal_is_a_name),
 	};
 

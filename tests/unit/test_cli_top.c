@@ -11,10 +11,10 @@
 static struct yett_usage usage(const char *id, uint64_t taken_us, uint64_t cpu_us, uint64_t memory_bytes)
 {
 	struct yett_usage made = {.taken_us = taken_us,
-				  .uptime_ms = 1000,
-				  .known = YETT_USAGE_CPU | YETT_USAGE_MEMORY,
-				  .cpu_us = cpu_us,
-				  .memory_bytes = memory_bytes};
+	                          .uptime_ms = 1000,
+	                          .known = YETT_USAGE_CPU | YETT_USAGE_MEMORY,
+	                          .cpu_us = cpu_us,
+	                          .memory_bytes = memory_bytes};
 
 	(void)snprintf(made.id, sizeof made.id, "%s", id);
 	return made;
@@ -107,8 +107,13 @@ static void sizes_and_times_are_short(void **state)
 		uint64_t value;
 		const char *size, *time;
 	} rows[] = {
-		{0, "0", "0.00s"},	{1023, "1023", "1.02s"},       {1024, "1.0K", "1.02s"},	  {60000, "59K", "1m00s"},
-		{10 << 20, "10M", "2h54m"}, {UINT64_C(3) << 30, "3.0G", "37d06h"}, {UINT64_MAX, "16384P", NULL},
+		{0, "0", "0.00s"},
+		{1023, "1023", "1.02s"},
+		{1024, "1.0K", "1.02s"},
+		{60000, "59K", "1m00s"},
+		{10 << 20, "10M", "2h54m"},
+		{UINT64_C(3) << 30, "3.0G", "37d06h"},
+		{UINT64_MAX, "16384P", NULL},
 	};
 	char out[STATS_TEXT_SIZE];
 

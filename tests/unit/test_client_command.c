@@ -163,8 +163,8 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 static void bad_commands_are_refused_before_they_are_sent(void **state)
 {
 	struct peer *peer = *state;
-	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL},
-			  *const env[] = {"novalue", NULL}, *const latin1[] = {"\xe4", NULL};
+	const char *const none[] = {NULL}, *const empty[] = {"", NULL}, *const argv[] = {"x", NULL}, *const env[] = {"novalue", NULL},
+			  *const latin1[] = {"\xe4", NULL};
 	int root = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stdio[] = {root, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {
 		COMMAND(.argv = NULL),   COMMAND(.argv = none),
@@ -176,7 +176,7 @@ static void bad_commands_are_refused_before_they_are_sent(void **state)
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
-				 i + 1 == ARRAY_SIZE(wrong) ? YETT_E_SECURITY_VIOLATION : YETT_E_INVALID_REQUEST);
+		                 i + 1 == ARRAY_SIZE(wrong) ? YETT_E_SECURITY_VIOLATION : YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	fd_close(root);
 }
@@ -187,8 +187,8 @@ static void a_call_that_failed_is_not_taken_for_dev_null(void **state)
 	static const int failed[] = {-1, -2, -ENOENT, -EACCES, -4095, INT_MIN};
 	static const struct {
 		int stream, word;
-	} misplaced[] = {{0, YETT_STDIO_CAPTURE}, {0, YETT_STDIO_STREAM}, {0, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_LATER},
-			 {2, YETT_STDIO_LATER}};
+	} misplaced[] = {{0, YETT_STDIO_CAPTURE},   {0, YETT_STDIO_STREAM}, {0, YETT_STDIO_AS_OUTPUT},
+	                 {1, YETT_STDIO_AS_OUTPUT}, {1, YETT_STDIO_LATER},  {2, YETT_STDIO_LATER}};
 	const char *const argv[] = {"x", NULL};
 	struct peer *peer = *state;
 	struct yett_command *command = NULL;
@@ -319,10 +319,10 @@ static void every_call_asks_for_the_size_of_its_options(void **state)
 	char *text;
 
 	peer_create(peer);
-#define assert_unsized(call, name)                                                                        \
-	do {                                                                                              \
-		assert_int_equal(call, YETT_E_INVALID_REQUEST);                                           \
-		assert_non_null(strstr(peer->error.message, "struct " name " has no size"));              \
+#define assert_unsized(call, name)                                                           \
+	do {                                                                                 \
+		assert_int_equal(call, YETT_E_INVALID_REQUEST);                              \
+		assert_non_null(strstr(peer->error.message, "struct " name " has no size")); \
 	} while (0)
 	assert_unsized(yett_connect(&unsized_connect, &connection, &peer->error), "yett_connect_options");
 	assert_unsized(yett_sandbox_create(peer->connection, &unsized_sandbox, &sandbox, &peer->error), "yett_sandbox_options");
@@ -454,15 +454,14 @@ static void what_has_no_terminal_has_no_size(void **state)
 	const char *const argv[] = {"x", NULL};
 	const int stdio[] = {STDIN_FILENO, YETT_STDIO_NULL, YETT_STDIO_NULL}, null[] = {YETT_STDIO_NULL, YETT_STDIO_NULL, YETT_STDIO_NULL};
 	const struct yett_command_options wrong[] = {COMMAND(.argv = argv, .rows = 24), COMMAND(.argv = argv, .columns = 80),
-						     COMMAND(.argv = argv, .terminal = true, .stdio = stdio)},
+	                                             COMMAND(.argv = argv, .terminal = true, .stdio = stdio)},
 					  right = COMMAND(.argv = argv, .terminal = true, .stdio = null);
 	struct yett_command *command = NULL;
 	struct yett_output *output = NULL;
 
 	peer_create(peer);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error),
-				 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error), YETT_E_INVALID_REQUEST);
 	assert_int_equal(yett_run(peer->sandbox, &right, 1, &output, &peer->error), YETT_E_INVALID_REQUEST);
 	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	assert_int_equal(start(peer, "x", &command), 0);

@@ -159,8 +159,7 @@ static void a_public_key_is_read_strictly_and_its_comment_is_made_harmless(void 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		write_file(path_of("other"), refused[i], 0644);
-		assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error),
-				 YETT_E_INVALID_REQUEST);
+		assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error), YETT_E_INVALID_REQUEST);
 	}
 	write_file(path_of("other"), "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= a\033[2Jb\n", 0644);
 	assert_int_equal(yett_key_read_public(path_of("other"), key, line, sizeof line, &error), 0);

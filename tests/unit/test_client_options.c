@@ -10,7 +10,7 @@
 #include "libclient/options.h"
 
 static const struct options_kind *const kinds[] = {&options_connect, &options_share,  &options_tmpfs, &options_sandbox,
-						   &options_command, &options_follow, &options_copy};
+                                                   &options_command, &options_follow, &options_copy};
 
 /* The bytes of a program's struct, which is `more` longer than ours. */
 static unsigned char *make(const struct options_kind *kind, size_t size, size_t more)

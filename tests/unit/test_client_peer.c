@@ -169,15 +169,16 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 {
 	struct peer *peer = *state;
 	const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"),
-					    SHARE(.path = "/usr", .flags = YETT_SHARE_WRITABLE)};
+	                                    SHARE(.path = "/usr", .flags = YETT_SHARE_WRITABLE)};
 	const struct yett_tmpfs tmpfs[] = {{.size = sizeof(struct yett_tmpfs), .target = "/scratch", .size_bytes = 4096}};
-	const struct yett_sandbox_options options = {.size = sizeof options, .profile = "build",
-						     .hostname = "box",
-						     .shares = shares,
-						     .shares_count = 2,
-						     .tmpfs = tmpfs,
-						     .tmpfs_count = 1,
-						     .pids = 9};
+	const struct yett_sandbox_options options = {.size = sizeof options,
+	                                             .profile = "build",
+	                                             .hostname = "box",
+	                                             .shares = shares,
+	                                             .shares_count = 2,
+	                                             .tmpfs = tmpfs,
+	                                             .tmpfs_count = 1,
+	                                             .pids = 9};
 	const struct message_create *create = &peer->message.body.create;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE], *text = malloc(ENVELOPE_SIGNED_MAX);
 	size_t length;
@@ -194,7 +195,7 @@ static void a_request_is_signed_over_the_challenge_and_carries_its_shares(void *
 	assert_memory_equal(peer->envelope.key, yett_signer_public_key(peer->signer), YETT_KEY_SIZE);
 	assert_memory_equal(peer->envelope.tag, challenge, sizeof peer->envelope.tag);
 	length = envelope_signed_bytes(&peer->envelope, challenge, peer->frame.bytes + envelope_size(MESSAGE_CREATE),
-				       peer->envelope.body_length, text);
+	                               peer->envelope.body_length, text);
 	assert_int_equal(crypto_sign_verify_detached(peer->envelope.signature, text, length, peer->envelope.key), 0);
 	assert_int_equal(create->shares_count, 2);
 	assert_string_equal(message_text(&peer->message, create->shares[0].target), "/p");
@@ -213,8 +214,7 @@ static void a_refusal_leaves_the_connection_usable(void **state)
 
 	peer_connect(peer);
 	say_error(peer, peer->helper, 1, YETT_E_PERMISSION_DENIED, "yett.conf:7");
-	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error),
-			 YETT_E_PERMISSION_DENIED);
+	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), YETT_E_PERMISSION_DENIED);
 	assert_string_equal(peer->error.detail, "yett.conf:7");
 	say_created(peer, 2);
 	assert_int_equal(yett_sandbox_create(peer->connection, NULL, &peer->sandbox, &peer->error), 0);
@@ -276,8 +276,11 @@ static void a_share_has_one_source(void **state)
 	}
 	assert_int_equal(frame_receive(peer->helper, &peer->frame, MSG_DONTWAIT), -EAGAIN);
 	say_created(peer, 1);
-	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .shares = &by_fd, .shares_count = 1},
-					     &peer->sandbox, &peer->error), 0);
+	assert_int_equal(yett_sandbox_create(peer->connection,
+	                                     &(struct yett_sandbox_options){
+						     .size = sizeof(struct yett_sandbox_options), .shares = &by_fd, .shares_count = 1},
+	                                     &peer->sandbox, &peer->error),
+	                 0);
 	hear(peer, peer->helper);
 	assert_string_equal(message_text(&peer->message, create->shares[0].target), "/x");
 	(void)dup2(stdin_before, STDIN_FILENO);
@@ -290,7 +293,7 @@ static void a_share_has_one_source(void **state)
 static void commands_start_in_the_first_directory_that_is_shared(void **state)
 {
 	static const struct yett_share shares[] = {SHARE(.path = "/etc/passwd", .target = "/p"), SHARE(.path = "/usr", .target = "/work"),
-						   SHARE(.path = "/etc")};
+	                                           SHARE(.path = "/etc")};
 	static const struct {
 		struct yett_sandbox_options options;
 		const char *told; /* to init; NULL: nothing */
@@ -321,8 +324,11 @@ static void commands_start_in_the_first_directory_that_is_shared(void **state)
 		assert_int_equal(yett_sandbox_end(sandbox, &peer->error), 0);
 		yett_sandbox_close(sandbox);
 	}
-	assert_int_equal(yett_sandbox_create(peer->connection, &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .directory = "tmp"}, &peer->sandbox, &peer->error),
-			 YETT_E_INVALID_REQUEST);
+	assert_int_equal(
+		yett_sandbox_create(peer->connection,
+	                            &(struct yett_sandbox_options){.size = sizeof(struct yett_sandbox_options), .directory = "tmp"},
+	                            &peer->sandbox, &peer->error),
+		YETT_E_INVALID_REQUEST);
 }
 
 /* --- several threads on one connection --- */

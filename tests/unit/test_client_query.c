@@ -148,8 +148,8 @@ static void say_running(struct peer *peer, uint64_t sequence, uint64_t length, c
 	struct message_commands *list = &prepare(peer, MESSAGE_COMMANDS)->body.commands;
 
 	list->commands_count = 1;
-	list->commands[0] = (struct message_command){
-		.id = 3, .state = EXECUTION_RUNNING, .pid = 7, .captured = OUTPUT_OUT, .output_bytes = {length}};
+	list->commands[0] =
+		(struct message_command){.id = 3, .state = EXECUTION_RUNNING, .pid = 7, .captured = OUTPUT_OUT, .output_bytes = {length}};
 	say(peer, peer->init, sequence, fds, count);
 }
 

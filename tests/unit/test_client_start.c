@@ -121,7 +121,8 @@ static void the_environment_names_a_helper_and_an_option_wins_over_it(void **sta
 static void a_helper_gets_one_socket_and_an_environment_from_nothing(void **state)
 {
 	const char *const more[] = {"--policy", "/a policy", NULL};
-	const struct yett_connect_options options = {.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
+	const struct yett_connect_options options = {
+		.size = sizeof options, .start = YETT_START_PERSONAL, .helper_path = helper, .helper_arguments = more};
 	struct yett_connection *connection = NULL;
 	struct yett_error error = {0};
 	char text[4096];

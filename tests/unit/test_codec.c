@@ -118,9 +118,12 @@ static void a_count_beyond_the_list_is_not_followed(void **state)
 static void a_text_outside_the_arena_is_not_followed(void **state)
 {
 	static const struct text outside[] = {
-		{.offset = UINT32_MAX, .length = 1},     {.offset = UINT32_MAX, .length = UINT32_MAX},
-		{.offset = 0, .length = UINT32_MAX},     {.offset = MESSAGE_ARENA_MAX, .length = 1},
-		{.offset = MESSAGE_ARENA_MAX - 1, .length = 1}, {.offset = 4000, .length = 5},
+		{.offset = UINT32_MAX, .length = 1},
+		{.offset = UINT32_MAX, .length = UINT32_MAX},
+		{.offset = 0, .length = UINT32_MAX},
+		{.offset = MESSAGE_ARENA_MAX, .length = 1},
+		{.offset = MESSAGE_ARENA_MAX - 1, .length = 1},
+		{.offset = 4000, .length = 5},
 	};
 
 	(void)state;
@@ -313,8 +316,7 @@ static void a_body_larger_than_a_packet_is_refused(void **state)
 
 	(void)state;
 	assert_non_null(large);
-	assert_int_equal(message_decode(MESSAGE_CREATE, large, MESSAGE_PACKET_MAX + 1, &decoded, &error),
-			 YETT_E_PROTOCOL);
+	assert_int_equal(message_decode(MESSAGE_CREATE, large, MESSAGE_PACKET_MAX + 1, &decoded, &error), YETT_E_PROTOCOL);
 	assert_int_equal(error.reason, YETT_R_SIZE);
 }
 

@@ -413,21 +413,21 @@ static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
 }
 
 /* X(name, status, body_size, arena_used, what follows) of an answer to a MESSAGE_CREATE. */
-#define LIES(X)                                                                 \
+#define LIES(X)                                                                   \
 	X("status", 7, sizeof(struct message_create), 0)                          \
 	X("small-body", 0, sizeof(struct message_create) - 1, 0)                  \
-	X("large-body", 0, UINT32_MAX, 0)                                       \
-	X("body-of-an-exec", 0, sizeof(struct message_exec), 0)                \
+	X("large-body", 0, UINT32_MAX, 0)                                         \
+	X("body-of-an-exec", 0, sizeof(struct message_exec), 0)                   \
 	X("large-arena", 0, sizeof(struct message_create), MESSAGE_ARENA_MAX + 1) \
 	X("largest-arena", 0, sizeof(struct message_create), UINT32_MAX)          \
-	X("error-size", 1, sizeof(struct yett_error) + 1, 0)                    \
-	X("error-arena", 1, sizeof(struct yett_error), 1)                       \
-	X("error-code", 1, sizeof(struct yett_error), 0)                        \
-	X("error-reason", 1, sizeof(struct yett_error), 0)                      \
-	X("error-text", 1, sizeof(struct yett_error), 0)                        \
-	X("too-many-shares", 0, sizeof(struct message_create), 0)                   \
+	X("error-size", 1, sizeof(struct yett_error) + 1, 0)                      \
+	X("error-arena", 1, sizeof(struct yett_error), 1)                         \
+	X("error-code", 1, sizeof(struct yett_error), 0)                          \
+	X("error-reason", 1, sizeof(struct yett_error), 0)                        \
+	X("error-text", 1, sizeof(struct yett_error), 0)                          \
+	X("too-many-shares", 0, sizeof(struct message_create), 0)                 \
 	X("half-an-answer", 0, sizeof(struct message_create), 0)                  \
-	X("unasked", 0, 0, 0)                                                   \
+	X("unasked", 0, 0, 0)                                                     \
 	X("ready", 0, 0, 0)
 
 static void write_all(const void *bytes, size_t size)
@@ -446,7 +446,7 @@ static void write_lie(const char *lie)
 	if (strcmp(lie, "error-code") == 0)
 		error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
 	if (strcmp(lie, "error-reason") == 0)
-		error.reason = (enum yett_reason)-1;
+		error.reason = (enum yett_reason) - 1;
 	message.body.create.shares_count = MESSAGE_SHARES_MAX + 1;
 	if (strcmp(lie, "too-many-shares") == 0)
 		write_all(&message.body, sizeof message.body.create);
@@ -457,11 +457,11 @@ static void write_lie(const char *lie)
 }
 
 /* X(name, status, body_size, arena_used) of the one answer to a plan that is to be printed, or of all without end. */
-#define PRINTED_LIES(X)                                                \
-	X("print-status", 1, sizeof(struct yett_error), 0)             \
-	X("print-large-part", 0, DECODER_PART_MAX + 1, 0)              \
-	X("print-largest-part", 0, UINT32_MAX, 0)                      \
-	X("print-arena", 0, 1, 1)                                      \
+#define PRINTED_LIES(X)                                    \
+	X("print-status", 1, sizeof(struct yett_error), 0) \
+	X("print-large-part", 0, DECODER_PART_MAX + 1, 0)  \
+	X("print-largest-part", 0, UINT32_MAX, 0)          \
+	X("print-arena", 0, 1, 1)                          \
 	X("print-without-end", 0, DECODER_PART_MAX, 0)
 
 /* Answers whatever is asked with what no decoder of ours says of a plan. */
@@ -474,10 +474,9 @@ static int lie_of_plan(const char *which)
 	if (read(STDIN_FILENO, &question, sizeof question) != sizeof question)
 		return 1;
 	do {
-#define X(name, status, body_size, arena_used)                                                    \
-	if (strcmp(which, name) == 0)                                                             \
-		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used},    \
-			  sizeof(struct decoder_answer));
+#define X(name, status, body_size, arena_used) \
+	if (strcmp(which, name) == 0)          \
+		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used}, sizeof(struct decoder_answer));
 		PRINTED_LIES(X)
 #undef X
 		write_all(part, sizeof part);
@@ -496,10 +495,9 @@ static int lie(const char *which)
 	if (strcmp(which, "unasked") == 0)
 		write_all("an answer before the question", 29);
 	while (read(STDIN_FILENO, &question, sizeof question) == sizeof question) {
-#define X(name, status, body_size, arena_used)                                                    \
-	if (strcmp(which, name) == 0)                                                             \
-		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used},    \
-			  sizeof(struct decoder_answer));
+#define X(name, status, body_size, arena_used) \
+	if (strcmp(which, name) == 0)          \
+		write_all(&(struct decoder_answer){status, (uint32_t)(body_size), arena_used}, sizeof(struct decoder_answer));
 		LIES(X)
 #undef X
 		write_lie(which);
@@ -532,12 +530,12 @@ static void a_decoder_that_lies_is_found_out(void **state)
 	struct yett_error error;
 
 	(void)state;
-#define X(name, ...)                                                                          \
-	if (strcmp(name, "error-text") != 0 && strcmp(name, "half-an-answer") != 0) {         \
-		int r = run_lie(name, &error);                                                \
-                                                                                              \
-		if (r != -EPROTO || error.code != YETT_E_HELPER_UNAVAILABLE)                  \
-			fail_msg("the lie '%s' gave %d", name, r);                            \
+#define X(name, ...)                                                                  \
+	if (strcmp(name, "error-text") != 0 && strcmp(name, "half-an-answer") != 0) { \
+		int r = run_lie(name, &error);                                        \
+                                                                                      \
+		if (r != -EPROTO || error.code != YETT_E_HELPER_UNAVAILABLE)          \
+			fail_msg("the lie '%s' gave %d", name, r);                    \
 	}
 	LIES(X)
 #undef X
@@ -546,11 +544,9 @@ static void a_decoder_that_lies_is_found_out(void **state)
 
 static void what_is_printed_is_held_to_its_bounds(void **state)
 {
-	static const char *const lies[] = {
 #define X(name, ...) name,
-		PRINTED_LIES(X)
+	static const char *const lies[] = {PRINTED_LIES(X)};
 #undef X
-	};
 	struct plan *plan = calloc(1, sizeof *plan);
 
 	(void)state;
@@ -560,7 +556,8 @@ static void what_is_printed_is_held_to_its_bounds(void **state)
 		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO, memfd = -1;
 
 		assert_int_equal(decoder_start(self, DECODER_ID, DECODER_ID, lies[i], &decoder), 0);
-		if (decoder_print(&decoder, plan, LONG_MS, &memfd, &error) != expected || error.code != YETT_E_HELPER_UNAVAILABLE || memfd != -1)
+		if (decoder_print(&decoder, plan, LONG_MS, &memfd, &error) != expected || error.code != YETT_E_HELPER_UNAVAILABLE ||
+		    memfd != -1)
 			fail_msg("the lie '%s' passed", lies[i]);
 	}
 	free(plan);

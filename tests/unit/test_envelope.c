@@ -13,8 +13,7 @@ static uint8_t packet[MESSAGE_PACKET_MAX + 1], first[ENVELOPE_SIGNED_MAX], secon
 
 static struct envelope make_envelope(void)
 {
-	struct envelope e = {.kind = MESSAGE_CREATE, .fd_count = 3, .sequence = 0x0102030405060708, .body_length = 5,
-			     .is_signed = true};
+	struct envelope e = {.kind = MESSAGE_CREATE, .fd_count = 3, .sequence = 0x0102030405060708, .body_length = 5, .is_signed = true};
 
 	memset(e.tag, 't', sizeof e.tag);
 	memset(e.key, 'k', sizeof e.key);

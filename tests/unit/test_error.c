@@ -13,11 +13,11 @@ static void every_code_has_its_own_number_and_text(void **state)
 	bool seen[64] = {false};
 
 	(void)state;
-#define X(name, number, retryable, text)                              \
-	assert_true((number) > 0 && (number) < 64);                   \
-	assert_false(seen[number]);                                   \
-	seen[number] = true;                                          \
-	assert_string_equal(error_code_text(YETT_E_##name), text);    \
+#define X(name, number, retryable, text)                           \
+	assert_true((number) > 0 && (number) < 64);                \
+	assert_false(seen[number]);                                \
+	seen[number] = true;                                       \
+	assert_string_equal(error_code_text(YETT_E_##name), text); \
 	assert_int_equal(error_code_retryable(YETT_E_##name), retryable);
 	YETT_CODES(X)
 #undef X
@@ -28,11 +28,11 @@ static void every_reason_has_its_own_number_and_name(void **state)
 	bool seen[128] = {false};
 
 	(void)state;
-#define X(name, number, short_name, text)                                           \
-	assert_true((number) > 0 && (number) < 128);                                \
-	assert_false(seen[number]);                                                 \
-	seen[number] = true;                                                        \
-	assert_string_equal(error_reason_short_name(YETT_R_##name), short_name);    \
+#define X(name, number, short_name, text)                                        \
+	assert_true((number) > 0 && (number) < 128);                             \
+	assert_false(seen[number]);                                              \
+	seen[number] = true;                                                     \
+	assert_string_equal(error_reason_short_name(YETT_R_##name), short_name); \
 	assert_string_equal(error_reason_text(YETT_R_##name), text);
 	YETT_REASONS(X)
 #undef X

@@ -200,15 +200,23 @@ static int try_calls(int socket, pid_t parent)
 	if (confine(directory, true) < 0)
 		return 101;
 	const bool refused[] = {
-		is_refused(syscall(SYS_kill, parent, 0)), is_refused(syscall(SYS_tgkill, parent, parent, 0)),
-		is_refused(syscall(SYS_pidfd_open, parent, 0)), is_refused(syscall(SYS_ptrace, 16, parent, 0, 0)),
-		is_refused(syscall(SYS_fcntl, socket, F_SETOWN, parent)), is_refused(syscall(SYS_fcntl, socket, 10 /* F_SETSIG */, 9)),
-		is_refused(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0)), is_refused(syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair)),
-		is_refused(syscall(SYS_connect, socket, &address, sizeof address)), is_refused(syscall(SYS_recvmsg, socket, NULL, 0)),
-		is_refused(syscall(SYS_execve, "/bin/true", argv, NULL)), is_refused(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)),
+		is_refused(syscall(SYS_kill, parent, 0)),
+		is_refused(syscall(SYS_tgkill, parent, parent, 0)),
+		is_refused(syscall(SYS_pidfd_open, parent, 0)),
+		is_refused(syscall(SYS_ptrace, 16, parent, 0, 0)),
+		is_refused(syscall(SYS_fcntl, socket, F_SETOWN, parent)),
+		is_refused(syscall(SYS_fcntl, socket, 10 /* F_SETSIG */, 9)),
+		is_refused(syscall(SYS_socket, AF_UNIX, SOCK_STREAM, 0)),
+		is_refused(syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, pair)),
+		is_refused(syscall(SYS_connect, socket, &address, sizeof address)),
+		is_refused(syscall(SYS_recvmsg, socket, NULL, 0)),
+		is_refused(syscall(SYS_execve, "/bin/true", argv, NULL)),
+		is_refused(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)),
 		is_refused(syscall(SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
-		is_refused(syscall(SYS_ioctl, socket, 0, 0)), is_refused(syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)),
-		is_refused(syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)), is_refused(syscall(SYS_fchownat, directory, "", 0, 0, 0)),
+		is_refused(syscall(SYS_ioctl, socket, 0, 0)),
+		is_refused(syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)),
+		is_refused(syscall(SYS_prlimit64, 0, RLIMIT_CORE, &none, NULL)),
+		is_refused(syscall(SYS_fchownat, directory, "", 0, 0, 0)),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)

@@ -29,9 +29,8 @@
 
 static struct seccomp_data call(uint32_t number, const uint64_t arguments[4])
 {
-	return (struct seccomp_data){.nr = (int)number,
-	                             .arch = seccomp_arch_native(),
-	                             .args = {arguments[0], arguments[1], arguments[2], arguments[3]}};
+	return (struct seccomp_data){
+		.nr = (int)number, .arch = seccomp_arch_native(), .args = {arguments[0], arguments[1], arguments[2], arguments[3]}};
 }
 
 /* Whether the answer to a number depends on nothing else, so that the kernel need not ask again if it is "allow". */
@@ -108,8 +107,7 @@ static struct bpf emit(const struct filter *filter)
 static struct seccomp_argument random_argument(void)
 {
 	static const uint32_t masks[] = {0, 1, 6, 0xf, 0x7fffffff, UINT32_MAX, UINT32_MAX, UINT32_MAX};
-	struct seccomp_argument argument = {(unsigned)next_random() % 3, masks[next_random() % ARRAY_SIZE(masks)], 0,
-	                                    0};
+	struct seccomp_argument argument = {(unsigned)next_random() % 3, masks[next_random() % ARRAY_SIZE(masks)], 0, 0};
 
 	argument.first = (uint32_t)next_random() % 8;
 	argument.last = next_random() % 2 ? argument.first : argument.first + (uint32_t)next_random() % 8;
@@ -125,8 +123,7 @@ static void random_filter(struct filter *filter, struct seccomp_rule *rules)
 	uint32_t width = 1 + (uint32_t)next_random() % 60;
 
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++) {
-		rules[i] =
-		    (struct seccomp_rule){.error = (int)next_random() % 5, .arguments_count = 1 + next_random() % 2};
+		rules[i] = (struct seccomp_rule){.error = (int)next_random() % 5, .arguments_count = 1 + next_random() % 2};
 		for (unsigned j = 0; j < 2; j++)
 			rules[i].arguments[j] = random_argument();
 	}
@@ -138,13 +135,13 @@ static void random_filter(struct filter *filter, struct seccomp_rule *rules)
 			filter->verdicts[i].action = next_random() % 2 ? SECCOMP_RET_ALLOW : ERROR(next_random() % 4);
 	for (size_t i = 0; i < 20; i++)
 		filter->verdicts[next_random() % FILTER_NUMBERS].rules =
-		    next_random() & next_random() & (next_random() << 32 | next_random());
+			next_random() & next_random() & (next_random() << 32 | next_random());
 	/* Some end as others do. */
 	for (size_t i = 0; i < 20; i++) {
 		const struct filter_verdict *other = &filter->verdicts[next_random() % FILTER_NUMBERS];
 
 		filter->verdicts[next_random() % FILTER_NUMBERS] =
-		    (struct filter_verdict){other->rules & UINT64_MAX << next_random() % 64, other->action};
+			(struct filter_verdict){other->rules & UINT64_MAX << next_random() % 64, other->action};
 	}
 }
 
@@ -207,8 +204,8 @@ static void a_program_that_is_too_long_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SECCOMP_RULES_MAX; i++)
-		rules[i] = (struct seccomp_rule){
-		    .error = 1, .arguments_count = 1, .arguments = {{0, UINT32_MAX, (uint32_t)i, (uint32_t)i}}};
+		rules[i] =
+			(struct seccomp_rule){.error = 1, .arguments_count = 1, .arguments = {{0, UINT32_MAX, (uint32_t)i, (uint32_t)i}}};
 	for (size_t i = 0; i < FILTER_NUMBERS; i++)
 		filter.verdicts[i].rules = i << 20 | 0xffff;
 	assert_int_equal(filter_emit(&filter, &program.code, &program.count), -E2BIG);
@@ -246,8 +243,7 @@ static bool listed(const struct seccomp_names *names, const char *name)
 }
 
 /* Adds a rule for a call, unless the architecture lacks it. The same rule a second time (-EEXIST) changes nothing. */
-static void add(scmp_filter_ctx context, uint32_t action, const char *name, const struct scmp_arg_cmp *arguments,
-                unsigned count)
+static void add(scmp_filter_ctx context, uint32_t action, const char *name, const struct scmp_arg_cmp *arguments, unsigned count)
 {
 	int number = number_of(name);
 	int r = number < 0 ? 0 : seccomp_rule_add_array(context, action, number, count, arguments);
@@ -257,8 +253,8 @@ static void add(scmp_filter_ctx context, uint32_t action, const char *name, cons
 }
 
 /* libseccomp compares under a mask with one value: bits one by one, and so the numbers of a range. */
-static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *rule, const char *name,
-                          struct scmp_arg_cmp arguments[3], unsigned done)
+static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *rule, const char *name, struct scmp_arg_cmp arguments[3],
+                          unsigned done)
 {
 	const struct seccomp_argument *argument = &rule->arguments[done];
 
@@ -281,8 +277,7 @@ static void add_arguments(scmp_filter_ctx context, const struct seccomp_rule *ru
 	}
 }
 
-typedef void each_function(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
-                           const struct seccomp_rule *rule);
+typedef void each_function(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule);
 
 static void each_name(const char *list, each_function *each, scmp_filter_ctx context, const struct seccomp_spec *spec,
                       const struct seccomp_rule *rule)
@@ -295,15 +290,15 @@ static void each_name(const char *list, each_function *each, scmp_filter_ctx con
 		each(context, spec, name, rule);
 }
 
-static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
-                  const struct seccomp_rule *rule)
+static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
 {
 	(void)spec;
 	(void)rule;
 	add(context, SCMP_ACT_ALLOW, name, NULL, 0);
 }
 
-/* libseccomp knows no order: what rules decide that allow and rules that refuse is compared with the table alone (test_seccomp.c). So is what is pretended. */
+/* libseccomp knows no order: what rules decide that allow and rules that refuse is compared with the table alone (test_seccomp.c). So is
+ * what is pretended. */
 static bool is_ordered(const char *name)
 {
 	bool allows = false, refuses = false, pretends = false;
@@ -317,8 +312,7 @@ static bool is_ordered(const char *name)
 	return (allows || pretends) && refuses;
 }
 
-static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
-                  const struct seccomp_rule *rule)
+static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
 {
 	struct scmp_arg_cmp arguments[3];
 
@@ -329,8 +323,7 @@ static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, cons
 static void add_rules(scmp_filter_ctx context, const struct seccomp_spec *spec, bool refusing)
 {
 	for (size_t i = 0; i < seccomp_rules_count; i++)
-		if (seccomp_rules[i].set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) &&
-		    (seccomp_rules[i].error != 0) == refusing)
+		if (seccomp_rules[i].set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) && (seccomp_rules[i].error != 0) == refusing)
 			each_name(seccomp_rules[i].calls, apply, context, spec, &seccomp_rules[i]);
 }
 
@@ -361,8 +354,7 @@ static void add_denied(scmp_filter_ctx context, const struct seccomp_spec *spec,
 			add(context, action, spec->deny.names[i], NULL, 0);
 }
 
-static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name,
-                      const struct seccomp_rule *rule)
+static void take_back(scmp_filter_ctx context, const struct seccomp_spec *spec, const char *name, const struct seccomp_rule *rule)
 {
 	(void)rule;
 	if (!listed(&spec->allow, name) && !listed(&spec->deny, name))
@@ -412,8 +404,7 @@ struct reference {
 
 static struct reference build_reference(const struct seccomp_spec *spec)
 {
-	scmp_filter_ctx refused = new_context(SCMP_ACT_ALLOW), allowed = new_context(ERROR(ENOSYS)),
-	                command = new_context(SCMP_ACT_ALLOW);
+	scmp_filter_ctx refused = new_context(SCMP_ACT_ALLOW), allowed = new_context(ERROR(ENOSYS)), command = new_context(SCMP_ACT_ALLOW);
 
 	add_denied(refused, spec, false, SCMP_ACT_NOTIFY);
 	add_rules(refused, spec, true);
@@ -437,8 +428,7 @@ static bool is_tie(const struct seccomp_data *data, uint32_t got, uint32_t want)
 	for (size_t i = 0; name && i < seccomp_rules_count; i++) {
 		uint64_t arguments[4] = {data->args[0], data->args[1], data->args[2], data->args[3]};
 
-		if (seccomp_rules[i].error && in_list(seccomp_rules[i].calls, name) &&
-		    rule_fits(&seccomp_rules[i], arguments)) {
+		if (seccomp_rules[i].error && in_list(seccomp_rules[i].calls, name) && rule_fits(&seccomp_rules[i], arguments)) {
 			has_got = has_got || got == seccomp_rule_action(&seccomp_rules[i]);
 			has_want = has_want || want == seccomp_rule_action(&seccomp_rules[i]);
 		}
@@ -459,8 +449,8 @@ static void compare(struct compared *compared, const struct seccomp_data *data)
 	if (got != want && is_tie(data, got, want))
 		compared->ties++;
 	else if (got != want)
-		fail_msg("arch %#x number %d (%#llx, %#llx, %#llx, %#llx): %#x, not %#x", data->arch, data->nr,
-		         data->args[0], data->args[1], data->args[2], data->args[3], got, want);
+		fail_msg("arch %#x number %d (%#llx, %#llx, %#llx, %#llx): %#x, not %#x", data->arch, data->nr, data->args[0],
+		         data->args[1], data->args[2], data->args[3], got, want);
 	assert_int_equal(bpf_run(&compared->command, data), bpf_run(&compared->reference.command, data));
 }
 
@@ -495,8 +485,7 @@ static size_t find_values(const char *name, unsigned index, uint64_t values[VALU
 			add_value(values, &count, (uint32_t)~argument->mask);
 			for (uint64_t bit = 1; bit < HIGH; bit <<= 1)
 				if (argument->mask != UINT32_MAX || bit == HIGH / 2)
-					add_value(values, &count,
-					          argument->mask == 0 || first != 1 ? first ^ bit : bit);
+					add_value(values, &count, argument->mask == 0 || first != 1 ? first ^ bit : bit);
 			add_value(values, &count, first | HIGH);
 			add_value(values, &count, last | 1ULL << 63);
 			add_value(values, &count, UINT64_MAX);
@@ -528,8 +517,7 @@ static void compare_arguments(struct compared *compared, const char *name)
 static void compare_numbers(struct compared *compared)
 {
 	static const uint64_t arguments[][4] = {{0}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 2, 3, 4}};
-	static const uint32_t arches[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
-	                                  UINT32_MAX};
+	static const uint32_t arches[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0, UINT32_MAX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments) * ARRAY_SIZE(arches); i++)
 		for (uint32_t number = 0; number < FILTER_NUMBERS + 8; number++) {
@@ -551,9 +539,8 @@ static void compare_numbers(struct compared *compared)
 
 static void compare_spec(const struct seccomp_spec *spec)
 {
-	static const char *const calls[] = {"clone",   "unshare", "ioctl",      "open",       "openat",
-	                                    "chmod",   "fchmod",  "fchmodat",   "creat",      "mknod",
-	                                    "mknodat", "fcntl",   "setrlimit", "personality"};
+	static const char *const calls[] = {"clone",    "unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
+	                                    "fchmodat", "creat",   "mknod", "mknodat", "fcntl",  "setrlimit", "personality"};
 	struct compared compared = {.reference = build_reference(spec)};
 	struct yett_error error = {0};
 
@@ -563,9 +550,8 @@ static void compare_spec(const struct seccomp_spec *spec)
 	compare_numbers(&compared);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		compare_arguments(&compared, calls[i]);
-	print_message("%zu calls, %zu of them with errors to choose from; %zu instructions, and %zu by libseccomp\n",
-	              compared.calls, compared.ties, compared.init.count,
-	              compared.reference.refused.count + compared.reference.allowed.count);
+	print_message("%zu calls, %zu of them with errors to choose from; %zu instructions, and %zu by libseccomp\n", compared.calls,
+	              compared.ties, compared.init.count, compared.reference.refused.count + compared.reference.allowed.count);
 	free(compared.init.code);
 	free(compared.command.code);
 	free(compared.reference.refused.code);
@@ -573,26 +559,26 @@ static void compare_spec(const struct seccomp_spec *spec)
 	free(compared.reference.command.code);
 }
 
-#define NAMES(...)                                                                                                     \
-	{                                                                                                              \
-		(char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), "yett.conf", 1              \
+#define NAMES(...)                                                                                        \
+	{                                                                                                 \
+		(char *[]){__VA_ARGS__}, sizeof((char *[]){__VA_ARGS__}) / sizeof(char *), "yett.conf", 1 \
 	}
 
 static void each_filter_says_what_libseccomps_would_say(void **state)
 {
-	static char clone3[] = "clone3", keyctl[] = "keyctl", mount[] = "mount", openat[] = "openat",
-	            socket[] = "socket", personality[] = "personality", ptrace[] = "ptrace", getpid[] = "getpid",
-	            bpf[] = "bpf", statmount[] = "statmount", mknodat[] = "mknodat", uselib[] = "uselib";
+	static char clone3[] = "clone3", keyctl[] = "keyctl", mount[] = "mount", openat[] = "openat", socket[] = "socket",
+		    personality[] = "personality", ptrace[] = "ptrace", getpid[] = "getpid", bpf[] = "bpf", statmount[] = "statmount",
+		    mknodat[] = "mknodat", uselib[] = "uselib";
 	const struct seccomp_spec specs[] = {
-	    {0},
-	    {.strict = true},
-	    {.allow = NAMES(clone3, keyctl, mount, personality, socket, statmount)},
-	    {.deny = NAMES(ptrace, clone3, socket, getpid, uselib), .log = NAMES(openat, getpid, bpf, personality)},
-	    {.strict = true,
-	     .allow = NAMES(keyctl, openat, ptrace, mknodat, bpf),
-	     .deny = NAMES(keyctl, mount, getpid),
-	     .log = NAMES(keyctl, clone3, openat, socket)},
-	    {.allow = NAMES(clone3, uselib), .log = NAMES(clone3, statmount, mknodat)},
+		{0},
+		{.strict = true},
+		{.allow = NAMES(clone3, keyctl, mount, personality, socket, statmount)},
+		{.deny = NAMES(ptrace, clone3, socket, getpid, uselib), .log = NAMES(openat, getpid, bpf, personality)},
+		{.strict = true,
+	         .allow = NAMES(keyctl, openat, ptrace, mknodat, bpf),
+	         .deny = NAMES(keyctl, mount, getpid),
+	         .log = NAMES(keyctl, clone3, openat, socket)},
+		{.allow = NAMES(clone3, uselib), .log = NAMES(clone3, statmount, mknodat)},
 	};
 
 	(void)state;
@@ -602,16 +588,15 @@ static void each_filter_says_what_libseccomps_would_say(void **state)
 
 static void calls_that_are_always_allowed_are_allowed_by_number(void **state)
 {
-	static const long numbers[] = {SYS_read,  SYS_write,       SYS_getpid,       SYS_mmap,
-	                               SYS_futex, SYS_close_range, SYS_set_mempolicy};
+	static const long numbers[] = {SYS_read, SYS_write, SYS_getpid, SYS_mmap, SYS_futex, SYS_close_range, SYS_set_mempolicy};
 
 	(void)state;
 	for (int role = 0; role < 2; role++) {
 		struct yett_error error = {0};
 		struct bpf program = {0};
 
-		assert_int_equal(seccomp_compile(&(struct seccomp_spec){0}, role == 0 ? SECCOMP_INIT : SECCOMP_COMMAND,
-		                                 &program.code, &program.count, &error),
+		assert_int_equal(seccomp_compile(&(struct seccomp_spec){0}, role == 0 ? SECCOMP_INIT : SECCOMP_COMMAND, &program.code,
+		                                 &program.count, &error),
 		                 0);
 		for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 			assert_true(is_constant(&program, (uint32_t)numbers[i]));
@@ -623,11 +608,11 @@ static void calls_that_are_always_allowed_are_allowed_by_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(a_program_says_what_the_verdicts_say),
-	    cmocka_unit_test(a_program_of_one_verdict_is_an_answer),
-	    cmocka_unit_test(a_program_that_is_too_long_is_refused),
-	    cmocka_unit_test(each_filter_says_what_libseccomps_would_say),
-	    cmocka_unit_test(calls_that_are_always_allowed_are_allowed_by_number),
+		cmocka_unit_test(a_program_says_what_the_verdicts_say),
+		cmocka_unit_test(a_program_of_one_verdict_is_an_answer),
+		cmocka_unit_test(a_program_that_is_too_long_is_refused),
+		cmocka_unit_test(each_filter_says_what_libseccomps_would_say),
+		cmocka_unit_test(calls_that_are_always_allowed_are_allowed_by_number),
 	};
 
 	return cmocka_run_group_tests_name("filter", tests, NULL, NULL);

@@ -184,8 +184,7 @@ static void receive_message(int socket, uint32_t kind, uint64_t sequence)
 	assert_int_equal(envelope_read(frame.bytes, frame.length, frame.fd_count, &envelope, &error), 0);
 	assert_int_equal(envelope.kind, kind);
 	assert_int_equal(envelope.sequence, sequence);
-	assert_int_equal(
-		message_decode(kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length, &message, &error), 0);
+	assert_int_equal(message_decode(kind, frame.bytes + ENVELOPE_HEADER_SIZE, envelope.body_length, &message, &error), 0);
 }
 
 static void a_message_travels_behind_its_envelope(void **state)
@@ -250,7 +249,7 @@ static void an_error_whose_text_is_no_utf8_is_sent_all_the_same(void **state)
 	int *sockets = *state;
 	struct yett_error error = {.code = YETT_E_INVALID_REQUEST};
 
-	memset(error.message, 'm', sizeof error.message); /* no NUL at all */
+	memset(error.message, 'm', sizeof error.message);      /* no NUL at all */
 	memcpy(error.detail, "caf\xc3\xa9 \xff \xe2\x82", 10); /* cut within a character */
 	assert_int_equal(frame_send_error(sockets[0], &error, 0, 0), 0);
 	receive_message(sockets[1], MESSAGE_ERROR, 0);

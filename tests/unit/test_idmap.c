@@ -111,8 +111,11 @@ static void large_ids_have_one_of_the_range_each(void **state)
 	static const gid_t groups[] = {70001, UINT32_MAX - 1, 70000, 70001, 5};
 
 	(void)state;
-	make(&(struct idmap_subject){.uid = UINT32_MAX - 1, .gid = 70000, .groups = groups, .groups_count = ARRAY_SIZE(groups),
-				     .identity = PLAN_IDENTITY_PRIVATE});
+	make(&(struct idmap_subject){.uid = UINT32_MAX - 1,
+	                             .gid = 70000,
+	                             .groups = groups,
+	                             .groups_count = ARRAY_SIZE(groups),
+	                             .identity = PLAN_IDENTITY_PRIVATE});
 	assert_int_equal(uid(UINT32_MAX - 1), LAST);
 	assert_in_range(gid(70000), FIRST, LAST);
 	assert_in_range(gid(70001), FIRST, LAST);

@@ -162,15 +162,18 @@ static void a_part_that_lies_elsewhere_is_refused(void **state)
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
 	void *pointers[] = {
-		&policy->files,    &policy->runtime_dir,  &policy->cgroup,           &policy->profiles, &policy->grants,
-		&profile->name,    &profile->system.items, &profile->system.places, &profile->mask.items, &profile->init_filter,
-		&profile->hostname, &grant->uids,         &grant->gids,              &grant->profiles.items, part(bytes, &profile->system.items),
+		&policy->files,         &policy->runtime_dir,    &policy->cgroup,
+		&policy->profiles,      &policy->grants,         &profile->name,
+		&profile->system.items, &profile->system.places, &profile->mask.items,
+		&profile->init_filter,  &profile->hostname,      &grant->uids,
+		&grant->gids,           &grant->profiles.items,  part(bytes, &profile->system.items),
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
 		size_t right = *(size_t *)pointers[i];
-		const size_t wrong[] = {0, 8, right - 8, right - 1, right + 1, right + 8, bytes->size, SIZE_MAX, SIZE_MAX - 7,
-					*(size_t *)pointers[(i + 1) % ARRAY_SIZE(pointers)]};
+		const size_t wrong[] = {
+			0,         8,           right - 8, right - 1,    right + 1,
+			right + 8, bytes->size, SIZE_MAX,  SIZE_MAX - 7, *(size_t *)pointers[(i + 1) % ARRAY_SIZE(pointers)]};
 
 		for (size_t w = 0; w < ARRAY_SIZE(wrong); w++) {
 			if (wrong[w] == right) /* an empty list leads to what comes next */
@@ -188,9 +191,9 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	struct policy *policy = &bytes->image->policy;
 	struct policy_profile *profile = part(bytes, &policy->profiles);
 	struct policy_grant *grant = part(bytes, &policy->grants);
-	size_t *counts[] = {&policy->files_count, &policy->profiles_count, &policy->grants_count, &profile->system.count,
-			    &profile->mounts_count, &profile->init_filter_count, &profile->command_filter_count, &profile->build_filter_count,
-			    &grant->uids_count};
+	size_t *counts[] = {&policy->files_count,           &policy->profiles_count,      &policy->grants_count,
+	                    &profile->system.count,         &profile->mounts_count,       &profile->init_filter_count,
+	                    &profile->command_filter_count, &profile->build_filter_count, &grant->uids_count};
 	static const size_t wrong[] = {0, 257, 4097, 65537, SIZE_MAX, SIZE_MAX / 8 + 2, SIZE_MAX / sizeof(struct policy_profile) + 2};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {

@@ -130,12 +130,9 @@ static void a_number_that_is_no_descriptor_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pipes_sockets_files_and_null_are_accepted),
-		cmocka_unit_test(a_named_fifo_is_accepted),
-		cmocka_unit_test(directories_and_path_handles_are_refused),
-		cmocka_unit_test(devices_other_than_null_are_refused),
-		cmocka_unit_test(files_of_pseudo_file_systems_are_refused),
-		cmocka_unit_test(kernel_objects_are_refused),
+		cmocka_unit_test(pipes_sockets_files_and_null_are_accepted),  cmocka_unit_test(a_named_fifo_is_accepted),
+		cmocka_unit_test(directories_and_path_handles_are_refused),   cmocka_unit_test(devices_other_than_null_are_refused),
+		cmocka_unit_test(files_of_pseudo_file_systems_are_refused),   cmocka_unit_test(kernel_objects_are_refused),
 		cmocka_unit_test(a_number_that_is_no_descriptor_is_an_error),
 	};
 

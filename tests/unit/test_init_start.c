@@ -67,8 +67,8 @@ static void a_cut_or_extended_configuration_is_refused(void **state)
 
 static void every_count_is_bounded(void **state)
 {
-	uint32_t *const counts[] = {&config.groups_count,      &config.env_count,	     &config.paths_count,
-				    &config.init_filter_count, &config.command_filter_count, &config.fds_present};
+	uint32_t *const counts[] = {&config.groups_count,         &config.env_count,  &config.paths_count, &config.init_filter_count,
+	                            &config.command_filter_count, &config.fds_present};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -80,8 +80,7 @@ static void every_count_is_bounded(void **state)
 
 static void counts_that_do_not_match_the_data_are_refused(void **state)
 {
-	uint32_t *const counts[] = {&config.env_count, &config.paths_count, &config.init_filter_count,
-				    &config.command_filter_count};
+	uint32_t *const counts[] = {&config.env_count, &config.paths_count, &config.init_filter_count, &config.command_filter_count};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
@@ -126,13 +125,23 @@ static void ids_change_only_to_those_of_commands(void **state)
 		long number;
 		unsigned ids;
 		uint32_t own;
-	} calls[] = {{SYS_setuid, 1, 1000},    {SYS_setfsuid, 1, 1000}, {SYS_setreuid, 2, 1000},  {SYS_setresuid, 3, 1000},
-		     {SYS_setgid, 1, 2000},    {SYS_setfsgid, 1, 2000}, {SYS_setregid, 2, 2000},  {SYS_setresgid, 3, 2000}};
+	} calls[] = {{SYS_setuid, 1, 1000}, {SYS_setfsuid, 1, 1000}, {SYS_setreuid, 2, 1000}, {SYS_setresuid, 3, 1000},
+	             {SYS_setgid, 1, 2000}, {SYS_setfsgid, 1, 2000}, {SYS_setregid, 2, 2000}, {SYS_setresgid, 3, 2000}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
-		const uint64_t values[] = {calls[i].own, UINT32_MAX, UINT64_MAX, 1ULL << 32 | calls[i].own, /* good ones */
-					   0, 1, 999, 1001, 3000 - calls[i].own, 65534, UINT32_MAX - 1, 1ULL << 32};
+		const uint64_t values[] = {calls[i].own,
+		                           UINT32_MAX,
+		                           UINT64_MAX,
+		                           1ULL << 32 | calls[i].own, /* good ones */
+		                           0,
+		                           1,
+		                           999,
+		                           1001,
+		                           3000 - calls[i].own,
+		                           65534,
+		                           UINT32_MAX - 1,
+		                           1ULL << 32};
 		const size_t good = 4, n = ARRAY_SIZE(values);
 
 		for (size_t k = 0; k < n * n * n; k++) {
@@ -141,17 +150,17 @@ static void ids_change_only_to_those_of_commands(void **state)
 
 			for (unsigned j = 0; j < calls[i].ids; j++)
 				is_good = is_good && chosen[j] < good;
-			assert_int_equal(guard(NATIVE_ARCH, (uint32_t)calls[i].number, values[chosen[0]], values[chosen[1]],
-					       values[chosen[2]]),
-					 is_good ? PASSED : SECCOMP_RET_ERRNO | EPERM);
+			assert_int_equal(
+				guard(NATIVE_ARCH, (uint32_t)calls[i].number, values[chosen[0]], values[chosen[1]], values[chosen[2]]),
+				is_good ? PASSED : SECCOMP_RET_ERRNO | EPERM);
 		}
 	}
 }
 
 static void other_calls_pass_the_guard(void **state)
 {
-	static const long guarded[] = {SYS_setuid, SYS_setfsuid, SYS_setreuid, SYS_setresuid, SYS_setgid,
-				       SYS_setfsgid, SYS_setregid, SYS_setresgid, SYS_setgroups};
+	static const long guarded[] = {SYS_setuid,   SYS_setfsuid, SYS_setreuid,  SYS_setresuid, SYS_setgid,
+	                               SYS_setfsgid, SYS_setregid, SYS_setresgid, SYS_setgroups};
 
 	(void)state;
 	for (uint32_t number = 0; number < 1024; number++) {

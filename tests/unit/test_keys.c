@@ -14,8 +14,8 @@
 #include "helper/monitor/keys.h"
 #include "programs/reader/own_keys.h"
 
-#define KEY_OF(c)  c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
-#define OTHER      "ed25519 " KEY_OF("/") "\n"
+#define KEY_OF(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
+#define OTHER     "ed25519 " KEY_OF("/") "\n"
 
 static const uint8_t zero[ENVELOPE_KEY_SIZE];
 
@@ -62,7 +62,7 @@ static void what_is_not_its_line_is_not_the_key(void **state)
 		"ed25519 " KEY_OF("A") "\r",
 		"ed25519 " KEY_OF("-"),
 		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAB=", /* a bit beyond the 32 bytes */
-		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", /* cut off */
+		"ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",  /* cut off */
 	};
 	char text[512];
 
@@ -219,7 +219,8 @@ static void a_user_s_file_that_others_can_write_or_that_is_none_does_not_count(v
 
 static void what_somebody_else_owns_enrolls_nobody(void **state)
 {
-	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128], path[160], principal[MESSAGE_NAME_MAX + 1] = "";
+	char directory[] = "/tmp/yett-keys-XXXXXX", home[] = "/tmp/yett-home-XXXXXX", folder[128], path[160],
+	     principal[MESSAGE_NAME_MAX + 1] = "";
 	struct yett_error error = {0};
 
 	(void)state;

@@ -110,8 +110,11 @@ static void every_process_of_a_user_counts(void **state)
 	text = written(log);
 	assert_int_equal(count_lines(text, "a refusal\n"), LOG_OTHER_MAX + 20);
 	assert_int_equal(count_lines(text, "a deed\n"), LOG_DONE_MAX + 20);
-	assert_int_equal(count_lines(text, "uid=1000: more than 20 lines about refusals and the like in a minute; the rest of them is left out\n"), 1);
-	assert_int_equal(count_lines(text, "uid=1000: more than 600 lines about what was done in a minute; the rest of them is left out\n"), 1);
+	assert_int_equal(
+		count_lines(text, "uid=1000: more than 20 lines about refusals and the like in a minute; the rest of them is left out\n"),
+		1);
+	assert_int_equal(count_lines(text, "uid=1000: more than 600 lines about what was done in a minute; the rest of them is left out\n"),
+	                 1);
 	assert_int_equal(count_lines(text, "uid=1001"), 0);
 	/* What was left out is told with the first line of a later minute. */
 	now_ms += 60000;

@@ -49,8 +49,8 @@ static void each_action_is_allowed_to_whom_it_is_for_and_to_nobody_else(void **s
 				int r = manage_decide(row, scope, is_root, &error);
 
 				assert_int_equal(r, who == 'm' || (who == 'r' && is_root) ? 0
-						    : who == 'r'			  ? YETT_E_PERMISSION_DENIED
-											  : YETT_E_INVALID_REQUEST);
+				                    : who == 'r'                          ? YETT_E_PERMISSION_DENIED
+				                                                          : YETT_E_INVALID_REQUEST);
 				assert_int_equal(error.code, r);
 			}
 	}

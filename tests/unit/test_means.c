@@ -3,8 +3,8 @@
 #include "programs/rootless/means.h"
 #include "tests/unit/decide.h"
 
-#define GRANT                                                                                                        \
-	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\"} devices = {\"/dev/fuse\"} "    \
+#define GRANT                                                                                                    \
+	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} capabilities = {\"chown\"} devices = {\"/dev/fuse\"} " \
 	"identity_root = true identity_caller = true linger_max = 1h user_pids = 9 user_memory = 3G }\n"
 #define PLAIN "profile \"default\" { memory = 1G pids = 7 selinux_type = \"type_t\" }\n" GRANT
 
@@ -34,7 +34,7 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 	decide_policy(d, PLAIN);
 	assert_int_equal(fit(d, &none), 0);
 	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too; no limit of memory (1G); no limit of memory of all "
-					    "your sandboxes (3G); no limit of pids of all your sandboxes (9)");
+	                                    "your sandboxes (3G); no limit of pids of all your sandboxes (9)");
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_CALLER);
 	assert_int_equal(d->plan.groups_count, 0);
 	assert_int_equal(d->plan.limits.memory_bytes, 0);
@@ -52,7 +52,8 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
-	const struct plan_limits largest = {.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
+	const struct plan_limits largest = {
+		.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
 	const struct means least = {.misses_label = true, .leaves_cores = true};
 	struct decide *d = *state;
 	size_t parts = 1, length;
@@ -73,7 +74,7 @@ static void nothing_is_said_where_all_is_as_asked(void **state)
 	struct decide *d = *state;
 
 	decide_policy(d, "profile \"default\" { identity = caller memory = unlimited }\n"
-			 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_caller = true }\n");
 	assert_int_equal(fit(d, &none), 0);
 	assert_string_equal(d->plan.weaker, "");
 }
@@ -114,9 +115,9 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	static const struct {
 		const char *key, *message;
 	} rows[] = {{"capabilities = {\"chown\"}", "capabilities"},
-		    {"devices = {\"/dev/fuse\"}", "device nodes"},
-		    {"identity = root", "root inside"},
-		    {"label = required selinux_type = \"x\"", "label"}};
+	            {"devices = {\"/dev/fuse\"}", "device nodes"},
+	            {"identity = root", "root inside"},
+	            {"label = required selinux_type = \"x\"", "label"}};
 	struct decide *d = *state;
 	char text[512];
 
@@ -145,12 +146,9 @@ static void its_map_has_the_caller_s_ids_and_no_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
-		WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
-		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
-		WITH_DECIDE(limits_that_were_asked_for_are_refused),
-		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),
-		WITH_DECIDE(what_a_profile_insists_on_is_refused),
+		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said), WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
+		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),           WITH_DECIDE(limits_that_were_asked_for_are_refused),
+		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),    WITH_DECIDE(what_a_profile_insists_on_is_refused),
 		cmocka_unit_test(its_map_has_the_caller_s_ids_and_no_other),
 	};
 

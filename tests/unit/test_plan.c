@@ -111,8 +111,8 @@ static struct plan *example(void)
 	plan->capabilities = 0x21;
 	plan->sandboxes_max = 3;
 	plan->terminals_max = 16;
-	plan->limits = (struct plan_limits){.memory_bytes = 512 << 20, .cpu_millis = 1500, .cpu_weight = 100, .files = 64,
-					    .cpu_seconds = 10, .stack_bytes = 8 << 20};
+	plan->limits = (struct plan_limits){
+		.memory_bytes = 512 << 20, .cpu_millis = 1500, .cpu_weight = 100, .files = 64, .cpu_seconds = 10, .stack_bytes = 8 << 20};
 	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
 	plan->umask = 022;
 	plan->nice = -1;

@@ -2,7 +2,8 @@
 #include "tests/unit/decide.h"
 #include "tests/unit/printed.h"
 
-#define GRANT "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} share_rw = {\"/srv\"} max_sandboxes = 3 user_pids = 9 }\n"
+#define GRANT \
+	"grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\"} share_rw = {\"/srv\"} max_sandboxes = 3 user_pids = 9 }\n"
 #define PLAIN "profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M }\n" GRANT
 
 static const char *text(const struct decide *d, struct plan_text t)
@@ -84,7 +85,9 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 	assert_string_equal(text(d, find(d, "/r")->source), "/usr\n/srv");
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 	assert_int_equal(d->plan.share_fds, 2);
-	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\", \"*\"} share_rw = {\"/srv\"} }");
+	decide_policy(
+		d,
+		"profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"/usr\", \"*\"} share_rw = {\"/srv\"} }");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, find(d, "/r")->source), "*");
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
@@ -93,7 +96,7 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(void **state)
 {
 	static const char *const said[] = {"/r, descriptor 0, read-only, behind an overlay of its own", "/w, descriptor 1, writable",
-					   "home /, system directories behind an overlay of its own"};
+	                                   "home /, system directories behind an overlay of its own"};
 	struct decide *d = *state;
 
 	for (int with = 0; with < 2; with++) {
@@ -159,17 +162,39 @@ static void a_target_that_is_none_is_refused(void **state)
 	static const struct {
 		const char *target, *message;
 	} cases[] = {
-		{"", "is not an absolute path"}, {"work", "is not an absolute path"}, {"/", "the root itself"},
-		{"//", "empty component"}, {"/a//b", "empty component"}, {"/a/", "empty component"},
-		{"/../x", "component . or .."}, {"/a/./b", "component . or .."}, {"/a/..", "component . or .."},
-		{"/proc", "nothing is mounted"}, {"/proc/self", "nothing is mounted"}, {"/sys/fs", "nothing is mounted"},
-		{"/dev/shm", "nothing is mounted"}, {"/dev", "nothing is mounted"}, {"/etc/passwd", "nothing is mounted"},
-		{"/etc/group", "nothing is mounted"}, {"/run/yett/x", "nothing is mounted"}, {"/etc", "would hide"},
-		{"/run", "would hide"}, {"/usr", "would hide a system directory"}, {"/opt", "would hide a system directory"},
-		{"/opt/tools", "would hide a system directory"}, {"/opt/tools/bin", "would hide a system directory"},
+		{"", "is not an absolute path"},
+		{"work", "is not an absolute path"},
+		{"/", "the root itself"},
+		{"//", "empty component"},
+		{"/a//b", "empty component"},
+		{"/a/", "empty component"},
+		{"/../x", "component . or .."},
+		{"/a/./b", "component . or .."},
+		{"/a/..", "component . or .."},
+		{"/proc", "nothing is mounted"},
+		{"/proc/self", "nothing is mounted"},
+		{"/sys/fs", "nothing is mounted"},
+		{"/dev/shm", "nothing is mounted"},
+		{"/dev", "nothing is mounted"},
+		{"/etc/passwd", "nothing is mounted"},
+		{"/etc/group", "nothing is mounted"},
+		{"/run/yett/x", "nothing is mounted"},
+		{"/etc", "would hide"},
+		{"/run", "would hide"},
+		{"/usr", "would hide a system directory"},
+		{"/opt", "would hide a system directory"},
+		{"/opt/tools", "would hide a system directory"},
+		{"/opt/tools/bin", "would hide a system directory"},
 		{"/a\nb", "control character"},
-		{"/tmp", NULL}, {"/tmp/x", NULL}, {"/usr/src", NULL}, {"/opt/other", NULL}, {"/procs", NULL}, {"/home/alice", NULL},
-		{"/etc/myconf", NULL}, {"/run/user", NULL}, {"/...", NULL},
+		{"/tmp", NULL},
+		{"/tmp/x", NULL},
+		{"/usr/src", NULL},
+		{"/opt/other", NULL},
+		{"/procs", NULL},
+		{"/home/alice", NULL},
+		{"/etc/myconf", NULL},
+		{"/run/user", NULL},
+		{"/...", NULL},
 	};
 	struct decide *d = *state;
 
@@ -374,8 +399,11 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 	static const struct {
 		const char *home, *expected;
 	} cases[] = {
-		{"/root", "/root"}, {"/var/lib/svc", "/var/lib/svc"}, {"/usr/sbin", "/"}, {"/proc/1", "/"}, {"/", "/"}, {"", "/"},
-		{"relative", "/"}, {"/a/../b", "/"}, {"/etc/skel", "/"}, {"/dev", "/"},
+		{"/root", "/root"}, {"/var/lib/svc", "/var/lib/svc"},
+		{"/usr/sbin", "/"}, {"/proc/1", "/"},
+		{"/", "/"},         {"", "/"},
+		{"relative", "/"},  {"/a/../b", "/"},
+		{"/etc/skel", "/"}, {"/dev", "/"},
 	};
 	struct decide *d = *state;
 
@@ -389,7 +417,8 @@ static void a_home_is_made_only_where_it_can_be_private(void **state)
 	decide_policy(d, "profile \"default\" { private_home = false }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.home), "/");
-	decide_policy(d, "profile \"default\" { identity = root }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_root = true }\n");
+	decide_policy(d,
+	              "profile \"default\" { identity = root }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} identity_root = true }\n");
 	assert_int_equal(decide_plan(d), 0);
 	assert_string_equal(text(d, d->plan.home), "/root");
 	assert_string_equal(text(d, d->plan.user_name), "root");
@@ -543,7 +572,7 @@ static void a_plan_has_what_the_profile_gives_and_requires(void **state)
 	struct decide *d = *state;
 
 	decide_policy(d, "profile \"default\" { capabilities = {\"kill\", \"chown\"} identity = root umask = 027 nice = 5 label = required "
-			 "apparmor_profile = \"boxed\" selinux_type = \"boxed_t\" }\n" GIVES);
+	                 "apparmor_profile = \"boxed\" selinux_type = \"boxed_t\" }\n" GIVES);
 	d->request.body.create.plan_only = true;
 	assert_int_equal(decide_plan(d), 0);
 	assert_int_equal(d->plan.capabilities, 1u << 0 | 1u << 5);
@@ -597,7 +626,9 @@ static void covers_of_proc_alone_are_in_the_base(void **state)
 {
 	struct decide *d = *state;
 
-	decide_policy(d, "profile \"default\" { mask = {\"/proc/net\", \"/data/secret\", \"/process/x\"} read_only = {\"/proc/tty\", \"/work\"} }\n" GRANT);
+	decide_policy(
+		d,
+		"profile \"default\" { mask = {\"/proc/net\", \"/data/secret\", \"/process/x\"} read_only = {\"/proc/tty\", \"/work\"} }\n" GRANT);
 	assert_int_equal(decide_plan(d), 0);
 	assert_true(plan_is_base(&d->plan, find(d, "/proc/net")));
 	assert_true(plan_is_base(&d->plan, find(d, "/proc/tty")));
@@ -606,19 +637,47 @@ static void covers_of_proc_alone_are_in_the_base(void **state)
 	assert_false(plan_is_base(&d->plan, find(d, "/work")));
 }
 
-static void set_home(struct decide *d) { strcpy(d->peer.names.home, "/home/alicf"); }
-static void set_shell(struct decide *d) { strcpy(d->peer.names.shell, "/bin/sh"); }
-static void set_user(struct decide *d) { strcpy(d->peer.names.user, "alicf"); }
-static void set_group_name(struct decide *d) { strcpy(d->peer.names.group, "stafg"); }
-static void set_uid(struct decide *d) { d->peer.uid++; }
-static void set_gid(struct decide *d) { d->peer.gid++; }
-static void set_group(struct decide *d) { d->peer.groups[1]++; }
-static void set_groups(struct decide *d) { d->peer.groups_count--; }
-static void set_host_name(struct decide *d) { d->request.body.create.hostname = decide_text(d, "box"); }
+static void set_home(struct decide *d)
+{
+	strcpy(d->peer.names.home, "/home/alicf");
+}
+static void set_shell(struct decide *d)
+{
+	strcpy(d->peer.names.shell, "/bin/sh");
+}
+static void set_user(struct decide *d)
+{
+	strcpy(d->peer.names.user, "alicf");
+}
+static void set_group_name(struct decide *d)
+{
+	strcpy(d->peer.names.group, "stafg");
+}
+static void set_uid(struct decide *d)
+{
+	d->peer.uid++;
+}
+static void set_gid(struct decide *d)
+{
+	d->peer.gid++;
+}
+static void set_group(struct decide *d)
+{
+	d->peer.groups[1]++;
+}
+static void set_groups(struct decide *d)
+{
+	d->peer.groups_count--;
+}
+static void set_host_name(struct decide *d)
+{
+	d->request.body.create.hostname = decide_text(d, "box");
+}
 
 static void whatever_a_ready_sandbox_was_built_by_is_in_the_base(void **state)
 {
-	static void (*const changes[])(struct decide *d) = {set_home, set_shell, set_user, set_group_name, set_uid, set_gid, set_group, set_groups, set_host_name};
+	static void (*const changes[])(struct decide * d) = {set_home, set_shell, set_user,   set_group_name, set_uid,
+	                                                     set_gid,  set_group, set_groups, set_host_name};
 	static const char *const policies[] = {
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 65M }\n" GRANT,
 		"profile \"default\" { system = {\"/usr\", \"/opt/tools/bin\"} memory = 1G tmp_size = 64M overlay_ro = true }\n" GRANT,

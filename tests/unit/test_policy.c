@@ -75,10 +75,10 @@ static void a_profile_inherits_what_it_does_not_set(void **state)
 	const struct policy_profile *child;
 
 	write_file(place, "yett.conf",
-		   "profile \"base\" {\n  memory = 1G\n  cpus = 1.5\n  umask = 027\n  nice = -5\n  mask = {\"/srv\"}\n"
-		   "  environment = {\"A=1\",\n    \"B=2\"}\n  syscalls = strict\n  etc = {\"ssl/certs\"}\n}\n"
-		   "profile \"child\" {\n  extends = \"middle\"\n  memory = 2G\n  environment += {\"C=3\"}\n  mask = {}\n}\n"
-		   "profile \"middle\" { extends = \"base\" pids = 7 stack = unlimited private_home = no }\n" GRANT);
+	           "profile \"base\" {\n  memory = 1G\n  cpus = 1.5\n  umask = 027\n  nice = -5\n  mask = {\"/srv\"}\n"
+	           "  environment = {\"A=1\",\n    \"B=2\"}\n  syscalls = strict\n  etc = {\"ssl/certs\"}\n}\n"
+	           "profile \"child\" {\n  extends = \"middle\"\n  memory = 2G\n  environment += {\"C=3\"}\n  mask = {}\n}\n"
+	           "profile \"middle\" { extends = \"base\" pids = 7 stack = unlimited private_home = no }\n" GRANT);
 	assert_int_equal(load(place, &policy, &error), 0);
 	child = policy_find_profile(policy, "child");
 	assert_non_null(child);
@@ -113,15 +113,19 @@ static void what_a_profile_mounts_is_split_before_the_helper_has_it(void **state
 		uint64_t size_bytes;
 		bool writable;
 		unsigned line;
-	} expected[] = {{"/usr/share", "/data", 0, false, 3}, {"/usr", "/usr", 0, true, 4}, {"", "/scratch", 2 << 20, false, 5}, {"", "/plain", 0, false, 6}};
+	} expected[] = {{"/usr/share", "/data", 0, false, 3},
+	                {"/usr", "/usr", 0, true, 4},
+	                {"", "/scratch", 2 << 20, false, 5},
+	                {"", "/plain", 0, false, 6}};
 	struct place *place = *state;
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	struct yett_error error;
 	const struct policy_profile *profile;
 
-	write_file(place, "yett.conf",
-		   "profile \"p\" {\n  system = {\"/etc/ssl\", \"/opt/x/y\", \"/opt/x\", \"/opt/xy\", \"/opt/x\"}\n  share_ro = {\"/usr/share:/data\"}\n"
-		   "  share_rw = {\"/usr\"}\n  tmpfs = {\"/scratch:2M\",\n    \"/plain\"}\n}\n" GRANT);
+	write_file(
+		place, "yett.conf",
+		"profile \"p\" {\n  system = {\"/etc/ssl\", \"/opt/x/y\", \"/opt/x\", \"/opt/xy\", \"/opt/x\"}\n  share_ro = {\"/usr/share:/data\"}\n"
+		"  share_rw = {\"/usr\"}\n  tmpfs = {\"/scratch:2M\",\n    \"/plain\"}\n}\n" GRANT);
 	if (load(place, &policy, &error) != 0)
 		fail_msg("%s", error.message);
 	profile = policy_find_profile(policy, "p");
@@ -146,10 +150,11 @@ static void a_grant_knows_whom_it_is_for(void **state)
 	struct yett_error error;
 	const struct policy_grant *grant;
 
-	write_file(place, "yett.conf",
-		   "profile \"p\" { }\n"
-		   "grant \"g\" {\n  users = {\"root\", \"4711\"}\n  groups = {\"daemon\"}\n  profiles = {\"p\"}\n"
-		   "  max_memory = 64M\n  max_sandboxes = 3\n  capabilities = {\"chown\", \"kill\"}\n  share_ro = {\"/usr/share\", \"*\"}\n}\n");
+	write_file(
+		place, "yett.conf",
+		"profile \"p\" { }\n"
+		"grant \"g\" {\n  users = {\"root\", \"4711\"}\n  groups = {\"daemon\"}\n  profiles = {\"p\"}\n"
+		"  max_memory = 64M\n  max_sandboxes = 3\n  capabilities = {\"chown\", \"kill\"}\n  share_ro = {\"/usr/share\", \"*\"}\n}\n");
 	assert_int_equal(load(place, &policy, &error), 0);
 	grant = &policy->grants[0];
 	assert_int_equal(grant->uids_count, 2);
@@ -345,7 +350,8 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 	/* /tmp, which everyone can write, is a parent of it. */
 	(void)snprintf(path, sizeof path, "%s/inside", place->directory);
 	assert_int_equal(mkdir(path, 0700), 0);
-	(void)snprintf(text, sizeof text, "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"%s\"} }", path);
+	(void)snprintf(text, sizeof text, "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_rw = {\"%s\"} }",
+	               path);
 	write_file(place, "yett.conf", text);
 	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "others can write"));

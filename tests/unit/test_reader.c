@@ -23,9 +23,9 @@
 #include "helper/monitor/reader.h"
 #include "helper/privilege/privilege.h"
 
-#define ID   41711
-#define HOME "/run/home"
-#define LINE "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+#define ID     41711
+#define HOME   "/run/home"
+#define LINE   "ed25519 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 #define MODULE "libnss_systemd.so.2"
 
 static int start(void **state)
@@ -103,7 +103,8 @@ static void make_account(void)
 	assert_int_equal(mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL), 0);
 	assert_int_equal(mount("tmpfs", "/run", "tmpfs", 0, "mode=0755"), 0);
 	assert_int_equal(mkdir("/run/userdb", 0755), 0);
-	put("/run/userdb/carol.user", "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME "\",\"shell\":\"/bin/of-carol\"}", 0644);
+	put("/run/userdb/carol.user",
+	    "{\"userName\":\"carol\",\"uid\":41711,\"gid\":41711,\"homeDirectory\":\"" HOME "\",\"shell\":\"/bin/of-carol\"}", 0644);
 	put("/run/userdb/carols.group", "{\"groupName\":\"carols\",\"gid\":41711}", 0644);
 	assert_int_equal(symlink("carol.user", "/run/userdb/41711.user"), 0);
 	assert_int_equal(symlink("carols.group", "/run/userdb/41711.group"), 0);
@@ -146,7 +147,7 @@ static void a_user_whom_only_a_name_service_knows_has_names_and_keys(void **stat
 		print_message("not root, or " MODULE " is missing (Debian package libnss-systemd)\n");
 		skip();
 	}
-	reader_free(*state); /* of this mount namespace */
+	reader_free(*state);                    /* of this mount namespace */
 	assert_int_equal(privilege_raise(), 0); /* which reader_free() has lowered */
 	make_account();
 	client = start_client();

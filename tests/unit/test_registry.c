@@ -119,20 +119,21 @@ static void the_longest_is_told_whole(void **state)
 	(void)state;
 	memset(longest, 'x', MESSAGE_LABEL_MAX);
 	(void)make(&record, MESSAGE_LABELS_MAX, LABEL_LENGTH);
-	*body = (struct message_sandbox){.id = body->id,
-					 .state = SANDBOX_FAILED,
-					 .ended = ENDED_IDLE,
-					 .uid = UINT32_MAX - 1,
-					 .private_uid = UINT32_MAX - 1,
-					 .landlock_abi = MESSAGE_LANDLOCK_ABI_MAX,
-					 .limits = {UINT64_C(1) << 50, 1024000, 4194304, 1048576},
-					 .life = {true, UINT32_C(2592000000), UINT32_C(2592000000), UINT32_C(2592000000), IDLE_PAUSE, UINT32_C(2592000000)},
-					 .linger_ms = UINT64_C(1) << 50,
-					 .created_ms = UINT64_C(1) << 50,
-					 .started_ms = UINT64_C(1) << 50,
-					 .ended_ms = UINT64_C(1) << 50,
-					 .attached = UINT32_MAX,
-					 .labels_count = body->labels_count};
+	*body = (struct message_sandbox){
+		.id = body->id,
+		.state = SANDBOX_FAILED,
+		.ended = ENDED_IDLE,
+		.uid = UINT32_MAX - 1,
+		.private_uid = UINT32_MAX - 1,
+		.landlock_abi = MESSAGE_LANDLOCK_ABI_MAX,
+		.limits = {UINT64_C(1) << 50, 1024000, 4194304, 1048576},
+		.life = {true, UINT32_C(2592000000), UINT32_C(2592000000), UINT32_C(2592000000), IDLE_PAUSE, UINT32_C(2592000000)},
+		.linger_ms = UINT64_C(1) << 50,
+		.created_ms = UINT64_C(1) << 50,
+		.started_ms = UINT64_C(1) << 50,
+		.ended_ms = UINT64_C(1) << 50,
+		.attached = UINT32_MAX,
+		.labels_count = body->labels_count};
 	for (uint32_t i = 0; i < MESSAGE_LABELS_MAX; i++)
 		assert_int_equal(message_add_text(&told, plan_text(&plan, plan.labels[i]), &body->labels[i]), 0);
 	assert_int_equal(message_add_text(&told, longest, &body->label), 0);

@@ -300,8 +300,8 @@ static pid_t hold_all(struct fixture *f, uid_t uid, const char *cgroup)
 		struct reservation held[3];
 		uint32_t index;
 		bool is_held = reserve_range(&f->host, uid, cgroup, &held[0], &index, &f->error) == 0 &&
-			       reserve_slot(&f->host, uid, 1, &held[1], &f->error) == 0 &&
-			       reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
+		               reserve_slot(&f->host, uid, 1, &held[1], &f->error) == 0 &&
+		               reserve_name(&f->host, uid, "box", &held[2], &f->error) == 0;
 
 		(void)!write(ready[1], is_held ? "y" : "n", 1);
 		for (;;)

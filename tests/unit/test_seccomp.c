@@ -32,10 +32,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#define ALLOWED	 SECCOMP_RET_ALLOW
-#define ERROR(e) (SECCOMP_RET_ERRNO | (uint32_t)(e))
+#define ALLOWED   SECCOMP_RET_ALLOW
+#define ERROR(e)  (SECCOMP_RET_ERRNO | (uint32_t)(e))
 #define FORBIDDEN SECCOMP_FORBIDDEN /* EPERM, from who listens */
-#define HIGH	 0x100000000ULL /* a bit that the kernel ignores in an int argument */
+#define HIGH      0x100000000ULL    /* a bit that the kernel ignores in an int argument */
 
 /* What a command is under: the program of building, of init, and that of commands on top. */
 struct filters {
@@ -152,8 +152,8 @@ static void every_filter_fits_into_the_kernel(void **state)
 	for (int strict = 0; strict < 2; strict++) {
 		struct filters filter = compile(&(struct seccomp_spec){.strict = strict});
 
-		print_message("%s: %zu instructions for init, %zu more for commands\n", strict ? "strict" : "default",
-			      filter.init.count, filter.command.count);
+		print_message("%s: %zu instructions for init, %zu more for commands\n", strict ? "strict" : "default", filter.init.count,
+		              filter.command.count);
 		assert_true(filter.init.count < 256 && filter.command.count < 16); /* short, so that loading is cheap */
 		filter_free(&filter);
 	}
@@ -164,8 +164,8 @@ static void every_filter_fits_into_the_kernel(void **state)
 static void unknown_calls_do_not_exist(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const missing[] = {"clone3",	     "openat2",	   "fchmodat2", "keyctl",  "add_key",
-					      "request_key", "modify_ldt", "uselib",	"_sysctl", "nfsservctl"};
+	static const char *const missing[] = {"clone3",      "openat2",    "fchmodat2", "keyctl",  "add_key",
+	                                      "request_key", "modify_ldt", "uselib",    "_sysctl", "nfsservctl"};
 
 	(void)state;
 	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
@@ -191,13 +191,52 @@ static void other_calling_conventions_do_not_exist(void **state)
 static void ordinary_programs_find_what_they_need(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const needed[] = {
-		"read", "write", "execve", "execveat", "fork", "vfork", "clone", "wait4", "waitid", "futex", "mmap",
-		"statx", "chown", "setgroups", "setuid", "setresuid", "mknod", "chmod", "memfd_create", "pidfd_open",
-		"copy_file_range", "shmget", "semop", "msgsnd", "mq_open", "bind", "listen", "accept4", "rseq",
-		"membarrier", "landlock_create_ruleset", "sched_setaffinity", "ptrace", "seccomp", "prctl", "getrandom",
-		"inotify_init1", "epoll_pwait2", "timer_create", "close_range", "set_robust_list",
-		"prlimit64", "utimensat", "chroot", "capset", "futex_waitv"};
+	static const char *const needed[] = {"read",
+	                                     "write",
+	                                     "execve",
+	                                     "execveat",
+	                                     "fork",
+	                                     "vfork",
+	                                     "clone",
+	                                     "wait4",
+	                                     "waitid",
+	                                     "futex",
+	                                     "mmap",
+	                                     "statx",
+	                                     "chown",
+	                                     "setgroups",
+	                                     "setuid",
+	                                     "setresuid",
+	                                     "mknod",
+	                                     "chmod",
+	                                     "memfd_create",
+	                                     "pidfd_open",
+	                                     "copy_file_range",
+	                                     "shmget",
+	                                     "semop",
+	                                     "msgsnd",
+	                                     "mq_open",
+	                                     "bind",
+	                                     "listen",
+	                                     "accept4",
+	                                     "rseq",
+	                                     "membarrier",
+	                                     "landlock_create_ruleset",
+	                                     "sched_setaffinity",
+	                                     "ptrace",
+	                                     "seccomp",
+	                                     "prctl",
+	                                     "getrandom",
+	                                     "inotify_init1",
+	                                     "epoll_pwait2",
+	                                     "timer_create",
+	                                     "close_range",
+	                                     "set_robust_list",
+	                                     "prlimit64",
+	                                     "utimensat",
+	                                     "chroot",
+	                                     "capset",
+	                                     "futex_waitv"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
@@ -210,11 +249,32 @@ static void ordinary_programs_find_what_they_need(void **state)
 static void privileged_calls_answer_as_to_any_user(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const refused[] = {
-		"mount", "umount2", "pivot_root", "setns", "bpf", "perf_event_open", "userfaultfd", "io_uring_setup",
-		"io_uring_enter", "kexec_load", "init_module", "finit_module", "reboot", "swapon", "quotactl", "acct",
-		"open_by_handle_at", "name_to_handle_at", "fanotify_init", "clock_settime", "settimeofday", "open_tree",
-		"move_mount", "fsopen", "mount_setattr", "syslog"};
+	static const char *const refused[] = {"mount",
+	                                      "umount2",
+	                                      "pivot_root",
+	                                      "setns",
+	                                      "bpf",
+	                                      "perf_event_open",
+	                                      "userfaultfd",
+	                                      "io_uring_setup",
+	                                      "io_uring_enter",
+	                                      "kexec_load",
+	                                      "init_module",
+	                                      "finit_module",
+	                                      "reboot",
+	                                      "swapon",
+	                                      "quotactl",
+	                                      "acct",
+	                                      "open_by_handle_at",
+	                                      "name_to_handle_at",
+	                                      "fanotify_init",
+	                                      "clock_settime",
+	                                      "settimeofday",
+	                                      "open_tree",
+	                                      "move_mount",
+	                                      "fsopen",
+	                                      "mount_setattr",
+	                                      "syslog"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
@@ -227,8 +287,8 @@ static void privileged_calls_answer_as_to_any_user(void **state)
 
 static void no_flag_makes_a_namespace(void **state)
 {
-	static const uint64_t flags[] = {CLONE_NEWNS,	CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-					 CLONE_NEWUSER, CLONE_NEWPID,	 CLONE_NEWNET};
+	static const uint64_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+	                                 CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET};
 	struct filters filter = compile(&(struct seccomp_spec){0});
 
 	(void)state;
@@ -320,17 +380,15 @@ static void only_local_and_internet_sockets_are_made(void **state)
 	for (uint64_t family = 0; family < 300; family++) {
 		bool good = family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK;
 
-		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0),
-				 good ? ALLOWED : ERROR(EAFNOSUPPORT));
+		assert_int_equal(answer(&filter, SYS_socket, family, SOCK_STREAM, 0, 0), good ? ALLOWED : ERROR(EAFNOSUPPORT));
 		assert_int_equal(answer(&filter, SYS_socketpair, family, SOCK_STREAM, 0, 0),
-				 family == AF_UNIX ? ALLOWED : ERROR(EOPNOTSUPP));
+		                 family == AF_UNIX ? ALLOWED : ERROR(EOPNOTSUPP));
 		assert_int_equal(answer(&filter, SYS_socket, family | HIGH, SOCK_STREAM, 0, 0), good ? ALLOWED : ERROR(EAFNOSUPPORT));
 	}
 	assert_int_equal(answer(&filter, SYS_socket, AF_NETLINK, SOCK_RAW, 9, 0), ERROR(EPROTONOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 6, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_STREAM, 132, 0), ERROR(EPROTONOSUPPORT));
-	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0),
-			 ERROR(ESOCKTNOSUPPORT));
+	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ERROR(ESOCKTNOSUPPORT));
 	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_socket, AF_INET, SOCK_PACKET, 3, 0), ERROR(ESOCKTNOSUPPORT));
 	filter_free(&filter);
@@ -383,7 +441,7 @@ static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0), ERROR(ENOENT));
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, TCP_ULP, 0), ALLOWED); /* another option */
-	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), FORBIDDEN); /* F_SETDELEG */
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), FORBIDDEN);         /* F_SETDELEG */
 	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLEASE, 0, 0), FORBIDDEN);
 	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLK, 0, 0), ALLOWED);
 	filter_free(&filter);
@@ -428,9 +486,8 @@ static void only_common_personalities_are_taken(void **state)
 
 static void the_strict_set_is_narrower(void **state)
 {
-	static const char *const gone[] = {"ptrace",	    "process_vm_readv", "shmget",      "mq_open",
-					   "inotify_init1", "personality", "mbind",
-					   "vmsplice",	    "chroot",		"adjtimex"};
+	static const char *const gone[] = {"ptrace", "process_vm_readv", "shmget", "mq_open", "inotify_init1", "personality",
+	                                   "mbind",  "vmsplice",         "chroot", "adjtimex"};
 	struct filters filter = compile(&(struct seccomp_spec){.strict = true});
 
 	(void)state;
@@ -447,9 +504,8 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	static const char *const allow[] = {"keyctl", "unshare", "mount", "personality", "clone3"};
 	static const char *const deny[] = {"ptrace", "socket", "ioctl", "mount"};
 	static const char *const log[] = {"openat", "bpf", "getpid"};
-	struct seccomp_spec spec = {.allow = names(allow, ARRAY_SIZE(allow)),
-				    .deny = names(deny, ARRAY_SIZE(deny)),
-				    .log = names(log, ARRAY_SIZE(log))};
+	struct seccomp_spec spec = {
+		.allow = names(allow, ARRAY_SIZE(allow)), .deny = names(deny, ARRAY_SIZE(deny)), .log = names(log, ARRAY_SIZE(log))};
 	struct filters filter = compile(&spec);
 
 	(void)state;
@@ -458,7 +514,7 @@ static void the_lists_of_a_profile_change_the_set(void **state)
 	assert_int_equal(answer(&filter, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer_name(&filter, "ptrace"), FORBIDDEN);
-	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN); /* deny wins */
+	assert_int_equal(answer_name(&filter, "mount"), FORBIDDEN);                              /* deny wins */
 	assert_int_equal(answer(&filter, SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0), ERROR(EPERM)); /* init needs it */
 	assert_int_equal(answer(&filter, SYS_ioctl, 0, TCGETS, 0, 0), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "getpid"), SECCOMP_RET_LOG);
@@ -528,12 +584,10 @@ static void a_misspelt_name_is_refused_with_its_place(void **state)
 	struct bpf program = {0};
 
 	(void)state;
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
-			 YETT_E_INVALID_REQUEST);
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
 	assert_string_equal(error.message, "yett.conf:12: no system call is called \"openatt\"");
 	spec = (struct seccomp_spec){.deny = names(needed, 1)};
-	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error),
-			 YETT_E_INVALID_REQUEST);
+	assert_int_equal(seccomp_compile(&spec, SECCOMP_COMMAND, &program.code, &program.count, &error), YETT_E_INVALID_REQUEST);
 	assert_null(program.code);
 }
 
@@ -549,8 +603,7 @@ static bool fits(const struct seccomp_argument *argument, const uint64_t argumen
 static void compare_with_table(const struct filters *filter, const char *name, bool strict, const uint64_t arguments[4])
 {
 	uint32_t want = ALLOWED;
-	uint32_t got = answer(filter, seccomp_syscall_resolve_name(name), arguments[0], arguments[1], arguments[2],
-			      arguments[3]);
+	uint32_t got = answer(filter, seccomp_syscall_resolve_name(name), arguments[0], arguments[1], arguments[2], arguments[3]);
 
 	for (size_t i = seccomp_rules_count; i-- > 0;) {
 		const struct seccomp_rule *rule = &seccomp_rules[i];
@@ -562,19 +615,53 @@ static void compare_with_table(const struct filters *filter, const char *name, b
 			want = seccomp_rule_action(rule);
 	}
 	if (got != want)
-		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x, not %#x", name, arguments[0], arguments[1], arguments[2],
-			 arguments[3], got, want);
+		fail_msg("%s(%#lx, %#lx, %#lx, %#lx): %#x, not %#x", name, arguments[0], arguments[1], arguments[2], arguments[3], got,
+		         want);
 }
 
 static void the_compiled_rules_are_those_of_the_table(void **state)
 {
-	static const char *const calls[] = {"clone",	"unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
-					    "fchmodat", "creat",   "mknod", "mknodat", "socket", "socketpair",
-					    "setsockopt", "setrlimit", "prlimit64", "fcntl"};
-	static const uint64_t values[] = {
-		0, 1, 2, 3, RLIMIT_CORE, 5, 6, 10, 15, 16, 17, TCP_ULP, 33, 39, 132, 256, IPPROTO_MPTCP, F_SETLEASE, 0x8982, 0644, 02000, 04000, 04755, O_CREAT, O_CREAT |
-		O_EXCL, O_TMPFILE | O_RDWR, O_DIRECTORY, TIOCSTI, TIOCSETD, TCGETS, SOCK_SEQPACKET | SOCK_CLOEXEC,
-		CLONE_NEWUSER, CLONE_NEWTIME, CLONE_VM, HIGH | 10, HIGH | TIOCSTI, HIGH | 04755, UINT64_MAX};
+	static const char *const calls[] = {"clone",      "unshare",    "ioctl",     "open",      "openat",  "chmod",
+	                                    "fchmod",     "fchmodat",   "creat",     "mknod",     "mknodat", "socket",
+	                                    "socketpair", "setsockopt", "setrlimit", "prlimit64", "fcntl"};
+	static const uint64_t values[] = {0,
+	                                  1,
+	                                  2,
+	                                  3,
+	                                  RLIMIT_CORE,
+	                                  5,
+	                                  6,
+	                                  10,
+	                                  15,
+	                                  16,
+	                                  17,
+	                                  TCP_ULP,
+	                                  33,
+	                                  39,
+	                                  132,
+	                                  256,
+	                                  IPPROTO_MPTCP,
+	                                  F_SETLEASE,
+	                                  0x8982,
+	                                  0644,
+	                                  02000,
+	                                  04000,
+	                                  04755,
+	                                  O_CREAT,
+	                                  O_CREAT | O_EXCL,
+	                                  O_TMPFILE | O_RDWR,
+	                                  O_DIRECTORY,
+	                                  TIOCSTI,
+	                                  TIOCSETD,
+	                                  TCGETS,
+	                                  SOCK_SEQPACKET | SOCK_CLOEXEC,
+	                                  CLONE_NEWUSER,
+	                                  CLONE_NEWTIME,
+	                                  CLONE_VM,
+	                                  HIGH | 10,
+	                                  HIGH | TIOCSTI,
+	                                  HIGH | 04755,
+	                                  UINT64_MAX};
 	const size_t n = ARRAY_SIZE(values);
 
 	(void)state;
@@ -583,8 +670,7 @@ static void the_compiled_rules_are_those_of_the_table(void **state)
 
 		for (size_t i = 0; i < ARRAY_SIZE(calls) * n * n * n * n / 31; i++) {
 			size_t k = i * 31 / ARRAY_SIZE(calls); /* a sample of the combinations */
-			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n],
-						 values[k / n / n / n]};
+			uint64_t arguments[4] = {values[k % n], values[k / n % n], values[k / n / n % n], values[k / n / n / n]};
 
 			if (seccomp_syscall_resolve_name(calls[i % ARRAY_SIZE(calls)]) >= 0)
 				compare_with_table(&filter, calls[i % ARRAY_SIZE(calls)], strict, arguments);
@@ -601,14 +687,14 @@ static void try_calls(unsigned *attempts, unsigned *failed)
 	char path[] = "/tmp/yett-seccomp-XXXXXX";
 	int made = mkstemp(path), pair[2], p[2];
 
-#define EXPECT(call, wanted)                                                                                           \
-	do {                                                                                                           \
-		long got_ = (errno = 0, (long)(call));                                                                 \
-		*attempts += 1;                                                                                        \
-		if ((got_ < 0 ? errno : 0) != (wanted)) {                                                              \
-			*failed += 1;                                                                                  \
-			fprintf(stderr, "%s: errno %d\n", #call, errno);                                               \
-		}                                                                                                      \
+#define EXPECT(call, wanted)                                             \
+	do {                                                             \
+		long got_ = (errno = 0, (long)(call));                   \
+		*attempts += 1;                                          \
+		if ((got_ < 0 ? errno : 0) != (wanted)) {                \
+			*failed += 1;                                    \
+			fprintf(stderr, "%s: errno %d\n", #call, errno); \
+		}                                                        \
 	} while (0)
 	EXPECT(unshare(CLONE_NEWUSER), EPERM);
 	EXPECT(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0), EPERM);
@@ -658,7 +744,7 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
 	struct sock_fprog programs[] = {{(unsigned short)filter.init.count, filter.init.code},
-					{(unsigned short)filter.command.count, filter.command.code}};
+	                                {(unsigned short)filter.command.count, filter.command.code}};
 	unsigned *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int status;
 	pid_t pid;
@@ -668,8 +754,7 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
-		    !load_and_listen(&programs[0]) ||
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || !load_and_listen(&programs[0]) ||
 		    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &programs[1]) < 0)
 			_exit(1);
 		try_calls(&shared[0], &shared[1]);
@@ -683,18 +768,22 @@ static void a_process_under_the_filter_meets_the_refusals(void **state)
 	filter_free(&filter);
 }
 
-/* It refuses for good, in the errors that commands get in any case, and nothing that the filters above it would allow or tell of besides. */
+/* It refuses for good, in the errors that commands get in any case, and nothing that the filters above it would allow or tell of besides.
+ */
 static void building_has_a_filter_that_commands_do_not_notice(void **state)
 {
-	static const long needed[] = {SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_move_mount, SYS_mount_setattr, SYS_open_tree, SYS_openat2, SYS_setns,
-				      SYS_umount2, SYS_chroot, SYS_sethostname, SYS_clone, SYS_clone3, SYS_execveat, SYS_seccomp, SYS_mount};
+	static const long needed[] = {SYS_fsopen,  SYS_fsconfig, SYS_fsmount, SYS_move_mount, SYS_mount_setattr, SYS_open_tree,
+	                              SYS_openat2, SYS_setns,    SYS_umount2, SYS_chroot,     SYS_sethostname,   SYS_clone,
+	                              SYS_clone3,  SYS_execveat, SYS_seccomp, SYS_mount};
 	static const struct {
 		long number;
 		uint32_t error;
-	} refused[] = {{SYS_io_uring_setup, EPERM}, {SYS_bpf, EPERM}, {SYS_open_by_handle_at, EPERM}, {SYS_perf_event_open, EPERM},
-		       {SYS_userfaultfd, EPERM}, {SYS_init_module, EPERM}, {SYS_keyctl, ENOSYS}, {SYS_add_key, ENOSYS}, {FILTER_NUMBERS + 5, ENOSYS}};
+	} refused[] = {{SYS_io_uring_setup, EPERM},  {SYS_bpf, EPERM},         {SYS_open_by_handle_at, EPERM},
+	               {SYS_perf_event_open, EPERM}, {SYS_userfaultfd, EPERM}, {SYS_init_module, EPERM},
+	               {SYS_keyctl, ENOSYS},         {SYS_add_key, ENOSYS},    {FILTER_NUMBERS + 5, ENOSYS}};
 	static char *const names[] = {"bpf", "ptrace"};
-	static const struct seccomp_spec specs[] = {{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
+	static const struct seccomp_spec specs[] = {
+		{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
@@ -702,7 +791,8 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 		struct seccomp_data data = {.arch = NATIVE_ARCH};
 
 		for (data.nr = 0; data.nr < FILTER_NUMBERS + 10; data.nr++) {
-			uint32_t building = bpf_run(&filter.build, &data), above = stricter(bpf_run(&filter.init, &data), bpf_run(&filter.command, &data));
+			uint32_t building = bpf_run(&filter.build, &data),
+				 above = stricter(bpf_run(&filter.init, &data), bpf_run(&filter.command, &data));
 
 			if (building != ALLOWED && above != FORBIDDEN)
 				assert_int_equal(building, above);
@@ -710,11 +800,13 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 				assert_int_equal(building, ERROR(EPERM));
 		}
 		for (size_t j = 0; j < ARRAY_SIZE(needed); j++)
-			assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)needed[j], .arch = NATIVE_ARCH}), ALLOWED);
+			assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)needed[j], .arch = NATIVE_ARCH}),
+			                 ALLOWED);
 		for (size_t j = 0; j < ARRAY_SIZE(refused); j++)
 			if (i != 2 || refused[j].number != SYS_bpf)
-				assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)refused[j].number, .arch = NATIVE_ARCH}),
-						 ERROR(refused[j].error));
+				assert_int_equal(
+					bpf_run(&filter.build, &(struct seccomp_data){.nr = (int)refused[j].number, .arch = NATIVE_ARCH}),
+					ERROR(refused[j].error));
 		assert_int_equal(bpf_run(&filter.build, &(struct seccomp_data){.nr = 0, .arch = NATIVE_ARCH ^ 1}), ERROR(ENOSYS));
 		filter_free(&filter);
 	}

@@ -110,10 +110,9 @@ static void check_refusal(const struct vector *v, int r, const struct yett_error
 		fail_msg("%s: accepted, though %s", v->name, v->why);
 	assert_int_equal(r, YETT_E_PROTOCOL);
 	assert_int_equal(error->code, YETT_E_PROTOCOL);
-	if (strcmp(error_reason_short_name(error->reason), v->reason) != 0 ||
-	    (v->has_field && strcmp(error->detail, v->field) != 0))
-		fail_msg("%s: expected %s at '%s', got %s at '%s'", v->name, v->reason, v->field,
-			 error_reason_short_name(error->reason), error->detail);
+	if (strcmp(error_reason_short_name(error->reason), v->reason) != 0 || (v->has_field && strcmp(error->detail, v->field) != 0))
+		fail_msg("%s: expected %s at '%s', got %s at '%s'", v->name, v->reason, v->field, error_reason_short_name(error->reason),
+		         error->detail);
 }
 
 static void check_body(const struct vector *v, uint32_t kind, const uint8_t *body, size_t length)
@@ -128,8 +127,7 @@ static void check_body(const struct vector *v, uint32_t kind, const uint8_t *bod
 		check_refusal(v, r, &error);
 	} else {
 		if (r != 0)
-			fail_msg("%s: refused with %s at '%s', though %s", v->name, error.message, error.detail,
-				 v->why);
+			fail_msg("%s: refused with %s at '%s', though %s", v->name, error.message, error.detail, v->why);
 		assert_int_equal(message_encode(&message, again, length, &again_length), 0);
 		assert_int_equal(again_length, length);
 		assert_memory_equal(again, body, length);
@@ -199,14 +197,15 @@ static const char *short_name(const struct schema *schema)
 static const char *type_name(const struct schema_field *field)
 {
 	static const char *const texts[] = {
-		[SCHEMA_TEXT_ANY] = "text",         [SCHEMA_TEXT_NAME] = "name",
-		[SCHEMA_TEXT_HOSTNAME] = "host name", [SCHEMA_TEXT_HEX] = "hexadecimal",
+		[SCHEMA_TEXT_ANY] = "text",
+		[SCHEMA_TEXT_NAME] = "name",
+		[SCHEMA_TEXT_HOSTNAME] = "host name",
+		[SCHEMA_TEXT_HEX] = "hexadecimal",
 		[SCHEMA_TEXT_ENVIRONMENT] = "variable",
 	};
 	static const char *const kinds[] = {
-		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits",
-		[SCHEMA_BOOL] = "bool",       [SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",
-		[SCHEMA_PATH] = "path",
+		[SCHEMA_UINT32] = "unsigned", [SCHEMA_UINT64] = "unsigned", [SCHEMA_BITS] = "bits", [SCHEMA_BOOL] = "bool",
+		[SCHEMA_BYTES] = "binary",    [SCHEMA_MAP] = "map",         [SCHEMA_PATH] = "path",
 	};
 
 	return field->kind == SCHEMA_TEXT ? texts[field->text] : kinds[field->kind];
@@ -248,8 +247,8 @@ static void print_row(const struct schema_field *field, char *out, size_t size)
 		(void)snprintf(items, sizeof items, "%u items, each ", field->items_max);
 	else if (field->list == SCHEMA_COUNTED)
 		(void)snprintf(items, sizeof items, "%u to %u items, each ", field->items_min, field->items_max);
-	(void)snprintf(out, size, "| `%s` | %s%s | %s%s |", field->name, field->list == SCHEMA_ONE ? "" : "list of ",
-		       type_name(field), items, bounds);
+	(void)snprintf(out, size, "| `%s` | %s%s | %s%s |", field->name, field->list == SCHEMA_ONE ? "" : "list of ", type_name(field),
+	               items, bounds);
 }
 
 /* A message has a heading of its own with its number; what only nests has one a level deeper. */
@@ -327,15 +326,15 @@ static void the_page_states_every_code_and_reason(void **state)
 	char *page = read_page(), row[512];
 
 	(void)state;
-#define X(name, number, retryable, text)                                                                          \
+#define X(name, number, retryable, text)                                                                             \
 	(void)snprintf(row, sizeof row, "| %d | `%s` | %s | %s |", number, #name, (retryable) ? "yes" : "no", text); \
-	if (!strstr(page, row))                                                                                   \
+	if (!strstr(page, row))                                                                                      \
 		fail_msg("PROTOCOL.md lacks: %s", row);
 	YETT_CODES(X)
 #undef X
-#define X(name, number, short_name, text)                                                       \
+#define X(name, number, short_name, text)                                                \
 	(void)snprintf(row, sizeof row, "| %d | `%s` | %s |", number, short_name, text); \
-	if (!strstr(page, row))                                                                 \
+	if (!strstr(page, row))                                                          \
 		fail_msg("PROTOCOL.md lacks: %s", row);
 	YETT_REASONS(X)
 #undef X

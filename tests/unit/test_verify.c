@@ -15,7 +15,7 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 
-#define GRANT	  "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n"
+#define GRANT     "grant \"g\" { users = {\"*\"} keys = {\"laptop\"} profiles = {\"*\"} }\n"
 #define GRANT_OWN "grant \"g\" { users = {\"*\"} user_keys = true profiles = {\"*\"} }\n"
 
 struct fixture {
@@ -95,7 +95,8 @@ static void sign(struct fixture *f, struct envelope *envelope, const uint8_t *bo
 /* The packet of the request, signed for that place on this connection. */
 static void write_packet(struct fixture *f, uint64_t sequence, size_t fd_count)
 {
-	struct envelope envelope = {.kind = (uint16_t)f->decide.request.kind, .fd_count = (uint8_t)fd_count, .sequence = sequence, .is_signed = true};
+	struct envelope envelope = {
+		.kind = (uint16_t)f->decide.request.kind, .fd_count = (uint8_t)fd_count, .sequence = sequence, .is_signed = true};
 	size_t length;
 
 	assert_int_equal(message_encode(&f->decide.request, f->body, sizeof f->body, &length), 0);
@@ -377,7 +378,14 @@ static void without_a_decoder_nothing_is_verified(void **state)
 
 /* --- keys of the user's own --- */
 
-enum reading { READS_HONESTLY, READS_TOO_LITTLE, READS_WITH_NO_CODE_THAT_IS, READS_A_MESSAGE_WITHOUT_END, READS_NAMES_WITHOUT_END, READINGS };
+enum reading {
+	READS_HONESTLY,
+	READS_TOO_LITTLE,
+	READS_WITH_NO_CODE_THAT_IS,
+	READS_A_MESSAGE_WITHOUT_END,
+	READS_NAMES_WITHOUT_END,
+	READINGS
+};
 
 /* In the place of yett-reader, whose user has the test's folder as home. */
 static void read_as(const struct fixture *f, enum reading how, int socket)

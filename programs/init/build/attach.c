@@ -63,7 +63,7 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 	}
 	if (r == -EROFS)
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
-				 "the target %s does not exist in the tree that is mounted there, and is not made in it", path);
+		                 "the target %s does not exist in the tree that is mounted there, and is not made in it", path);
 	if (r == -ELOOP)
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s goes through a symbolic link", path);
 	if (r == -ENOTDIR)
@@ -102,7 +102,7 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 		return -errno;
 	if (S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode))
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s is %s, and what is shared there is not", path,
-				 S_ISDIR(there.st_mode) ? "a directory" : "a file");
+		                 S_ISDIR(there.st_mode) ? "a directory" : "a file");
 	r = move_mount(tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
 	*target = fd_close(*target);
 	return r;
@@ -133,7 +133,9 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 	if (r < 0 || attach_lies_in_others(b, step))
 		return r;
 	if (step->kind != PLAN_TMPFS)
-		return b->kinds[i] == INIT_TREE_NONE ? 0 : open_target(b, plan_text(b->plan, step->target), b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
+		return b->kinds[i] == INIT_TREE_NONE
+		               ? 0
+		               : open_target(b, plan_text(b->plan, step->target), b->kinds[i] == INIT_TREE_DIRECTORY, &b->targets[i]);
 	r = attach(b, step, b->trees[i]);
 	b->trees[i] = fd_close(b->trees[i]);
 	return r;
@@ -165,7 +167,7 @@ static int open_existing(struct build *b, const struct plan_step *step, int *ret
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s", path,
-				 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
+		                 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
@@ -199,7 +201,7 @@ int attach_mask(struct build *b, const struct plan_step *step)
 	if (fstat(there, &st) < 0)
 		return -errno;
 	tree = S_ISDIR(st.st_mode) ? open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
-				   : open_tree(b->root, "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	                           : open_tree(b->root, "dev/null", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;

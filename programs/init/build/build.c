@@ -56,7 +56,8 @@ static int run_step(struct build *b, const struct plan_step *step, enum build_st
 	if (r == 0)
 		r = steps[step->kind][stage](b, step);
 	if (r < 0)
-		(void)error_set(&b->error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, *target ? " " : "", target, strerror(-r));
+		(void)error_set(&b->error, YETT_E_INIT_FAILED, 0, "set-up step %s%s%s failed: %s", name, *target ? " " : "", target,
+		                strerror(-r));
 	return r == 0 ? 0 : error_cause(&b->error, name, r < 0 ? -r : b->error.os_error);
 }
 

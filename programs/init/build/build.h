@@ -25,23 +25,23 @@ struct build_memory {
 
 struct build {
 	struct init_order order;
-	const struct plan *plan;            /* of the order in hand */
+	const struct plan *plan; /* of the order in hand */
 	const struct init_profile *profile;
 	struct build_memory mapped_plan, mapped_profile;
-	struct yett_error error;            /* of the step that was refused */
-	uint32_t fds_present;               /* as struct init_config has it, with INIT_FD_DEV until that is used up */
-	bool is_ready;                      /* what the profile decides is done */
-	int trees_socket;                   /* -1: none come */
-	uint8_t kinds[PLAN_STEPS_MAX];      /* by step: enum init_tree of what is to come */
-	int trees[PLAN_STEPS_MAX];          /* by step: the mount that is to be attached; -1 */
-	int targets[PLAN_STEPS_MAX];        /* by step: where, once that is there; -1 */
-	int proc;                           /* the sandbox's own, not attached before root_proc() */
-	int beneath;                        /* the template's root directory, on which the sandbox's own lies; -1 until root_make() */
-	int root;                           /* the sandbox's root directory, once there is one */
+	struct yett_error error;       /* of the step that was refused */
+	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
+	bool is_ready;                 /* what the profile decides is done */
+	int trees_socket;              /* -1: none come */
+	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
+	int trees[PLAN_STEPS_MAX];     /* by step: the mount that is to be attached; -1 */
+	int targets[PLAN_STEPS_MAX];   /* by step: where, once that is there; -1 */
+	int proc;                      /* the sandbox's own, not attached before root_proc() */
+	int beneath;                   /* the template's root directory, on which the sandbox's own lies; -1 until root_make() */
+	int root;                      /* the sandbox's root directory, once there is one */
 	dev_t root_device;
-	uint32_t owner_uid, owner_gid;      /* of what is root's inside; UINT32_MAX: nobody is */
+	uint32_t owner_uid, owner_gid; /* of what is root's inside; UINT32_MAX: nobody is */
 	uint32_t tty_gid;
-	int lower_ns;                       /* the lower user namespace, once there is one */
+	int lower_ns; /* the lower user namespace, once there is one */
 };
 
 typedef int (*build_step)(struct build *b, const struct plan_step *step);

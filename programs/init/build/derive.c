@@ -79,10 +79,10 @@ int derive_config(const struct build *b, struct init_config *config)
 	config->memory_bytes = plan->limits.memory_bytes;
 	config->keeps_groups = b->order.is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,
-					      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
-					      .file_bytes = plan->limits.file_bytes,
-					      .cpu_seconds = plan->limits.cpu_seconds,
-					      .stack_bytes = plan->limits.stack_bytes};
+	                                      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
+	                                      .file_bytes = plan->limits.file_bytes,
+	                                      .cpu_seconds = plan->limits.cpu_seconds,
+	                                      .stack_bytes = plan->limits.stack_bytes};
 	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;

@@ -26,7 +26,7 @@ static int take_apparmor(struct build *b)
 
 	if (!*name && b->plan->label_required)
 		return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "the SELinux type '%s' is required, and this host does not use SELinux",
-				 plan_text(b->plan, b->plan->selinux_type));
+		                 plan_text(b->plan, b->plan->selinux_type));
 	if (!*name)
 		name = label_after_building(file);
 	if (!*name)
@@ -43,7 +43,8 @@ static int take_apparmor(struct build *b)
 		return 0;
 	if (r == -ENOENT && access(file, F_OK) == 0)
 		return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required and not loaded", name);
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor", name);
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "the AppArmor profile '%s' is required, and this host does not use AppArmor",
+	                 name);
 }
 
 /* SELinux, where the host uses it and the profile names a type; otherwise AppArmor. No kernel before 6.17 has both in force. */

@@ -39,7 +39,7 @@ static int read_sets(struct sets *ret_sets)
 	if (syscall(SYS_capget, &header, data) < 0)
 		return -errno;
 	*ret_sets = (struct sets){.effective = data[0].effective | (uint64_t)data[1].effective << 32,
-				  .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32};
+	                          .permitted = data[0].permitted | (uint64_t)data[1].permitted << 32};
 	return 0;
 }
 
@@ -172,8 +172,9 @@ static int lower_stay(struct build *b)
 {
 	if (b->plan->capabilities == 0)
 		return keep_only(INIT_CAPABILITIES, 0);
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "commands can keep no capabilities on this host: it lets only root make user namespaces "
-			 "(kernel.unprivileged_userns_clone = 0)");
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0,
+	                 "commands can keep no capabilities on this host: it lets only root make user namespaces "
+	                 "(kernel.unprivileged_userns_clone = 0)");
 }
 
 int lower_enter(struct build *b, const struct plan_step *step)

@@ -8,7 +8,8 @@
  */
 static int mount_over(void)
 {
-	static const char *const options[] = {"lowerdir", "lower:empty", "userxattr", NULL, "xino", "off", "redirect_dir", "nofollow", "metacopy", "off", NULL};
+	static const char *const options[] = {"lowerdir",     "lower:empty", "userxattr", NULL,  "xino", "off",
+	                                      "redirect_dir", "nofollow",    "metacopy",  "off", NULL};
 
 	return kernel_mount_new("overlay", options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
@@ -30,9 +31,9 @@ int overlay_make(struct build *b, const char *path, int *tree)
 		r = *tree = mount_over();
 	if (r >= 0)
 		return fchdir(b->root) < 0 ? -errno : 0;
-	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s", path,
-			 r == -EBUSY    ? "there are mounts below it"
-			 : r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
-					: strerror(-r));
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0,
+	                 "%s cannot be shown through an overlay, as overlay_ro of the profile wants it: %s", path,
+	                 r == -EBUSY    ? "there are mounts below it"
+	                 : r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
+	                                : strerror(-r));
 }
-

@@ -43,8 +43,8 @@ static int make_personal(const struct build *b)
 	static const struct {
 		const char *path;
 		mode_t mode;
-	} shared[] = {{"tmp", 01777}, {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777}, {"run/user", 0755},
-		      {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777}, {"proc", 0555}};
+	} shared[] = {{"tmp", 01777},     {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777}, {"run/user", 0755},
+	              {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777},  {"proc", 0555}};
 	const char *home = plan_text(b->plan, b->plan->home);
 	char runtime[64];
 	int r = 0;
@@ -60,7 +60,7 @@ static int make_personal(const struct build *b)
 		return r;
 	r = make_path(b, home);
 	if (r == 0 && (fchownat(b->root, home + 1, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
-		       fchmodat(b->root, home + 1, 0700, 0) < 0))
+	               fchmodat(b->root, home + 1, 0700, 0) < 0))
 		r = -errno;
 	return r;
 }
@@ -159,8 +159,8 @@ int root_proc(struct build *b, const struct plan_step *step)
 	return move_mount(b->proc, "", b->root, "proc", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
-static int attach_new(const struct build *b, const char *type, const char *const *options, const char *label,
-		      unsigned attributes, const char *path)
+static int attach_new(const struct build *b, const char *type, const char *const *options, const char *label, unsigned attributes,
+                      const char *path)
 {
 	_cleanup_fd_ int mount = kernel_mount_new(type, options, label, attributes);
 
@@ -206,13 +206,13 @@ int root_names(struct build *b, const struct plan_step *step)
 	(void)step;
 	if (b->order.payload_uid != 0)
 		(void)snprintf(passwd, sizeof passwd, "root:x:0:0:root:/root:/bin/sh\n");
-	(void)snprintf(passwd + strlen(passwd), sizeof passwd - strlen(passwd), "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n%s",
-		       user, b->order.payload_uid, b->order.payload_gid, home, shell,
-		       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+	(void)snprintf(passwd + strlen(passwd), sizeof passwd - strlen(passwd), "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n%s", user,
+	               b->order.payload_uid, b->order.payload_gid, home, shell,
+	               "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
 	if (b->order.payload_gid != 0)
 		(void)snprintf(groups, sizeof groups, "root:x:0:\n");
-	(void)snprintf(groups + strlen(groups), sizeof groups - strlen(groups), "%s:x:%" PRIu32 ":\n%s", group,
-		       b->order.payload_gid, "tty:x:5:\nnogroup:x:65534:\n");
+	(void)snprintf(groups + strlen(groups), sizeof groups - strlen(groups), "%s:x:%" PRIu32 ":\n%s", group, b->order.payload_gid,
+	               "tty:x:5:\nnogroup:x:65534:\n");
 	r = write_file(b, "run/yett/passwd", passwd);
 	return r == 0 ? write_file(b, "run/yett/group", groups) : r;
 }
