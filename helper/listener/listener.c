@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/kernel.h"
 #include "base/log.h"
-#include "helper/listener/closer.h"
+#include "helper/listener/admission.h"
 #include "helper/listener/notify.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege/place.h"
@@ -11,54 +11,30 @@
 #include "protocol/frame.h"
 
 #include <inttypes.h>
-#include <fcntl.h>
-#include <linux/nsfs.h>
 #include <poll.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#define CONNECTIONS_MAX         2048
-#define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
-#define UNPROVEN_MAX            128 /* connections to which nothing was granted yet: each costs three processes */
-#define UNPROVEN_PER_USER_MAX   16
-#define UNPROVEN_OLD_MS         1000 /* from this age on they give way to new ones */
-#define UNPROVEN_COST_MS        20   /* one that ends so: as many in a second as fit */
-#define UNPROVEN_DEBT_MAX_MS    2000
-#define DEBTS                   1024
-#define BACKLOG                 8 /* whoever connects in a loop stands before everybody else in the queue, but not with more than that */
-#define CONNECTIONS_AT_ONCE     8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
-#define CONNECTIONS_PAUSE_MS    1
-#define MONITORS_READY          8
-#define REFILL_AFTER_MS         8 /* of nobody wanting anything; forking takes time from whoever is being served */
-#define MONITOR_RETRY_MS        1000
-#define CLOSING_MS              20
-#define USERS_MAX               64 /* that supervisors are kept ready for */
-#define USER_IDLE_MS            300000
-#define MEMORY_PART             16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
+#define CONNECTIONS_AT_ONCE  8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
+#define CONNECTIONS_PAUSE_MS 1
+#define MONITORS_READY       8
+#define REFILL_AFTER_MS      8 /* of nobody wanting anything; forking takes time from whoever is being served */
+#define MONITOR_RETRY_MS     1000
+#define CLOSING_MS           20
+#define USERS_MAX            64 /* that supervisors are kept ready for */
+#define USER_IDLE_MS         300000
+#define MEMORY_PART          16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
 
 /* What is polled besides workers. */
 enum poll_index { POLL_SOCKET, POLL_SIGNALS, POLL_POOL, POLL_FIXED };
-
-/* A forked monitor: ready, or serving a connection. */
-struct worker {
-	int control;                 /* a connected socket goes there; wishes come back */
-	uid_t uid;                   /* or of whoever made the user namespace that it comes from */
-	bool is_serving, is_settled; /* settled: what its beginning cost was given back */
-	bool gives_way;              /* has been told so */
-	bool *is_proven;             /* shared with it: it was granted something */
-	uint64_t since_ms;           /* when it began to serve */
-};
 
 /* A user served lately, and supervisors prepared for it. */
 struct user {
@@ -89,11 +65,10 @@ struct listener {
 	struct notify notify;
 	struct place place; /* of monitors and supervisors */
 	struct closer closer;
-	struct stat user_ns;                 /* ours */
-	uint64_t debts_ms[DEBTS], debts_key; /* by user, through a hash that nobody knows: until when what it began is not paid for */
-	uint64_t alive_ms;                   /* when the service manager was last told so */
-	uint64_t busy_ms;                    /* when there was last a connection */
-	_Atomic uint64_t *generation;        /* of `policy`; in memory that all monitors share */
+	struct admission admission;
+	uint64_t alive_ms;            /* when the service manager was last told so */
+	uint64_t busy_ms;             /* when there was last a connection */
+	_Atomic uint64_t *generation; /* of `policy`; in memory that all monitors share */
 	bool is_over;
 };
 
@@ -204,25 +179,6 @@ static int start_worker(struct listener *l)
 	return 0;
 }
 
-static uint64_t *debt_of(struct listener *l, uid_t uid)
-{
-	return &l->debts_ms[(uid * l->debts_key) >> 54 & (DEBTS - 1)];
-}
-
-static bool owes_too_much(struct listener *l, uid_t uid)
-{
-	return uid != 0 && *debt_of(l, uid) > clock_now_ms() + UNPROVEN_DEBT_MAX_MS;
-}
-
-/* What was granted something costs its user nothing. */
-static void settle(struct listener *l, struct worker *worker)
-{
-	if (!worker->is_serving || !*worker->is_proven || worker->is_settled)
-		return;
-	*debt_of(l, worker->uid) -= UNPROVEN_COST_MS;
-	worker->is_settled = true;
-}
-
 static void remove_worker(struct listener *l, size_t i)
 {
 	bool *is_proven = l->workers[i].is_proven;
@@ -231,7 +187,7 @@ static void remove_worker(struct listener *l, size_t i)
 		l->ready_count--;
 		l->ready_after_ms = clock_now_ms() + MONITOR_RETRY_MS;
 	}
-	settle(l, &l->workers[i]);
+	admission_settle(&l->admission, &l->workers[i]);
 	fd_close(l->workers[i].control);
 	l->workers[i] = l->workers[--l->workers_count];
 	l->workers[l->workers_count].is_proven = is_proven;
@@ -277,59 +233,6 @@ static bool hand_over(struct listener *l, int socket, uid_t uid)
 	return false;
 }
 
-/* Whether it is old enough to make room, and has been told. Its monitor may be serving for a moment longer. */
-static bool give_way(struct worker *worker, uint64_t now)
-{
-	if (!worker || now - worker->since_ms < UNPROVEN_OLD_MS)
-		return false;
-	worker->gives_way = shutdown(worker->control, SHUT_WR) == 0;
-	return true;
-}
-
-static struct worker *older(struct worker *a, struct worker *b)
-{
-	return a && a->since_ms <= b->since_ms ? a : b;
-}
-
-/* By numbers: whether the user may have one connection more. 0, or why not. */
-static enum closer_reason admit(struct listener *l, uid_t uid)
-{
-	uint64_t now = clock_now_ms(), *debt = debt_of(l, uid);
-	size_t all = 0, of_user = 0, unproven = 0, unproven_of_user = 0;
-	struct worker *oldest = NULL, *oldest_of_user = NULL;
-
-	for (size_t i = 0; i < l->workers_count; i++) {
-		struct worker *worker = &l->workers[i];
-		bool is_unproven = !*worker->is_proven && !worker->gives_way, is_users = worker->uid == uid;
-
-		if (!worker->is_serving)
-			continue;
-		all++;
-		of_user += is_users;
-		unproven += is_unproven;
-		unproven_of_user += is_users && is_unproven;
-		if (is_unproven)
-			oldest = older(oldest, worker);
-		if (is_users && is_unproven)
-			oldest_of_user = older(oldest_of_user, worker);
-		if (is_users)
-			settle(l, worker);
-	}
-	if (all >= CONNECTIONS_MAX)
-		return CLOSER_FULL;
-	if (uid == 0) /* owes nothing */
-		return 0;
-	if (of_user >= CONNECTIONS_PER_UID_MAX)
-		return CLOSER_USER_FULL;
-	if (owes_too_much(l, uid))
-		return CLOSER_TOO_OFTEN;
-	/* One of the user's own that makes room has made it for everybody. */
-	if (unproven_of_user >= UNPROVEN_PER_USER_MAX ? !give_way(oldest_of_user, now) : unproven >= UNPROVEN_MAX && !give_way(oldest, now))
-		return unproven_of_user >= UNPROVEN_PER_USER_MAX ? CLOSER_TOO_OFTEN : CLOSER_FULL;
-	*debt = (*debt > now ? *debt : now) + UNPROVEN_COST_MS;
-	return 0;
-}
-
 static bool allows_confined(const struct policy *policy)
 {
 	bool allows = false;
@@ -337,63 +240,6 @@ static bool allows_confined(const struct policy *policy)
 	for (size_t i = 0; i < policy->grants_count; i++)
 		allows = allows || policy->grants[i].confined_clients;
 	return allows;
-}
-
-static bool is_own(const struct listener *l, int user_ns)
-{
-	struct stat st;
-
-	return fstat(user_ns, &st) == 0 && st.st_dev == l->user_ns.st_dev && st.st_ino == l->user_ns.st_ino;
-}
-
-/*
- * Whether the peer is in another user namespace than ours; then `uid` becomes that of whoever made it, or the one around it that
- * lies in ours: the ids in it are as many as somebody was given. One that root made for others counts by the ids that it has.
- * -errno when that cannot be told, as of a process that is gone. ioctl_ns(2). With CAP_SYS_PTRACE.
- */
-static int is_elsewhere(const struct listener *l, pid_t pid, uid_t *uid)
-{
-	char path[32];
-	uid_t owner = 0;
-	int fd, is_elsewhere = 0;
-
-	(void)snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -ESRCH;
-	for (; fd >= 0 && !is_own(l, fd); is_elsewhere = 1) {
-		int around = ioctl(fd, NS_GET_PARENT);
-
-		(void)ioctl(fd, NS_GET_OWNER_UID, &owner);
-		fd_close(fd);
-		fd = around;
-	}
-	fd_close(fd);
-	if (owner != 0)
-		*uid = owner;
-	return is_elsewhere;
-}
-
-/* Whoever is gone, or comes too often, costs no more than this. */
-static enum closer_reason glance(struct listener *l, int socket, struct ucred *ret_peer)
-{
-	struct pollfd wait = {.fd = socket};
-	socklen_t size = sizeof *ret_peer;
-
-	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0)
-		return CLOSER_NO_PROCESS;
-	if (poll(&wait, 1, 0) > 0)
-		return CLOSER_HUNG_UP;
-	return owes_too_much(l, ret_peer->uid) ? CLOSER_TOO_OFTEN : 0;
-}
-
-static enum closer_reason examine(struct listener *l, const struct ucred *peer, uid_t *ret_uid)
-{
-	int elsewhere;
-
-	*ret_uid = peer->uid;
-	elsewhere = is_elsewhere(l, peer->pid, ret_uid);
-	return elsewhere < 0 || (elsewhere && !allows_confined(l->policy)) ? CLOSER_CONFINED : admit(l, *ret_uid);
 }
 
 /*
@@ -409,9 +255,11 @@ static bool handle_connection(struct listener *l)
 
 	if (socket < 0)
 		return false;
-	reason = r < 0 ? CLOSER_NO_PROCESS : glance(l, socket, &peer);
+	reason = r < 0 ? CLOSER_NO_PROCESS : admission_glance(&l->admission, socket, &peer);
 	if (!reason) {
-		reason = privilege_raise() < 0 ? CLOSER_NO_PROCESS : examine(l, &peer, &uid);
+		reason = privilege_raise() < 0
+		                 ? CLOSER_NO_PROCESS
+		                 : admission_examine(&l->admission, &peer, allows_confined(l->policy), l->workers, l->workers_count, &uid);
 		if (!reason && !hand_over(l, socket, uid))
 			reason = CLOSER_NO_PROCESS;
 		if (privilege_lower() < 0)
@@ -718,19 +566,14 @@ static void raise_descriptor_limit(void)
 	}
 }
 
-/* What admit() goes by, and a short queue: see BACKLOG. */
-static int prepare_admission(struct listener *l)
+static int prepare_workers(struct listener *l)
 {
-	int flags = fcntl(l->options->socket, F_GETFL);
 	bool *are_proven = mmap(NULL, ARRAY_SIZE(l->workers), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-	if (are_proven == MAP_FAILED || stat("/proc/self/ns/user", &l->user_ns) < 0 || listen(l->options->socket, BACKLOG) < 0 ||
-	    flags < 0 || fcntl(l->options->socket, F_SETFL, flags | O_NONBLOCK) < 0)
+	if (are_proven == MAP_FAILED)
 		return -errno;
 	for (size_t i = 0; i < ARRAY_SIZE(l->workers); i++)
 		l->workers[i].is_proven = &are_proven[i];
-	randombytes_buf(&l->debts_key, sizeof l->debts_key);
-	l->debts_key |= 1;
 	return 0;
 }
 
@@ -752,7 +595,9 @@ int listener_run(const struct listener_options *options, struct yett_error *erro
 	if (l->generation == MAP_FAILED || log_share_counts() < 0)
 		return -ENOMEM;
 	l->closer = (struct closer){.socket = -1, .libexec = options->libexec};
-	r = prepare_admission(l);
+	r = prepare_workers(l);
+	if (r == 0)
+		r = admission_open(&l->admission, options->socket);
 	if (r < 0)
 		return r;
 	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, l->pool) < 0 ? -errno : privilege_take(PRIVILEGE_BUILD);

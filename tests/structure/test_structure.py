@@ -45,7 +45,7 @@ BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree
 
 # What only an ordinary user's helper does, and what only root's.
 WITHOUT_ROOT = re.compile(r"^(means_|rootless_|userns_|builtin_image)")
-OF_ROOT = re.compile(r"^(setuid_|listener_|closer_|notify_(open|send))")
+OF_ROOT = re.compile(r"^(setuid_|listener_|admission_|closer_|notify_(open|send))")
 
 # What a function without input and output may call, besides what this project defines.
 PURE_CALLS = re.compile(r"^(__stack_chk_fail|__[a-z]+_chk|mem[a-z]+|str[a-z]+|qsort(_r)?|bsearch|crypto_generichash_[a-z]+|free|malloc|calloc|realloc|abort|__assert_fail"
