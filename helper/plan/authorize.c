@@ -98,10 +98,10 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 }
 
 /* The keys of a grant, and where those that are lists are. */
-static const char *const keys[POLICY_KEYS] = {"max_memory",    "max_cpus",        "max_pids",  "max_files",        "max_sandboxes",
-                                              "linger_max",    "user_memory",     "user_cpus", "user_pids",        "user_terminals",
-                                              "identity_root", "identity_caller", "user_keys", "confined_clients", "keys",
-                                              "profiles",      "share_ro",        "share_rw",  "capabilities",     "devices"};
+static const char *const keys[POLICY_KEYS] = {
+	"max_memory",       "max_cpus",  "max_pids",       "max_files",     "max_sandboxes",   "linger_max",    "user_memory",
+	"user_cpus",        "user_pids", "user_terminals", "identity_root", "identity_caller", "nested_userns", "user_keys",
+	"confined_clients", "keys",      "profiles",       "share_ro",      "share_rw",        "capabilities",  "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
@@ -181,6 +181,8 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 		return refuse_rule(decision, "the identity root", POLICY_KEY_IDENTITY_ROOT, "true", error);
 	if (profile->identity == PLAN_IDENTITY_CALLER && !grant->identity_caller)
 		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER, "true", error);
+	if (profile->nested_userns && !grant->nested_userns)
+		return refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS, "true", error);
 	return 0;
 }
 

@@ -112,6 +112,7 @@ struct plan {
 	uint32_t groups_count;
 	uint32_t identity;      /* enum plan_identity */
 	uint64_t capabilities;  /* mask of 1 << CAP_* that commands keep in their own user namespace */
+	bool nested_userns;     /* commands may make user namespaces */
 	bool overlay_ro;        /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
 	uint32_t sandboxes_max; /* of this caller at once; 0: unlimited */
 	uint32_t terminals_max; /* of the sandbox at once */

@@ -349,6 +349,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->groups_count = (uint32_t)peer->groups_count;
 	plan->identity = decision->profile->identity;
 	plan->capabilities = decision->profile->capabilities_mask;
+	plan->nested_userns = decision->profile->nested_userns;
 	plan->overlay_ro = decision->profile->overlay_ro;
 	plan->sandboxes_max = decision->sandboxes_max;
 	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;

@@ -75,16 +75,16 @@ TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(de
      PATHS(read_only), PATHS(mask), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
      ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
      ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS),
-     ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities), NUMBER(identity, 0, PLAN_IDENTITY_CALLER),
-     NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem), TEXT(apparmor_profile, .problem = policy_label_problem),
-     TEXT(selinux_type, .problem = policy_label_problem), NUMBER(label, 0, POLICY_LABEL_REQUIRED), BOOL(shares),
-     PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
+     ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities), BOOL(nested_userns),
+     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),
+     TEXT(apparmor_profile, .problem = policy_label_problem), TEXT(selinux_type, .problem = policy_label_problem),
+     NUMBER(label, 0, POLICY_LABEL_REQUIRED), BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
 #undef OBJECT
 
 #define OBJECT struct policy_grant
 TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, LIST_MAX), ARRAY(gids, number_type, gids_count, LIST_MAX),
      BOOL(everyone), TEXTS(keys), TEXTS(profiles), TEXTS(share_ro), TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices),
-     BOOL(identity_caller), BOOL(identity_root), BOOL(user_keys), BOOL(confined_clients), BOOL(fall_through),
+     BOOL(identity_caller), BOOL(identity_root), BOOL(nested_userns), BOOL(user_keys), BOOL(confined_clients), BOOL(fall_through),
      NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), NUMBER(terminals_max, 0, INT32_MAX), PLACES(places, POLICY_KEYS), TEXT(notice),
      BOOL(is_void));
 #undef OBJECT

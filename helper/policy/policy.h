@@ -81,6 +81,7 @@ struct policy_profile {
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;
+	bool nested_userns; /* commands may make user namespaces, and what belongs to those */
 	enum plan_identity identity;
 	unsigned umask;
 	int nice;
@@ -101,6 +102,7 @@ enum policy_key {
 	POLICY_KEY_USER_TERMINALS,
 	POLICY_KEY_IDENTITY_ROOT,
 	POLICY_KEY_IDENTITY_CALLER,
+	POLICY_KEY_NESTED_USERNS,
 	POLICY_KEY_USER_KEYS,
 	POLICY_KEY_CONFINED,
 	POLICY_KEY_KEYS,
@@ -128,9 +130,9 @@ struct policy_grant {
 	struct policy_list share_rw;
 	struct policy_list capabilities, devices; /* that its profiles may give */
 	uint64_t capabilities_mask;
-	bool identity_caller, identity_root;
-	bool user_keys;              /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;       /* a client in another namespace than the helper's may ask */
+	bool identity_caller, identity_root, nested_userns; /* profiles with these */
+	bool user_keys;                                     /* ~/.config/yett/authorized_keys counts */
+	bool confined_clients;                              /* a client in another namespace than the helper's may ask */
 	bool fall_through;           /* what it does not give is looked for in grants that name the asker less closely */
 	struct plan_limits ceilings; /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */

@@ -36,6 +36,7 @@ static void add_identity(struct json *json, const struct plan *plan)
 	json_number(json, "umask", plan->umask);
 	json_signed(json, "nice", plan->nice);
 	json_number(json, "capabilities", plan->capabilities);
+	json_bool(json, "nested_userns", plan->nested_userns);
 	add_process_limits(json, &plan->limits);
 }
 

@@ -33,9 +33,9 @@ static void print_identity(FILE *out, const struct plan *plan)
 	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
 	                                         "the caller's ids inside and outside"};
 
-	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", ",
+	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", %s",
 	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask, plan->nice,
-	        plan->capabilities);
+	        plan->capabilities, plan->nested_userns ? "user namespaces of their own, " : "");
 }
 
 /* The limits of each process. */

@@ -36,6 +36,7 @@ struct init_config {
 	uint32_t groups[INIT_GROUPS_MAX];
 	uint32_t groups_count;
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
+	bool nested_userns;    /* commands may make user namespaces */
 	uint32_t umask;
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */

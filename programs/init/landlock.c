@@ -178,19 +178,22 @@ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi)
 		attributes.handled_files |= landlock_versions[i].files;
 		attributes.scoped |= landlock_versions[i].scoped;
 	}
-	if (attributes.handled_files == 0)
+	/* Whose files are restricted in any way may mount nothing. landlock(7) */
+	if (config->nested_userns)
+		attributes.handled_files = 0;
+	if (attributes.handled_files == 0 && attributes.scoped == 0)
 		return 0; /* no such system call, switched off at boot, or version 1 */
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
 	if (ruleset < 0)
 		return -errno;
-	r = landlock_as_command(config, ruleset, attributes.handled_files, landlock_allow_paths);
+	r = attributes.handled_files ? landlock_as_command(config, ruleset, attributes.handled_files, landlock_allow_paths) : 0;
 	/* init's leaves for commands: leaf.c. No command has a path or a descriptor that leads there. */
-	if (r == 0 && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
+	if (r == 0 && attributes.handled_files && config->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL))
 		r = landlock_allow(ruleset, attributes.handled_files, INIT_FD_CGROUP,
 		                   READ | CHANGE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR);
 	if (r == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) < 0)
 		r = -errno;
-	if (r == 0)
+	if (r == 0 && attributes.handled_files)
 		*ret_abi = abi < LANDLOCK_ABI_KNOWN ? (uint32_t)abi : LANDLOCK_ABI_KNOWN;
 	return r;
 }

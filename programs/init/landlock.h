@@ -14,7 +14,8 @@
 
 /*
  * Restricts the caller, which must have set no_new_privs, for good. `ret_abi` is the version of Landlock in force, as
- * far as this code knows it; 0: none, because the kernel has none or not enough of it. 0 or -errno.
+ * far as this code knows it; 0: none for files, because the kernel has none or not enough of it, or commands may mount
+ * (nested_userns). 0 or -errno.
  */
 _must_check_ int landlock_restrict(const struct init_config *config, uint32_t *ret_abi);
 

@@ -48,6 +48,9 @@ int restrict_check(const struct init_config *config, const struct message *messa
 		                 "commands of this sandbox can only be user %u: its profile gives them no capabilities", config->uid);
 	if (exec->has_user && exec->user == (uint32_t)getuid() && exec->user != config->uid)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "user %u is the sandbox's init", exec->user);
+	if (exec->restrictions != 0 && config->nested_userns)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "a command cannot be restricted here: those of this sandbox may make user namespaces (nested_userns)");
 	if (exec->restrictions != 0 && config->landlock_abi == 0)
 		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
 		                 "a command cannot be restricted here: the kernel has no Landlock, or not enough of it");

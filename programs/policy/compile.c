@@ -185,6 +185,7 @@ static int compile_filters(struct settings_profile *written, struct yett_error *
 	struct policy_profile *profile = &written->profile;
 	struct seccomp_spec spec = {
 		.strict = written->syscalls == SETTINGS_SYSCALLS_STRICT,
+		.nested = profile->nested_userns,
 		.allow = names_of(&written->syscalls_allow),
 		.deny = names_of(&written->syscalls_deny),
 		.log = names_of(&written->syscalls_log),
@@ -225,7 +226,8 @@ static int add_filters(struct compiling *compiling)
 		struct policy_profile *profile = &all[i].profile;
 		size_t twin = 0;
 
-		while (all[twin].syscalls != all[i].syscalls || !same_list(&all[twin].syscalls_allow, &all[i].syscalls_allow) ||
+		while (all[twin].syscalls != all[i].syscalls || all[twin].profile.nested_userns != profile->nested_userns ||
+		       !same_list(&all[twin].syscalls_allow, &all[i].syscalls_allow) ||
 		       !same_list(&all[twin].syscalls_deny, &all[i].syscalls_deny) ||
 		       !same_list(&all[twin].syscalls_log, &all[i].syscalls_log))
 			twin++;

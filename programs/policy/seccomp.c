@@ -79,22 +79,6 @@ static void judge_list(struct filter *filter, const char *list, uint32_t action)
 		judge(filter, name, action);
 }
 
-static void add_rule(struct filter *filter, const struct seccomp_spec *spec, size_t index)
-{
-	const struct seccomp_rule *rule = &seccomp_rules[index];
-	const char *list = rule->calls;
-	char name[NAME_MAX_LENGTH];
-
-	while (next_name(&list, name)) {
-		struct filter_verdict *verdict = listed(&spec->allow, name) ? NULL : verdict_of(filter, name);
-
-		if (verdict && rule->arguments_count > 0)
-			verdict->rules |= 1ULL << index;
-		else if (verdict)
-			*verdict = (struct filter_verdict){0, seccomp_rule_action(rule)};
-	}
-}
-
 static bool holds(const char *list, const char *wanted)
 {
 	char name[NAME_MAX_LENGTH];
@@ -103,6 +87,28 @@ static bool holds(const char *list, const char *wanted)
 		if (strcmp(name, wanted) == 0)
 			return true;
 	return false;
+}
+
+/* Whether the call is allowed with any argument. */
+static bool is_allowed(const struct seccomp_spec *spec, const char *name)
+{
+	return listed(&spec->allow, name) || (spec->nested && holds(seccomp_nested_calls, name));
+}
+
+static void add_rule(struct filter *filter, const struct seccomp_spec *spec, size_t index)
+{
+	const struct seccomp_rule *rule = &seccomp_rules[index];
+	const char *list = rule->calls;
+	char name[NAME_MAX_LENGTH];
+
+	while (next_name(&list, name)) {
+		struct filter_verdict *verdict = is_allowed(spec, name) ? NULL : verdict_of(filter, name);
+
+		if (verdict && rule->arguments_count > 0)
+			verdict->rules |= 1ULL << index;
+		else if (verdict)
+			*verdict = (struct filter_verdict){0, seccomp_rule_action(rule)};
+	}
 }
 
 /* Whether init may make a call: it lives under the strict set. */
@@ -128,6 +134,8 @@ static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
 	for (size_t i = 0; i < seccomp_groups_count; i++)
 		if (seccomp_groups[i].strict || !spec->strict)
 			judge_list(filter, seccomp_groups[i].calls, SECCOMP_RET_ALLOW);
+	if (spec->nested)
+		judge_list(filter, seccomp_nested_calls, SECCOMP_RET_ALLOW);
 	judge_names(filter, &spec->allow, SECCOMP_RET_ALLOW);
 }
 

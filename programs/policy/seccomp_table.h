@@ -55,8 +55,9 @@ extern const struct seccomp_rule seccomp_rules[];
 extern const size_t seccomp_rules_count;
 extern const struct seccomp_newer seccomp_newer[];
 extern const size_t seccomp_newer_count;
-extern const char seccomp_init_calls[];  /* that yett-init makes and commands may not */
-extern const char seccomp_build_calls[]; /* that it makes besides while it builds */
+extern const char seccomp_init_calls[];   /* that yett-init makes and commands may not */
+extern const char seccomp_nested_calls[]; /* that commands may make where they may make user namespaces */
+extern const char seccomp_build_calls[];  /* that it makes besides while it builds */
 
 /*
  * What is forbidden, with EPERM, is told of: whoever holds the filter's listener answers so, and start.c puts the error in

@@ -36,6 +36,7 @@ TESTS = (
     Test('system-limits', 'tests/system/test_limits.py', 400, ['apparmor']),
     Test('system-inside', 'tests/system/test_inside.py', 400, ['selinux']),
     Test('system-terminal', 'tests/system/test_terminal.py', 300, ['selinux']),
+    Test('system-nested', 'tests/system/test_nested.py', 200, ['apparmor'], arguments=['Nested']),
     Test('system-job', 'tests/system/test_job.py', 300, ['selinux']),
     Test('system-copies', 'tests/system/test_cli.py', 200, ['apparmor'], arguments=['Copies']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),

@@ -26,8 +26,13 @@ profile "missing-if-available" {
   extends = "missing"
   label = if_available
 }
+profile "inner" {
+  extends = "default"
+  nested_userns = true
+}
 grant "labels" {
   users = {"*"}
+  nested_userns = true
   user_keys = true
   profiles = {"*"}
   share_ro = {"*"}
@@ -144,6 +149,15 @@ class Shares(installed.Case):
         boolean('yett_sandbox_read_home', 'off')
         self.addCleanup(boolean, 'yett_sandbox_read_home', 'on')
         self.assertNotEqual(self.share('cat file', folder).code, 0)
+
+    def test_a_boolean_decides_about_namespaces_of_their_own(self):
+        script = 'mount -t tmpfs none /tmp && mount -t proc none /proc && touch /tmp/x && hostname inner && hostname'
+        inner = ('unshare', '-Urmpuif', '--', 'sh', '-ec', script)
+        self.assertNotEqual(self.sandbox(self.ann, *inner, options=('-p', 'inner')).code, 0)
+        boolean('yett_sandbox_nested', 'on')
+        self.addCleanup(boolean, 'yett_sandbox_nested', 'off')
+        done = self.sandbox(self.ann, *inner, options=('-p', 'inner'))
+        self.assertEqual((done.code, done.out), (0, 'inner\n'), done)
 
     def test_keys_of_ssh_stay_closed_in_a_home_that_is_shared(self):
         self.ann.mkdir('.ssh', 0o700)

@@ -243,7 +243,7 @@ class UserNamespaces(installed.Case):
         self.assertEqual(self.output(self.ann, 'sh', '-c', 'unshare --user true 2>&1; cat /proc/sys/user/max_user_namespaces').splitlines()[-1], '0')
         done = self.sandbox(self.ann, 'true', options=('-p', 'capable'))
         self.assertEqual(done.code, 125, done)
-        self.assertIn('commands can keep no capabilities on this host', done.err)
+        self.assertIn('commands cannot keep capabilities on this host', done.err)
         self.set('1')
         self.reload()
         self.output(self.ann, 'true', options=('-p', 'capable'))

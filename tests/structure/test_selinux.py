@@ -47,16 +47,29 @@ SECRETS = ('shadow_t', 'ssh_home_t', 'gpg_secret_t', 'sshd_key_t', 'selinux_conf
            'auditd_log_t', 'yett_etc_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t', 'sysfs_t')
 
 
+def booleans(rule):
+    try:
+        return {str(one) for one in rule.conditional.booleans}
+    except setools.exception.RuleNotConditional:
+        return set()
+
+
 class Policy:
-    """The allow rules of one policy, with every attribute replaced by its types."""
+    """
+    The allow rules of one policy, with every attribute replaced by its types; those of the boolean that is for sandboxes inside sandboxes,
+    and off, are apart.
+    """
 
     def __init__(self, path):
         self.policy = setools.SELinuxPolicy(path)
-        self.allowed = {}
+        self.allowed, self.nested = {}, []
         query = setools.TERuleQuery(self.policy, ruletype=['allow'])
         for source in ALL:
             query.source = source
             for rule in query.results():
+                if 'yett_sandbox_nested' in booleans(rule):
+                    self.nested.append((source, str(rule.tclass)))
+                    continue
                 for target in rule.target.expand():
                     self.allowed.setdefault((source, str(rule.tclass)), {}).setdefault(str(target), set()).update(map(str, rule.perms))
 
@@ -197,6 +210,11 @@ class Module(unittest.TestCase):
         for name, (search, _) in SEARCHES.items():
             with self.subTest(name):
                 self.assertEqual(search(self.good), [])
+
+    def test_what_a_boolean_opens_for_sandboxes_inside_sandboxes_is_for_commands_and_off(self):
+        self.assertEqual({source for source, _ in self.good.nested}, {SANDBOX})
+        self.assertLessEqual({kind for _, kind in self.good.nested}, {'cap_userns', 'filesystem', 'dir', 'file', 'lnk_file', 'process', 'netlink_route_socket', 'rawip_socket'})
+        self.assertFalse([one.state for one in self.good.policy.bools() if str(one) == 'yett_sandbox_nested'][0])
 
     def test_each_search_finds_what_it_searches_for(self):
         for name, (search, _) in SEARCHES.items():

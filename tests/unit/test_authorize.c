@@ -381,6 +381,8 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 		{"devices = {\"/dev/kvm\"}", "", "the device /dev/kvm"},
 		{"identity = root", "identity_caller = true", "the identity root"},
 		{"identity = caller", "identity_root = true", "the identity caller"},
+		{"nested_userns = true", "identity_root = true", "nested_userns"},
+		{"nested_userns = true", "nested_userns = true", NULL},
 		{"capabilities = {\"chown\"} devices = {\"/dev/kvm\"} identity = root",
 	         "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
 	};

@@ -87,7 +87,7 @@ static const char expected_json[] =
 	"{\"step\":\"host\",\"place\":\"built-in:4\",\"target\":\"/data\",\"source\":\"/usr/share\",\"writable\":false},"
 	"{\"step\":\"mask\",\"place\":null,\"target\":\"/proc/keys\",\"optional\":true},"
 	"{\"step\":\"hostname\",\"place\":null,\"hostname\":\"box\"},"
-	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608}},"
+	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"nested_userns\":false,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608}},"
 	"{\"step\":\"init\",\"place\":null,\"apparmor_profile\":\"boxed\",\"selinux_type\":null,\"label_required\":true,\"env\":[\"HOME=/home/alice\",\"LANG=C.UTF-8\"]}]}";
 
 static struct plan_text add(struct plan *plan, const char *string)

@@ -305,6 +305,29 @@ static void no_flag_makes_a_namespace(void **state)
 	filter_free(&filter);
 }
 
+/* Whose flags a filter cannot see stays closed, and so does all else that the table forbids. */
+static void sandboxes_inside_are_made_with_calls_that_are_named(void **state)
+{
+	struct filters nested = compile(&(struct seccomp_spec){.nested = true}), plain = compile(&(struct seccomp_spec){0});
+	size_t opened = 0;
+
+	(void)state;
+	for (long number = 0; number < FILTER_NUMBERS; number++) {
+		char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)number);
+		bool is_named = name && in_list(seccomp_nested_calls, name);
+
+		assert_int_equal(answer(&nested, number, CLONE_NEWUSER, 0, 0, 0),
+		                 is_named ? ALLOWED : answer(&plain, number, CLONE_NEWUSER, 0, 0, 0));
+		opened += is_named;
+		free(name);
+	}
+	assert_int_equal(opened, 15); /* of 16 names: this architecture has no umount */
+	assert_int_not_equal(answer(&plain, SYS_unshare, CLONE_NEWUSER, 0, 0, 0), ALLOWED);
+	assert_int_not_equal(answer_name(&nested, "clone3"), ALLOWED);
+	filter_free(&nested);
+	filter_free(&plain);
+}
+
 static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 {
 	static const mode_t bad[] = {04755, 02755, 06777, 04000};
@@ -823,6 +846,7 @@ int main(void)
 		cmocka_unit_test(ordinary_programs_find_what_they_need),
 		cmocka_unit_test(privileged_calls_answer_as_to_any_user),
 		cmocka_unit_test(no_flag_makes_a_namespace),
+		cmocka_unit_test(sandboxes_inside_are_made_with_calls_that_are_named),
 		cmocka_unit_test(set_id_bits_are_seen_in_every_visible_mode),
 		cmocka_unit_test(no_device_can_be_made_but_other_nodes_can),
 		cmocka_unit_test(a_mode_that_is_not_used_does_not_matter),

@@ -72,6 +72,7 @@ int derive_config(const struct build *b, struct init_config *config)
 	for (uint32_t i = 0; i < config->groups_count; i++)
 		config->groups[i] = plan->groups[i];
 	config->capabilities = plan->capabilities;
+	config->nested_userns = plan->nested_userns;
 	config->umask = plan->umask;
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;

@@ -106,10 +106,16 @@ void lower_be_init(void)
 		(void)write_sets(sets.permitted, sets.permitted, 0);
 }
 
+/* How many user namespaces may be below the caller's own: the sysctl is of that one, and inherited by nobody. namespaces(7) */
 static int close_door(int proc)
 {
-	/* The sysctl is that of the caller's own user namespace. Zero there is inherited by nobody else. */
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
+}
+
+/* For sandboxes inside the sandbox. Each costs memory of the kernel's, which the sandbox's limit counts, too. */
+static int open_door(int proc)
+{
+	return kernel_write_file(proc, "sys/user/max_user_namespaces", "1024");
 }
 
 /* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
@@ -170,21 +176,31 @@ static int keep_only(uint64_t keep, uint64_t bounding)
 /* Without one, all live where they were built: without a capability that can do no harm, and with one it is not made. */
 static int lower_stay(struct build *b)
 {
-	if (b->plan->capabilities == 0)
+	const char *wanted = b->plan->capabilities ? "keep capabilities" : b->plan->nested_userns ? "make user namespaces" : NULL;
+
+	if (!wanted)
 		return keep_only(INIT_CAPABILITIES, 0);
 	return error_set(&b->error, YETT_E_UNSUPPORTED, 0,
-	                 "commands can keep no capabilities on this host: it lets only root make user namespaces "
-	                 "(kernel.unprivileged_userns_clone = 0)");
+	                 "commands cannot %s on this host: it lets only root make user namespaces (kernel.unprivileged_userns_clone = 0)",
+	                 wanted);
 }
 
 int lower_enter(struct build *b, const struct plan_step *step)
 {
+	_cleanup_fd_ int proc = -1;
+	int r;
+
 	(void)step;
 	lower_be_init();
 	if (b->lower_ns < 0)
 		return lower_stay(b);
+	/* Without what is mounted in it by now: its sys is read-only. */
+	if (b->plan->nested_userns && (proc = open_tree(b->proc, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH)) < 0)
+		return -errno;
 	if (setns(b->lower_ns, CLONE_NEWUSER) < 0)
 		return -errno;
 	b->lower_ns = fd_close(b->lower_ns);
+	if (b->plan->nested_userns && (r = open_door(proc)) < 0)
+		return r;
 	return keep_only(INIT_CAPABILITIES | b->plan->capabilities, b->plan->capabilities);
 }
