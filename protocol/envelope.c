@@ -29,12 +29,10 @@ static uint8_t *put(uint8_t *out, const void *bytes, size_t length)
 
 static bool envelope_kind_is_known(uint16_t kind)
 {
-	static const struct {
-		uint16_t first, last;
-	} ranges[] = MESSAGE_KIND_RANGES;
+	static const uint16_t ranges[] = {MESSAGE_KIND_RANGES};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		if (kind >= ranges[i].first && kind <= ranges[i].last)
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i += 2)
+		if (kind >= ranges[i] && kind <= ranges[i + 1])
 			return true;
 	return false;
 }

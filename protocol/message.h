@@ -23,14 +23,8 @@ enum message_kind {
 #undef X
 };
 
-/* All kinds that there are, from … to, also where this program knows no more of them. */
-#define MESSAGE_KIND_RANGES        \
-	{                          \
-		{1, 15}, {32, 39}, \
-		{                  \
-			96, 100    \
-		}                  \
-	}
+/* All kinds that there are, also where this program knows no more of them: the first and the last one of each range. */
+#define MESSAGE_KIND_RANGES 1, 15, 32, 39, 96, 100
 
 union message_body {
 #define X(name, number, body) struct message_##body body;

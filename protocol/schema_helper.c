@@ -12,7 +12,7 @@ NESTED(tmpfs, MESSAGE_TMPFS_FIELDS);
 NESTED(limits, MESSAGE_LIMITS_FIELDS);
 NESTED(life, MESSAGE_LIFE_FIELDS);
 MESSAGE_HELPER_KINDS(FIELDS_OF_KIND)
-const struct schema exited_table = TABLE(exited, MESSAGE_EXITED);
+const struct schema exited_table = {TABLE(exited, MESSAGE_EXITED)};
 
 static const struct schema rows[] = {MESSAGE_HELPER_KINDS(TABLE_OF_KIND)};
 const struct schema_set schema_helper = {rows, ARRAY_SIZE(rows)};

@@ -34,15 +34,11 @@
 #define ROW_MAPS(s, m, least, most, of) {EACH(s, m, MAP), .nested = &of##_table, COUNTED(s, m, least, most)},
 
 #define FIELDS(s, FIELDS_OF) static const struct schema_field s##_fields[] = {FIELDS_OF(ROW, s)}
-#define TABLE(s, number)                                                                                           \
-	{                                                                                                          \
-		.name = "message_" #s, .kind = (number), .size = sizeof(struct message_##s), .fields = s##_fields, \
-		.fields_count = ARRAY_SIZE(s##_fields)                                                             \
-	}
+#define TABLE(s, number)     "message_" #s, (number), sizeof(struct message_##s), s##_fields, ARRAY_SIZE(s##_fields)
 #define NESTED(s, FIELDS_OF)  \
 	FIELDS(s, FIELDS_OF); \
-	static const struct schema s##_table = TABLE(s, 0)
+	static const struct schema s##_table = {TABLE(s, 0)}
 
 /* For a MESSAGE_…_KINDS: the fields of each, and then the rows of a schema_set. */
 #define FIELDS_OF_KIND(name, number, body) FIELDS(body, MESSAGE_##name##_FIELDS);
-#define TABLE_OF_KIND(name, number, body)  TABLE(body, number),
+#define TABLE_OF_KIND(name, number, body)  {TABLE(body, number)},

@@ -13,14 +13,11 @@ static const struct {
 	size_t asked, allowed; /* offsets in struct message_limits and struct plan_limits */
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } limits[POLICY_LIMITS] = {
-#define LIMIT(name, field, unit)                                                                                       \
-	{                                                                                                              \
-		name, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit \
-	}
-	[POLICY_LIMIT_MEMORY] = LIMIT("memory", memory_bytes, size),
-	[POLICY_LIMIT_CPUS] = LIMIT("cpus", cpu_millis, cpus),
-	[POLICY_LIMIT_PIDS] = LIMIT("pids", pids, number),
-	[POLICY_LIMIT_FILES] = LIMIT("files", files, number),
+#define LIMIT(field, unit) offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit
+	[POLICY_LIMIT_MEMORY] = {"memory", LIMIT(memory_bytes, size)},
+	[POLICY_LIMIT_CPUS] = {"cpus", LIMIT(cpu_millis, cpus)},
+	[POLICY_LIMIT_PIDS] = {"pids", LIMIT(pids, number)},
+	[POLICY_LIMIT_FILES] = {"files", LIMIT(files, number)},
 };
 
 static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit)

@@ -16,34 +16,13 @@
 #define SECTIONS_MAX 65536
 
 /* Tables of fields of OBJECT, which is defined before each. */
-#define AT(field) offsetof(OBJECT, field)
-#define TEXT(field, ...)                           \
-	{                                          \
-		IMAGE_TEXT, AT(field), __VA_ARGS__ \
-	}
-#define INSIDE(field, type)                                \
-	{                                                  \
-		IMAGE_INSIDE, AT(field), &(type), .max = 1 \
-	}
-#define PLACE(field) INSIDE(field, place_type)
-#define PLACES(field, count)                                           \
-	{                                                              \
-		IMAGE_INSIDE, AT(field), &(place_type), .max = (count) \
-	}
-#define TEXTS(field) INSIDE(field, texts_type)
-#define PATHS(field) INSIDE(field, paths_type)
-#define ARRAY(field, type, counter, most)                                   \
-	{                                                                   \
-		IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most) \
-	}
-#define BOOL(field)                   \
-	{                             \
-		IMAGE_BOOL, AT(field) \
-	}
-#define NUMBER(field, least, most)                                     \
-	{                                                              \
-		IMAGE_NUMBER, AT(field), .min = (least), .max = (most) \
-	}
+#define AT(field)                         offsetof(OBJECT, field)
+#define TEXT(field)                       IMAGE_TEXT, AT(field)
+#define INSIDE(field, type, count)        IMAGE_INSIDE, AT(field), &(type), .max = (count)
+#define PLACE(field)                      INSIDE(field, place_type, 1)
+#define ARRAY(field, type, counter, most) IMAGE_ARRAY, AT(field), &(type), AT(counter), .max = (most)
+#define BOOL(field)                       IMAGE_BOOL, AT(field)
+#define NUMBER(field, least, most)        IMAGE_NUMBER, AT(field), .min = (least), .max = (most)
 #define TYPE(name, ...)                                                  \
 	static const struct image_field name##_fields[] = {__VA_ARGS__}; \
 	static const struct image_type name = {sizeof(OBJECT), name##_fields, ARRAY_SIZE(name##_fields)}
@@ -60,42 +39,43 @@ TYPE(path_type, {IMAGE_TEXT, .problem = policy_path_problem});
 TYPE(place_type, {IMAGE_PLACE, AT(file)});
 #undef OBJECT
 
-#define OBJECT     struct policy_list
-#define LIST(type) ARRAY(items, type, count, LIST_MAX), ARRAY(places, place_type, count, LIST_MAX), PLACE(place)
-TYPE(texts_type, LIST(text_type));
-TYPE(paths_type, LIST(path_type));
+#define OBJECT struct policy_list
+TYPE(texts_type, {ARRAY(items, text_type, count, LIST_MAX)}, {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
+TYPE(paths_type, {ARRAY(items, path_type, count, LIST_MAX)}, {ARRAY(places, place_type, count, LIST_MAX)}, {PLACE(place)});
 #undef OBJECT
+#define TEXTS(field) INSIDE(field, texts_type, 1)
+#define PATHS(field) INSIDE(field, paths_type, 1)
 
 #define OBJECT struct policy_mount
-TYPE(mount_type, TEXT(source), TEXT(target, .problem = policy_path_problem), BOOL(writable), PLACE(place));
+TYPE(mount_type, {TEXT(source)}, {TEXT(target), .problem = policy_path_problem}, {BOOL(writable)}, {PLACE(place)});
 #undef OBJECT
 
 #define OBJECT struct policy_profile
-TYPE(profile_type, TEXT(name), PLACE(place), PATHS(system), TEXTS(etc), PATHS(devices), ARRAY(mounts, mount_type, mounts_count, LIST_MAX),
-     PATHS(read_only), PATHS(mask), BOOL(overlay_ro), BOOL(private_home), BOOL(memory_mount), BOOL(outputs_mount), TEXTS(environment),
-     ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS),
-     ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS),
-     ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS), TEXTS(capabilities), BOOL(nested_userns),
-     NUMBER(identity, 0, PLAN_IDENTITY_CALLER), NUMBER(umask, 0, 0777), TEXT(hostname, .problem = policy_hostname_problem),
-     TEXT(apparmor_profile, .problem = policy_label_problem), TEXT(selinux_type, .problem = policy_label_problem),
-     NUMBER(label, 0, POLICY_LABEL_REQUIRED), BOOL(shares), PLACES(limits_places, POLICY_LIMITS), PLACE(shares_place));
+TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, {PATHS(devices)},
+     {ARRAY(mounts, mount_type, mounts_count, LIST_MAX)}, {PATHS(read_only)}, {PATHS(mask)}, {BOOL(overlay_ro)}, {BOOL(private_home)},
+     {BOOL(memory_mount)}, {BOOL(outputs_mount)}, {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
+     {ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS)},
+     {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)}, {BOOL(nested_userns)},
+     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, 0777)}, {TEXT(hostname), .problem = policy_hostname_problem},
+     {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
+     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_grant
-TYPE(grant_type, TEXT(name), PLACE(place), ARRAY(uids, number_type, uids_count, LIST_MAX), ARRAY(gids, number_type, gids_count, LIST_MAX),
-     BOOL(everyone), TEXTS(keys), TEXTS(profiles), TEXTS(share_ro), TEXTS(share_rw), TEXTS(capabilities), TEXTS(devices),
-     BOOL(identity_caller), BOOL(identity_root), BOOL(nested_userns), BOOL(user_keys), BOOL(confined_clients), BOOL(fall_through),
-     NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX), NUMBER(terminals_max, 0, INT32_MAX), PLACES(places, POLICY_KEYS), TEXT(notice),
-     BOOL(is_void));
+TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
+     {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
+     {TEXTS(share_rw)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)}, {BOOL(nested_userns)},
+     {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)}, {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)},
+     {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)}, {TEXT(notice)}, {BOOL(is_void)});
 #undef OBJECT
 
 /* Files come first: places point to them. */
 #define OBJECT struct policy
-TYPE(policy_type, ARRAY(files, text_type, files_count, POLICY_FILES_MAX), TEXT(runtime_dir, .problem = policy_path_problem),
-     TEXT(keys_dir, .problem = policy_path_problem), TEXT(cgroup, .problem = policy_path_problem),
-     NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP), NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX),
-     PLACE(ids_place), NUMBER(spares, 0, POLICY_SPARES_MAX), ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX),
-     ARRAY(grants, grant_type, grants_count, SECTIONS_MAX));
+TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEXT(runtime_dir), .problem = policy_path_problem},
+     {TEXT(keys_dir), .problem = policy_path_problem}, {TEXT(cgroup), .problem = policy_path_problem},
+     {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)}, {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)},
+     {PLACE(ids_place)}, {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
+     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 
