@@ -36,7 +36,7 @@ enum init_word {
 
 /*
  * supervisor → init, before it serves: what to build. READY: what the profile decides of the plan, on the guess that the next one
- * will be alike there (struct plan, `base`). SANDBOX: the rest, or all.
+ * will be alike there (plan_same_base()). SANDBOX: the rest, or all.
  */
 enum init_order_kind { INIT_ORDER_READY = 1, INIT_ORDER_SANDBOX = 2 };
 enum init_order_fd {

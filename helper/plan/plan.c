@@ -7,16 +7,6 @@
 static const char *const step_names[PLAN_STEP_KINDS] = {PLAN_STEPS(X)};
 #undef X
 
-bool plan_is_base(const struct plan *plan, const struct plan_step *step)
-{
-	static const bool always[PLAN_STEP_KINDS] = {
-		[PLAN_ROOT] = true, [PLAN_PROC] = true, [PLAN_DEVPTS] = true, [PLAN_ETC] = true, [PLAN_HOSTNAME] = true,
-	};
-	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
-
-	return always[step->kind] || (is_cover && strncmp(plan_text(plan, step->target), "/proc/", 6) == 0);
-}
-
 const char *plan_step_name(enum plan_step_kind kind)
 {
 	return kind < PLAN_STEP_KINDS ? step_names[kind] : "unknown step";
@@ -74,4 +64,18 @@ struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind)
 	step = &plan->steps[plan->steps_count++];
 	*step = (struct plan_step){.kind = kind};
 	return step;
+}
+
+static bool same_text(const struct plan *a, struct plan_text text_a, const struct plan *b, struct plan_text text_b)
+{
+	return strcmp(plan_text(a, text_a), plan_text(b, text_b)) == 0;
+}
+
+bool plan_same_base(const struct plan *a, const struct plan *b)
+{
+	return a->policy_generation == b->policy_generation && a->profile == b->profile && a->terminals_max == b->terminals_max &&
+	       a->caller_uid == b->caller_uid && a->caller_gid == b->caller_gid && a->groups_count == b->groups_count &&
+	       memcmp(a->groups, b->groups, a->groups_count * sizeof a->groups[0]) == 0 && same_text(a, a->home, b, b->home) &&
+	       same_text(a, a->shell, b, b->shell) && same_text(a, a->user_name, b, b->user_name) &&
+	       same_text(a, a->group_name, b, b->group_name);
 }

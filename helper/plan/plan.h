@@ -100,7 +100,6 @@ struct plan_life {
 #define PLAN_LABELS_SIZE 2560 /* of all together, each with its NUL */
 #define PLAN_ANNOTATION  '#'  /* as MESSAGE_ANNOTATION */
 #define PLAN_WEAKER_SIZE 512  /* all that can be missing at once */
-#define PLAN_BASE_SIZE   32
 
 struct plan {
 	char id[PLAN_ID_SIZE];
@@ -134,7 +133,6 @@ struct plan {
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
 	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
-	uint8_t base[PLAN_BASE_SIZE];  /* hash of all that steps of the base read: equal where these are */
 	uint32_t share_fds;            /* how many descriptors come with the plan */
 	uint32_t steps_count;
 	uint32_t arena_used;
@@ -158,7 +156,8 @@ struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
 const char *plan_step_name(enum plan_step_kind kind);
 
 /*
- * Whether the step is one of the base: what the profile and the caller decide, whatever else is asked. A sandbox in which these are
- * done, and no other, is a ready one; a request fits it where `base` is the same.
+ * Whether two plans have the same base: what the profile, the caller and the caller's grants decide, whatever else is asked. A sandbox in
+ * which the steps of the base are done, and no other, is a ready one, and a request with the same base fits it. What the profile alone
+ * decides is the same where the profile and the policy's generation are.
  */
-bool plan_is_base(const struct plan *plan, const struct plan_step *step);
+bool plan_same_base(const struct plan *a, const struct plan *b);

@@ -8,7 +8,6 @@
 #include "base/escape.h"
 #include "base/units.h"
 
-#include <sodium.h>
 #include <string.h>
 
 struct planning {
@@ -429,39 +428,6 @@ static void add_bound(struct planning *p, enum plan_step_kind kind, const struct
 	add_place(p, grant->places[key], &step->from);
 }
 
-static void hash_text(crypto_generichash_state *state, const struct plan *plan, struct plan_text text)
-{
-	const char *string = plan_text(plan, text);
-
-	(void)crypto_generichash_update(state, (const uint8_t *)string, strlen(string) + 1);
-}
-
-/* All that steps of the base read of a plan. */
-static void hash_base(struct plan *plan)
-{
-	const uint64_t numbers[] = {plan->profile,  plan->caller_uid, plan->caller_gid,   plan->groups_count,
-	                            plan->identity, plan->overlay_ro, plan->terminals_max};
-	const struct plan_text texts[] = {plan->home, plan->shell, plan->user_name, plan->group_name};
-	crypto_generichash_state state;
-
-	(void)crypto_generichash_init(&state, NULL, 0, sizeof plan->base);
-	(void)crypto_generichash_update(&state, (const uint8_t *)numbers, sizeof numbers);
-	(void)crypto_generichash_update(&state, (const uint8_t *)plan->groups, plan->groups_count * sizeof plan->groups[0]);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		hash_text(&state, plan, texts[i]);
-	for (uint32_t i = 0; i < plan->steps_count; i++) {
-		const struct plan_step *step = &plan->steps[i];
-		const uint64_t values[] = {step->kind, step->optional, step->size_bytes};
-
-		if (!plan_is_base(plan, step))
-			continue;
-		(void)crypto_generichash_update(&state, (const uint8_t *)values, sizeof values);
-		hash_text(&state, plan, step->target);
-		hash_text(&state, plan, step->source);
-	}
-	(void)crypto_generichash_final(&state, plan->base, sizeof plan->base);
-}
-
 int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], struct plan *ret_plan,
                   struct yett_error *error)
 {
@@ -487,6 +453,5 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	add_plain_steps(&p, PLAN_LOOPBACK, PLAN_LOOPBACK);
 	add_hostname(&p);
 	add_plain_steps(&p, PLAN_IDENTITY, PLAN_INIT);
-	hash_base(ret_plan);
 	return p.r;
 }

@@ -317,7 +317,7 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	if (r == 0)
 		r = reserve_all(setup, plan, error);
 	fits = r == 0 && setup->fits && !has_ended(setup) && setup->profile == plan->profile &&
-	       (!setup->is_ready || memcmp(setup->last.plan->base, plan->base, sizeof plan->base) == 0);
+	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	if (r == 0 && !fits)
 		r = start_over(setup, plan->profile);
 	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)

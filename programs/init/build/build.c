@@ -29,15 +29,15 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_read_only, [STAGE_OWN] = attach_read_only, [STAGE_OTHERS] = attach_read_only},
 	[PLAN_MASK] = {[STAGE_READY] = attach_mask, [STAGE_OWN] = attach_mask, [STAGE_OTHERS] = attach_mask},
 	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
-	[PLAN_HOSTNAME] = {[STAGE_READY] = names_host},
+	[PLAN_HOSTNAME] = {[STAGE_OWN] = names_host},
 	[PLAN_IDENTITY] = {[STAGE_AHEAD] = lower_make, [STAGE_LAST] = lower_enter},
 	[PLAN_INIT] = {[STAGE_LAST] = label_take},
 };
 
-/* What covers a part of /proc is the same whatever the request adds; only in a share commands may be shown what we are not. */
+/* Only in a share commands may be shown what we are not. */
 static enum build_stage stage_of_cover(const struct build *b, const struct plan_step *step)
 {
-	if (plan_is_base(b->plan, step))
+	if (build_covers_proc(b->plan, step))
 		return STAGE_READY;
 	return attach_lies_in_others(b, step) ? STAGE_OTHERS : STAGE_OWN;
 }

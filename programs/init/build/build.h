@@ -14,6 +14,7 @@
 #include "helper/plan/plan.h"
 #include "programs/init/config.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 struct build_memory {
@@ -43,6 +44,12 @@ struct build {
 	uint32_t tty_gid;
 	int lower_ns; /* the lower user namespace, once there is one */
 };
+
+/* Whether it covers a part of /proc, which is the same whatever a request adds: what lies in a share is there only when the share is. */
+static inline bool build_covers_proc(const struct plan *plan, const struct plan_step *step)
+{
+	return strncmp(plan_text(plan, step->target), "/proc/", strlen("/proc/")) == 0;
+}
 
 typedef int (*build_step)(struct build *b, const struct plan_step *step);
 
