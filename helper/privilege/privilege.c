@@ -1,9 +1,10 @@
 /* See privilege.h. */
 #include "helper/privilege/privilege.h"
+#include "base/kernel.h"
 
 #include <cap-ng.h>
 #include <linux/capability.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -111,7 +112,23 @@ int privilege_narrow(void)
 	return set_effective(mask);
 }
 
-bool privilege_can_build(const char **ret_missing)
+/* user_namespaces(7) */
+static bool has_id(uint32_t id)
+{
+	char text[4096], *at = text;
+
+	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
+		return true; /* what cannot be told is not the reason */
+	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
+		unsigned first, count;
+
+		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && id >= first && id - first < count)
+			return true;
+	}
+	return false;
+}
+
+bool privilege_can_build(uint32_t id, const char **ret_missing)
 {
 	*ret_missing = "root";
 	if (geteuid() != 0)
@@ -122,5 +139,6 @@ bool privilege_can_build(const char **ret_missing)
 		if (!capng_have_capability(CAPNG_PERMITTED, (unsigned)build[i]))
 			return false;
 	}
-	return true;
+	*ret_missing = PRIVILEGE_IDS;
+	return has_id(id);
 }

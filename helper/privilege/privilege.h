@@ -9,6 +9,7 @@
 #include "base/fd.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum privilege_role {
 	PRIVILEGE_LISTENER,   /* accepts and forks: nothing effective. What it forks begins with its sets */
@@ -30,5 +31,9 @@ _must_check_ int privilege_take(enum privilege_role role);
 _must_check_ int privilege_raise(void);
 _must_check_ int privilege_lower(void);
 
-/* Whether this process runs as root with the capabilities that building needs; if not, `ret_missing` names the first. */
-bool privilege_can_build(const char **ret_missing);
+/*
+ * Whether this process runs as root with the capabilities that building needs, in a user namespace that has `id`, as that of a container
+ * need not; if not, `ret_missing` names what lacks first: "root", a capability as libcap-ng names it, or PRIVILEGE_IDS.
+ */
+#define PRIVILEGE_IDS "private user ids"
+bool privilege_can_build(uint32_t id, const char **ret_missing);

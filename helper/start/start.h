@@ -31,8 +31,9 @@ extern const char start_name[], start_help[];
 bool start_begin(int argc, char **argv, int *ret_status);
 
 /*
- * Once it is to serve, and before it looks at any socket: whether this is the program for its user. An ordinary user's yett-helper becomes
- * yett-rootless here, with the same arguments; yett-rootless refuses root. 0 or a code.
+ * Once it is to serve, and before it looks at any socket: whether this is the program for its user. The yett-helper of an ordinary user, or
+ * of a root that lacks what building takes, becomes yett-rootless here, with the same arguments; that one refuses any other root. 0 or a
+ * code.
  */
 _must_check_ int start_check_user(const struct start_options *options, struct yett_error *error);
 

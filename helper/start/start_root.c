@@ -1,17 +1,15 @@
 /*
  * yett-helper's way to serve: as root, alone or with a listener, or as a set-user-id program. See start.h.
  *
- * With full privilege until the monitor is prepared. An ordinary user's own process becomes yett-rootless, which is another program:
- * nothing that works without root is linked into this one.
+ * With full privilege until the monitor is prepared. The process of an ordinary user, or of a root that lacks what building takes,
+ * becomes yett-rootless, which is another program: nothing that works without root is linked into this one.
  */
-#include "base/kernel.h"
 #include "helper/listener/listener.h"
 #include "helper/monitor/monitor.h"
 #include "helper/privilege/privilege.h"
 #include "helper/start/setuid.h"
 #include "helper/start/start.h"
 
-#include <ctype.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,54 +41,6 @@ static int prepare_host(struct monitor *monitor, const char *libexec, struct res
 	return r == 0 ? privilege_take(PRIVILEGE_MONITOR) : r;
 }
 
-/* Root of a container, say: what is left of it without what building takes is planning. */
-static int prepare_lesser_root(struct monitor *monitor, const char *missing, int socket, struct peer *ret_caller, struct yett_error *error)
-{
-	char name[32];
-	size_t i = 0;
-	int r = peer_read(socket, ret_caller, error);
-
-	if (r != 0)
-		return r;
-	ret_caller->confined = false; /* it can do through us what it can do anyway */
-	monitor->caller = ret_caller;
-	for (; missing[i] && i < sizeof name - 1; i++)
-		name[i] = (char)toupper((unsigned char)missing[i]);
-	name[i] = '\0';
-	(void)error_set(&monitor->no_host, YETT_E_UNSUPPORTED, 0,
-	                "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
-	error_detail(
-		&monitor->no_host,
-		"give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
-	return 0;
-}
-
-/* Whether the user namespace has this one: that of a container ends somewhere. */
-static bool has_user(uint32_t uid)
-{
-	char text[4096], *at = text;
-
-	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
-		return true; /* what cannot be told is not the reason */
-	for (; at && *at; at = strchr(at, '\n'), at += at != NULL) {
-		unsigned first, count;
-
-		if (sscanf(at, "%u %*u %u", &first, &count) == 2 && uid >= first && uid - first < count)
-			return true;
-	}
-	return false;
-}
-
-/* Root of a container with a user namespace of its own: it has what it takes, but nobody to be. */
-static int refuse_mapped_root(struct yett_error *error)
-{
-	(void)error_set(
-		error, YETT_E_UNSUPPORTED, 0,
-		"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
-	error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
-	return YETT_E_UNSUPPORTED;
-}
-
 /* `caller` as in struct monitor. */
 static int serve_one(const struct start_options *options, const struct peer *caller, int socket, struct yett_error *error)
 {
@@ -100,20 +50,15 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH, *missing;
 	const struct policy_source source = {options->libexec, path, true, 0};
 	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
-	struct peer own;
-	bool can_build = privilege_can_build(&missing);
 	int r = 0;
 
-	if (can_build && !has_user(POLICY_COMPILER_ID))
-		r = refuse_mapped_root(error);
-	else if (caller && !can_build)
-		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks a capability that building takes: %s", missing);
+	if (caller && !privilege_can_build(POLICY_COMPILER_ID, &missing)) /* of others start_check_user() has made sure */
+		r = error_set(error, YETT_E_UNSUPPORTED, 0, "the set-user-id helper lacks what building takes: %s", missing);
 	if (r == 0)
 		r = policy_load(&source, &policy, error);
 	monitor.policy = policy;
 	if (r == 0)
-		r = can_build ? prepare_host(&monitor, options->libexec, caller ? &place : NULL, error)
-		              : prepare_lesser_root(&monitor, missing, socket, &own, error);
+		r = prepare_host(&monitor, options->libexec, caller ? &place : NULL, error);
 	host = monitor.host;
 	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal, error);
 }
@@ -156,8 +101,9 @@ int start_listening(const struct start_options *options, int socket, struct yett
 int start_check_user(const struct start_options *options, struct yett_error *error)
 {
 	char program[PATH_MAX + 16];
+	const char *missing;
 
-	if (geteuid() == 0)
+	if (privilege_can_build(POLICY_COMPILER_ID, &missing))
 		return 0;
 	(void)snprintf(program, sizeof program, "%s/yett-rootless", options->folder);
 	(void)execv(program, options->argv);

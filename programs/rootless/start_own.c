@@ -1,7 +1,8 @@
 /*
  * yett-rootless's way to serve: one connection of the user who started it, from a user namespace of that user's. See start.h.
  *
- * With the caller's privilege and nothing more. Where users can have no user namespaces it plans only. It must never serve with a
+ * With the caller's privilege and nothing more. Where users can have no user namespaces it plans only, and so it does for a root that lacks
+ * what building takes. It must never serve with a
  * privilege that its file gave it: it is not meant to be set-user-id, and refuses to be.
  */
 #include "helper/monitor/monitor.h"
@@ -12,6 +13,7 @@
 #include "programs/rootless/means.h"
 #include "programs/rootless/rootless.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,10 +53,41 @@ bool start_begin(int argc, char **argv, int *ret_status)
 
 int start_check_user(const struct start_options *options, struct yett_error *error)
 {
+	const char *missing;
+
 	(void)options;
-	return geteuid() == 0
+	return privilege_can_build(POLICY_COMPILER_ID, &missing)
 	               ? error_set(error, YETT_E_INVALID_REQUEST, 0, "yett-rootless serves ordinary users; root's program is yett-helper")
 	               : 0;
+}
+
+/*
+ * A root, as that of a container, that lacks what building takes: yett-helper becomes this program for it. Without a capability it can be
+ * told of plans, and `ret_no_host` is why of no more; without private ids there is nobody whom yett-policy could be. 0 or a code.
+ */
+static int look_at_root(struct yett_error *ret_no_host, struct yett_error *error)
+{
+	const char *missing;
+	char name[32];
+	size_t i = 0;
+
+	(void)privilege_can_build(POLICY_COMPILER_ID, &missing);
+	if (strcmp(missing, PRIVILEGE_IDS) == 0) {
+		(void)error_set(
+			error, YETT_E_UNSUPPORTED, 0,
+			"building sandboxes as root takes private user ids, and the user namespace of this container has none above its own");
+		error_detail(error, "run yett as an ordinary user in it, or have the service started outside");
+		return YETT_E_UNSUPPORTED;
+	}
+	for (; missing[i] && i < sizeof name - 1; i++)
+		name[i] = (char)toupper((unsigned char)missing[i]);
+	name[i] = '\0';
+	(void)error_set(ret_no_host, YETT_E_UNSUPPORTED, 0,
+	                "building sandboxes as root takes CAP_%s, which root lacks here, as in a container", name);
+	error_detail(
+		ret_no_host,
+		"give the container that (docker run --privileged), or run yett as an ordinary user in it, or have the service started outside");
+	return 0;
 }
 
 int start_listening(const struct start_options *options, int socket, struct yett_error *error)
@@ -128,8 +161,10 @@ static int prepare(struct monitor *monitor, struct policy *policy, const char *l
 	if (r != 0)
 		return r;
 	own->caller.confined = false; /* it can do through us what it can do anyway */
-	own->means = (struct means){.misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
 	monitor->caller = &own->caller;
+	if (monitor->no_host.code) /* look_at_root() */
+		return 0;
+	own->means = (struct means){.misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
 	monitor->fit = means_fit;
 	monitor->means = &own->means;
 	if (rootless_enter(&monitor->no_host) != 0)
@@ -147,8 +182,10 @@ int start_connected(const struct start_options *options, int socket, struct yett
 	const struct policy_source source = {options->libexec, path, true, geteuid()};
 	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .lasting = PLACE_HERE, .listener = -1};
 	struct own own;
-	int r = path ? policy_load(&source, &policy, error) : load_builtin(&policy, error);
+	int r = geteuid() == 0 ? look_at_root(&monitor.no_host, error) : 0;
 
+	if (r == 0)
+		r = path ? policy_load(&source, &policy, error) : load_builtin(&policy, error);
 	monitor.policy = policy;
 	if (r == 0)
 		r = prepare(&monitor, policy, options->libexec, socket, &own, error);
