@@ -56,6 +56,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.cpu_millis = o->limits.cpu_millis,
 		.pids = o->limits.pids,
 		.open_files = o->limits.files,
+		.file_bytes = o->limits.file_bytes,
 		.name = o->name,
 		.labels = o->labels,
 		.annotations = o->annotations,

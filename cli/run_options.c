@@ -230,6 +230,16 @@ static int set_files(void *into, const char *value, struct yett_error *error)
 	return set_count("files", value, FILES_MOST, &((struct run_options *)into)->limits.files, error);
 }
 
+static int set_file_size(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t bytes;
+
+	if (parse_size(value, &bytes) < 0 || bytes == 0)
+		return invalid(error, "file-size", value, "a size like 64M or 2G");
+	((struct run_options *)into)->limits.file_bytes = bytes;
+	return 0;
+}
+
 static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
 {
 	if (parse_duration(value, ret_ms) < 0)
@@ -404,8 +414,9 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{0, "hostname", "NAME", "the host name inside", set_hostname}, {0, "memory", "SIZE", "limit memory, like 64M or 2G", set_memory}, \
 		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},                                             \
 		{0, "pids", "N", "limit processes and threads", set_pids},                                                                \
+		{0, "files", "N", "limit the open files of a process", set_files},                                                        \
 	{                                                                                                                                 \
-		0, "files", "N", "limit the open files of a process", set_files                                                           \
+		0, "file-size", "SIZE", "limit each file that a process writes", set_file_size                                            \
 	}
 #define TIMEOUT                                                                             \
 	{                                                                                   \

@@ -33,7 +33,7 @@ struct run_options {
 	const char *env[RUN_ENV_MAX + 1];
 	size_t env_count;
 	struct {
-		uint64_t memory_bytes, cpu_millis, pids, files;
+		uint64_t memory_bytes, cpu_millis, pids, files, file_bytes;
 	} limits;
 	uint64_t timeout_ms;
 	const char *name;

@@ -218,6 +218,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		.cpu_millis = options->cpu_millis,
 		.pids = options->pids,
 		.files = options->open_files,
+		.file_bytes = options->file_bytes,
 	};
 	return r;
 }

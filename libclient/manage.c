@@ -167,6 +167,7 @@ static struct yett_sandbox_info *take_info(const struct message *message, void *
 	to->cpu_millis = from->limits.cpu_millis;
 	to->pids = from->limits.pids;
 	to->open_files = from->limits.files;
+	to->file_bytes = from->limits.file_bytes;
 	return to;
 }
 

@@ -245,6 +245,7 @@ struct yett_sandbox_options {
 	const char *name;               /* by which it can be found, of one sandbox of the user at a time; NULL: none */
 	const char *const *labels;      /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
 	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
+	uint64_t file_bytes;            /* a limit of each file that a process writes; 0: as the profile says */
 };
 
 struct yett_sandbox_info {
@@ -256,6 +257,7 @@ struct yett_sandbox_info {
 	uint32_t landlock_abi;       /* the version of Landlock in force inside (landlock(7)); 0: none */
 	uint64_t memory_bytes, cpu_millis, pids, open_files; /* limits in force, as in the options; 0: unlimited */
 	char weaker[YETT_WEAKER_SIZE]; /* what a helper without root could not give of the profile, for people; empty: nothing */
+	uint64_t file_bytes;           /* as the other limits: of each file that a process writes */
 };
 
 enum yett_ended {

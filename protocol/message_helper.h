@@ -62,7 +62,8 @@ MESSAGE_STRUCT(tmpfs, MESSAGE_TMPFS_FIELDS);
 	F(S, U64, memory_bytes, 0, SIZE_BYTES_MAX)                                                 \
 	F(S, U64, cpu_millis, 0, 1024000) /* thousandths of a processor: 1500 is one and a half */ \
 	F(S, U64, pids, 0, PIDS_MAX)                                                               \
-	F(S, U64, files, 0, 1048576) /* RLIMIT_NOFILE */
+	F(S, U64, files, 0, 1048576)             /* RLIMIT_NOFILE */                               \
+	F(S, U64, file_bytes, 0, SIZE_BYTES_MAX) /* RLIMIT_FSIZE */
 MESSAGE_STRUCT(limits, MESSAGE_LIMITS_FIELDS);
 
 enum idle_action { IDLE_END = 0, IDLE_PAUSE = 1 };

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -166,12 +167,32 @@ static void make_id(char id[static PLAN_ID_SIZE])
 	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
 }
 
+/* No process inside can have more than we: raising a hard limit takes CAP_SYS_RESOURCE. */
+static struct plan_limits limits_given(void)
+{
+	static const struct {
+		uint32_t resource;
+		size_t offset;
+	} rows[] = {{RLIMIT_NOFILE, offsetof(struct plan_limits, files)},
+	            {RLIMIT_FSIZE, offsetof(struct plan_limits, file_bytes)},
+	            {RLIMIT_CPU, offsetof(struct plan_limits, cpu_seconds)},
+	            {RLIMIT_STACK, offsetof(struct plan_limits, stack_bytes)}};
+	struct plan_limits given = {0};
+	struct rlimit limit;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (getrlimit(rows[i].resource, &limit) == 0 && limit.rlim_max != RLIM_INFINITY)
+			*(uint64_t *)((char *)&given + rows[i].offset) = limit.rlim_max;
+	return given;
+}
+
 /* The whole way of a request for a sandbox. */
 static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
 {
+	const struct plan_limits given = limits_given();
 	struct decision decision;
 	char id[PLAN_ID_SIZE];
-	int r = authorize(c->monitor->policy, verified, &decision, error);
+	int r = authorize(c->monitor->policy, verified, &given, &decision, error);
 
 	if (r == 0) {
 		make_id(id);

@@ -18,6 +18,7 @@ static const struct {
 	[POLICY_LIMIT_CPUS] = {"cpus", LIMIT(cpu_millis, cpus)},
 	[POLICY_LIMIT_PIDS] = {"pids", LIMIT(pids, number)},
 	[POLICY_LIMIT_FILES] = {"files", LIMIT(files, number)},
+	[POLICY_LIMIT_FILE_SIZE] = {"file_size", LIMIT(file_bytes, size)},
 };
 
 static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit)
@@ -96,9 +97,9 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 
 /* The keys of a grant, and where those that are lists are. */
 static const char *const keys[POLICY_KEYS] = {
-	"max_memory",       "max_cpus",  "max_pids",       "max_files",     "max_sandboxes",   "linger_max",    "user_memory",
-	"user_cpus",        "user_pids", "user_terminals", "identity_root", "identity_caller", "nested_userns", "user_keys",
-	"confined_clients", "keys",      "profiles",       "share_ro",      "share_rw",        "capabilities",  "devices"};
+	"max_memory", "max_cpus",  "max_pids",       "max_files",     "max_file_size",   "max_sandboxes", "linger_max", "user_memory",
+	"user_cpus",  "user_pids", "user_terminals", "identity_root", "identity_caller", "nested_userns", "user_keys",  "confined_clients",
+	"keys",       "profiles",  "share_ro",       "share_rw",      "capabilities",    "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
@@ -231,8 +232,8 @@ static int check_shares(const struct message_create *create, const struct decisi
 }
 
 /* The value in force for one limit: what was asked, or the lesser of the profile's own value and the ceiling. */
-static int choose_limit(enum policy_limit limit, const struct message_create *create, const struct decision *decision, uint64_t *ret_value,
-                        struct yett_error *error)
+static int choose_limit(enum policy_limit limit, const struct message_create *create, const struct decision *decision, uint64_t given,
+                        uint64_t *ret_value, struct yett_error *error)
 {
 	const struct policy_grant *grant = decision->grant;
 	const struct policy_profile *profile = decision->profile;
@@ -242,6 +243,12 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 	const struct policy_place *place = &profile->limits_places[limit];
 	char text[2][UNITS_TEXT_SIZE];
 
+	if (given && asked > given) {
+		(void)error_set(error, YETT_E_RESOURCE_LIMIT, 0, "%s of %s is more than the %s that can be given here", limits[limit].name,
+		                limits[limit].format(asked, text[0]), limits[limit].format(given, text[1]));
+		error_detail(error, "the helper was started with that limit: LimitNOFILE= and its like in yett.service, or ulimit -H");
+		return YETT_E_RESOURCE_LIMIT;
+	}
 	if (asked == 0 || allowed == 0 || asked <= allowed) {
 		*ret_value = asked ? asked : own && own < allowed ? own : allowed;
 		return 0;
@@ -256,13 +263,19 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 	return YETT_E_PERMISSION_DENIED;
 }
 
-static int choose_limits(const struct message_create *create, struct decision *decision, struct yett_error *error)
+static int choose_limits(const struct message_create *create, const struct plan_limits *given, struct decision *decision,
+                         struct yett_error *error)
 {
+	uint64_t *values = (uint64_t *)&decision->limits;
+	const uint64_t *most = (const uint64_t *)given;
 	int r = 0;
 
 	decision->limits = decision->profile->limits;
 	for (unsigned limit = 0; r == 0 && limit < POLICY_LIMITS; limit++)
-		r = choose_limit(limit, create, decision, (uint64_t *)((char *)&decision->limits + limits[limit].allowed), error);
+		r = choose_limit(limit, create, decision, limit_of(given, limit),
+		                 (uint64_t *)((char *)&decision->limits + limits[limit].allowed), error);
+	for (size_t i = 0; i < sizeof *given / sizeof *most; i++)
+		values[i] = values[i] ? plan_lesser(values[i], most[i]) : 0;
 	return r;
 }
 
@@ -328,7 +341,8 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
-int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision, struct yett_error *error)
+int authorize(const struct policy *policy, const struct verified *verified, const struct plan_limits *given, struct decision *ret_decision,
+              struct yett_error *error)
 {
 	const struct message_create *create = &verified->request->body.create;
 	const char *name = message_text(verified->request, create->profile);
@@ -352,7 +366,7 @@ int authorize(const struct policy *policy, const struct verified *verified, stru
 	if (r == 0)
 		r = check_shares(create, &decision, error);
 	if (r == 0)
-		r = choose_limits(create, &decision, error);
+		r = choose_limits(create, given, &decision, error);
 	if (r == 0)
 		r = choose_life(&create->life, &decision, error);
 	bound_user(policy, &decision);

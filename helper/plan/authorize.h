@@ -53,10 +53,12 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 /*
  * The grant that authorize_choose() finds for the profile asked decides. 0, or YETT_E_PERMISSION_DENIED,
  * YETT_E_BAD_SIGNATURE (reason UNKNOWN_KEY: a user key where no grant that counts has user_keys), YETT_E_RESOURCE_LIMIT,
- * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail.
+ * YETT_E_SECURITY_VIOLATION (confined client) with asked, allowed and FILE:LINE in the detail. `given` is what the helper can give of
+ * limits whatever the policy says (0: no bound): asked for more, it refuses with YETT_E_RESOURCE_LIMIT; of a profile's own values the
+ * lesser counts.
  */
-_must_check_ int authorize(const struct policy *policy, const struct verified *verified, struct decision *ret_decision,
-                           struct yett_error *error);
+_must_check_ int authorize(const struct policy *policy, const struct verified *verified, const struct plan_limits *given,
+                           struct decision *ret_decision, struct yett_error *error);
 
 /*
  * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says confined_clients where it

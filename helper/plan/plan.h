@@ -85,7 +85,8 @@ struct plan_limits {
 	uint64_t files;       /* RLIMIT_NOFILE */
 	uint64_t file_bytes;  /* RLIMIT_FSIZE */
 	uint64_t cpu_seconds; /* RLIMIT_CPU */
-	uint64_t stack_bytes; /* RLIMIT_STACK */
+	uint64_t stack_bytes; /* RLIMIT_STACK, and how far programs may raise it */
+	uint64_t stack_max_bytes;
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */

@@ -55,7 +55,7 @@ struct policy_mount {
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 
 /* What a request may ask for and a grant may cap. */
-enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, POLICY_LIMIT_FILES, POLICY_LIMITS };
+enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, POLICY_LIMIT_FILES, POLICY_LIMIT_FILE_SIZE, POLICY_LIMITS };
 
 /* `extends` has been applied: every profile is complete in itself. */
 struct policy_profile {

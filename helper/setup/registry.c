@@ -40,7 +40,7 @@ void record_init(struct record *record, uid_t uid, const char *cgroup)
 
 struct message_limits record_limits(const struct plan_limits *limits)
 {
-	return (struct message_limits){limits->memory_bytes, limits->cpu_millis, limits->pids, limits->files};
+	return (struct message_limits){limits->memory_bytes, limits->cpu_millis, limits->pids, limits->files, limits->file_bytes};
 }
 
 int record_plan(struct record *record, const struct plan *plan, struct message *told)

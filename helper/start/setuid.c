@@ -225,7 +225,7 @@ static int take_limits(struct yett_error *error)
 		{RLIMIT_DATA, "data", 256 * MIB, RLIM_INFINITY},
 		{RLIMIT_AS, "address space", 1024 * MIB, RLIM_INFINITY},
 		{RLIMIT_STACK, "the stack", 1 * MIB, 8 * MIB},
-		{RLIMIT_NOFILE, "open files", 512, 16384},
+		{RLIMIT_NOFILE, "open files", 512, 1048576}, /* as much as a sandbox may ask for */
 		{RLIMIT_NPROC, "processes", 64, RLIM_INFINITY},
 		{RLIMIT_MEMLOCK, "locked memory", 0, 8 * MIB},
 		{RLIMIT_CORE, "core files", 1, 1}, /* with 0 a program of the host's may be given ours: core(5) */

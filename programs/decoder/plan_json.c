@@ -25,6 +25,7 @@ static void add_process_limits(struct json *json, const struct plan_limits *l)
 	json_number(json, "file_bytes", l->file_bytes);
 	json_number(json, "cpu_seconds", l->cpu_seconds);
 	json_number(json, "stack_bytes", l->stack_bytes);
+	json_number(json, "stack_max_bytes", l->stack_max_bytes);
 	json_close(json);
 }
 

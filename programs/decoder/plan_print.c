@@ -45,6 +45,7 @@ static void print_rlimits(FILE *out, const struct plan_limits *limits)
 	print_limit(out, ", file-size", limits->file_bytes, units_format_size);
 	print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
 	print_limit(out, ", stack", limits->stack_bytes, units_format_size);
+	print_limit(out, " of at most", limits->stack_max_bytes, units_format_size);
 }
 
 static void print_environment(FILE *out, const struct plan *plan)

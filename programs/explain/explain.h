@@ -61,6 +61,9 @@ struct limits_row {
 };
 extern const struct limits_row limits_rows[POLICY_LIMITS];
 
+/* What helpers can give is not known here: any. */
+extern const struct plan_limits explain_gives;
+
 uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit);
 
 /* What refuses somebody who asks for more than there is of one of these; error code 0: nothing does. */

@@ -16,7 +16,10 @@ const struct limits_row limits_rows[POLICY_LIMITS] = {
 	[POLICY_LIMIT_CPUS] = ROW("cpus", cpu_millis, cpus),
 	[POLICY_LIMIT_PIDS] = ROW("pids", pids, number),
 	[POLICY_LIMIT_FILES] = ROW("files", files, number),
+	[POLICY_LIMIT_FILE_SIZE] = ROW("file_size", file_bytes, size),
 };
+
+const struct plan_limits explain_gives = {0};
 
 uint64_t limits_value(const struct plan_limits *limits, enum policy_limit limit)
 {
@@ -31,7 +34,7 @@ static struct yett_error ask(const struct explain *explain, const struct message
 	struct decision decision;
 
 	verified.request = request;
-	if (authorize(explain->policy, &verified, &decision, &error) == 0)
+	if (authorize(explain->policy, &verified, &explain_gives, &decision, &error) == 0)
 		error = (struct yett_error){0};
 	return error;
 }

@@ -268,7 +268,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	struct limits_ceilings ceilings;
 	struct decision decision;
 	FILE *text = answer->text;
-	int r = authorize(explain->policy, &explain->verified, &decision, error);
+	int r = authorize(explain->policy, &explain->verified, &explain_gives, &decision, error);
 
 	if (r == 0)
 		r = planning_make(explain->policy, &decision, NO_ID, &plan, error);
@@ -319,7 +319,8 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	json_close(json);
 	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
 	               most && most != value ? ceiling->allowed : "");
-	(void)fprintf(text, " %-16s", both);
+	if (limit != POLICY_LIMIT_FILE_SIZE) /* the lines are long enough */
+		(void)fprintf(text, " %-16s", both);
 }
 
 /* What is in any of the lists (NULL: none), once. */
@@ -395,7 +396,7 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 		with.verified.request = &request;
 		if (message_add_text(&request, explain->policy->profiles[i].name, &create->profile) < 0)
 			continue; /* its name has at most 64 bytes, and the arena is empty */
-		if (authorize(explain->policy, &with.verified, &decision, &why) != 0) {
+		if (authorize(explain->policy, &with.verified, &explain_gives, &decision, &why) != 0) {
 			first = first.code ? first : why;
 			continue;
 		}

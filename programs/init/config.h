@@ -22,7 +22,8 @@ enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
 /* Of each process; 0: as init has it. setrlimit(2) */
 struct init_limits {
 	uint64_t files, file_bytes, cpu_seconds, stack_bytes;
-	uint64_t processes; /* of the sandbox: where no cgroup counts them */
+	uint64_t stack_max_bytes; /* what the stack's may be raised to */
+	uint64_t processes;       /* of the sandbox: where no cgroup counts them */
 };
 
 struct init_rlimit {

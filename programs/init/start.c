@@ -140,7 +140,10 @@ static int start_capabilities(struct init_config *config)
 	return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
 }
 
-/* A limit above the hard one that init was born with could not be set: its maker may lack CAP_SYS_RESOURCE. */
+/*
+ * A limit above the hard one that init was born with could not be set: its maker may lack CAP_SYS_RESOURCE. What a plan says is not, then
+ * (derive_config()); what is the same for every sandbox is a bound that may be lower.
+ */
 static int start_limit(struct init_config *config, uint32_t resource, uint64_t soft, uint64_t hard)
 {
 	struct rlimit limit;
@@ -186,32 +189,40 @@ static int start_own_cores(void)
 	return setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM ? -errno : 0;
 }
 
+/* Compilers raise theirs: deeply nested sources need more than others. */
+static uint64_t start_stack_max(const struct init_limits *limits)
+{
+	if (limits->stack_max_bytes == 0)
+		return RLIM_INFINITY;
+	return limits->stack_max_bytes > limits->stack_bytes ? limits->stack_max_bytes : limits->stack_bytes;
+}
+
 static int start_limits(struct init_config *config)
 {
 	const struct init_limits *limits = &config->limits;
 	const struct {
 		uint32_t resource;
 		bool is_set;
-		uint64_t value, grace;
+		uint64_t soft, hard;
 	} wanted[] = {
-		{RLIMIT_NOFILE, limits->files != 0, limits->files, 0},
-		{RLIMIT_FSIZE, limits->file_bytes != 0, limits->file_bytes, 0},
+		{RLIMIT_NOFILE, limits->files != 0, limits->files, limits->files},
+		{RLIMIT_FSIZE, limits->file_bytes != 0, limits->file_bytes, limits->file_bytes},
 		/* SIGXCPU at the limit, which names it, and SIGKILL a second later for who ignores that. */
-		{RLIMIT_CPU, limits->cpu_seconds != 0, limits->cpu_seconds, 1},
+		{RLIMIT_CPU, limits->cpu_seconds != 0, limits->cpu_seconds, limits->cpu_seconds + 1},
 		/* Counted for the id within its user namespace, which is the sandbox's; one more: init. */
-		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, 0},
-		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, 0},
+		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, limits->processes + 1},
+		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, start_stack_max(limits)},
 		/* The kernel's memory, which not every cgroup counts; nobody needs more than a little. */
-		{RLIMIT_MEMLOCK, true, 8 << 20, 0},
-		{RLIMIT_MSGQUEUE, true, 819200, 0}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
-		{RLIMIT_SIGPENDING, true, 8192, 0}, /* timers count as well */
+		{RLIMIT_MEMLOCK, true, 8 << 20, 8 << 20},
+		{RLIMIT_MSGQUEUE, true, 819200, 819200}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
+		{RLIMIT_SIGPENDING, true, 8192, 8192},   /* timers count as well */
 	};
 	int r = 0;
 
 	config->rlimits_count = 0;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(wanted); i++)
 		if (wanted[i].is_set)
-			r = start_limit(config, wanted[i].resource, wanted[i].value, wanted[i].value + wanted[i].grace);
+			r = start_limit(config, wanted[i].resource, wanted[i].soft, wanted[i].hard);
 	if (r == 0)
 		r = start_own_cores();
 	return r == 0 ? start_own_files(config) : r;

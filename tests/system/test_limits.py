@@ -1,5 +1,6 @@
 """Limits bite: the kernel stops what goes too far, it is reported by name, and the helper serves on."""
 import json
+import resource
 import time
 
 import yett
@@ -55,6 +56,7 @@ grant "held" {
   max_cpus = 1.5
   max_pids = 100
   max_files = 200
+  max_file_size = 2G
 }
 '''
 
@@ -139,9 +141,20 @@ class Limits(yett.Case):
                             'except OSError as e: print(n, e.errno)', options=['--files', '50'])
         self.assertEqual(done.out.split(), ['47', '24'])
 
+    def test_a_file_grows_no_larger_than_asked(self):
+        done = self.sandbox('python3', '-c', 'import signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n'
+                            'try:\n  open("/tmp/f", "wb").write(bytes(1 << 20))\nexcept OSError as e: print(e.errno)\n'
+                            'import os; print(os.path.getsize("/tmp/f"))', options=['--file-size', '64K'])
+        self.assertEqual(done.out.split(), ['27', '65536'], done)  # EFBIG
+
+    def test_a_compiler_may_raise_the_limit_of_its_stack(self):
+        self.assertEqual(self.shell('ulimit -s; ulimit -s 65536 && ulimit -s').split(), ['8192', '65536'])
+        self.assertNotEqual(self.sandbox('sh', '-c', 'ulimit -s 65536', options=['-p', 'strict']).code, 0)
+
     def test_limits_in_force_are_told(self):
-        _, told = self.json_of('true', options=['--memory', '100M', '--cpus', '1.5', '--pids', '77', '--files', '99'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99})
+        _, told = self.json_of('true', options=['--memory', '100M', '--cpus', '1.5', '--pids', '77', '--files', '99',
+                                                  '--file-size', '5M'])
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99, 'file_bytes': 5 << 20})
 
     def test_the_limits_of_one_sandbox_are_not_those_of_the_next(self):
         self.sandbox('python3', '-c', MEMORY_HOG, options=['--memory', '32M', '--pids', '10', '--cpus', '0.5'])
@@ -149,18 +162,19 @@ class Limits(yett.Case):
                                   'for _ in range(30):\n  if os.fork() == 0: os._exit(0)')
         self.assertEqual((done.code, told['result']['limits_hit']), (0, []), done)
         done, told = self.json_of('true', options=['-p', 'unlimited'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 0, 'cpu_millis': 0, 'pids': 0, 'files': 0})
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 0, 'cpu_millis': 0, 'pids': 0, 'files': 0, 'file_bytes': 0})
 
     def test_more_than_allowed_is_refused_with_rule_asked_and_allowed(self):
         for option, asked, key, shown in (('--memory', '2G', 'max_memory = 1G', 'memory of 2G is more than the 1G allowed'),
                                           ('--cpus', '2', 'max_cpus = 1.5', 'cpus of 2 is more than the 1.5 allowed'),
                                           ('--pids', '101', 'max_pids = 100', 'pids of 101 is more than the 100 allowed'),
-                                          ('--files', '201', 'max_files = 200', 'files of 201 is more than the 200 allowed')):
+                                          ('--files', '201', 'max_files = 200', 'files of 201 is more than the 200 allowed'),
+                                          ('--file-size', '3G', 'max_file_size = 2G', 'file_size of 3G is more than the 2G allowed')):
             with self.subTest(option=option):
                 self.assert_refused(self.sandbox('true', options=['-p', 'held', option, asked]), 125, shown,
                                     "grant 'held' (%s:%d)" % (self.service.policy, self.service.line(key)))
         _, told = self.json_of('true', options=['-p', 'held'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 1 << 30, 'cpu_millis': 1500, 'pids': 100, 'files': 200})
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 1 << 30, 'cpu_millis': 1500, 'pids': 100, 'files': 200, 'file_bytes': 2 << 30})
 
     def test_without_a_ceiling_the_profiles_value_is_the_most(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'cpu-time', '--memory', '3G']), 125,
@@ -261,6 +275,49 @@ grant "together" {
         self.assertNotEqual(done.code, 0, done)
         self.assertIn('fork', done.err)
         self.output('sh', '-c', 'for i in $(seq 25); do sleep 0.1 & done; wait', user=self.bob)
+
+
+class Given(yett.Case):
+    """A service whose own hard limits are lower than what may be asked of it."""
+
+    service_options = {'after': '''
+profile "nice" {
+  extends = "default"
+  nice = -5
+}
+profile "slow" {
+  extends = "default"
+  nice = 5
+}
+grant "nice" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"nice", "slow"}
+}
+'''}
+
+    @classmethod
+    def setUpClass(cls):
+        before = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4500, 4500))
+        try:
+            super().setUpClass()
+        finally:
+            try:
+                resource.setrlimit(resource.RLIMIT_NOFILE, before)
+            except ValueError:
+                pass  # without CAP_SYS_RESOURCE; 4500 will do
+
+    def test_what_cannot_be_given_is_refused_with_asked_and_allowed(self):
+        self.assertEqual(self.shell('ulimit -n', options=['--files', '4500']), '4500\n')
+        told = yett.told(self.output('true', options=['--json', '-p', 'build']))
+        self.assertEqual(told['sandbox']['limits']['files'], 4500)
+        for options in (['--files', '4501'], ['-p', 'build', '--files', '60000'], ['--files', '4501', '--dry-run']):
+            self.assert_refused(self.sandbox('true', options=options), 125, 'is more than the 4500 that can be given here')
+        done = self.sandbox('true', options=['-p', 'nice'])
+        self.assertTrue(done.code == 0 or 'nice of -5 is less than the 0 that can be given here' in done.err, done)
+        self.assertEqual(self.shell('nice', options=['-p', 'slow']), '5\n')
+        self.assertEqual(self.sandbox('true').code, 0)
 
 
 if __name__ == '__main__':

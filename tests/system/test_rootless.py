@@ -276,6 +276,16 @@ except OSError as error:
         self.assertEqual(self.sandbox('sleep', '100', options=['--timeout', '100ms']).code, 124)
         self.assertIn('No space left', self.sandbox('sh', '-c', 'head -c 2M /dev/zero >/x/y', options=['--tmpfs', '/x:1M']).err)
 
+    def test_limits_of_a_process_are_at_most_the_users_own(self):
+        def under(script, *options):
+            return self.service.run(self.alice, 'sh', '-c', script + '; exec "$@"', 'sh', self.service.yett, 'run', *options, '--', 'sh', '-c', 'ulimit -n')
+
+        done = under('ulimit -Sn 2000; ulimit -Hn 2000')
+        self.assertEqual((done.code, done.out), (0, '2000\n'), done)
+        self.assert_refused(under('ulimit -Sn 2000; ulimit -Hn 2000', '--files', '3000'), 125,
+                            'files of 3000 is more than the 2000 that can be given here')
+        self.assertEqual(under('ulimit -Sn 2000; ulimit -Hn 2000', '--files', '1900').out, '1900\n')
+
     def test_as_many_sandboxes_as_the_grant_says(self):
         held = [self.start('sh', '-c', 'echo up; read x', options=['-p', 'caller']) for _ in range(2)]
         self.assertEqual([self.line(process) for process in held], ['up', 'up'])

@@ -24,6 +24,7 @@ struct decide {
 	struct peer peer;
 	struct message request;
 	struct verified verified;
+	struct plan_limits given;
 	struct decision decision;
 	struct plan plan;
 	struct yett_error error;
@@ -95,7 +96,7 @@ static inline void decide_reset(struct decide *d)
 
 static inline int decide_authorize(struct decide *d)
 {
-	return authorize(d->policy, &d->verified, &d->decision, &d->error);
+	return authorize(d->policy, &d->verified, &d->given, &d->decision, &d->error);
 }
 
 /* Authorizes, which must succeed, and plans. */

@@ -372,6 +372,26 @@ static void a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling(void **st
 	assert_int_equal(d->decision.limits.files, 1u << 20);
 }
 
+static void what_the_helper_cannot_give_is_refused_when_asked(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { files = 500 stack = 8M cpu_time = unlimited }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} max_files = 1000 }\n");
+	d->given = (struct plan_limits){.files = 300, .stack_bytes = 1 << 20, .cpu_seconds = 9};
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.limits.files, 300);
+	assert_int_equal(d->decision.limits.stack_bytes, 1 << 20);
+	assert_int_equal(d->decision.limits.cpu_seconds, 0); /* what the helper has */
+	d->request.body.create.limits.files = 300;
+	assert_int_equal(decide_authorize(d), 0);
+	d->request.body.create.limits.files = 301;
+	assert_int_equal(decide_authorize(d), YETT_E_RESOURCE_LIMIT);
+	assert_string_equal(d->error.message, "files of 301 is more than the 300 that can be given here");
+	d->given = (struct plan_limits){0};
+	assert_int_equal(decide_authorize(d), 0);
+}
+
 static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 {
 	static const struct {
@@ -501,6 +521,7 @@ int main(void)
 		WITH_DECIDE(who_has_no_grant_manages_nothing),
 		WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger),
 		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
+		WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked),
 		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
 		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
 		WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may),

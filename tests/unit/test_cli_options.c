@@ -72,11 +72,11 @@ static void every_option_of_run_is_understood(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1", "--env", "B=2",
-	                       "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20", "--timeout", "2s",
-	                       "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c", "--copy-out", "/d:e:f", "--", "-x",
-	                       "y"),
+	                       "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20", "--file-size", "2G",
+	                       "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c", "--copy-out",
+	                       "/d:e:f", "--", "-x", "y"),
 	                 0);
-	assert_int_equal(first, 34);
+	assert_int_equal(first, 36);
 	assert_string_equal(options.copies_in[0].from, "a:b");
 	assert_string_equal(options.copies_in[0].to, "/c");
 	assert_string_equal(options.copies_out[0].from, "/d");
@@ -93,6 +93,7 @@ static void every_option_of_run_is_understood(void **state)
 	assert_int_equal(options.limits.cpu_millis, 1500);
 	assert_int_equal(options.limits.pids, 9);
 	assert_int_equal(options.limits.files, 20);
+	assert_int_equal(options.limits.file_bytes, UINT64_C(2) << 30);
 	assert_int_equal(options.timeout_ms, 2000);
 	assert_string_equal(options.connect.key_path, "/k");
 	assert_true(options.dry_run);

@@ -70,7 +70,7 @@ static const char expected[] =
 	" 12 mask           /proc/keys, where it exists\n"
 	" 13 hostname       box\n"
 	" 14 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
-	"unlimited, cpu-time 10, stack 8M\n"
+	"unlimited, cpu-time 10, stack 8M of at most 64M\n"
 	" 15 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static const char expected_json[] =
@@ -87,7 +87,7 @@ static const char expected_json[] =
 	"{\"step\":\"host\",\"place\":\"built-in:4\",\"target\":\"/data\",\"source\":\"/usr/share\",\"writable\":false},"
 	"{\"step\":\"mask\",\"place\":null,\"target\":\"/proc/keys\",\"optional\":true},"
 	"{\"step\":\"hostname\",\"place\":null,\"hostname\":\"box\"},"
-	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"nested_userns\":false,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608}},"
+	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"nested_userns\":false,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608,\"stack_max_bytes\":67108864}},"
 	"{\"step\":\"init\",\"place\":null,\"apparmor_profile\":\"boxed\",\"selinux_type\":null,\"label_required\":true,\"env\":[\"HOME=/home/alice\",\"LANG=C.UTF-8\"]}]}";
 
 static struct plan_text add(struct plan *plan, const char *string)
@@ -111,8 +111,13 @@ static struct plan *example(void)
 	plan->capabilities = 0x21;
 	plan->sandboxes_max = 3;
 	plan->terminals_max = 16;
-	plan->limits = (struct plan_limits){
-		.memory_bytes = 512 << 20, .cpu_millis = 1500, .cpu_weight = 100, .files = 64, .cpu_seconds = 10, .stack_bytes = 8 << 20};
+	plan->limits = (struct plan_limits){.memory_bytes = 512 << 20,
+	                                    .cpu_millis = 1500,
+	                                    .cpu_weight = 100,
+	                                    .files = 64,
+	                                    .cpu_seconds = 10,
+	                                    .stack_bytes = 8 << 20,
+	                                    .stack_max_bytes = 64 << 20};
 	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
 	plan->umask = 022;
 	plan->nice = -1;

@@ -111,8 +111,8 @@ void lower_be_init(void);
 /* label.c: takes the label of commands. */
 int label_take(struct build *b, const struct plan_step *step);
 
-/* derive.c: what start_run() and the commands go by. 0 or -errno. */
-_must_check_ int derive_config(const struct build *b, struct init_config *config);
+/* derive.c: what start_run() and the commands go by. 0, -errno, or a code with the reason: a limit that cannot be given. */
+_must_check_ int derive_config(struct build *b, struct init_config *config);
 
 /* The trees of the template, as struct init_profile has them. `*at` begins as NULL; false after the last one. */
 bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link);

@@ -1,7 +1,9 @@
 /* From a plan and its profile to what init and its commands go by: see build.h. */
 #include "programs/init/build/build.h"
+#include "base/units.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 static size_t filters_size(const struct init_profile *profile)
 {
@@ -59,12 +61,61 @@ static int add_paths(const struct build *b, struct init_config *config)
 	return r;
 }
 
-int derive_config(const struct build *b, struct init_config *config)
+static int refuse_limit(struct build *b, const char *name, const char *asked, const char *allowed)
+{
+	(void)error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%s of %s is more than the %s that can be given here", name, asked,
+	                allowed);
+	error_detail(&b->error,
+	             "asked=%s allowed=%s: the limit that the helper itself was started with (ulimit -H; LimitNOFILE= and its like in "
+	             "yett.service)",
+	             asked, allowed);
+	return YETT_E_RESOURCE_LIMIT;
+}
+
+/* Nobody inside gets more than init may have. What cannot be given is refused, not made less. */
+static int check_limits(struct build *b)
+{
+	const struct plan_limits *limits = &b->plan->limits;
+	const struct {
+		uint32_t resource;
+		const char *name;
+		uint64_t value;
+		char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
+	} rows[] = {
+		{RLIMIT_NOFILE, "files", limits->files, units_format_number},
+		{RLIMIT_FSIZE, "file_size", limits->file_bytes, units_format_size},
+		{RLIMIT_CPU, "cpu_time", limits->cpu_seconds, units_format_number},
+		{RLIMIT_STACK, "stack", limits->stack_bytes, units_format_size},
+	};
+	char text[2][UNITS_TEXT_SIZE];
+	struct rlimit limit;
+	int least;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (getrlimit(rows[i].resource, &limit) < 0)
+			return -errno;
+		if (rows[i].value > limit.rlim_max)
+			return refuse_limit(b, rows[i].name, rows[i].format(rows[i].value, text[0]),
+			                    rows[i].format(limit.rlim_max, text[1]));
+	}
+	if (getrlimit(RLIMIT_NICE, &limit) < 0)
+		return -errno;
+	least = limit.rlim_cur > 40 ? -20 : 20 - (int)limit.rlim_cur; /* setpriority(2) */
+	least = least < getpriority(PRIO_PROCESS, 0) ? least : getpriority(PRIO_PROCESS, 0);
+	if (b->plan->nice == 0 || b->plan->nice >= least) /* 0: as it is */
+		return 0;
+	return error_set(&b->error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "nice of %d is less than the %d that can be given here",
+	                 b->plan->nice, least);
+}
+
+int derive_config(struct build *b, struct init_config *config)
 {
 	const struct plan *plan = b->plan;
 	bool root = plan->identity == PLAN_IDENTITY_ROOT;
-	int r;
+	int r = check_limits(b);
 
+	if (r != 0)
+		return r;
 	config->uid = b->order.payload_uid;
 	config->gid = b->order.payload_gid;
 	/* For a payload that is 0 inside, the caller's groups are not mapped: it is somebody else there. */
@@ -83,7 +134,8 @@ int derive_config(const struct build *b, struct init_config *config)
 	                                      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
 	                                      .file_bytes = plan->limits.file_bytes,
 	                                      .cpu_seconds = plan->limits.cpu_seconds,
-	                                      .stack_bytes = plan->limits.stack_bytes};
+	                                      .stack_bytes = plan->limits.stack_bytes,
+	                                      .stack_max_bytes = plan->limits.stack_max_bytes};
 	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;
