@@ -12,6 +12,7 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -43,6 +44,9 @@ static inline int kernel_pidfd_open(pid_t pid)
 
 	return fd < 0 ? -errno : fd;
 }
+
+/* Whether a child that is not reaped has ended within so long; also true where there is no descriptor to wait with. pidfd_open(2) */
+_must_check_ bool kernel_wait_end(pid_t pid, int timeout_ms);
 
 /*
  * A detached mount of a file system of type `type`; options are "key", "value" pairs ended by NULL. `label`, if not empty, is

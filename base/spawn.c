@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 
 static int add_descriptors(posix_spawn_file_actions_t *actions, int input, const int *fds, size_t count)
 {
@@ -40,16 +39,4 @@ int spawn(const char *path, char *const argv[], int input, const int *fds, size_
 	}
 	(void)posix_spawn_file_actions_destroy(&actions);
 	return -r;
-}
-
-int spawn_connected(const char *path, char *const argv[], int type, int *ret_socket, pid_t *ret_pid)
-{
-	int pair[2], r;
-
-	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	r = spawn(path, argv, pair[1], NULL, 0, ret_pid);
-	(void)close(pair[1]);
-	*ret_socket = r < 0 ? fd_close(pair[0]) : pair[0];
-	return r;
 }

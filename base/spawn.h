@@ -14,6 +14,3 @@
  * pass on only as far as they are not close-on-exec. 0 or -errno.
  */
 _must_check_ int spawn(const char *path, char *const argv[], int input, const int *fds, size_t count, pid_t *ret_pid);
-
-/* The same with one end of a new pair of Unix sockets of this type as descriptor 0; the other is `ret_socket`, or -1. */
-_must_check_ int spawn_connected(const char *path, char *const argv[], int type, int *ret_socket, pid_t *ret_pid);

@@ -1,7 +1,7 @@
 /* See closer.h. */
 #include "helper/listener/closer.h"
-#include "base/spawn.h"
 #include "helper/privilege/privilege.h"
+#include "helper/privilege/program.h"
 #include "protocol/frame.h"
 
 #include <stdio.h>
@@ -23,14 +23,12 @@ static const struct {
 
 static int start(const struct closer *closer)
 {
-	char path[4096], id[16];
+	char id[16];
 	char *argv[] = {(char *)"yett-closer", id, NULL};
-	int socket;
-	pid_t pid;
+	struct program program; /* reaped as all children are */
 
-	(void)snprintf(path, sizeof path, "%s/yett-closer", closer->libexec);
 	(void)snprintf(id, sizeof id, "%u", closer->id);
-	return spawn_connected(path, argv, SOCK_SEQPACKET, &socket, &pid) < 0 ? -1 : socket;
+	return program_start(closer->libexec, argv, &program) < 0 ? -1 : program.socket;
 }
 
 /*

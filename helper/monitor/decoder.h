@@ -3,72 +3,47 @@
  *
  * The decoder is the only process of the privileged side that parses bytes of a client, and that prints plans; decoder_client.c
  * holds no parser and no printer, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
- * default, so that a pid stays the decoder's until decoder_free() reaps it.
+ * default: program.h.
  */
 #pragma once
 
 #include "base/error.h"
 #include "helper/plan/plan.h"
+#include "helper/privilege/program.h"
 #include "protocol/message.h"
 
 #include <sys/types.h>
 
-/*
- * X(NAME, number, "what it does"): what the decoder gives up before it reads its first byte, in this order. The number
- * is its exit status when the stage fails.
- */
-#define DECODER_STAGES(X)                                            \
-	X(DESCRIPTORS, 1, "closing every descriptor but the socket") \
-	X(ARGUMENTS, 2, "reading its arguments")                     \
-	X(LIMITS, 3, "setting resource limits")                      \
-	X(ROOT, 4, "leaving the file system")                        \
-	X(BOUNDING_SET, 5, "emptying the bounding set")              \
-	X(IDS, 6, "taking its own uid and gid")                      \
-	X(CAPABILITIES, 7, "dropping all capabilities")              \
-	X(UNDUMPABLE, 8, "becoming undumpable")                      \
-	X(NO_NEW_PRIVS, 9, "setting no_new_privs")                   \
-	X(DEATH_SIGNAL, 10, "tying its life to the monitor's")       \
-	X(SECCOMP, 11, "entering seccomp")                           \
-	X(READY, 12, "reporting ready")
-
-enum decoder_stage {
-#define X(name, number, text) DECODER_##name = (number),
-	DECODER_STAGES(X)
-#undef X
-};
-
-#define DECODER_EXIT_CONFUSED 100 /* the monitor asked what it never asks */
-
 #define DECODER_TIMEOUT_MS 5000       /* what a monitor gives it for a task */
 #define DECODER_PRINT      UINT32_MAX /* no kind of a message */
 
-/* Monitor → decoder, followed by `length` bytes: a message's, or a plan's as far as it is used. */
+/* Monitor → decoder, one packet with the bytes of a message, or of a plan as far as it is used. */
 struct decoder_question {
-	uint32_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
-	uint32_t length;
+	uint64_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
 };
 
-/*
- * Decoder → monitor, followed by body_size bytes of the union and arena_used of the arena, or a struct yett_error. Of what was printed
- * there are many, each followed by at most DECODER_PART_MAX bytes of it, and then one without any.
+/* Decoder → monitor, one packet: first of all, when it has dropped everything, and then for each message, followed by its body and arena.
  */
 struct decoder_answer {
-	uint32_t status; /* 0: decoded; 1: refused */
-	uint32_t body_size;
-	uint32_t arena_used;
+	uint32_t refused;        /* 1: `error` says why, and nothing follows */
+	uint32_t arena_used;     /* how much of the arena follows */
+	struct yett_error error; /* its code, reason, message and detail */
+};
+
+/* Decoder → monitor, of what was printed: as many packets as it takes, each only as far as it is used. */
+struct decoder_part {
+	uint32_t is_last;
+	char bytes[4096];
 };
 
 #define DECODER_INPUT_MAX   MESSAGE_PACKET_MAX
-#define DECODER_PART_MAX    4096
 #define DECODER_PRINTED_MAX (1024 * 1024) /* as PROTOCOL.md has it */
 
 struct decoder {
-	pid_t pid;
-	int pidfd;
-	int socket; /* -1: none, or it failed once and is not asked again */
+	struct program program;
 	bool is_ready;
 };
-#define DECODER_NONE ((struct decoder){.pidfd = -1, .socket = -1})
+#define DECODER_NONE ((struct decoder){.program = PROGRAM_NONE})
 
 /* One thing to decode. */
 struct decoder_task {
@@ -79,15 +54,15 @@ struct decoder_task {
 };
 
 /*
- * Starts the decoder at `path` (the caller vouches for the file), to run as uid and gid (never 0) with empty_dir as its
+ * Starts the decoder in the folder `libexec`, to run as user and group `id` (never 0) with empty_dir as its
  * root. It is not waited for. If the caller is not root, or empty_dir is empty (a root that lacks what this takes), the decoder
  * stays the caller and keeps the file system's view. 0 or -errno.
  */
-_must_check_ int decoder_start(const char *path, uid_t uid, gid_t gid, const char *empty_dir, struct decoder *ret_decoder);
+_must_check_ int decoder_start(const char *libexec, uint32_t id, const char *empty_dir, struct decoder *ret_decoder);
 
 /*
  * Waits at most timeout_ms for the decoder to have dropped everything. 0; -ETIMEDOUT; -EPIPE when it ended instead,
- * then `error` (may be NULL) names the stage; -EPROTO. After a failure only decoder_free() is of use.
+ * then `error` (may be NULL) names the stage that failed; -EPROTO. After a failure only decoder_free() is of use.
  */
 _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_error *error);
 

@@ -34,14 +34,13 @@
 
 int monitor_prepare(struct monitor *monitor, const char *libexec)
 {
-	char path[4096], empty[4096] = "";
+	char empty[4096] = "";
 	uint32_t id = monitor->policy->ids_first + IDMAP_ROLE_DECODER;
 	int r;
 
-	(void)snprintf(path, sizeof path, "%s/yett-decoder", libexec);
 	if (monitor->host) /* else nothing made the directory, and root may lack what becoming another takes */
 		(void)snprintf(empty, sizeof empty, "%s/empty", monitor->policy->runtime_dir);
-	r = decoder_start(path, id, id, empty, &monitor->decoder);
+	r = decoder_start(libexec, id, empty, &monitor->decoder);
 	return r == 0 ? reader_start(libexec, &monitor->reader) : r;
 }
 

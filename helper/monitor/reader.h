@@ -9,6 +9,7 @@
 
 #include "helper/monitor/key_line.h"
 #include "helper/plan/peer.h"
+#include "helper/privilege/program.h"
 
 /* Monitor → reader. */
 struct reader_question {
@@ -26,12 +27,11 @@ struct reader_answer {
 
 struct reader {
 	const char *libexec; /* folder of yett-reader */
-	pid_t pid;           /* 0: none */
-	int socket;          /* -1: none */
-	bool is_asked;       /* for the names, which it has not been heard about */
-	bool is_kept;        /* it was asked for keys, and will be again */
+	struct program program;
+	bool is_asked; /* for the names, which it has not been heard about */
+	bool is_kept;  /* it was asked for keys, and will be again */
 };
-#define READER_NONE ((struct reader){.socket = -1})
+#define READER_NONE ((struct reader){.program = PROGRAM_NONE})
 
 /* Starts it before there is a connection, since that takes longer than all else it does. 0 or -errno. */
 _must_check_ int reader_start(const char *libexec, struct reader *ret_reader);

@@ -3,64 +3,44 @@
  *
  * As root inside the monitor. Never waits without a deadline, and never believes a text to end or a number to be one.
  */
-#include "base/spawn.h"
+#include "base/clock.h"
 #include "helper/monitor/reader.h"
-#include "helper/privilege/privilege.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 
 #define DEADLINE_MS 10000 /* a home may be on a network file system */
 
 int reader_start(const char *libexec, struct reader *ret_reader)
 {
-	char path[4096];
 	char *argv[] = {(char *)"yett-reader", NULL};
 
-	*ret_reader = (struct reader){.libexec = libexec, .socket = -1};
-	(void)snprintf(path, sizeof path, "%s/yett-reader", libexec);
-	return spawn_connected(path, argv, SOCK_SEQPACKET, &ret_reader->socket, &ret_reader->pid);
+	*ret_reader = (struct reader){.libexec = libexec};
+	return program_start(libexec, argv, &ret_reader->program);
 }
 
 void reader_free(struct reader *reader)
 {
-	if (reader->pid <= 0)
-		return;
-	reader->socket = fd_close(reader->socket);
-	/* It may be stuck in a file system of the peer's: a process of the peer's id, which we may still kill. */
-	if (privilege_raise() == 0) {
-		(void)kill(reader->pid, SIGKILL);
-		(void)!privilege_lower();
-	}
-	(void)waitpid(reader->pid, NULL, 0);
-	*reader = (struct reader){.libexec = reader->libexec, .socket = -1};
+	program_end(&reader->program);
+	*reader = (struct reader){.libexec = reader->libexec, .program = PROGRAM_NONE};
 }
 
 static int send_question(struct reader *reader, const struct peer *peer, const char *line)
 {
 	struct reader_question question = {.peer = *peer, .wants_key = line};
-	int r = reader->pid > 0 ? 0 : reader_start(reader->libexec, reader);
+	int r = reader->program.pid > 0 ? 0 : reader_start(reader->libexec, reader);
 
 	if (line)
 		memcpy(question.line, line, sizeof question.line);
-	if (r == 0 && send(reader->socket, &question, sizeof question, MSG_NOSIGNAL) != sizeof question)
-		r = -EPIPE;
-	return r;
+	return r == 0 ? program_ask(&reader->program, &(struct iovec){&question, sizeof question}, 1) : r;
 }
 
 static int take_answer(const struct reader *reader, struct peer *peer, struct reader_answer *answer)
 {
-	struct pollfd wait = {.fd = reader->socket, .events = POLLIN};
 	struct peer_names *names = &answer->names;
+	ssize_t n = program_hear(&reader->program, &(struct iovec){answer, sizeof *answer}, 1, clock_now_ms() + DEADLINE_MS);
 
-	if (poll(&wait, 1, DEADLINE_MS) <= 0)
-		return -ETIMEDOUT;
-	if (recv(reader->socket, answer, sizeof *answer, MSG_DONTWAIT) != sizeof *answer)
-		return -EPIPE;
+	if (n != sizeof *answer)
+		return n < 0 ? (int)n : -EPROTO;
 	names->user[PEER_NAME_MAX] = names->group[PEER_NAME_MAX] = names->home[PEER_HOME_MAX] = '\0';
 	names->shell[sizeof names->shell - 1] = '\0';
 	peer->names = *names;

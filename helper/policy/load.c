@@ -2,24 +2,21 @@
  * From the policy's files to a policy. Declared in policy.h.
  *
  * As root, before any client is served. Opens only files that `owner` alone can have written, never by a link in the
- * last component, and reads none of them: their descriptors go to yett-policy, which has no privilege (compiler/main.c)
+ * last component, and reads none of them: their descriptors go to yett-policy, which has no privilege (programs/policy/main.c)
  * and answers with an image. Root opens, and so root judges: a file that others could have written is not even given to
  * the compiler, which decides what the policy says. It must not open anything that a client names.
  */
 #include "base/escape.h"
+#include "base/kernel.h"
 #include "base/spawn.h"
 #include "helper/policy/check.h"
 #include "helper/policy/image.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -134,16 +131,12 @@ static int add_files(struct files *files, const char *path, bool with_fragments)
  */
 static int wait_for(pid_t pid)
 {
-	struct pollfd p = {.fd = pidfd_open(pid, 0), .events = POLLIN};
 	int status = -1;
 
-	while (p.fd >= 0 && poll(&p, 1, DEADLINE_MS) < 0 && errno == EINTR)
-		;
-	if (p.fd >= 0)
-		(void)kill(pid, SIGKILL); /* a child that has ended keeps its status; it is not reaped before the next line */
+	if (!kernel_wait_end(pid, DEADLINE_MS))
+		(void)kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	fd_close(p.fd);
 	return status;
 }
 

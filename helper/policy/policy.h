@@ -2,7 +2,7 @@
  * The administrator's policy as data: profiles, grants, the compiled system call filters, and where each value was
  * written.
  *
- * yett-policy (compiler/) makes it of the files' text without privilege and hands it over as an image; image.c checks
+ * yett-policy makes it of the files' text without privilege and hands it over as an image; image.c checks
  * that one and points the pointers below into it. After that a policy is immutable and needs no I/O. Nothing here
  * comes from a client. dist/yett.conf shows every key, and is also what is compiled in as the built-in policy.
  */
@@ -77,7 +77,7 @@ struct policy_profile {
 	struct policy_list environment;   /* NAME=VALUE; planning adds HOME, USER, LOGNAME and SHELL */
 	struct plan_limits limits;        /* defaults and, where a grant says less, more strictly bounded */
 	struct policy_place limits_places[POLICY_LIMITS], shares_place;  /* where written, perhaps in what it extends; file NULL: nowhere */
-	struct sock_filter *init_filter, *command_filter, *build_filter; /* what the system call keys come to: seccomp.h of compiler/ */
+	struct sock_filter *init_filter, *command_filter, *build_filter; /* what the system call keys come to: programs/policy/seccomp.h */
 	size_t init_filter_count, command_filter_count, build_filter_count;
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;

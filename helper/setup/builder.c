@@ -174,21 +174,12 @@ static int start_leaver(struct setup *setup, const int ends[static MAKE_FDS])
 	return pid;
 }
 
-/* Whether a child of ours has ended within so long. */
-static bool wait_for(pid_t pid, int timeout_ms)
-{
-	_cleanup_fd_ int pidfd = kernel_pidfd_open(pid);
-	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
-
-	return pidfd < 0 || poll(&wait, 1, timeout_ms) > 0;
-}
-
 bool builder_end_child_soon(pid_t pid)
 {
 	if (pid <= 0)
 		return true;
 	(void)kill(pid, SIGKILL);
-	return wait_for(pid, END_DEADLINE_MS) && waitpid(pid, NULL, __WALL) == pid;
+	return kernel_wait_end(pid, END_DEADLINE_MS) && waitpid(pid, NULL, __WALL) == pid;
 }
 
 /* The leaver has made its user namespace: it gets its map, and goes on. */
@@ -224,7 +215,7 @@ int builder_make_init(struct setup *setup)
 	if (pid < 0)
 		return pid;
 	r = map_leaver(setup, pid);
-	if (r < 0 || !wait_for(pid, BUILDER_DEADLINE_MS))
+	if (r < 0 || !kernel_wait_end(pid, BUILDER_DEADLINE_MS))
 		(void)kill(pid, SIGKILL);
 	/* __WALL: a child made with CLONE_PARENT and no exit signal is a "clone" child. wait(2) */
 	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)

@@ -2,7 +2,7 @@
  * yett-decoder: turns bytes of a client into fixed-bound structs for the monitor, and plans into text, over the socket on descriptor 0.
  *
  * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do harm with, in the
- * stages of decoder.h, before it reads its first byte; after the last one the kernel lets it read, write and exit,
+ * stages of lock_down(), before it reads its first byte; after the last one the kernel lets it read, write and exit,
  * and kills it for anything else. All memory it works in is static. What it answers is not believed: the monitor
  * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
  */
@@ -33,17 +33,25 @@
 /* Before a call that does not return the address sanitizer makes calls of its own, which seccomp would kill. */
 #define MAY_LEAVE __attribute__((no_sanitize("address")))
 
+#define EXIT_LOCKING  1   /* it could not drop what it has to */
+#define EXIT_CONFUSED 100 /* the monitor asked what it never asks */
+
 struct arguments {
-	uid_t uid;
-	gid_t gid;
+	uint32_t id;
 	const char *empty_dir;
 };
 
-static uint8_t input[DECODER_INPUT_MAX];
+/* A question, with what follows it. */
+static struct {
+	struct decoder_question question;
+	union {
+		uint8_t bytes[DECODER_INPUT_MAX];
+		struct plan plan;
+	};
+} input;
 static struct message message;
 static struct message_token tokens[MESSAGE_TOKENS_MAX];
-static struct plan plan;
-static char printed[DECODER_PART_MAX]; /* what the stream of print_plan() has not written yet */
+static char printed[sizeof(((struct decoder_part *)NULL)->bytes)]; /* what the stream of print_plan() has not written yet */
 static uint8_t output[sizeof(struct decoder_answer) + sizeof(union message_body) + MESSAGE_ARENA_MAX];
 
 /* exit_group(2) is not among the calls that are left after the last stage. */
@@ -61,8 +69,8 @@ static bool stage_descriptors(void)
 
 static bool stage_arguments(int argc, char **argv, struct arguments *ret)
 {
-	ret->empty_dir = argc == 4 ? argv[3] : NULL;
-	return argc == 4 && lockdown_parse_id(argv[1], &ret->uid) && lockdown_parse_id(argv[2], &ret->gid);
+	ret->empty_dir = argc == 3 ? argv[2] : NULL;
+	return argc == 3 && lockdown_parse_id(argv[1], &ret->id);
 }
 
 /* No descriptor can be made any more, no process, no file, no core (1: core(5)). */
@@ -119,91 +127,87 @@ static void release_start_pages(void)
 	(void)madvise((void *)from, ((uintptr_t)__etext & ~(page - 1)) - from, MADV_DONTNEED);
 }
 
-static void need(bool done, enum decoder_stage stage)
+/* A whole packet, or the end of the process: the monitor is gone. */
+MAY_LEAVE static void send_packet(const void *bytes, size_t size)
 {
-	if (!done)
-		leave((int)stage);
+	if (write(STDIN_FILENO, bytes, size) != (ssize_t)size)
+		leave(0);
+}
+
+/* Each stage is done, or the monitor is told which one was not. */
+static void need(bool done, const char *stage)
+{
+	struct decoder_answer answer = {.refused = 1};
+
+	if (done)
+		return;
+	(void)error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-decoder could not begin");
+	error_detail(&answer.error, "failed %s", stage);
+	send_packet(&answer, sizeof answer);
+	leave(EXIT_LOCKING);
 }
 
 static void lock_down(int argc, char **argv)
 {
 	struct arguments arguments;
 
-	need(stage_descriptors(), DECODER_DESCRIPTORS);
-	need(stage_arguments(argc, argv, &arguments), DECODER_ARGUMENTS);
-	need(stage_limits(), DECODER_LIMITS);
+	need(stage_descriptors(), "closing every descriptor but the socket");
+	need(stage_arguments(argc, argv, &arguments), "reading its arguments");
+	need(stage_limits(), "setting resource limits");
 	if (geteuid() == 0 && *arguments.empty_dir) {
-		need(stage_root(arguments.empty_dir), DECODER_ROOT);
-		need(lockdown_bounding_set(), DECODER_BOUNDING_SET);
-		need(lockdown_ids(arguments.uid, arguments.gid), DECODER_IDS);
+		need(stage_root(arguments.empty_dir), "leaving the file system");
+		need(lockdown_bounding_set(), "emptying the bounding set");
+		need(lockdown_ids(arguments.id, arguments.id), "taking its own uid and gid");
 	}
-	need(lockdown_capabilities(), DECODER_CAPABILITIES);
-	need(lockdown_undumpable(), DECODER_UNDUMPABLE);
-	need(lockdown_no_new_privs(), DECODER_NO_NEW_PRIVS);
+	need(lockdown_capabilities(), "dropping all capabilities");
+	need(lockdown_undumpable(), "becoming undumpable");
+	need(lockdown_no_new_privs(), "setting no_new_privs");
 	/* Had the monitor died before, the first read would find the end of file. */
-	need(lockdown_death_signal(), DECODER_DEATH_SIGNAL);
+	need(lockdown_death_signal(), "tying its life to the monitor's");
 	release_start_pages();
-	need(stage_seccomp(), DECODER_SECCOMP);
+	need(stage_seccomp(), "entering seccomp");
 }
 
-/* Fills buffer[0 … size), or ends the process: the monitor is gone. */
-MAY_LEAVE static void read_all(void *buffer, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(STDIN_FILENO, (uint8_t *)buffer + done, size - done);
-
-		if (n <= 0)
-			leave(0);
-		done += (size_t)n;
-	}
-}
-
-MAY_LEAVE static void write_all(const void *buffer, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(STDIN_FILENO, (const uint8_t *)buffer + done, size - done);
-
-		if (n <= 0)
-			leave(0);
-		done += (size_t)n;
-	}
-}
-
-MAY_LEAVE static int decode(const struct decoder_question *question, struct yett_error *error)
+MAY_LEAVE static int decode(size_t length, struct yett_error *error)
 {
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
+	uint64_t kind = input.question.task;
 
-	if (question->task != MESSAGE_CREATE && question->task != MESSAGE_MANAGE)
-		leave(DECODER_EXIT_CONFUSED);
-	return message_decode_with(&scratch, question->task, input, question->length, &message, error);
+	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE) || length > DECODER_INPUT_MAX)
+		leave(EXIT_CONFUSED);
+	return message_decode_with(&scratch, (uint32_t)kind, input.bytes, length, &message, error);
 }
 
 static void answer(int refused, const struct yett_error *error)
 {
-	struct decoder_answer head = {.status = 1, .body_size = sizeof *error};
-	const void *body = error;
-	uint8_t *end = output + sizeof head;
+	struct decoder_answer head = {.refused = refused != 0};
+	size_t body_size = refused ? 0 : message_body_size(message.kind);
 
-	if (!refused) {
-		body = &message.body;
-		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(message.kind), .arena_used = message.arena_used};
-	}
+	if (refused)
+		head.error = *error;
+	else
+		head.arena_used = message.arena_used;
 	memcpy(output, &head, sizeof head);
-	memcpy(end, body, head.body_size);
-	memcpy(end + head.body_size, message.arena, head.arena_used);
-	write_all(output, sizeof head + head.body_size + head.arena_used);
+	memcpy(output + sizeof head, &message.body, body_size);
+	memcpy(output + sizeof head + body_size, message.arena, head.arena_used);
+	send_packet(output, sizeof head + body_size + head.arena_used);
+}
+
+static void send_part(const char *bytes, size_t size, bool is_last)
+{
+	struct decoder_part part = {.is_last = is_last};
+
+	memcpy(part.bytes, bytes, size);
+	send_packet(&part, offsetof(struct decoder_part, bytes) + size);
 }
 
 /* A stream's write function (fopencookie(3)): goes to the monitor in parts. */
 static ssize_t write_parts(void *unused, const char *bytes, size_t size)
 {
 	(void)unused;
-	for (size_t done = 0; done < size;) {
-		struct decoder_answer head = {.body_size = size - done < DECODER_PART_MAX ? (uint32_t)(size - done) : DECODER_PART_MAX};
-
-		write_all(&head, sizeof head);
-		write_all(bytes + done, head.body_size);
-		done += head.body_size;
+	for (size_t done = 0, part; done < size; done += part) {
+		part = size - done < sizeof printed ? size - done : sizeof printed;
+		send_part(bytes + done, part, false);
 	}
 	return (ssize_t)size;
 }
@@ -217,38 +221,33 @@ static FILE *open_parts(void)
 }
 
 /* No count or text of the plan is believed, though a monitor made it: plan_print() stays inside `plan`. */
-MAY_LEAVE static void print_plan(uint32_t length, FILE *parts)
+MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 {
-	const struct decoder_answer end = {0};
-
-	if (length < offsetof(struct plan, arena) || length > sizeof plan)
-		leave(DECODER_EXIT_CONFUSED);
-	read_all(&plan, length);
-	plan_print(parts, &plan);
+	if (length < offsetof(struct plan, arena))
+		leave(EXIT_CONFUSED);
+	plan_print(parts, &input.plan);
 	(void)fflush(parts);
-	write_all(&end, sizeof end);
+	send_part("", 0, true);
 }
 
 int main(int argc, char **argv)
 {
 	FILE *parts = open_parts();
+	struct decoder_answer ready = {0};
+	ssize_t n;
 
 	if (!parts)
-		leave(DECODER_EXIT_CONFUSED);
+		leave(EXIT_CONFUSED);
 	lock_down(argc, argv);
-	write_all("R", 1);
-	for (;;) {
-		struct decoder_question question;
+	send_packet(&ready, sizeof ready);
+	while ((n = read(STDIN_FILENO, &input, sizeof input)) >= (ssize_t)sizeof input.question) {
+		size_t length = (size_t)n - sizeof input.question;
 		struct yett_error error = {0};
 
-		read_all(&question, sizeof question);
-		if (question.task == DECODER_PRINT) {
-			print_plan(question.length, parts);
-			continue;
-		}
-		if (question.length > sizeof input)
-			leave(DECODER_EXIT_CONFUSED);
-		read_all(input, question.length);
-		answer(decode(&question, &error), &error);
+		if (input.question.task == DECODER_PRINT)
+			print_plan(length, parts);
+		else
+			answer(decode(length, &error), &error);
 	}
+	leave(0);
 }

@@ -9,7 +9,7 @@ with tempfile.TemporaryFile() as file:
     status = subprocess.run([program], stdin=file, check=False).returncode
     file.seek(0)
     image = file.read()
-# struct image of policy/image.h begins with 0, or else with the code of an error
+# struct image of helper/policy/image.h begins with 0, or else with the code of an error
 if status != 0 or not image or int.from_bytes(image[:4], sys.byteorder) != 0:
     said = b" ".join(image[:4096].replace(b"\0", b" ").split()).decode(errors="replace")
     sys.exit(f"the built-in policy cannot be compiled on this machine: status {status}: {said}")

@@ -9,61 +9,52 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <signal.h>
 
-static uint8_t input[sizeof(struct plan)]; /* larger than any message */
+static struct {
+	struct decoder_question question;
+	uint8_t bytes[sizeof(struct plan)]; /* larger than any message */
+} input;
 static struct message message;
 static char own_folder[PATH_MAX];
 
-static void send_all(const void *bytes, size_t size)
+static void send_packet(const struct iovec *parts, size_t count)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = write(STDIN_FILENO, (const uint8_t *)bytes + done, size - done);
-
-		if (n <= 0)
-			_exit(0);
-		done += (size_t)n;
-	}
+	if (sendmsg(STDIN_FILENO, &(struct msghdr){.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count}, MSG_NOSIGNAL) < 0)
+		_exit(0);
 }
 
-static void receive_all(void *bytes, size_t size)
+static void send_bytes(const void *bytes, size_t size)
 {
-	for (size_t done = 0; done < size;) {
-		ssize_t n = read(STDIN_FILENO, (uint8_t *)bytes + done, size - done);
-
-		if (n <= 0)
-			_exit(0);
-		done += (size_t)n;
-	}
+	send_packet(&(struct iovec){(void *)(uintptr_t)bytes, size}, 1);
 }
 
-static void send_head(uint32_t status, uint32_t body_size, uint32_t arena_used)
+/* A head, and so many bytes of the message and of its arena. */
+static void send_answer(uint32_t refused, uint32_t arena_used, size_t body_size, size_t arena_size)
 {
-	const struct decoder_answer head = {status, body_size, arena_used};
+	const struct decoder_answer head = {.refused = refused, .arena_used = arena_used};
+	const struct iovec parts[] = {{(void *)(uintptr_t)&head, sizeof head}, {&message.body, body_size}, {message.arena, arena_size}};
 
-	send_all(&head, sizeof head);
+	send_packet(parts, ARRAY_SIZE(parts));
 }
 
 static void send_message(void)
 {
-	uint32_t size = (uint32_t)message_body_size(message.kind);
-
-	send_head(0, size, message.arena_used);
-	send_all(&message.body, size);
-	send_all(message.arena, message.arena_used);
+	send_answer(0, message.arena_used, message_body_size(message.kind), message.arena_used);
 }
 
 static void send_error(uint32_t code, uint32_t reason)
 {
-	struct yett_error error = {.code = code, .reason = reason};
+	struct decoder_answer answer = {.refused = 1, .error = {.code = code, .reason = reason}};
 
-	memset(error.message, 'A', sizeof error.message); /* and no NUL */
-	memset(error.detail, 'B', sizeof error.detail);
-	send_head(1, sizeof error, 0);
-	send_all(&error, sizeof error);
+	memset(answer.error.message, 'A', sizeof answer.error.message); /* and no NUL */
+	memset(answer.error.detail, 'B', sizeof answer.error.detail);
+	send_bytes(&answer, sizeof answer);
 }
 
 /* --- what a captured decoder does with a request; `message` is what it really says --- */
@@ -86,27 +77,27 @@ static void close_socket(void)
 }
 static void half_a_head(void)
 {
-	send_all("\0\0\0\0\0\0", 6), _exit(0);
+	send_bytes("\0\0\0\0\0\0", 6);
 }
 static void half_an_answer(void)
 {
-	send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), 100), (void)pause();
+	send_answer(0, 100, message_body_size(MESSAGE_CREATE), 0), (void)pause();
 }
 static void wrong_status(void)
 {
-	send_head(7, 0, 0);
+	send_answer(7, 0, 0, 0);
 }
 static void small_body(void)
 {
-	send_head(0, 8, 0), send_all("12345678", 8);
+	send_answer(0, 0, 8, 0);
 }
 static void large_body(void)
 {
-	send_head(0, UINT32_MAX, 0);
+	send_answer(0, 0, message_body_size(MESSAGE_CREATE) + 1, 0);
 }
 static void large_arena(void)
 {
-	send_head(0, (uint32_t)message_body_size(MESSAGE_CREATE), UINT32_MAX);
+	send_answer(0, UINT32_MAX, message_body_size(MESSAGE_CREATE), MESSAGE_ARENA_MAX);
 }
 static void bad_code(void)
 {
@@ -235,27 +226,35 @@ static const struct {
 
 /* --- what it says of a plan, in answers or without; the real one is not printed --- */
 
-static void print(const char *text, size_t size)
+static void print(uint32_t is_last, const char *text, size_t size)
 {
-	send_head(0, (uint32_t)size, 0);
-	send_all(text, size);
+	struct decoder_part part = {.is_last = is_last};
+
+	memcpy(part.bytes, text, size);
+	send_bytes(&part, offsetof(struct decoder_part, bytes) + size);
 }
 
 static void print_untruth(void)
 {
-	print("sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1), send_head(0, 0, 0);
+	print(1, "sandbox of one step: /etc/shadow\0{}", sizeof "sandbox of one step: /etc/shadow\0{}" - 1);
 }
 static void print_one_half(void)
 {
-	print("a text", 6), send_head(0, 0, 0);
+	print(0, "a te", 4), print(1, "xt", 2);
 }
 static void print_half_a_part(void)
 {
-	send_head(0, 100, 0), send_all("too little", 10), _exit(0);
+	print(0, "too little", 10), _exit(0);
+}
+static void print_half_a_head(void)
+{
+	send_bytes("\0\0", 2);
 }
 static void print_large_part(void)
 {
-	send_head(0, UINT32_MAX, 0);
+	static const char part[sizeof(struct decoder_part) + 1];
+
+	send_bytes(part, sizeof part);
 }
 static void print_refusal(void)
 {
@@ -264,17 +263,17 @@ static void print_refusal(void)
 
 static void print_without_end(void)
 {
-	static const char part[DECODER_PART_MAX];
+	static const char part[sizeof(struct decoder_part)];
 
 	for (;;)
-		print(part, sizeof part);
+		send_bytes(part, sizeof part);
 }
 
 static const struct {
 	const char *name;
 	void (*run)(void);
 } printing[] = {
-	MODE(print_untruth), MODE(print_one_half),    MODE(print_half_a_part), MODE(print_large_part),
+	MODE(print_untruth), MODE(print_one_half),    MODE(print_half_a_part), MODE(print_half_a_head),        MODE(print_large_part),
 	MODE(print_refusal), MODE(print_without_end), {"print_crash", crash},  {"print_nothing", say_nothing},
 };
 
@@ -303,14 +302,12 @@ static void answer_plan(void)
 	print_untruth();
 }
 
-static void answer(const struct decoder_question *question)
+static void answer(size_t length)
 {
-	struct yett_error error = {0};
-	int r = message_decode(question->task, input, question->length, &message, &error);
+	struct decoder_answer refusal = {.refused = 1};
 
-	if (r != 0) {
-		send_head(1, sizeof error, 0);
-		send_all(&error, sizeof error);
+	if (message_decode((uint32_t)input.question.task, input.bytes, length, &message, &refusal.error) != 0) {
+		send_bytes(&refusal, sizeof refusal);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
@@ -343,26 +340,23 @@ static void fail_at_start(void)
 	if (strcmp(mode, "hang") == 0)
 		(void)pause();
 	if (strcmp(mode, "wrong-byte") == 0)
-		send_all("X", 1);
-	if (strcmp(mode, "chatter") == 0)
-		send_all("RRRRRRRRRRRRRRRR", 16);
+		send_bytes("X", 1);
+	for (int i = 0; strcmp(mode, "chatter") == 0 && i < 16; i++)
+		send_answer(0, 0, 0, 0);
 }
 
 int main(void)
 {
+	ssize_t n;
+
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	fail_at_start();
-	send_all("R", 1);
-	for (;;) {
-		struct decoder_question question;
-
-		receive_all(&question, sizeof question);
-		if (question.length > sizeof input)
-			return 1;
-		receive_all(input, question.length);
-		if (question.task == DECODER_PRINT)
+	send_answer(0, 0, 0, 0);
+	while ((n = recv(STDIN_FILENO, &input, sizeof input, 0)) >= (ssize_t)sizeof input.question) {
+		if (input.question.task == DECODER_PRINT)
 			answer_plan();
 		else
-			answer(&question);
+			answer((size_t)n - sizeof input.question);
 	}
+	return 0;
 }

@@ -31,7 +31,8 @@ TALKATIVE = [('answer-twice',), ('flood',)]
 # What it does when a plan is to be printed, and what the client is told.
 PRINTERS = [
     ('print-one-half', "the helper's plan is not text and JSON"), ('print-half-a-part', 'yett-decoder ended unexpectedly'),
-    ('print-large-part', 'yett-decoder gave an answer that cannot be'), ('print-refusal', 'yett-decoder gave an answer that cannot be'),
+    ('print-large-part', 'yett-decoder gave an answer that cannot be'), ('print-half-a-head', 'yett-decoder gave an answer that cannot be'),
+    ('print-refusal', "the helper's plan is not text and JSON"),
     ('print-without-end', 'the plan is longer than can be told'), ('print-crash', 'yett-decoder ended unexpectedly'),
     ('print-nothing', 'yett-decoder did not answer in time'),
 ]

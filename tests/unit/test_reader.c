@@ -69,13 +69,13 @@ static void one_that_was_killed_is_followed_by_another(void **state)
 	bool is_first;
 
 	reader_begin(reader, &peer);
-	assert_int_equal(kill(reader->pid, SIGKILL), 0);
+	assert_int_equal(kill(reader->program.pid, SIGKILL), 0);
 	(void)!reader_ask(reader, &peer, NULL, &is_first, &error); /* it may have answered before */
 	reader_free(reader);
-	assert_int_equal(reader->pid, 0);
+	assert_int_equal(reader->program.pid, 0);
 	peer.names.user[0] = '\0';
 	assert_int_equal(reader_ask(reader, &peer, NULL, &is_first, &error), 0);
-	assert_int_not_equal(reader->pid, 0);
+	assert_int_not_equal(reader->program.pid, 0);
 	assert_int_not_equal(peer.names.user[0], '\0');
 }
 

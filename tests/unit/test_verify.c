@@ -40,28 +40,30 @@ enum lie { HONEST, WRONG_PLAN, WRONG_PROFILE, REFUSES };
 static void answer(int socket, enum lie lie)
 {
 	static struct message message;
-	static uint8_t body[MESSAGE_PACKET_MAX];
-	struct yett_error error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_MALFORMED};
+	static uint8_t packet[sizeof(struct decoder_question) + MESSAGE_PACKET_MAX];
 	struct decoder_question question;
+	ssize_t n;
 
-	while (recv(socket, &question, sizeof question, MSG_WAITALL) == sizeof question) {
-		struct decoder_answer head = {0};
+	while ((n = recv(socket, packet, sizeof packet, 0)) >= (ssize_t)sizeof question) {
+		struct decoder_answer head = {.error = {.code = YETT_E_PROTOCOL, .reason = YETT_R_MALFORMED}};
+		size_t length = (size_t)n - sizeof question, body_size;
+		uint32_t kind;
 
-		(void)!recv(socket, body, question.length, MSG_WAITALL);
-		if (lie == REFUSES || message_decode(question.task, body, question.length, &message, &error) != 0) {
-			head = (struct decoder_answer){.status = 1, .body_size = sizeof error};
-			(void)send(socket, &head, sizeof head, MSG_NOSIGNAL);
-			(void)send(socket, &error, sizeof error, MSG_NOSIGNAL);
-			continue;
-		}
+		memcpy(&question, packet, sizeof question);
+		kind = (uint32_t)question.task;
+		head.refused = lie == REFUSES || message_decode(kind, packet + sizeof question, length, &message, &head.error) != 0;
 		if (lie == WRONG_PLAN)
 			message.body.create.plan_only = !message.body.create.plan_only;
 		if (lie == WRONG_PROFILE)
 			message.arena[message.body.create.profile.offset]++;
-		head = (struct decoder_answer){.body_size = (uint32_t)message_body_size(question.task), .arena_used = message.arena_used};
-		(void)send(socket, &head, sizeof head, MSG_NOSIGNAL);
-		(void)send(socket, &message.body, head.body_size, MSG_NOSIGNAL);
-		(void)send(socket, message.arena, head.arena_used, MSG_NOSIGNAL);
+		head.arena_used = head.refused ? 0 : message.arena_used;
+		body_size = head.refused ? 0 : message_body_size(kind);
+		(void)sendmsg(socket,
+		              &(struct msghdr){.msg_iov = (struct iovec[]){{&head, sizeof head},
+		                                                           {&message.body, body_size},
+		                                                           {message.arena, head.arena_used}},
+		                               .msg_iovlen = 3},
+		              MSG_NOSIGNAL);
 	}
 }
 
@@ -69,10 +71,10 @@ static void start_decoder(struct fixture *f, enum lie lie)
 {
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
 	decoder_free(&f->decoder);
-	f->decoder = (struct decoder){.pid = fork(), .pidfd = -1, .socket = pair[0], .is_ready = true};
-	if (f->decoder.pid == 0) {
+	f->decoder = (struct decoder){.program = {.pid = fork(), .socket = pair[0]}, .is_ready = true};
+	if (f->decoder.program.pid == 0) {
 		(void)close(pair[0]);
 		answer(pair[1], lie);
 		_exit(0);
@@ -370,7 +372,7 @@ static void without_a_decoder_nothing_is_verified(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(kill(f->decoder.pid, SIGKILL), 0);
+	assert_int_equal(kill(f->decoder.program.pid, SIGKILL), 0);
 	write_packet(f, 1, 0);
 	assert_true(verify(f) < 0);
 	assert_int_equal(f->error.code, YETT_E_HELPER_UNAVAILABLE);
@@ -417,8 +419,8 @@ static void start_reader(struct fixture *f, enum reading how)
 
 	reader_free(&f->reader);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	f->reader = (struct reader){.libexec = "/no/such/folder", .pid = fork(), .socket = pair[0]};
-	if (f->reader.pid == 0) {
+	f->reader = (struct reader){.libexec = "/no/such/folder", .program = {.pid = fork(), .socket = pair[0]}};
+	if (f->reader.program.pid == 0) {
 		(void)close(pair[0]);
 		read_as(f, how, pair[1]);
 		_exit(0);
@@ -514,7 +516,7 @@ static void a_reader_that_lies_about_its_form_is_not_believed(void **state)
 		write_packet(f, sequence++, 0);
 		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 		assert_non_null(strstr(f->error.message, "cannot be read"));
-		assert_int_equal(f->reader.pid, 0); /* the next one is asked */
+		assert_int_equal(f->reader.program.pid, 0); /* the next one is asked */
 	}
 	start_reader(f, READS_NAMES_WITHOUT_END);
 	write_packet(f, sequence, 0);

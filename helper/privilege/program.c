@@ -1,0 +1,77 @@
+/* See program.h. */
+#include "helper/privilege/program.h"
+#include "base/clock.h"
+#include "base/spawn.h"
+#include "helper/privilege/privilege.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+int program_start(const char *folder, char *const argv[], struct program *ret_program)
+{
+	char path[PATH_MAX];
+	int pair[2], r;
+
+	*ret_program = PROGRAM_NONE;
+	(void)snprintf(path, sizeof path, "%s/%s", folder, argv[0]);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	r = spawn(path, argv, pair[1], NULL, 0, &ret_program->pid);
+	(void)close(pair[1]);
+	if (r < 0)
+		return fd_close(pair[0]), *ret_program = PROGRAM_NONE, r;
+	ret_program->socket = pair[0];
+	return 0;
+}
+
+int program_ask(const struct program *program, const struct iovec *parts, size_t count)
+{
+	struct msghdr header = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
+	char unasked;
+
+	if (recv(program->socket, &unasked, sizeof unasked, MSG_DONTWAIT | MSG_PEEK) > 0)
+		return -EPROTO;
+	if (sendmsg(program->socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return errno == ECONNRESET ? -EPIPE : -errno;
+	return 0;
+}
+
+ssize_t program_hear(const struct program *program, struct iovec *parts, size_t count, uint64_t deadline_ms)
+{
+	struct pollfd wait = {.fd = program->socket, .events = POLLIN};
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = count};
+	ssize_t n;
+
+	do {
+		uint64_t now = clock_now_ms();
+
+		n = poll(&wait, 1, now < deadline_ms ? (int)(deadline_ms - now) : 0);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0)
+		n = recvmsg(program->socket, &header, MSG_DONTWAIT);
+	else
+		return n == 0 ? -ETIMEDOUT : -errno;
+	if (n <= 0)
+		return n == 0 || errno == ECONNRESET ? -EPIPE : -errno;
+	return header.msg_flags & MSG_TRUNC ? -EPROTO : n;
+}
+
+void program_end(struct program *program)
+{
+	program->socket = fd_close(program->socket);
+	if (program->pid > 0) {
+		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its pid is its own: it is not reaped yet. */
+		int raised = privilege_raise();
+
+		(void)kill(program->pid, SIGKILL);
+		if (raised == 0)
+			(void)!privilege_lower();
+		while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	*program = PROGRAM_NONE;
+}
