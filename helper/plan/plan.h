@@ -34,6 +34,7 @@
 	X(ROOT, "root")                     /* the sandbox's own tmpfs, and the template's trees on it */      \
 	X(PROC, "proc")                                                                                        \
 	X(DEVPTS, "devpts")                                                                                    \
+	X(SYS, "sys") /* its own control groups, to be read */                                                 \
 	X(ETC, "etc") /* the sandbox's own passwd and group */                                                 \
 	X(TMPFS, "tmpfs")                                                                                      \
 	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \

@@ -72,11 +72,13 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	for (enum cgroup_file file = 0; file < CGROUP_FILES_OF_INIT; file++)
 		fds.fds[INIT_FD_MEMORY_EVENTS - INIT_FD_CONTROL + file] = cgroup_open_file(&setup->cgroup, file);
-	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the leaf. */
-	if (r == 0 && (((leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup)) || unshare(CLONE_NEWCGROUP) < 0))
+	if (r == 0 && (leaf < 0 || fds.fds[INIT_FD_CGROUP - INIT_FD_CONTROL] < 0) && has_cgroup(setup))
 		r = -errno;
 	if (r == 0)
 		r = identity_leave(setup, ends[MAKE_CONTROL], &fds);
+	/* Rooted where we are, at the sandbox's group: one made with init would be rooted at the leaf. */
+	if (r == 0 && unshare(CLONE_NEWCGROUP) < 0)
+		r = -errno;
 	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL) : r;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until init asks for it itself */

@@ -147,6 +147,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	case PLAN_IDS:
 	case PLAN_USER_NAMESPACE:
 	case PLAN_PROC:
+	case PLAN_SYS:
 	case PLAN_LOOPBACK:
 	case PLAN_STEP_KINDS:
 		break;

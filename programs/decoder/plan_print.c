@@ -135,6 +135,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	case PLAN_IDS:
 	case PLAN_USER_NAMESPACE:
 	case PLAN_PROC:
+	case PLAN_SYS:
 	case PLAN_LOOPBACK:
 	case PLAN_STEP_KINDS:
 		break;

@@ -138,7 +138,7 @@ static void commands_give_up(struct commands *commands, struct command *command)
 static int commands_open_leaf(const struct commands *commands, size_t slot, int *ret_leaf)
 {
 	*ret_leaf = -1;
-	return commands_have_leaves(commands) ? leaf_open((unsigned)slot, ret_leaf) : 0;
+	return commands_have_leaves(commands) ? leaf_open((unsigned)slot, commands->config, ret_leaf) : 0;
 }
 
 void commands_prepare(struct commands *commands)

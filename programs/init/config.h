@@ -45,7 +45,7 @@ struct init_config {
 	bool is_watched;   /* its end or its pause comes when it is idle, which its supervisor knows by its processes: then there is init
 	                      alone */
 	struct init_limits limits;
-	uint64_t memory_bytes; /* of the sandbox; 0: unlimited */
+	uint64_t memory_bytes, cpu_millis; /* of the sandbox; 0: unlimited */
 	/*
 	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct
 	 * sock_filter), then NUL-terminated texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has

@@ -75,6 +75,7 @@ static const struct {
 	{"/dev/mqueue", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
 	{"/run", WRITE},
+	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/tmp", WRITE},
 	{"/var/tmp", WRITE},
 };
@@ -203,9 +204,16 @@ static const struct {
 	const char *path;
 	uint64_t rights;
 } landlock_needed[] = {
-	{"/bin", READ},      {"/sbin", READ},  {"/lib", READ},
-	{"/lib32", READ},    {"/lib64", READ}, {"/libx32", READ},
-	{"/usr", READ},      {"/etc", READ},   {"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/bin", READ},
+	{"/sbin", READ},
+	{"/lib", READ},
+	{"/lib32", READ},
+	{"/lib64", READ},
+	{"/libx32", READ},
+	{"/usr", READ},
+	{"/etc", READ},
+	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
+	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/run/yett", READ}, /* passwd and group, to which those of /etc are links: names of users */
 };
 

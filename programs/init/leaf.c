@@ -6,14 +6,49 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define LEAF_PATH_SIZE 64
+#define LEAF_PATH_SIZE   64
+#define LEAF_ABOVE_BYTES 65536
 
 static void leaf_path(unsigned number, const char *file, char path[LEAF_PATH_SIZE])
 {
 	(void)snprintf(path, LEAF_PATH_SIZE, "c%u%s", number, file);
 }
 
-int leaf_open(unsigned number, int *ret_leaf)
+static int leaf_write(unsigned number, const char *file, const char *text)
+{
+	char path[LEAF_PATH_SIZE];
+	_cleanup_fd_ int fd = -1;
+
+	leaf_path(number, file, path);
+	fd = openat(INIT_FD_CGROUP, path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -EOPNOTSUPP : -errno;
+	return write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int leaf_write_number(unsigned number, const char *file, uint64_t value)
+{
+	char text[32];
+
+	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	return leaf_write(number, file, text);
+}
+
+/* Where the controllers do not reach so far down there is nothing that could tell. */
+static void leaf_tell_limits(unsigned number, const struct init_config *config)
+{
+	char text[64];
+
+	if (config->memory_bytes)
+		(void)!leaf_write_number(number, "/memory.max", config->memory_bytes + LEAF_ABOVE_BYTES);
+	if (!config->cpu_millis)
+		return;
+	(void)snprintf(text, sizeof text, "%llu 100000", (unsigned long long)config->cpu_millis * 100);
+	(void)!leaf_write(number, "/cpu.max", text);
+	(void)!leaf_write_number(number, "/cpu.max.burst", config->cpu_millis * 100);
+}
+
+int leaf_open(unsigned number, const struct init_config *config, int *ret_leaf)
 {
 	char path[LEAF_PATH_SIZE];
 	int fd, r;
@@ -23,6 +58,7 @@ int leaf_open(unsigned number, int *ret_leaf)
 	if (fd < 0 && errno == ENOENT) {
 		if (mkdirat(INIT_FD_CGROUP, path, 0755) < 0)
 			return -errno;
+		leaf_tell_limits(number, config);
 		fd = openat(INIT_FD_CGROUP, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
 	if (fd < 0) {
@@ -34,27 +70,14 @@ int leaf_open(unsigned number, int *ret_leaf)
 	return 0;
 }
 
-static int leaf_write(unsigned number, const char *file, uint64_t value)
-{
-	char path[LEAF_PATH_SIZE], text[32];
-	int length = snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-	_cleanup_fd_ int fd = -1;
-
-	leaf_path(number, file, path);
-	fd = openat(INIT_FD_CGROUP, path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -EOPNOTSUPP : -errno;
-	return write(fd, text, (size_t)length) < 0 ? -errno : 0;
-}
-
 int leaf_limit(unsigned number, uint64_t memory_bytes, uint64_t pids)
 {
-	int r = memory_bytes ? leaf_write(number, "/memory.max", memory_bytes) : 0;
+	int r = memory_bytes ? leaf_write_number(number, "/memory.max", memory_bytes) : 0;
 
 	/* swap would be a way past it; a kernel without swap accounting has no such file */
 	if (r == 0 && memory_bytes)
-		(void)!leaf_write(number, "/memory.swap.max", 0);
-	return r == 0 && pids ? leaf_write(number, "/pids.max", pids) : r;
+		(void)!leaf_write_number(number, "/memory.swap.max", 0);
+	return r == 0 && pids ? leaf_write_number(number, "/pids.max", pids) : r;
 }
 
 void leaf_kill(unsigned number)

@@ -17,8 +17,12 @@ struct leaf_counters {
 	uint64_t memory_peak_bytes;
 };
 
-/* Makes the leaf of this number, or takes it if it is there, and opens it for CLONE_INTO_CGROUP. -errno. */
-_must_check_ int leaf_open(unsigned number, int *ret_leaf);
+/*
+ * Makes the leaf of this number, or takes it if it is there, and opens it for CLONE_INTO_CGROUP. The sandbox's limits of memory and
+ * processors are written there, too: programs look for theirs in the group that /proc/self/cgroup names, and not all of them look further
+ * up. They are met in the sandbox's group all the same: of memory this one has a little more, of time it may save some for later. -errno.
+ */
+_must_check_ int leaf_open(unsigned number, const struct init_config *config, int *ret_leaf);
 
 /*
  * Limits what is in it; 0: not. 0, -errno; -EOPNOTSUPP where its controllers do not reach so far down. Such a leaf must not be used

@@ -216,7 +216,7 @@ static void main_warm(struct init *init)
 {
 	int leaf;
 
-	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &leaf) == 0)
+	if ((init->config.fds_present & (1u << (INIT_FD_CGROUP - INIT_FD_CONTROL))) && leaf_open(0, &init->config, &leaf) == 0)
 		(void)close(leaf);
 	main_advise(init, MADV_DONTFORK);
 	memset(&init->message.body.exec, 0, sizeof init->message.body.exec);

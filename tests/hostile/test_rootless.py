@@ -20,8 +20,15 @@ TO_ITS_INIT = ('kill', 'stop', 'tgkill', 'sigqueue', 'pidfd_send_signal')
 OTHERWISE = {'chown-root': ('EINVAL',), 'file-given-away': ('EINVAL',)}
 
 
+# And where commands may make user namespaces, and Landlock restricts no files: what is the caller's is the command's, too, which has the
+# same id. So are init's turns, for who has capabilities in whatever namespace.
+NESTED_PLAINLY = {'make-in-root', 'reopen-for-writing'}
+NESTED = NESTED_PLAINLY | {'ioprio_set', 'sched_setaffinity', 'sched_setscheduler', 'setpriority'}
+
+
 class Attacks(test_payload.Attacks):
     service_class = yett.Rootless
+    nested_more, nested_more_plainly = NESTED, NESTED_PLAINLY
 
     @classmethod
     def make_surroundings(cls):

@@ -156,6 +156,29 @@ class Limits(yett.Case):
                                                   '--file-size', '5M'])
         self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99, 'file_bytes': 5 << 20})
 
+    def test_programs_find_the_limits_where_control_groups_are(self):
+        script = '''
+import json, os, re
+found = {}
+for line in open("/proc/self/cgroup"):
+    number, names, path = line.rstrip("\\n").split(":", 2)
+    places = {"": ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")}.get(names, ("/sys/fs/cgroup/" + names,))
+    for place in places:
+        for file in ("memory.max", "memory.limit_in_bytes", "cpu.max", "cpu.cfs_quota_us"):
+            if os.path.exists(place + path + "/" + file):
+                found[file.split(".")[0]] = int(open(place + path + "/" + file).read().split()[0])
+mounts = [line.split() for line in open("/proc/self/mountinfo") if " - cgroup" in line]
+above = [mount[3] for mount in mounts if mount[3] != "/"]
+writable = [mount[4] for mount in mounts if "ro" not in mount[5].split(",")]
+others = [name for mount in mounts for name in os.listdir(mount[4]) if os.path.isdir(mount[4] + "/" + name)
+          and not re.fullmatch("c[0-9]+|init", name)]
+print(json.dumps([found, above, writable, others]))
+'''
+        found, above, writable, others = json.loads(self.python(script, options=('--memory', '300M', '--cpus', '1.5')))
+        # In its own group there is a little more than in the sandbox's, so that the sandbox's limit is met.
+        self.assertTrue(300 << 20 <= found['memory'] <= (300 << 20) + 65536, found)
+        self.assertEqual((found['cpu'], above, writable, others), (150000, [], [], []))
+
     def test_the_limits_of_one_sandbox_are_not_those_of_the_next(self):
         self.sandbox('python3', '-c', MEMORY_HOG, options=['--memory', '32M', '--pids', '10', '--cpus', '0.5'])
         done, told = self.json_of('python3', '-c', 'x = bytearray(64 << 20)\nimport os\n'

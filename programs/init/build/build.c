@@ -22,6 +22,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_ROOT] = {[STAGE_READY] = root_make},
 	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
+	[PLAN_SYS] = {[STAGE_READY] = root_sys},
 	[PLAN_ETC] = {[STAGE_READY] = root_names},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},

@@ -65,6 +65,7 @@ int root_make(struct build *b, const struct plan_step *step);
 int root_prepare_proc(struct build *b, const struct plan_step *step);
 int root_proc(struct build *b, const struct plan_step *step);
 int root_devpts(struct build *b, const struct plan_step *step);
+int root_sys(struct build *b, const struct plan_step *step);
 int root_names(struct build *b, const struct plan_step *step);
 
 /* attach.c: what is mounted on it. */

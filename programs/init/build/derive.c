@@ -129,6 +129,7 @@ int derive_config(struct build *b, struct init_config *config)
 	config->linger = plan->life.linger;
 	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
 	config->memory_bytes = plan->limits.memory_bytes;
+	config->cpu_millis = plan->limits.cpu_millis;
 	config->keeps_groups = b->order.is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,
 	                                      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,

@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#define HIERARCHY_MAX 16 /* controllers that are mounted together */
+
 static int make_directory(int root, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
 {
 	if (mkdirat(root, path, mode) < 0)
@@ -184,6 +186,92 @@ int root_devpts(struct build *b, const struct plan_step *step)
 		return r;
 	/* Its file system is there since the ipc namespace is, with the label that such have. */
 	return attach_new(b, "mqueue", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, "dev/mqueue");
+}
+
+/* Controllers of version 1. In the hierarchies of the first ones the sandbox has a group of its own: cgroup_host.c. */
+static const char *const with_group[] = {"cpu", "memory", "pids", NULL};
+/* In those of others it is in a group of its maker's, which is covered. A JVM goes by no limit where it finds these not mounted. */
+static const char *const without_group[] = {"cpuacct", "cpuset", NULL};
+
+static bool has_any(const char *list, const char *const *names)
+{
+	for (; *names; names++)
+		for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+			if (strcspn(at, ",") == strlen(*names) && strncmp(at, *names, strlen(*names)) == 0)
+				return true;
+	return false;
+}
+
+static int attach_cgroups(const struct build *b, const char *type, const char *const *options, const char *name)
+{
+	char path[PATH_MAX];
+	int r;
+
+	(void)snprintf(path, sizeof path, "/sys/fs/cgroup%s%s", *name ? "/" : "", name);
+	r = make_path(b, path);
+	return r < 0 ? r
+	             : attach_new(b, type, options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
+	                          path + 1);
+}
+
+static int cover(const struct build *b, const char *list)
+{
+	_cleanup_fd_ int empty = open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof path, "sys/fs/cgroup/%s", list);
+	return empty < 0 || move_mount(empty, "", b->root, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* The hierarchy of version 1 that has these controllers, as the host has it mounted; a link for each where they are several. */
+static int attach_hierarchy(const struct build *b, const char *list)
+{
+	const char *options[2 * HIERARCHY_MAX + 2] = {0};
+	char names[256], link[sizeof names + 16], *rest = names;
+	size_t count = 0;
+	int r;
+
+	(void)snprintf(names, sizeof names, "%s", list);
+	for (char *one; count < HIERARCHY_MAX && (one = strsep(&rest, ",")); count++)
+		options[2 * count] = one;
+	r = attach_cgroups(b, "cgroup", options, list);
+	if (r == 0 && !has_any(list, with_group))
+		r = cover(b, list);
+	for (size_t i = 0; r == 0 && count > 1 && i < count; i++) {
+		(void)snprintf(link, sizeof link, "sys/fs/cgroup/%s", options[2 * i]);
+		r = make_link(b, list, link);
+	}
+	return r;
+}
+
+/*
+ * Our cgroup namespace begins at the sandbox's group: what is mounted in it shows that group and those below, which commands may read.
+ * /proc/self/cgroup tells which hierarchies there are; "unified" is where hosts have version 2 besides the other. cgroup_namespaces(7)
+ */
+int root_sys(struct build *b, const struct plan_step *step)
+{
+	char text[4096], *rest = text;
+	bool has_v1 = false;
+	int r;
+
+	(void)step;
+	if (!(b->fds_present & 1U << (INIT_FD_CGROUP - INIT_FD_CONTROL)))
+		return 0; /* it has no group of its own */
+	r = (int)kernel_read_file(b->proc, "self/cgroup", text, sizeof text);
+	/* Version 2 comes last, with an empty list. */
+	for (char *line; r >= 0 && (line = strsep(&rest, "\n")) && *line;) {
+		char *list = strchr(line, ':'), *end = list ? strchr(list + 1, ':') : NULL;
+
+		if (!end)
+			return -EBADMSG;
+		*end = '\0';
+		if (!list[1])
+			r = attach_cgroups(b, "cgroup2", NULL, has_v1 ? "unified" : "");
+		else if (!b->order.is_rootless && (has_any(list + 1, with_group) || has_any(list + 1, without_group)))
+			r = attach_hierarchy(b, list + 1);
+		has_v1 = has_v1 || has_any(list + 1, with_group);
+	}
+	return r < 0 ? r : 0;
 }
 
 static int write_file(const struct build *b, const char *path, const char *text)
