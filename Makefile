@@ -1,5 +1,6 @@
 # make demo    set up, build what runs a command in a sandbox, and run some
 # make check   set up, build, and run all tests
+# make programs  install programs of every kind, and run each outside and inside (as root): docs/programs.md
 # make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat; REST=600: a user rests for so many seconds
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
@@ -17,7 +18,7 @@ REST ?= 30
 
 GUEST_LSMS ?= apparmor selinux
 
-.PHONY: demo check bench deb guest fuzz build programs configured setup clean
+.PHONY: demo check programs bench deb guest fuzz build executables configured setup clean
 
 setup:
 	@tools/install-packages build
@@ -30,18 +31,23 @@ configured: setup
 build: configured
 	@tools/build $(BUILD)
 
-programs: configured
-	@tools/build $(BUILD) programs
+executables: configured
+	@tools/build $(BUILD) executables
 
 # Before anything is built: root would leave files of root's in somebody else's checkout.
 demo:
 	@tools/check-owner $(BUILD)
-	@$(MAKE) --no-print-directory programs
+	@$(MAKE) --no-print-directory executables
 	@tools/demo $(BUILD)
 
 check: build
 	@tools/install-packages test
 	@tools/check $(BUILD) $(SANITIZED)
+
+programs: build
+	@tools/install-packages programs
+	@YETT_BUILD_ROOT=$(abspath $(BUILD)) tests/programs/run.py --log $(BUILD)/programs.json; status=$$?; \
+	tools/count-results $(BUILD)/programs.json && exit $$status
 
 bench: build
 	@tools/install-packages bench

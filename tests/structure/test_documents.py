@@ -10,8 +10,11 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "guest"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "programs"))
 import attacks  # pylint: disable=wrong-import-position
+import corpus  # pylint: disable=wrong-import-position
 import layers  # pylint: disable=wrong-import-position
+import page  # pylint: disable=wrong-import-position
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -193,6 +196,20 @@ class Corpus(unittest.TestCase):
         self.assertEqual(len(layers.judge(rows[1:])), 1)
         self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "EPERM"}}])), 1)
         self.assertEqual(len(layers.judge(rows + [{"name": "new", "results": {"seccomp": "works"}}])), 1)
+
+
+class Programs(unittest.TestCase):
+    """The corpus of programs. That its verdicts are true, tests/programs/run.py checks."""
+
+    def test_the_page_shows_it(self):
+        self.assertEqual(read("docs/programs.md"), page.declared())
+
+    def test_it_has_each_program_once_and_no_verdict_of_another_kind(self):
+        names = [program.name for program in corpus.PROGRAMS]
+        self.assertGreaterEqual(len(names), 60)
+        self.assertEqual(len(set(names)), len(names))
+        verdicts = {verdict for program in corpus.PROGRAMS for verdict in (program.verdict_of(False), program.verdict_of(True))}
+        self.assertEqual([verdict for verdict in verdicts if verdict != corpus.WORKS and not verdict.startswith((corpus.WITH, corpus.NOT))], [])
 
 
 def main():
