@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
@@ -17,6 +20,9 @@
 /* How soon it is noticed that the terminal is ours to read again, of which nothing tells. */
 #define LOOK_AGAIN_MS 250
 
+/* No script and no source has more; a file of more would take longer to copy than many a command. */
+#define INPUT_COPIED_MAX (16 << 20)
+
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int other_signals[] = {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGWINCH};
 
@@ -27,6 +33,7 @@ void pump_open_nothing(struct pump *pump)
 		pump->stdio[i] = YETT_STDIO_NULL;
 		pump->made[i] = false;
 	}
+	pump->copy = -1;
 	pump->in.from = pump->in.to = pump->out.from = pump->out.to = pump->err.from = pump->err.to = -1;
 	pump->in.start = pump->in.end = 0;
 	pump->in.is_terminal = pump->out.is_terminal = pump->err.is_terminal = false;
@@ -68,8 +75,8 @@ static int open_bridge(struct pump *pump, int i, struct yett_error *error)
 
 /*
  * Whether the command may hold the caller's descriptor. A file that output goes to lies outside the sandbox, and could not be
- * opened anew as /dev/stdout or /dev/stderr, which scripts do all the time; a pipe can. A file that is read is passed on, so
- * that the caller finds it where the command stopped reading.
+ * opened anew as /dev/stdout or /dev/stderr, which scripts do all the time; a pipe can. A file that is read is passed on, or a copy of it
+ * (copy_input()); either way the caller finds it where the command stopped reading.
  */
 static bool may_pass(int fd)
 {
@@ -86,6 +93,53 @@ static bool is_same(int a, int b)
 	return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino && x.st_rdev == y.st_rdev;
 }
 
+/* Whether somebody has the file open who may write to it. Of files of others that cannot be asked: no. fcntl(2), "Leases" */
+static bool is_being_written(int fd)
+{
+	const struct timespec at_once = {0};
+	sigset_t io, before;
+	bool is_written;
+
+	/* Who opens it for writing just now would have us be signalled. */
+	(void)sigemptyset(&io);
+	(void)sigaddset(&io, SIGIO);
+	(void)sigprocmask(SIG_BLOCK, &io, &before);
+	is_written = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	if (!is_written)
+		(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+	(void)sigtimedwait(&io, NULL, &at_once);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return is_written;
+}
+
+/*
+ * A file lies outside the sandbox, perhaps where no path leads any more (a here-document), and belongs to somebody who is not there: a
+ * command reads it by its descriptor, but cannot open it anew as /dev/stdin. Memory it can, and it is sealed, so that it can be read
+ * only. Not where the file is large, or grows as it is read. -1: it is to be passed on itself.
+ */
+static int copy_input(int fd)
+{
+	_cleanup_fd_ int memory = -1;
+	char path[32];
+	struct stat st;
+	off_t offset = lseek(fd, 0, SEEK_CUR), done = 0;
+	int copy;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > INPUT_COPIED_MAX || offset < 0 ||
+	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY || is_being_written(fd))
+		return -1;
+	memory = memfd_create("yett-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	while (memory >= 0 && done < st.st_size && sendfile(memory, fd, &done, (size_t)(st.st_size - done)) > 0)
+		;
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+	if (memory < 0 || done != st.st_size || fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -1;
+	copy = open(path, O_RDONLY | O_CLOEXEC);
+	if (copy >= 0 && lseek(copy, offset, SEEK_SET) < 0)
+		copy = fd_close(copy);
+	return copy;
+}
+
 int pump_open(struct pump *pump, bool no_input, struct yett_error *error)
 {
 	int r = 0;
@@ -94,7 +148,10 @@ int pump_open(struct pump *pump, bool no_input, struct yett_error *error)
 	for (int i = no_input; r == 0 && i < 3; i++) {
 		if (fcntl(i, F_GETFD) < 0)
 			continue; /* closed: the command gets /dev/null */
-		if (may_pass(i))
+		pump->copy = i == 0 ? copy_input(i) : pump->copy;
+		if (i == 0 && pump->copy >= 0)
+			pump->stdio[i] = pump->copy;
+		else if (may_pass(i))
 			pump->stdio[i] = i;
 		else if (i == 2 && pump->made[1] && is_same(1, 2))
 			pump->stdio[2] = pump->stdio[1];
@@ -471,6 +528,9 @@ void pump_drain(struct pump *pump)
 void pump_close(struct pump *pump)
 {
 	pump_close_passed(pump);
+	if (pump->copy >= 0)
+		(void)lseek(STDIN_FILENO, lseek(pump->copy, 0, SEEK_CUR), SEEK_SET);
+	pump->copy = fd_close(pump->copy);
 	close_bridge(&pump->in);
 	close_bridge(&pump->out);
 	close_bridge(&pump->err);

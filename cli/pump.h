@@ -35,6 +35,7 @@ struct pump {
 	sigset_t mask; /* of signals, before that */
 	struct job job;
 	struct pump_bridge in, out, err;
+	int copy;                  /* of a file that is the caller's stdin, in memory, by the description that the command has; -1: none */
 	struct terminal *terminal; /* the caller's, borrowed, where the command has one; else NULL */
 	bool attached;             /* to the command's */
 	bool is_shown;             /* output goes to a terminal */

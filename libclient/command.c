@@ -384,6 +384,7 @@ static int fill_exec(struct yett_sandbox *sandbox, const struct yett_command_opt
 	exec->rows = options->rows;
 	exec->columns = options->columns;
 	exec->capture_bytes = options->capture_bytes;
+	exec->umask = sandbox->umask;
 	return r;
 }
 

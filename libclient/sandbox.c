@@ -4,6 +4,8 @@
 #include "libclient/operation.h"
 #include "libclient/sandbox.h"
 
+#include <fcntl.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -60,6 +62,20 @@ int sandbox_take(struct yett_sandbox *sandbox, struct yett_sandbox **ret_sandbox
 	return 0;
 }
 
+/* Asked of /proc: umask(2) tells it by changing it, for all threads. */
+static mode_t own_umask(void)
+{
+	static const char name[] = "\nUmask:\t";
+	_cleanup_fd_ int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[512];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	const char *found;
+
+	text[n > 0 ? n : 0] = '\0';
+	found = strstr(text, name);
+	return found ? (mode_t)strtoul(found + strlen(name), NULL, 8) & 0777 : 022;
+}
+
 struct yett_sandbox *sandbox_new(enum connection_wanted wanted)
 {
 	struct yett_sandbox *sandbox = calloc(1, sizeof *sandbox);
@@ -67,6 +83,7 @@ struct yett_sandbox *sandbox_new(enum connection_wanted wanted)
 	if (sandbox) {
 		sandbox->request = (struct connection_request){.wanted = wanted, .fd = -1};
 		sandbox->files_program = sandbox->events = -1;
+		sandbox->umask = own_umask();
 	}
 	return sandbox;
 }

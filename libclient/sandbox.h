@@ -22,6 +22,7 @@ struct yett_sandbox {
 	uint64_t streams_turn;
 	struct yett_operation *operations; /* those that go on when it is dispatched */
 	uint64_t operations_turn;
+	mode_t umask;      /* the program's own, when it got this */
 	int files_program; /* sealed memfd with yett-files; -1 until it is needed */
 };
 

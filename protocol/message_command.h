@@ -62,7 +62,8 @@ enum restriction {
 	  MESSAGE_TEXTS_MAX) /* of the packet's last descriptor, a sealed memfd with further argv and then env; 0: none */              \
 	F(S, U32, more_argv, 0, MESSAGE_TEXTS_MAX) /* how many of each, with a NUL behind each */                                       \
 	F(S, U32, more_env, 0, MESSAGE_TEXTS_MAX)                                                                                       \
-	F(S, BOOL, file_operation) /* of the library's own: in no list, and no result is kept */
+	F(S, BOOL, file_operation) /* of the library's own: in no list, and no result is kept */                                        \
+	F(S, U32, umask, 0, 0777)  /* the client's, for where the profile has none of its own */
 MESSAGE_STRUCT(exec, MESSAGE_EXEC_FIELDS);
 
 #define MESSAGE_STARTED_FIELDS(F, S)                                                     \

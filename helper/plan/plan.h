@@ -20,8 +20,9 @@
 #define PLAN_ARENA_MAX     65536
 #define PLAN_GROUPS_MAX    256
 #define PLAN_ENV_MAX       256
-#define PLAN_TERMINALS_MAX 256 /* of 3072 that the kernel has for all but the host's own (kernel.pty.max) */
-#define PLAN_ID_SIZE       17  /* 16 hexadecimal digits and a NUL */
+#define PLAN_TERMINALS_MAX 256   /* of 3072 that the kernel has for all but the host's own (kernel.pty.max) */
+#define PLAN_UMASK_CALLER  01000 /* each command has that of its client */
+#define PLAN_ID_SIZE       17    /* 16 hexadecimal digits and a NUL */
 
 /* X(NAME, "name as printed and as errors say it"). In the order in which a plan has them. */
 #define PLAN_STEPS(X)                                                                                          \

@@ -56,9 +56,10 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {BOOL(memory_mount)}, {BOOL(outputs_mount)}, {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
      {ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS)},
      {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)}, {BOOL(nested_userns)},
-     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, 0777)}, {TEXT(hostname), .problem = policy_hostname_problem},
-     {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
-     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
+     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
+     {TEXT(hostname), .problem = policy_hostname_problem}, {TEXT(apparmor_profile), .problem = policy_label_problem},
+     {TEXT(selinux_type), .problem = policy_label_problem}, {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)},
+     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_grant

@@ -83,7 +83,7 @@ struct policy_profile {
 	uint64_t capabilities_mask;
 	bool nested_userns; /* commands may make user namespaces, and what belongs to those */
 	enum plan_identity identity;
-	unsigned umask;
+	unsigned umask; /* PLAN_UMASK_CALLER: the caller's */
 	int nice;
 	char *hostname;
 	char *apparmor_profile; /* of init and commands; "": none */

@@ -34,7 +34,10 @@ static void add_identity(struct json *json, const struct plan *plan)
 	static const char *const identities[] = {"private", "root", "caller"};
 
 	json_text(json, "identity", plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : NULL);
-	json_number(json, "umask", plan->umask);
+	if (plan->umask == PLAN_UMASK_CALLER)
+		json_null(json, "umask");
+	else
+		json_number(json, "umask", plan->umask);
 	json_signed(json, "nice", plan->nice);
 	json_number(json, "capabilities", plan->capabilities);
 	json_bool(json, "nested_userns", plan->nested_userns);

@@ -33,9 +33,13 @@ static void print_identity(FILE *out, const struct plan *plan)
 	static const char *const identities[] = {"the caller's ids inside, private ones outside", "0 inside, a private id outside",
 	                                         "the caller's ids inside and outside"};
 
-	fprintf(out, "%s, umask %04o, nice %d, capabilities %#" PRIx64 ", %s",
-	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", plan->umask, plan->nice,
-	        plan->capabilities, plan->nested_userns ? "user namespaces of their own, " : "");
+	char mask[16] = "of the caller";
+
+	if (plan->umask != PLAN_UMASK_CALLER)
+		(void)snprintf(mask, sizeof mask, "%04o", plan->umask);
+	fprintf(out, "%s, umask %s, nice %d, capabilities %#" PRIx64 ", %s",
+	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", mask, plan->nice, plan->capabilities,
+	        plan->nested_userns ? "user namespaces of their own, " : "");
 }
 
 /* The limits of each process. */

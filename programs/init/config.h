@@ -38,7 +38,7 @@ struct init_config {
 	uint32_t groups_count;
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	bool nested_userns;    /* commands may make user namespaces */
-	uint32_t umask;
+	uint32_t umask;        /* PLAN_UMASK_CALLER: each command brings one */
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
 	bool linger;       /* the end of the first channel does not end init */

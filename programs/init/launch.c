@@ -3,6 +3,7 @@
  * the child is a copy of init: it must end in execve or _exit and never return into init's loop.
  */
 #include "programs/init/launch.h"
+#include "helper/plan/plan.h"
 #include "programs/init/layer.h"
 #include "programs/init/restrict.h"
 #include "programs/init/terminal.h"
@@ -232,7 +233,7 @@ static int launch_limits(struct launch *launch)
 		if (setrlimit(config->rlimits[i].resource, &limit) < 0)
 			return -errno;
 	}
-	(void)umask(config->umask);
+	(void)umask(config->umask == PLAN_UMASK_CALLER ? launch->message->body.exec.umask : config->umask);
 	if (config->nice != 0 && setpriority(PRIO_PROCESS, 0, config->nice) < 0)
 		return -errno;
 	return 0;

@@ -79,7 +79,7 @@ static int profile_defaults(struct policy_profile *profile)
 	profile->tmp_size_bytes = 256u << 20;
 	profile->private_home = true;
 	profile->limits.cpu_weight = 100;
-	profile->umask = 022;
+	profile->umask = PLAN_UMASK_CALLER;
 	profile->shares = true;
 	profile->hostname = strdup("sandbox");
 	profile->apparmor_profile = strdup("");

@@ -263,7 +263,7 @@ static const struct {
 	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},
 	[SETTINGS_NUMBER4] = {units_parse_number, "is not a whole number", 4},
-	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022", 4},
+	[SETTINGS_OCTAL] = {parse_octal, "is not an octal number such as 022, or caller", 4},
 	[SETTINGS_SIGNED] = {units_parse_number, "is not a whole number", 4},
 };
 
@@ -273,7 +273,9 @@ static const char *set_number(const struct settings_key *key, const char *text, 
 	bool is_negative = key->kind == SETTINGS_SIGNED && *text == '-';
 	uint64_t number = 0;
 
-	if (!key->has_unlimited || strcmp(text, "unlimited") != 0) {
+	if (key->kind == SETTINGS_OCTAL && strcmp(text, "caller") == 0) {
+		number = PLAN_UMASK_CALLER;
+	} else if (!key->has_unlimited || strcmp(text, "unlimited") != 0) {
 		if (numbers[key->kind].parse(text + is_negative, &number) < 0)
 			return numbers[key->kind].wanted;
 		if (number < key->min || (key->max && number > key->max))

@@ -154,7 +154,7 @@ def execute(**c):
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
                  ("columns", ZERO), ("capture_bytes", ZERO), ("restrictions", ZERO), ("paths", array([])),
                  ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO), ("more_bytes", ZERO),
-                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE)], c)
+                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE), ("umask", uint(0o22))], c)
 
 
 def started(**c):
@@ -531,8 +531,10 @@ refuse("session-2049-names", "session", "too-long", "unset", "one more than ther
        session(unset=array([text("A")] * 2049)))
 refuse("surroundings-without-a-name", "surroundings", "range", "env[0]", "the name is empty", surroundings(env=array([text("=1")])))
 refuse("more-than-execve-takes", "exec", "range", "more_bytes", "a byte more", execute(more_bytes=uint((6 << 20) + 1)))
-refuse("exec-without-its-last-field", "exec", "missing-field", "file_operation", "what an exec was before it had one",
-       execute(file_operation=None))
+refuse("exec-without-its-last-field", "exec", "missing-field", "umask", "what an exec was before it had one",
+       execute(umask=None))
+refuse("exec-with-a-mode-for-a-umask", "exec", "range", "umask", "more than permissions",
+       execute(umask=uint(0o1000)))
 refuse("unknown-restriction", "exec", "reserved", "restrictions", "a bit without a meaning", execute(restrictions=uint(8)))
 refuse("65-paths", "exec", "too-long", "paths", "one more than there may be", execute(
     restrictions=uint(4), paths=array([text("/p")] * 65)))

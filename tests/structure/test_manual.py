@@ -21,7 +21,7 @@ YETT, HELPER = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "helper",
 PAGES = ("yett.1", "yett.conf.5", "yett-helper.8", "libyett.3", "libyett-keys.3", "libyett-connection.3", "libyett-sandbox.3",
          "libyett-events.3", "libyett-commands.3", "libyett-files.3")
 KINDS = {"TEXT": "text", "LIST": "list", "BOOL": "bool", "SIZE": "size", "CPUS": "cpus", "NUMBER": "number", "NUMBER4": "number",
-         "OCTAL": "octal", "SIGNED": "number", "LINGER": "time | unlimited"}
+         "OCTAL": "octal | caller", "SIGNED": "number", "LINGER": "time | unlimited"}
 
 
 def read(*path):

@@ -115,6 +115,12 @@ class ExitCodes(yett.Case):
         self.assertEqual(done.code, 0, done)
 
 
+class Surroundings(yett.Case):
+    def test_a_command_has_the_umask_of_its_caller(self):
+        for mask in (0o077, 0o002):
+            self.assertEqual(self.shell('umask; >/tmp/x; stat -c %a /tmp/x', umask=mask).split(), ['%04o' % mask, '%o' % (0o666 & ~mask)])
+
+
 class Streams(yett.Case):
     def test_pipes(self):
         done = self.sandbox('sh', '-c', 'cat; echo err >&2', input='in')
@@ -126,6 +132,44 @@ class Streams(yett.Case):
         with open(source) as stdin, open(sink, 'w') as stdout:
             self.assertEqual(self.sandbox('cat', stdin=stdin, stdout=stdout).code, 0)
         self.assertEqual(yett.read(sink), 'content')
+
+    def test_input_from_a_file_can_be_opened_anew(self):
+        path = self.alice.write('script.py', 'import sys\nprint(sys.argv, open("/dev/stdin").readline())\n')
+        os.chmod(path, 0o600)
+        for argv, shown in ((('python3', '/dev/stdin', 'x'), "['/dev/stdin', 'x'] import sys\n\n"),
+                            (('sh', '-c', 'head -n1 </dev/stdin; sed -n 1p /proc/self/fd/0'), 'import sys\n' * 2)):
+            with open(path) as stdin:
+                self.assertEqual(self.output(*argv, stdin=stdin), shown)
+        # a here-document is a file without a name, where it is too large for a pipe
+        script = '%s run -- bash /dev/stdin <<-END\n: %s\n\techo read\n\tEND\n' % (self.service.yett, 'x' * 100000)
+        self.assertEqual(self.service.run(self.alice, 'bash', '-c', script).out, 'read\n')
+
+    def test_the_copy_can_be_read_and_nothing_else(self):
+        path = self.alice.write('input', 'kept\n')
+        script = ('import os\nfor how in (os.O_WRONLY, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_APPEND):\n'
+                  '  try: os.write(os.open("/proc/self/fd/0", how), b"x"); print("written", how)\n  except OSError: pass\n'
+                  'try: os.ftruncate(0, 0); print("cut")\nexcept OSError: pass\nprint(input())')
+        with open(path) as stdin:
+            self.assertEqual(self.python(script, stdin=stdin), 'kept\n')
+        self.assertEqual(yett.read(path), 'kept\n')
+
+    def test_the_next_command_reads_where_the_last_one_stopped(self):
+        path = self.alice.write('lines', 'one\ntwo\nthree\n')
+        script = '{ read a; %s run -- sh -c "read b; echo \\$b"; cat; } <%s' % (self.service.yett, path)
+        self.assertEqual(self.service.run(self.alice, 'sh', '-c', script).out, 'two\nthree\n')
+
+    def test_what_is_being_written_or_is_large_is_read_itself(self):
+        path = self.alice.write('growing', 'one\n')
+        with open(path, 'a') as writer, open(path) as stdin:
+            process = self.start('tail', '-n', '+1', '-f', stdin=stdin)
+            self.assertEqual(self.line(process), 'one')
+            writer.write('two\n')
+            writer.flush()
+            self.assertEqual(self.line(process), 'two')
+            process.kill()
+        large = self.alice.write('large', 'x' * ((16 << 20) + 1))
+        with open(large) as stdin:
+            self.assertEqual(self.output('sh', '-c', 'readlink /proc/self/fd/0 | grep -c memfd; wc -c', stdin=stdin).split(), ['0', str((16 << 20) + 1)])
 
     def test_appending_and_offsets_are_the_files_own(self):
         path = self.alice.write('log', 'before\n')

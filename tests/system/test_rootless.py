@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 
+import test_cli
 import test_events
 import test_inside
 import yett
@@ -115,6 +116,10 @@ class Shares(test_inside.Shares):
 class Denied(test_events.Denied):
     service_class = yett.Rootless
     pausing = ()  # takes a control group
+
+
+class Streams(test_cli.Streams):
+    service_class = yett.Rootless
 
 
 class Identity(yett.Case):

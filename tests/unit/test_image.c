@@ -237,7 +237,7 @@ static void a_wrong_value_is_refused(void **state)
 		{&grant->everyone, 1, 2},
 		{&grant->user_keys, 1, 0x80},
 		{&profile->identity, 4, PLAN_IDENTITY_CALLER + 1},
-		{&profile->umask, 4, 01000},
+		{&profile->umask, 4, PLAN_UMASK_CALLER + 1},
 		{&grant->sandboxes_max, 4, POLICY_SANDBOXES_MAX + 1},
 		{&grant->terminals_max, 4, UINT32_MAX},
 		{&policy->spares, 4, POLICY_SPARES_MAX + 1},

@@ -246,6 +246,7 @@ static const struct {
 	{"profile \"p\" { nice = -21 }", 1, "is too large"},
 	{"profile \"p\" { umask = 088 }", 1, "is not an octal number"},
 	{"profile \"p\" { umask = 7777 }", 1, "is too large"},
+	{"profile \"p\" { umask = 1000 }", 1, "is too large"},
 	{"profile \"p\" { shares = perhaps }", 1, "is not true or false"},
 	{"profile \"p\" { identity = me }", 1, "is not a word"},
 	{"profile \"p\" { hostname = \"a_b\" }", 1, "is not a host name"},
