@@ -27,6 +27,16 @@ void fd_close_except(const int *keep, size_t count)
 	}
 }
 
+DIR *fd_entries(int directory)
+{
+	int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = own < 0 ? NULL : fdopendir(own);
+
+	if (!entries)
+		fd_close(own);
+	return entries;
+}
+
 int fd_seal(int memfd)
 {
 	return fcntl(memfd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0 ? -errno : 0;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -53,6 +54,14 @@ _must_check_ int fd_new_sealed(const char *name, const void *bytes, size_t lengt
 
 /* A sealed memfd, close-on-exec, with what is in the regular file `file` from its offset on, to be executed; or -errno. */
 _must_check_ int fd_copy_program(const char *name, int file);
+
+/* What is in the directory, to be read once and by nobody else; NULL where that cannot be. opendir(3) */
+DIR *fd_entries(int directory);
+static inline void fd_entries_close(DIR **entries)
+{
+	if (*entries)
+		(void)closedir(*entries);
+}
 
 static inline void freep(void *p)
 {

@@ -2,7 +2,6 @@
 #include "helper/monitor/keys.h"
 #include "base/log.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
@@ -53,27 +52,27 @@ static bool is_in_file(int directory, const char *file, const char *line)
 
 int keys_find(const char *directory, const char *line, char ret_principal[MESSAGE_NAME_MAX + 1], struct yett_error *error)
 {
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), r = -ENOENT;
+	_cleanup_(fd_entries_close) DIR *entries = NULL;
+	_cleanup_fd_ int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	char principal[MESSAGE_NAME_MAX + 1];
-	DIR *entries;
+	int r = -ENOENT;
 
 	if (fd < 0)
 		return -errno;
 	if (!is_administrators(fd, S_IFDIR)) {
 		log_line(LOG_LEVEL_WARNING, "keys in %s do not count: others can write the directory", directory);
-		return fd_close(fd), -ENOENT;
+		return -ENOENT;
 	}
-	entries = fdopendir(fd);
+	entries = fd_entries(fd);
 	if (!entries)
-		return fd_close(fd), -ENOMEM;
-	for (struct dirent *entry = readdir(entries); r <= 0 && entry; entry = readdir(entries)) {
-		if (!principal_of(entry->d_name, principal) || !is_in_file(dirfd(entries), entry->d_name, line))
+		return -ENOMEM;
+	for (struct dirent *entry; r <= 0 && (entry = readdir(entries));) {
+		if (!principal_of(entry->d_name, principal) || !is_in_file(fd, entry->d_name, line))
 			continue;
 		r = r ? 0
 		      : error_set(error, YETT_E_BAD_SIGNATURE, 0, "the key is enrolled under two names, '%s' and '%s': one has to go",
 		                  ret_principal, principal);
 		memcpy(ret_principal, principal, sizeof principal);
 	}
-	(void)closedir(entries);
 	return r;
 }

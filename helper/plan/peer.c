@@ -1,5 +1,6 @@
 /* See peer.h. */
 #include "helper/plan/peer.h"
+#include "base/kernel.h"
 #include "helper/privilege/privilege.h"
 
 #include <fcntl.h>
@@ -20,12 +21,9 @@
  */
 static bool has_no_new_privs(int proc)
 {
-	_cleanup_fd_ int fd = openat(proc, "status", O_RDONLY | O_CLOEXEC);
 	char text[4096];
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
 
-	text[n > 0 ? n : 0] = '\0';
-	return !strstr(text, "\nNoNewPrivs:\t0");
+	return kernel_read_file(proc, "status", text, sizeof text) < 0 || !strstr(text, "\nNoNewPrivs:\t0");
 }
 
 bool peer_is_confined(pid_t pid)

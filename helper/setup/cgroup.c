@@ -4,7 +4,6 @@
 #include "base/kernel.h"
 #include "base/units.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -239,16 +238,11 @@ int cgroup_freeze(const struct cgroup *cgroup, bool freeze)
 
 void cgroup_each(int group, void (*look)(int group, const char *name, void *userdata), void *userdata)
 {
-	int copy = openat(group, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(group);
 
 	for (struct dirent *entry; entries && (entry = readdir(entries));)
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
 			look(group, entry->d_name, userdata);
-	if (entries)
-		(void)closedir(entries);
-	else
-		fd_close(copy);
 }
 
 /*

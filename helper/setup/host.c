@@ -44,7 +44,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
 		                 "/proc does not tell the children of a process: this kernel lacks CONFIG_PROC_CHILDREN");
 	host->init_program = -1;
-	host->reserve = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
+	host->reserve = RESERVE_HOST_NONE;
 	host->templates = calloc(policy->profiles_count, sizeof *host->templates);
 	if (!host->templates)
 		return -ENOMEM;
@@ -93,14 +93,14 @@ void setup_host_close(struct setup_host *host)
 
 void setup_host_keep_only(const struct setup_host *host, const int *keep, size_t count)
 {
-	const int own[] = {host->init_program,  host->reserve.runtime, host->reserve.ranges,
-	                   host->reserve.slots, host->reserve.names,   host->reserve.control};
-	size_t profiles = host->policy->profiles_count, n = ARRAY_SIZE(own);
-	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + ARRAY_SIZE(own), sizeof *fds);
+	size_t profiles = host->policy->profiles_count, n = 0;
+	_cleanup_free_ int *fds = calloc(count + 2 * profiles + CGROUP_TREES_MAX + RESERVE_DIRS + 1, sizeof *fds);
 
 	if (!fds)
 		_exit(1); /* rather no process than one that keeps others alive */
-	memcpy(fds, own, sizeof own);
+	fds[n++] = host->init_program;
+	for (size_t i = 0; i < RESERVE_DIRS; i++)
+		fds[n++] = host->reserve.dirs[i];
 	for (size_t i = 0; i < count; i++)
 		fds[n++] = keep[i];
 	for (size_t i = 0; i < profiles; i++) {

@@ -3,7 +3,6 @@
 #include "protocol/encode.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
@@ -138,30 +137,25 @@ static bool read_record(int fd, struct record *ret_record)
 
 int registry_each(const struct reserve_host *host, int (*look)(void *userdata, const struct record *record), void *userdata)
 {
-	int copy = openat(host->ranges, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC), r = 0;
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(host->dirs[RESERVE_RANGES]);
 	struct record record;
+	int r = 0;
 
-	if (!entries) {
-		fd_close(copy);
-		return 0;
-	}
-	for (struct dirent *entry = readdir(entries); entry && r == 0; entry = readdir(entries)) {
+	for (struct dirent *entry; r == 0 && entries && (entry = readdir(entries));) {
 		_cleanup_fd_ int fd = -1;
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
-		fd = openat(host->ranges, entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+		fd = openat(host->dirs[RESERVE_RANGES], entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		if (fd >= 0 && read_record(fd, &record) && record.state != SANDBOX_DESTROYED && has_owner(fd))
 			r = look(userdata, &record);
 	}
-	(void)closedir(entries);
 	return r;
 }
 
 static int open_totals(const struct reserve_host *host)
 {
-	return openat(host->runtime, "totals", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	return openat(host->dirs[RESERVE_RUNTIME], "totals", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 void registry_read_totals(const struct reserve_host *host, struct message_totals *ret_totals)
@@ -190,7 +184,7 @@ void registry_add_totals(const struct reserve_host *host, const struct message_t
 static void address_of(const struct reserve_host *host, const char *cgroup, struct sockaddr_un *ret_address)
 {
 	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
-	(void)snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "/proc/self/fd/%d/%s", host->control, cgroup);
+	(void)snprintf(ret_address->sun_path, sizeof ret_address->sun_path, "/proc/self/fd/%d/%s", host->dirs[RESERVE_CONTROL], cgroup);
 }
 
 int registry_listen(const struct reserve_host *host, const char *cgroup)
@@ -206,7 +200,7 @@ int registry_listen(const struct reserve_host *host, const char *cgroup)
 
 void registry_unlisten(const struct reserve_host *host, const char *cgroup)
 {
-	(void)unlinkat(host->control, cgroup, 0);
+	(void)unlinkat(host->dirs[RESERVE_CONTROL], cgroup, 0);
 }
 
 int registry_connect(const struct reserve_host *host, const char *cgroup)

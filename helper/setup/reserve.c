@@ -5,7 +5,6 @@
 #include "helper/setup/registry.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/file.h>
@@ -30,22 +29,18 @@ static int make_directory(int at, const char *name, mode_t mode, int *ret_fd)
 int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_ranges, struct reserve_host *ret_host,
                       struct yett_error *error)
 {
-	_cleanup_(reserve_host_close) struct reserve_host host = {
-		.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1, .ids_first = ids_first, .ids_ranges = ids_ranges};
-	_cleanup_fd_ int empty = -1;
-	const struct {
-		const char *name;
-		mode_t mode;
-		int *fd;
-	} directories[] = {{"ids", 0700, &host.ranges},
-	                   {"users", 0700, &host.slots},
-	                   {"names", 0700, &host.names},
-	                   {"control", 0700, &host.control},
-	                   {"empty", 0555, &empty}}; /* what the decoder has for a file system */
-	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.runtime);
+	static const char *const names[RESERVE_DIRS] = {
+		[RESERVE_RANGES] = "ids", [RESERVE_SLOTS] = "users", [RESERVE_NAMES] = "names", [RESERVE_CONTROL] = "control"};
+	_cleanup_(reserve_host_close) struct reserve_host host = RESERVE_HOST_NONE;
+	_cleanup_fd_ int empty = -1; /* what the decoder has for a file system */
+	int r = make_directory(AT_FDCWD, runtime_dir, 0755, &host.dirs[RESERVE_RUNTIME]);
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(directories); i++)
-		r = make_directory(host.runtime, directories[i].name, directories[i].mode, directories[i].fd);
+	host.ids_first = ids_first;
+	host.ids_ranges = ids_ranges;
+	for (size_t i = RESERVE_RUNTIME + 1; r == 0 && i < RESERVE_DIRS; i++)
+		r = make_directory(host.dirs[RESERVE_RUNTIME], names[i], 0700, &host.dirs[i]);
+	if (r == 0)
+		r = make_directory(host.dirs[RESERVE_RUNTIME], "empty", 0555, &empty);
 	if (r < 0) {
 		bool is_foreign = r == -EPERM || r == -ENOTDIR;
 
@@ -54,17 +49,14 @@ int reserve_host_open(const char *runtime_dir, uint32_t ids_first, uint32_t ids_
 		return r;
 	}
 	*ret_host = host;
-	host = (struct reserve_host){.runtime = -1, .ranges = -1, .slots = -1, .names = -1, .control = -1};
+	host = RESERVE_HOST_NONE;
 	return 0;
 }
 
 void reserve_host_close(struct reserve_host *host)
 {
-	host->runtime = fd_close(host->runtime);
-	host->ranges = fd_close(host->ranges);
-	host->slots = fd_close(host->slots);
-	host->names = fd_close(host->names);
-	host->control = fd_close(host->control);
+	for (size_t i = 0; i < RESERVE_DIRS; i++)
+		host->dirs[i] = fd_close(host->dirs[i]);
 }
 
 static int lock(int fd, short type)
@@ -114,7 +106,7 @@ static int take(int dir, int *fd, const char *name, struct reservation *ret_rese
  */
 static uint32_t hint(const struct reserve_host *host, const char *file, uint32_t next)
 {
-	_cleanup_fd_ int fd = openat(host->runtime, file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], file, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	char text[32] = "";
 
 	if (next) {
@@ -135,7 +127,7 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 	_cleanup_fd_ int fd = -1;
 
 	record_init(&record, uid, cgroup_name);
-	fd = make_unnamed(host->ranges, &record, record_seal(&record));
+	fd = make_unnamed(host->dirs[RESERVE_RANGES], &record, record_seal(&record));
 	if (fd < 0)
 		return fd;
 	for (uint32_t i = 0; i + 1 < host->ids_ranges; i++) {
@@ -144,7 +136,7 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 
 		/* Named by what it reserves, so that a policy that counts from elsewhere sees the same reservation. */
 		(void)snprintf(name, sizeof name, "%" PRIu32, host->ids_first + index * IDMAP_RANGE);
-		r = take(host->ranges, &fd, name, ret_reservation);
+		r = take(host->dirs[RESERVE_RANGES], &fd, name, ret_reservation);
 		if (r == 0) {
 			*ret_index = index;
 			next = hint(host, "next-range", 0);
@@ -163,14 +155,14 @@ int reserve_range(const struct reserve_host *host, uid_t uid, const char *cgroup
 static int take_numbered(const struct reserve_host *host, uid_t uid, const char *kind, uint32_t max, struct reservation *ret_reservation)
 {
 	uint32_t first = hint(host, "next-slot", 0), slot = 0;
-	_cleanup_fd_ int fd = make_unnamed(host->slots, NULL, 0);
+	_cleanup_fd_ int fd = make_unnamed(host->dirs[RESERVE_SLOTS], NULL, 0);
 	char name[40];
 	int r = fd < 0 ? fd : -EEXIST;
 
 	for (uint32_t i = 0; r == -EEXIST && i < max; i++) {
 		slot = (first + i) % max;
 		(void)snprintf(name, sizeof name, "%" PRIu32 ".%s%" PRIu32, (uint32_t)uid, kind, slot);
-		r = take(host->slots, &fd, name, ret_reservation);
+		r = take(host->dirs[RESERVE_SLOTS], &fd, name, ret_reservation);
 	}
 	if (r == 0)
 		(void)hint(host, "next-slot", slot); /* not slot + 1: the youngest often ends first, and those behind it may all be taken */
@@ -201,13 +193,13 @@ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, s
                  struct yett_error *error)
 {
 	char file[sizeof ret_reservation->name];
-	_cleanup_fd_ int fd = make_unnamed(host->names, NULL, 0);
+	_cleanup_fd_ int fd = make_unnamed(host->dirs[RESERVE_NAMES], NULL, 0);
 	int r;
 
 	if (fd < 0)
 		return fd;
 	(void)snprintf(file, sizeof file, "%" PRIu32 ".%s", (uint32_t)uid, name);
-	r = take(host->names, &fd, file, ret_reservation);
+	r = take(host->dirs[RESERVE_NAMES], &fd, file, ret_reservation);
 	return r == -EEXIST ? error_set(error, YETT_E_ALREADY_EXISTS, 0, "a sandbox named '%s' is there already", name) : r;
 }
 
@@ -245,25 +237,20 @@ static int sweep_range(int fd, int (*sweep)(void *, uid_t, const char *), void *
 
 static int sweep_directory(int dir, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
-	int copy = openat(dir, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC), removed = 0;
-	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(dir);
+	int removed = 0;
 
-	if (!entries) {
-		fd_close(copy);
-		return 0;
-	}
-	for (struct dirent *entry = readdir(entries); entry; entry = readdir(entries)) {
+	for (struct dirent *entry; entries && (entry = readdir(entries));) {
 		_cleanup_fd_ int fd = isdigit((unsigned char)entry->d_name[0]) ? open_orphan(dir, entry->d_name) : -1;
 
 		if (fd >= 0 && (!sweep || sweep_range(fd, sweep, userdata) == 0) && unlinkat(dir, entry->d_name, 0) == 0)
 			removed++;
 	}
-	(void)closedir(entries);
 	return removed;
 }
 
 int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uid_t, const char *), void *userdata)
 {
-	return sweep_directory(host->ranges, sweep, userdata) + sweep_directory(host->slots, NULL, NULL) +
-	       sweep_directory(host->names, NULL, NULL);
+	return sweep_directory(host->dirs[RESERVE_RANGES], sweep, userdata) + sweep_directory(host->dirs[RESERVE_SLOTS], NULL, NULL) +
+	       sweep_directory(host->dirs[RESERVE_NAMES], NULL, NULL);
 }

@@ -12,15 +12,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Directories below RUNTIME_DIR, and itself. */
+enum reserve_dir {
+	RESERVE_RUNTIME,
+	RESERVE_RANGES,  /* ids */
+	RESERVE_SLOTS,   /* users */
+	RESERVE_NAMES,   /* names */
+	RESERVE_CONTROL, /* control: sockets of supervisors */
+	RESERVE_DIRS
+};
+
 struct reserve_host {
-	int runtime;        /* RUNTIME_DIR */
-	int ranges;         /* RUNTIME_DIR/ids */
-	int slots;          /* RUNTIME_DIR/users */
-	int names;          /* RUNTIME_DIR/names */
-	int control;        /* RUNTIME_DIR/control: sockets of supervisors */
+	int dirs[RESERVE_DIRS];
 	uint32_t ids_first; /* of range 0, which is the roles' own */
 	uint32_t ids_ranges;
 };
+#define RESERVE_HOST_NONE ((struct reserve_host){.dirs = {[0 ... RESERVE_DIRS - 1] = -1}})
 
 /* A file that this process made and holds. */
 struct reservation {

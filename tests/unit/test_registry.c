@@ -268,7 +268,7 @@ static int look(void *userdata, const struct record *record)
 static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 {
 	char directory[] = "/tmp/yett-registry-XXXXXX";
-	struct reserve_host host = {.runtime = -1, .slots = -1, .names = -1, .control = -1};
+	struct reserve_host host = RESERVE_HOST_NONE;
 	struct racing racing = {.is_over = false};
 	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	unsigned seen = 0;
@@ -278,8 +278,8 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(directory));
-	host.ranges = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-	racing.fd = openat(host.ranges, "65536", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	host.dirs[RESERVE_RANGES] = open(directory, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+	racing.fd = openat(host.dirs[RESERVE_RANGES], "65536", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	(void)make(&racing.record, 3, 10);
 	memcpy(racing.record.told, &racing.record.started_ms, sizeof racing.record.started_ms);
 	assert_int_equal(registry_write(racing.fd, &racing.record), 0);
@@ -306,9 +306,9 @@ static void a_reader_beside_a_writer_sees_whole_records_only(void **state)
 	assert_in_range(seen, 19000, 20000); /* one that was always being written is missed, not misread */
 	assert_int_equal(kill(owner, SIGKILL), 0);
 	assert_int_equal(waitpid(owner, &status, 0), owner);
-	assert_int_equal(unlinkat(host.ranges, "65536", 0), 0);
+	assert_int_equal(unlinkat(host.dirs[RESERVE_RANGES], "65536", 0), 0);
 	(void)close(racing.fd);
-	(void)close(host.ranges);
+	(void)close(host.dirs[RESERVE_RANGES]);
 	(void)close(pair[0]);
 	(void)close(pair[1]);
 	assert_int_equal(rmdir(directory), 0);

@@ -78,7 +78,7 @@ static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
 		for (size_t j = 0; j < i; j++)
 			assert_int_not_equal(index[i], index[j]);
 		(void)snprintf(name, sizeof name, "%u", FIRST + index[i] * IDMAP_RANGE);
-		assert_int_equal(faccessat(f->host.ranges, name, F_OK, 0), 0); /* by which an older policy would know it */
+		assert_int_equal(faccessat(f->host.dirs[RESERVE_RANGES], name, F_OK, 0), 0); /* by which an older policy would know it */
 	}
 	assert_int_equal(take_range(f, &more, &again), YETT_E_RESOURCE_LIMIT);
 	assert_non_null(strstr(f->error.message, "all 3 private id ranges"));
@@ -87,7 +87,7 @@ static void each_range_is_somebodys_once_and_the_first_is_nobodys(void **state)
 	assert_int_equal(again, index[1]);
 	for (size_t i = 0; i < 3; i++)
 		reserve_release(&taken[i]);
-	assert_int_equal(files_in(f->host.ranges), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 0);
 }
 
 static void where_there_is_one_range_or_none_there_is_no_other(void **state)
@@ -131,7 +131,7 @@ static void a_range_comes_again_when_all_others_have_had_their_turn(void **state
 
 static void write_hint(struct fixture *f, const char *text)
 {
-	int fd = openat(f->host.runtime, "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "next-range", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	(void)close(fd);
@@ -215,7 +215,7 @@ static void a_user_has_as_many_slots_as_are_allowed(void **state)
 	reserve_release(&own[1]);
 	reserve_release(&other);
 	reserve_release(&more);
-	assert_int_equal(files_in(f->host.slots), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_SLOTS]), 0);
 }
 
 static void where_slots_have_no_bound_none_is_taken(void **state)
@@ -228,7 +228,7 @@ static void where_slots_have_no_bound_none_is_taken(void **state)
 		assert_int_equal(none.fd, -1);
 		reserve_release(&none);
 	}
-	assert_int_equal(files_in(f->host.slots), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_SLOTS]), 0);
 }
 
 static void helpers_and_sandboxes_of_a_user_are_counted_apart(void **state)
@@ -268,7 +268,7 @@ static void a_name_is_one_sandboxs_of_each_user(void **state)
 	assert_int_equal(reserve_name(&f->host, UINT32_MAX - 1, other, &another, &f->error), 0);
 	reserve_release(&name);
 	reserve_release(&another);
-	assert_int_equal(files_in(f->host.names), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_NAMES]), 0);
 }
 
 static void what_holds_nothing_is_released_without_harm(void **state)
@@ -281,7 +281,7 @@ static void what_holds_nothing_is_released_without_harm(void **state)
 	reserve_release(&name);
 	assert_int_equal(reserve_name(&f->host, ALICE, "box", &none, &f->error), 0);
 	reserve_release(&name); /* again: it is somebody else's by now */
-	assert_int_equal(files_in(f->host.names), 1);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_NAMES]), 1);
 	reserve_release(&none);
 }
 
@@ -356,7 +356,8 @@ static void what_the_dead_have_left_is_swept_and_of_the_living_nothing(void **st
 	end(alice);
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 3);
 	assert_int_equal(swept.uid, ALICE);
-	assert_int_equal(files_in(f->host.ranges) + files_in(f->host.slots) + files_in(f->host.names), 0);
+	assert_int_equal(
+		files_in(f->host.dirs[RESERVE_RANGES]) + files_in(f->host.dirs[RESERVE_SLOTS]) + files_in(f->host.dirs[RESERVE_NAMES]), 0);
 }
 
 static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
@@ -366,10 +367,10 @@ static void a_range_stays_reserved_until_what_it_stood_for_is_gone(void **state)
 
 	end(hold_all(f, ALICE, "s1"));
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 2); /* the slot and the name */
-	assert_int_equal(files_in(f->host.ranges), 1);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 1);
 	swept.answer = 0;
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 1);
-	assert_int_equal(files_in(f->host.ranges), 0);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 0);
 }
 
 /* Nobody is told to kill or remove anything by a file that nobody wrote. */
@@ -377,18 +378,18 @@ static void what_is_no_record_sweeps_nothing(void **state)
 {
 	struct swept swept = {0};
 	struct fixture *f = *state;
-	int fd = openat(f->host.ranges, "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = openat(f->host.dirs[RESERVE_RANGES], "1879113728", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	assert_int_equal(write(fd, "s1 1000\n", 8), 8);
 	(void)close(fd);
-	(void)close(openat(f->host.ranges, "1879179264", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	(void)close(openat(f->host.ranges, "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-	assert_int_equal(symlinkat("lost+found", f->host.ranges, "1879244800"), 0);
-	(void)close(openat(f->host.names, "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* nor is it removed */
+	(void)close(openat(f->host.dirs[RESERVE_RANGES], "1879179264", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	(void)close(openat(f->host.dirs[RESERVE_RANGES], "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	assert_int_equal(symlinkat("lost+found", f->host.dirs[RESERVE_RANGES], "1879244800"), 0);
+	(void)close(openat(f->host.dirs[RESERVE_NAMES], "lost+found", O_WRONLY | O_CREAT | O_CLOEXEC, 0600)); /* nor is it removed */
 	assert_int_equal(reserve_sweep(&f->host, sweep, &swept), 0);
 	assert_int_equal(swept.count, 0);
-	assert_int_equal(files_in(f->host.ranges), 4);
-	assert_int_equal(files_in(f->host.names), 1);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_RANGES]), 4);
+	assert_int_equal(files_in(f->host.dirs[RESERVE_NAMES]), 1);
 }
 
 /* --- the directory --- */
@@ -396,7 +397,8 @@ static void what_is_no_record_sweeps_nothing(void **state)
 static void directories_are_its_owners_alone(void **state)
 {
 	struct fixture *f = *state;
-	const int closed[] = {f->host.ranges, f->host.slots, f->host.names, f->host.control};
+	const int closed[] = {f->host.dirs[RESERVE_RANGES], f->host.dirs[RESERVE_SLOTS], f->host.dirs[RESERVE_NAMES],
+	                      f->host.dirs[RESERVE_CONTROL]};
 	struct stat st;
 
 	for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
@@ -426,9 +428,9 @@ static void one_that_others_can_write_or_made_is_not_used(void **state)
 		check_unusable(f, f->directory);
 	}
 	assert_int_equal(chmod(f->directory, 0755), 0);
-	assert_int_equal(fchmod(f->host.names, 0770), 0);
+	assert_int_equal(fchmod(f->host.dirs[RESERVE_NAMES], 0770), 0);
 	check_unusable(f, f->directory);
-	assert_int_equal(fchmod(f->host.names, 0700), 0);
+	assert_int_equal(fchmod(f->host.dirs[RESERVE_NAMES], 0700), 0);
 	(void)snprintf(path, sizeof path, "%s/link", f->directory);
 	assert_int_equal(symlink(f->directory, path), 0);
 	check_unusable(f, path);
