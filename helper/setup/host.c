@@ -19,16 +19,6 @@ static int load_init(const char *path, int *ret_fd, struct yett_error *error)
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
-/* Begins to build its template, while whoever will ask has yet to say so. What fails here fails again, and is told, when somebody asks. */
-static void expect_profile(struct setup_host *host, const char *name)
-{
-	const struct policy_profile *profile = policy_find_profile(host->policy, name);
-	size_t index = profile ? (size_t)(profile - host->policy->profiles) : 0;
-
-	if (profile && template_start(profile, host->policy->runtime_dir, host->face, &host->templates[index], NULL) != 0)
-		host->templates[index] = TEMPLATE_NONE;
-}
-
 int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless, struct setup_host **ret_host,
                     struct yett_error *error)
 {
@@ -38,7 +28,8 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	if (!host)
 		return -ENOMEM;
 	host->policy = policy;
-	host->is_rootless = rootless != NULL;
+	host->rootless = rootless;
+	host->is_rootless = rootless;
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
 	if (access("/proc/thread-self/children", F_OK) < 0) /* setup_is_busy() */
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
@@ -52,7 +43,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 		host->templates[i] = TEMPLATE_NONE;
 	r = reserve_host_open(policy->runtime_dir, policy->ids_first, policy->ids_ranges, &host->reserve, error);
 	if (r == 0 && rootless)
-		expect_profile(host, "default"); /* what a request means that names none: there is one for each connection */
+		rootless->expect(host);
 	if (r == 0)
 		r = load_init(init_path, &host->init_program, error);
 	if (r == 0 && (!rootless || rootless->cgroup >= 0))

@@ -111,17 +111,6 @@ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t fac
 	return r;
 }
 
-void idmap_make_rootless(const struct idmap_subject *subject, struct idmap *ret_map)
-{
-	*ret_map = (struct idmap){
-		.uids = {.lines = {{subject->uid, subject->uid, 1}}, .count = 1},
-		.gids = {.lines = {{subject->gid, subject->gid, 1}}, .count = 1},
-		.init_inside = subject->uid,
-		.payload_uid = subject->uid,
-		.payload_gid = subject->gid,
-	};
-}
-
 uint32_t idmap_host(const struct idmap_half *half, uint32_t inside)
 {
 	for (size_t i = 0; i < half->count; i++)

@@ -51,12 +51,6 @@ struct idmap_subject {
  */
 _must_check_ int idmap_make(const struct idmap_subject *subject, uint32_t first, uint32_t face, struct idmap *ret_map);
 
-/*
- * The map of a helper without privilege: the caller's user and group onto themselves, as the kernel lets anybody
- * have it, and nobody else's. init has the caller's ids, too. Pure.
- */
-void idmap_make_rootless(const struct idmap_subject *subject, struct idmap *ret_map);
-
 /* The host id of an inside user or group id; UINT32_MAX when it has none. */
 uint32_t idmap_host(const struct idmap_half *half, uint32_t inside);
 

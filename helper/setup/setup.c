@@ -76,7 +76,7 @@ static int make_map(const struct setup *setup, const struct idmap_subject *subje
 {
 	if (!setup->host->is_rootless)
 		return idmap_make(subject, setup->first, setup->host->face, ret_map);
-	idmap_make_rootless(subject, ret_map);
+	setup->host->rootless->make_map(subject, ret_map);
 	return 0;
 }
 

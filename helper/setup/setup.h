@@ -27,17 +27,21 @@ struct setup_host {
 	struct template *templates; /* one for each profile of the policy */
 	int init_program;           /* sealed memfd with yett-init */
 	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
-	bool is_rootless;           /* struct setup_rootless */
+	bool is_rootless;
+	const struct setup_rootless *rootless; /* borrowed; NULL: with root's privilege */
 };
 
-/* What a helper has that is root of nothing but a user namespace with the caller's id in it: programs/rootless/rootless.h. */
+/* What a helper does in its own way that is root of nothing but a user namespace with the caller's id in it: programs/rootless/. */
 struct setup_rootless {
-	int cgroup; /* a v2 group that was delegated to the caller, borrowed; -1: none */
+	int cgroup;                              /* a v2 group that was delegated to the caller, borrowed; -1: none */
+	void (*expect)(struct setup_host *host); /* while the rest is opened, once the runtime directory is there */
+	void (*make_map)(const struct idmap_subject *subject, struct idmap *ret_map);
+	int (*reopen)(int fd); /* what the client has open, by a mount of this mount namespace; a descriptor or -errno */
 };
 
 /*
- * Opens what every profile needs; the policy is borrowed and must outlive the host. `init_path` is the installed yett-init.
- * `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
+ * Opens what every profile needs; the policy, and `rootless`, are borrowed and must outlive the host. `init_path` is the installed
+ * yett-init. `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
  */
 _must_check_ int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
                                  struct setup_host **ret_host, struct yett_error *error);

@@ -180,33 +180,13 @@ static int restrict_tree(const struct sharing *sharing, int tree, bool writable,
 	return -errno;
 }
 
-/*
- * A helper without root has a mount namespace of its own, in which no descriptor of the client's can be cloned: what is there
- * by the same name is, if it is the same file. Names that lie deceive only who is served, and who could open it anyway.
- */
-static int reopen(int fd)
-{
-	char link[32], path[PATH_MAX];
-	struct stat wanted, found;
-	ssize_t n;
-	_cleanup_fd_ int own = -1;
-
-	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof path - 1);
-	path[n < 0 ? 0 : n] = '\0';
-	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
-		return -errno;
-	return same_file(&wanted, &found) ? steal_fd(&own) : -ESTALE;
-}
-
 static int clone_share(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
 {
 	const struct setup_host *host = sharing->setup->host;
 	const char *target = plan_text(sharing->plan, step->target);
 	int fd = sharing->frame->fds[step->fd], r;
 	struct stat asked, cloned;
-	_cleanup_fd_ int tree = -1, own = host->is_rootless ? reopen(fd) : -1;
+	_cleanup_fd_ int tree = -1, own = host->is_rootless ? host->rootless->reopen(fd) : -1;
 
 	if (host->is_rootless && own < 0)
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));

@@ -118,3 +118,14 @@ int means_fit(const struct means *means, const struct decision *decision, struct
 		plan->selinux_type = (struct plan_text){0};
 	return r;
 }
+
+void means_make_map(const struct idmap_subject *subject, struct idmap *ret_map)
+{
+	*ret_map = (struct idmap){
+		.uids = {.lines = {{subject->uid, subject->uid, 1}}, .count = 1},
+		.gids = {.lines = {{subject->gid, subject->gid, 1}}, .count = 1},
+		.init_inside = subject->uid,
+		.payload_uid = subject->uid,
+		.payload_gid = subject->gid,
+	};
+}

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "helper/plan/authorize.h"
+#include "helper/setup/idmap.h"
 
 struct means {
 	bool has_cgroup;      /* a control group that was delegated to the user */
@@ -20,3 +21,9 @@ enum means_controller { MEANS_MEMORY = 1, MEANS_CPU = 2, MEANS_PIDS = 4 };
 
 /* 0, or UNSUPPORTED with the mend in the detail. */
 _must_check_ int means_fit(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error);
+
+/*
+ * The map of a helper without privilege: the caller's user and group onto themselves, as the kernel lets anybody
+ * have it, and nobody else's. init has the caller's ids, too. Pure.
+ */
+void means_make_map(const struct idmap_subject *subject, struct idmap *ret_map);

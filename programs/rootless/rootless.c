@@ -129,3 +129,19 @@ bool rootless_leaves_cores(void)
 
 	return getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0;
 }
+
+int rootless_reopen(int fd)
+{
+	char link[32], path[PATH_MAX];
+	struct stat wanted, found;
+	ssize_t n;
+	_cleanup_fd_ int own = -1;
+
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	own = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (own < 0 || fstat(fd, &wanted) < 0 || fstat(own, &found) < 0)
+		return -errno;
+	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino ? steal_fd(&own) : -ESTALE;
+}

@@ -32,3 +32,10 @@ bool rootless_misses_label(void);
 
 /* Whether the hard limit of core files is 0, and so stays 0: then crashes of commands reach the host's handler. core(5) */
 bool rootless_leaves_cores(void);
+
+/*
+ * A helper without root has a mount namespace of its own, in which no descriptor of the client's can be cloned: what is there
+ * by the same name is, if it is the same file. Names that lie deceive only who is served, and who could open it anyway. A descriptor or
+ * -errno.
+ */
+_must_check_ int rootless_reopen(int fd);

@@ -124,8 +124,22 @@ static int load_builtin(struct policy **ret_policy, struct yett_error *error)
 struct own {
 	struct peer caller;
 	struct means means;
+	struct setup_rootless setup;
 	char runtime_dir[ROOTLESS_PATH_SIZE];
 };
+
+/*
+ * Begins to build a template while whoever will ask has yet to say so: that of what a request means that names none, since there is one for
+ * each connection. What fails here fails again, and is told, when somebody asks.
+ */
+static void expect_profile(struct setup_host *host)
+{
+	const struct policy_profile *profile = policy_find_profile(host->policy, "default");
+	size_t index = profile ? (size_t)(profile - host->policy->profiles) : 0;
+
+	if (profile && template_start(profile, host->policy->runtime_dir, host->face, &host->templates[index], NULL) != 0)
+		host->templates[index] = TEMPLATE_NONE;
+}
 
 static int open_host(struct monitor *monitor, const char *libexec, struct own *own, struct yett_error *error)
 {
@@ -134,9 +148,10 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 	char init[PATH_MAX + 16];
 	int r = privilege_take(PRIVILEGE_BUILD);
 
+	own->setup = (struct setup_rootless){group, expect_profile, means_make_map, rootless_reopen};
 	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
 	if (r == 0)
-		r = setup_host_open(monitor->policy, init, &(struct setup_rootless){group}, &monitor->host, error);
+		r = setup_host_open(monitor->policy, init, &own->setup, &monitor->host, error);
 	if (r != 0)
 		return r;
 	monitor->lasting.cgroup =

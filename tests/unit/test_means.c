@@ -134,7 +134,7 @@ static void its_map_has_the_caller_s_ids_and_no_other(void **state)
 	struct idmap map;
 
 	(void)state;
-	idmap_make_rootless(&subject, &map);
+	means_make_map(&subject, &map);
 	assert_int_equal(map.uids.count + map.gids.count, 2);
 	assert_int_equal(idmap_host(&map.uids, 70000), 70000);
 	assert_int_equal(idmap_host(&map.gids, 100), 100);
