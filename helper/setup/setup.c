@@ -72,41 +72,42 @@ struct idmap_subject setup_subject(const struct plan *plan)
 	                              .identity = (enum plan_identity)plan->identity};
 }
 
-static int make_map(const struct setup *setup, const struct idmap_subject *subject, struct idmap *ret_map)
-{
-	if (!setup->host->is_rootless)
-		return idmap_make(subject, setup->first, setup->host->face, ret_map);
-	setup->host->rootless->make_map(subject, ret_map);
-	return 0;
-}
-
 static bool same_half(const struct idmap_half *a, const struct idmap_half *b)
 {
 	return a->count == b->count && memcmp(a->lines, b->lines, a->count * sizeof a->lines[0]) == 0;
 }
 
-/* The ids of the sandbox: its user namespace gets them when init is made. */
-static int take_map(struct setup *setup, const struct idmap *map)
+/*
+ * The ids of the sandbox, which its user namespace gets when init is made. Where they are not the ones that were expected, they are others
+ * from here on, and init does not fit.
+ */
+static int take_map(struct setup *setup, const struct idmap_subject *subject)
 {
-	setup->map = *map;
-	setup->init_host = idmap_host(&map->uids, map->init_inside);
-	return setup->host->is_rootless || setup->host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
-}
-
-/* Where the ids are not the ones that were expected, they are others from here on, and init does not fit. */
-static int map_ids(struct setup *setup, const struct plan *plan, struct yett_error *error)
-{
-	struct idmap_subject subject = setup_subject(plan);
+	const struct setup_host *host = setup->host;
 	struct idmap map;
-	int r = make_map(setup, &subject, &map);
+	int r = 0;
 
-	if (r == -E2BIG)
-		return error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have");
+	if (host->is_rootless)
+		host->rootless->make_map(subject, &map);
+	else
+		r = idmap_make(subject, setup->first, host->face, &map);
 	if (r < 0)
 		return r;
 	setup->fits = same_half(&map.uids, &setup->map.uids) && same_half(&map.gids, &setup->map.gids) &&
 	              map.init_inside == setup->map.init_inside;
-	return setup->fits ? 0 : take_map(setup, &map);
+	if (setup->fits)
+		return 0;
+	setup->map = map;
+	setup->init_host = idmap_host(&map.uids, map.init_inside);
+	return host->is_rootless || host->cgroups.count == 0 ? 0 : cgroup_delegate(&setup->cgroup, setup->init_host);
+}
+
+static int map_ids(struct setup *setup, const struct plan *plan, struct yett_error *error)
+{
+	struct idmap_subject subject = setup_subject(plan);
+	int r = take_map(setup, &subject);
+
+	return r == -E2BIG ? error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have") : r;
 }
 
 static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
@@ -148,14 +149,6 @@ static int prepare_range(struct setup *setup, uid_t uid, struct yett_error *erro
 	return 0;
 }
 
-static int prepare_map(struct setup *setup, const struct idmap_subject *subject)
-{
-	struct idmap map;
-	int r = make_map(setup, subject, &map);
-
-	return r < 0 ? r : take_map(setup, &map);
-}
-
 int setup_prepare(const struct setup_host *host, const struct idmap_subject *subject, uint32_t profile, const struct plan *plan,
                   struct setup **ret_setup, struct yett_error *error)
 {
@@ -195,7 +188,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	}
 	if (r == 0) {
 		step = "ids";
-		r = prepare_map(setup, subject);
+		r = take_map(setup, subject);
 	}
 	if (r == 0) {
 		step = "socket";
@@ -451,8 +444,9 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	/* The next range before the last one is let go: a reservation is how a sweep finds the cgroup, were we killed here. */
 	setup->range = (struct reservation){.fd = -1};
 	r = prepare_range(setup, subject->uid, &error);
+	setup->map = (struct idmap){0}; /* what is delegated of the cgroup is new, too */
 	if (r == 0)
-		r = prepare_map(setup, &expected);
+		r = take_map(setup, &expected);
 	cgroup_read_usage(&setup->cgroup, CGROUP_SUMS | 1U << USAGE_MEMORY_PEAK, &setup->record.before);
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
