@@ -152,6 +152,7 @@ class Shares(installed.Case):
 
     def test_a_boolean_decides_about_namespaces_of_their_own(self):
         script = 'mount -t tmpfs none /tmp && mount -t proc none /proc && touch /tmp/x && hostname inner && hostname'
+        self.policy(PROFILES)
         inner = ('unshare', '-Urmpuif', '--', 'sh', '-ec', script)
         self.assertNotEqual(self.sandbox(self.ann, *inner, options=('-p', 'inner')).code, 0)
         boolean('yett_sandbox_nested', 'on')
