@@ -109,8 +109,8 @@ _must_check_ int sandboxes_ask(struct connection *c, const struct record *record
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
 
-/* Ends those that are ready again and wait for a sandbox to make. */
-void sandboxes_end_spares(struct connection *c);
+/* Ends those that are ready again and wait for a sandbox to make; waits so long for each that may still become so. */
+void sandboxes_end_spares(struct connection *c, int timeout_ms);
 
 /* Reads what one of the supervisors says, if any does. */
 void sandboxes_handle(struct connection *c);

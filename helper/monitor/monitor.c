@@ -314,7 +314,7 @@ static void loop(struct connection *c)
 			r = poll(wait, ARRAY_SIZE(wait), c->pool >= 0 && !c->is_resting ? SPARES_MS : -1);
 			c->is_resting = r == 0;
 			if (c->is_resting) {
-				sandboxes_end_spares(c);
+				sandboxes_end_spares(c, 0);
 				continue;
 			}
 		}

@@ -460,17 +460,12 @@ void sandboxes_handle(struct connection *c)
 		handle(c, i - 1);
 }
 
-static void drop_spares(struct connection *c, int timeout_ms)
+void sandboxes_end_spares(struct connection *c, int timeout_ms)
 {
 	struct pollfd wait = {.fd = c->pool, .events = POLLIN};
 
 	for (; c->pool >= 0 && poll(&wait, 1, timeout_ms) > 0 && frame_receive(c->pool, c->frame, MSG_DONTWAIT) > 0; c->kept--)
 		frame_close_fds(c->frame);
-}
-
-void sandboxes_end_spares(struct connection *c)
-{
-	drop_spares(c, 0);
 }
 
 void sandboxes_end(struct connection *c)
@@ -490,7 +485,7 @@ void sandboxes_end(struct connection *c)
 		killed = (!c->sandboxes[i].lasts && reap(&c->sandboxes[i].supervisor)) || killed;
 	/* The pool ends when none of them has the other end any more; one that still announces itself before goes, too. */
 	c->pool_end = fd_close(c->pool_end);
-	drop_spares(c, TAKER_DEADLINE_MS);
+	sandboxes_end_spares(c, TAKER_DEADLINE_MS);
 	c->pool = fd_close(c->pool);
 	if (killed)
 		supervisor_start_sweep(c->monitor->host);

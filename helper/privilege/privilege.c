@@ -19,7 +19,7 @@ static const int build[] = {
 	CAP_SETGID,       /* gid_map */
 	CAP_SETPCAP,      /* bounding sets */
 	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */
-	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one */
+	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one, and of init: builder_make_init() */
 	CAP_KILL,         /* ending processes of private ids */
 };
 

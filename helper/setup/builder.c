@@ -10,6 +10,7 @@
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -203,6 +204,7 @@ static int map_leaver(struct setup *setup, pid_t pid)
 int builder_make_init(struct setup *setup)
 {
 	int control[2], channel[2], status = 0, r;
+	char path[40];
 	pid_t pid;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
@@ -228,7 +230,12 @@ int builder_make_init(struct setup *setup)
 	if (setup->init_pidfd < 0)
 		return setup->init_pidfd;
 	/* Whoever wrote that number had left root behind: it is believed as far as it is a child's of ours. */
-	return waitid(P_PIDFD, (id_t)setup->init_pidfd, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0 ? -ECHILD : 0;
+	if (waitid(P_PIDFD, (id_t)setup->init_pidfd, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return -ECHILD;
+	/* Unmounting waits for grace periods: it need not be init's end that does. With CAP_SYS_PTRACE, as init is somebody else. */
+	(void)snprintf(path, sizeof path, "/proc/%d/ns/mnt", setup->shared->init_pid);
+	setup->mount_ns = open(path, O_RDONLY | O_CLOEXEC);
+	return 0;
 }
 
 void builder_end_child(pid_t pid)

@@ -16,6 +16,8 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
+#define LEFT_MAX (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
+
 /* A refusal says which grant bounds their number: the plan's first step is this one. */
 static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
                               struct yett_error *error)
@@ -126,7 +128,8 @@ static void setup_init(const struct setup_host *host, uint32_t profile, struct s
 	                        .control = -1,
 	                        .last = SETUP_NO_ORDER,
 	                        .channel = -1,
-	                        .init_pidfd = -1};
+	                        .init_pidfd = -1,
+	                        .mount_ns = -1};
 }
 
 static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
@@ -240,15 +243,26 @@ static bool has_ended(const struct setup *setup)
 	return poll(&wait, 1, 0) != 0;
 }
 
+/* What every sandbox has for itself, gone: its processes, its user namespace. */
+static void end_sandbox(struct setup *setup)
+{
+	setup_end_sharer(setup);
+	builder_end_child(setup->shared->init_pid);
+	setup->shared->init_pid = 0;
+	setup->user_ns = fd_close(setup->user_ns);
+	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
+	if (setup->control >= 0 && !frame_close_socket(setup->control))
+		setup->is_spoilt = true;
+	setup->control = -1;
+	setup->channel = fd_close(setup->channel);
+	setup->init_pidfd = fd_close(setup->init_pidfd);
+}
+
 /* The guess was wrong: another init, which has built nothing yet. */
 static int start_over(struct setup *setup, uint32_t profile)
 {
-	builder_end_child(setup->shared->init_pid);
-	setup->shared->init_pid = 0;
-	setup->init_pidfd = fd_close(setup->init_pidfd);
-	setup->user_ns = fd_close(setup->user_ns);
-	setup->control = fd_close(setup->control);
-	setup->channel = fd_close(setup->channel);
+	end_sandbox(setup);
+	setup->mount_ns = fd_close(setup->mount_ns);
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
 	setup->is_ready = false;
@@ -313,6 +327,9 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	if (r == 0 && !fits)
 		r = start_over(setup, plan->profile);
+	/* What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. */
+	if (has_shares(plan))
+		setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		r = -errno;
 	if (r == 0)
@@ -358,24 +375,12 @@ void setup_end_sharer(struct setup *setup)
 	setup->sharer = -1;
 }
 
-/* What every sandbox has for itself, gone: its processes, its user namespace. */
-static void end_sandbox(struct setup *setup)
-{
-	setup_end_sharer(setup);
-	builder_end_child(setup->shared->init_pid);
-	setup->shared->init_pid = 0;
-	setup->user_ns = fd_close(setup->user_ns);
-	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
-	if (setup->control >= 0 && !frame_close_socket(setup->control))
-		setup->is_spoilt = true;
-	setup->control = -1;
-	setup->channel = fd_close(setup->channel);
-	setup->init_pidfd = fd_close(setup->init_pidfd);
-}
-
 bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
+	/* What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it. */
+	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX)
+		setup->mount_ns = fd_close(setup->mount_ns);
 	end_sandbox(setup);
 	return setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
 }
@@ -435,6 +440,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	struct yett_error error;
 	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
 
+	setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && setup->host->cgroups.count > 0)
 		r = cgroup_empty(&setup->cgroup);
 	if (r < 0)
@@ -464,6 +470,7 @@ void setup_end(struct setup *setup)
 {
 	builder_end(setup);
 	end_sandbox(setup);
+	fd_close(setup->mount_ns);
 	setup_forget(setup);
 	registry_unlisten(&setup->host->reserve, setup->name);
 	fd_close(setup->listening);

@@ -97,6 +97,7 @@ struct setup {
 	int go;               /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
 	int init_pidfd;
+	int mount_ns;            /* init's: what is mounted there goes after the client was told of the end. -1: with init */
 	pid_t sharer;            /* -1: none */
 	uint32_t profile;        /* that init was started for */
 	struct setup_order last; /* by which the sandbox was made that is here, or was before this one */

@@ -193,24 +193,11 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 	return r == 0 ? await_init(setup, order->plan, &created->layers, ret_listener, error) : r;
 }
 
-/* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
-static int narrow(bool is_kept)
-{
-	return is_kept ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
-}
-
 static void begin_record(struct setup *setup, const struct plan *plan)
 {
 	if (record_plan(&setup->record, plan, setup->told) < 0)
 		return;
 	setup->told->body.sandbox.created_ms = clock_wall_ms();
-	setup_publish(setup);
-}
-
-/* What became of it. A record that says so for a moment longer than there is a sandbox harms nobody. */
-static void end_record(struct setup *setup)
-{
-	setup->told->body.sandbox.state = SANDBOX_DESTROYED;
 	setup_publish(setup);
 }
 
@@ -228,7 +215,9 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket, 
 {
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
-	end_record(setup);
+	/* A record that says so for a moment longer than there is a sandbox harms nobody. */
+	setup->told->body.sandbox.state = SANDBOX_DESTROYED;
+	setup_publish(setup);
 	(void)setup_finish(setup);
 	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
 	setup_forget(setup);
@@ -262,7 +251,8 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	setup_keep_order(setup, order);
-	narrowed = narrow(is_kept);
+	/* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
+	narrowed = is_kept ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
 	if (r == 0)
 		r = narrowed;
 	if (r == 0)

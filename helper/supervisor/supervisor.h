@@ -23,7 +23,7 @@ struct supervisor_created {
 	struct init_layers layers;
 };
 
-/* Supervisor → monitor. ENDED: the sandbox is gone, and everything of it. */
+/* Supervisor → monitor. ENDED: the sandbox is gone, and everything of it but file systems of its own with little in them. */
 enum supervisor_notice_kind { NOTICE_STATE, NOTICE_ENDED, NOTICE_DONE };
 
 struct supervisor_notice {

@@ -238,6 +238,7 @@ int main(int argc, char **argv)
 		main_report(-errno, step, NULL, NULL);
 		return EXIT_FAILURE;
 	}
+	start_reset_signals();
 	r = is_to_build ? build_run(&init->config, &step, &refused) : 0;
 	if (r == 0)
 		r = start_run(&init->config, is_to_build, &step);

@@ -228,20 +228,24 @@ static int start_limits(struct init_config *config)
 	return r == 0 ? start_own_files(config) : r;
 }
 
-/* Ignored signals would stay ignored in commands; blocked ones are taken from a descriptor, and restored in the child.
- */
-static int start_signals(struct init_config *config)
+void start_reset_signals(void)
 {
 	/* A kernel's struct sigaction of zeros: SIG_DFL. The C library would refuse the two signals that it keeps for itself,
 	 * and posix_spawn(3) leaves them ignored. */
 	static const uint64_t initial[8];
+
+	for (int signal = 1; signal < NSIG; signal++)
+		if (signal != SIGKILL && signal != SIGSTOP)
+			(void)syscall(SYS_rt_sigaction, signal, initial, NULL, sizeof(uint64_t));
+}
+
+/* Taken from a descriptor, and restored in the child. */
+static int start_signals(struct init_config *config)
+{
 	sigset_t all;
 
 	(void)config;
 	(void)sigfillset(&all);
-	for (int signal = 1; signal < NSIG; signal++)
-		if (signal != SIGKILL && signal != SIGSTOP)
-			(void)syscall(SYS_rt_sigaction, signal, initial, NULL, sizeof(uint64_t));
 	return sigprocmask(SIG_SETMASK, &all, NULL) < 0 ? -errno : 0;
 }
 

@@ -25,5 +25,8 @@ _must_check_ int start_check_config(const struct init_config *config, size_t len
  */
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
 
+/* Ignored signals would stay ignored in commands. First of all: it takes a call for each, and later somebody waits. */
+void start_reset_signals(void);
+
 /* Reads the configuration, unless `has_config`, and runs the stages. 0 or -errno, with the stage's name in `ret_step`. */
 _must_check_ int start_run(struct init_config *config, bool has_config, const char **ret_step);

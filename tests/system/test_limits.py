@@ -278,6 +278,10 @@ grant "together" {
         # another user's memory is another's
         self.output('python3', '-c', 'x = bytearray(64 << 20)', user=self.bob)
 
+    def test_what_one_kept_in_memory_is_free_when_its_client_knows_that_it_ended(self):
+        for _ in range(3):
+            self.output('sh', '-c', 'head -c 64M /dev/zero >/tmp/kept', user=self.bob)
+
     def test_a_profile_that_another_grant_gives_counts_with_them(self):
         held = self.start('python3', '-c', 'x = bytearray(48 << 20); print("up", flush=True); input()')
         self.assertEqual(self.line(held), 'up')
