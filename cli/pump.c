@@ -125,8 +125,8 @@ static int copy_input(int fd)
 	off_t offset = lseek(fd, 0, SEEK_CUR), done = 0;
 	int copy;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > INPUT_COPIED_MAX || offset < 0 ||
-	    (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY || is_being_written(fd))
+	if (yett_stdio_check(fd, NULL) != 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0 ||
+	    st.st_size > INPUT_COPIED_MAX || offset < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY || is_being_written(fd))
 		return -1;
 	memory = memfd_create("yett-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	while (memory >= 0 && done < st.st_size && sendfile(memory, fd, &done, (size_t)(st.st_size - done)) > 0)

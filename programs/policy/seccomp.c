@@ -178,7 +178,8 @@ static void judge_build(struct filter *filter, const struct seccomp_spec *spec)
 			judge_list(filter, seccomp_rules[i].calls, SECCOMP_RET_ALLOW);
 	judge_list(filter, seccomp_build_calls, SECCOMP_RET_ALLOW);
 	for (size_t i = 0; i < seccomp_rules_count; i++)
-		for (const char *list = seccomp_rules[i].calls; seccomp_rules[i].arguments_count == 0 && next_name(&list, name);) {
+		for (const char *list = seccomp_rules[i].calls;
+		     is_in_set(&seccomp_rules[i], spec) && seccomp_rules[i].arguments_count == 0 && next_name(&list, name);) {
 			struct filter_verdict *verdict = verdict_of(filter, name);
 
 			if (verdict && verdict->action == SECCOMP_BUILD_OTHERWISE && verdict->action != SECCOMP_RET_ALLOW)

@@ -19,7 +19,8 @@
 
 /*
  * Not in any group, so ENOSYS: clone3, openat2 and fchmodat2, whose flags or mode lie in memory where a filter cannot
- * look; keyctl and its kin (key rings are not per sandbox); modify_ldt; what no supported libc calls any more.
+ * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; modify_ldt; what no supported
+ * libc calls any more. Programs know that kernels lack these, and do without.
  */
 const struct seccomp_group seccomp_groups[] = {
 	{"files", true,
@@ -75,12 +76,18 @@ const struct seccomp_group seccomp_groups[] = {
          "mq_unlink msgctl msgget msgrcv msgsnd semctl semget semop semtimedop semtimedop_time64 shmat shmctl shmdt "
          "shmget"},
 	{"watching files", false, "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch"},
-	/* Without io_setup and its like: their events are counted for the whole machine (fs.aio-max-nr), not by user. */
 	/* Processes of one sandbox only: other pids do not exist there, and other ids are refused by the kernel. */
 	{"debuggers", false, "kcmp pidfd_getfd process_madvise process_mrelease process_vm_readv process_vm_writev ptrace"},
 	{"memory placement", false,
          "get_mempolicy mbind memfd_secret migrate_pages move_pages remap_file_pages set_mempolicy "
          "set_mempolicy_home_node vmsplice"},
+	/* The number of a file, as stat(2) tells it. What opens a file by it is refused, and takes CAP_DAC_READ_SEARCH over the whole
+           machine. */
+	{"handles of files", false, "name_to_handle_at"},
+	/* What /proc/self/mountinfo and /proc/self/attr tell: of the caller's own mount namespace, and of itself. They change nothing. */
+	{"mounts and labels", false, "listmount lsm_get_self_attr lsm_list_modules statmount"},
+	/* The same as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which ask for its owner. */
+	{"attributes of files", false, "file_getattr file_setattr"},
 	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
 	{"roots", false, "chroot"},
 };
@@ -207,14 +214,20 @@ const char seccomp_nested_calls[] =
 /* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
 const struct seccomp_rule seccomp_rules[] = {
 	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its like. */
-	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree", EPERM},
+	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree open_tree_attr", EPERM},
 	{"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register", EPERM},
 	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
-	{"quotactl quotactl_fd open_by_handle_at name_to_handle_at fanotify_init fanotify_mark lookup_dcookie", EPERM},
+	{"quotactl quotactl_fd open_by_handle_at fanotify_init fanotify_mark", EPERM},
 	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
-	/* A lease or a delegation holds up whoever opens or changes the file outside. */
-	{"fcntl", EPERM, 1, {LOW(1, F_SETLEASE)}},
-	{"fcntl", EPERM, 1, {LOW(1, SET_DELEGATION)}},
+	/* Key rings are not per sandbox, and asking for a key runs a program of the host's. keyrings(7), request_key(2) */
+	{"keyctl", ENOKEY},
+	{"add_key request_key", EACCES},
+	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file of somebody else's. fcntl(2) */
+	{"fcntl", EACCES, 1, {LOW(1, F_SETLEASE)}},
+	{"fcntl", EACCES, 1, {LOW(1, SET_DELEGATION)}},
+	/* The listener of init's filter is the one that the kernel allows: as from a kernel that knows none. seccomp(2) */
+	{"seccomp", EINVAL, 2, {LOW(0, SECCOMP_SET_MODE_FILTER), BITS(1, SECCOMP_FILTER_FLAG_NEW_LISTENER)}},
+	{"seccomp", EINVAL, 1, {LOW(0, SECCOMP_GET_NOTIF_SIZES)}},
 	{"unshare", EPERM, 1, {BITS(0, CLONE_NEWTIME)}}, /* part of the exit signal in clone(2) */
 	{"clone unshare", EPERM, 1, {BITS(0, NAMESPACES)}},
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
@@ -268,8 +281,9 @@ const struct seccomp_rule seccomp_rules[] = {
 	PERSONALITY(PER_LINUX32), /* setarch */
 	PERSONALITY(UNAME26),
 	PERSONALITY(UNAME26 | PER_LINUX32),
-	PERSONALITY(ADDR_NO_RANDOMIZE), /* debuggers, reproducible builds */
-	PERSONALITY(0xffffffff),        /* asks, changes nothing */
+	PERSONALITY(ADDR_NO_RANDOMIZE),                  /* debuggers, reproducible builds */
+	PERSONALITY(0xffffffff),                         /* asks, changes nothing */
+	{"personality", EINVAL, .set = SECCOMP_DEFAULT}, /* others are code of the kernel that hardly anything runs */
 };
 const size_t seccomp_rules_count = ARRAY_SIZE(seccomp_rules);
 _Static_assert(ARRAY_SIZE(seccomp_rules) <= SECCOMP_RULES_MAX, "a set of rules is a number of 64 bits");

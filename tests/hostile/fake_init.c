@@ -663,8 +663,8 @@ static const struct {
 	const char *name;
 	long number;
 } unneeded[] = {
-	CALL(add_key),         CALL(fanotify_init), CALL(io_setup),    CALL(io_uring_setup), CALL(keyctl), CALL(name_to_handle_at),
-	CALL(perf_event_open), CALL(quotactl),      CALL(request_key), CALL(settimeofday),   CALL(syslog), CALL(userfaultfd),
+	CALL(add_key),  CALL(fanotify_init), CALL(io_setup),     CALL(io_uring_setup), CALL(keyctl),      CALL(perf_event_open),
+	CALL(quotactl), CALL(request_key),   CALL(settimeofday), CALL(syslog),         CALL(userfaultfd),
 };
 
 /* The arguments are nobody's, so that nothing comes of it: what the kernel says. */

@@ -42,7 +42,7 @@ class Layers(yett.Case):
     def reopen(self, profile):
         """What the file holds afterwards."""
         path = self.alice.write('open-to-all', 'as it was', 0o666)
-        with open(path, 'rb') as stdin:
+        with open(path, 'rb') as stdin, open(path, 'ab'):  # what is open for writing is passed itself, and no copy
             done = self.sandbox('python3', '-c', REOPEN, options=('-p', profile), stdin=stdin)
         self.assertIn('PermissionError' if done.code else '', done.err)
         return yett.read(path)
@@ -53,7 +53,7 @@ class Layers(yett.Case):
         self.assertEqual(self.reopen('no-system-call-filter'), 'as it was')
 
     def test_no_listener_of_its_own_decides_on_forbidden_calls(self):
-        for profile, said in (('no-system-call-filter', '0'), ('no-landlock', '16'), ('all-on', '16')):  # EBUSY
+        for profile, said in (('no-system-call-filter', '0'), ('no-landlock', '22'), ('all-on', '22')):  # EINVAL; EBUSY, were it not for the filter
             self.assertEqual(self.output('python3', '-c', LISTEN, options=('-p', profile)), said + '\n')
 
     def test_the_description_says_which_landlock_is_in_force(self):

@@ -104,6 +104,7 @@ class Attacks(yett.Case):
         cls.work, outside = cls.alice.mkdir('work'), cls.alice.mkdir('outside')
         cls.alice.write('outside/secret', 'secret')
         cls.stdin = cls.stack.enter_context(open(cls.alice.write('stdin', 'x', 0o600), 'rb'))
+        cls.stack.enter_context(open(cls.stdin.name, 'ab'))  # what is open for writing is passed itself, and no copy
         cls.stack.callback(os.close, os.dup2(cls.stdin.fileno(), 9))
         around = surroundings.Surroundings(cls.stack, outside, cls.work, hostile.program('attack'), cls.alice.popen)
         cls.environment = {**around.variables, 'ATTACK_HELPER': cls.service.socket}
@@ -185,7 +186,7 @@ grant "masked" {
             number = {'x86_64': 206, 'aarch64': 0}[os.uname().machine]
             print('counted' if l.syscall(number, 1, ctypes.byref(context)) == 0 else ctypes.get_errno())"""
         self.assertEqual(self.service.run(self.alice, 'python3', '-c', script, path).out.split(), ['leased', 'counted'])
-        self.assertEqual(self.output('python3', '-c', script, path, options=['--ro', work]).split(), ['1', str(errno.ENOSYS)])
+        self.assertEqual(self.output('python3', '-c', script, path, options=['--ro', work]).split(), [str(errno.EACCES), str(errno.ENOSYS)])
 
     def test_what_is_or_holds_the_sockets_of_a_user_s_programs_is_not_shared(self):
         for path in (self.service.runtime, os.path.dirname(self.service.runtime), self.service.runtime + '/names'):

@@ -38,7 +38,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
-          'tests/system/load',
+          'tests/system/load', 'tests/system/calls',
           'tests/hostile/test_files', 'tests/hostile/fake-files')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.

@@ -167,6 +167,9 @@ class Streams(yett.Case):
             writer.flush()
             self.assertEqual(self.line(process), 'two')
             process.kill()
+        # files of the kernel's have no size, and come through a pipe as before
+        with open('/proc/self/status', encoding='utf-8') as stdin:
+            self.assertIn('Umask:', self.output('cat', stdin=stdin))
         large = self.alice.write('large', 'x' * ((16 << 20) + 1))
         with open(large) as stdin:
             self.assertEqual(self.output('sh', '-c', 'readlink /proc/self/fd/0 | grep -c memfd; wc -c', stdin=stdin).split(), ['0', str((16 << 20) + 1)])

@@ -164,8 +164,8 @@ static void every_filter_fits_into_the_kernel(void **state)
 static void unknown_calls_do_not_exist(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const missing[] = {"clone3",      "openat2",    "fchmodat2", "keyctl",  "add_key",
-	                                      "request_key", "modify_ldt", "uselib",    "_sysctl", "nfsservctl"};
+	static const char *const missing[] = {"clone3",     "openat2", "fchmodat2", "io_setup",
+	                                      "modify_ldt", "uselib",  "_sysctl",   "nfsservctl"};
 
 	(void)state;
 	assert_int_equal(answer(&filter, 1023, 0, 0, 0, 0), ERROR(ENOSYS));
@@ -249,32 +249,11 @@ static void ordinary_programs_find_what_they_need(void **state)
 static void privileged_calls_answer_as_to_any_user(void **state)
 {
 	struct filters filter = compile(&(struct seccomp_spec){0});
-	static const char *const refused[] = {"mount",
-	                                      "umount2",
-	                                      "pivot_root",
-	                                      "setns",
-	                                      "bpf",
-	                                      "perf_event_open",
-	                                      "userfaultfd",
-	                                      "io_uring_setup",
-	                                      "io_uring_enter",
-	                                      "kexec_load",
-	                                      "init_module",
-	                                      "finit_module",
-	                                      "reboot",
-	                                      "swapon",
-	                                      "quotactl",
-	                                      "acct",
-	                                      "open_by_handle_at",
-	                                      "name_to_handle_at",
-	                                      "fanotify_init",
-	                                      "clock_settime",
-	                                      "settimeofday",
-	                                      "open_tree",
-	                                      "move_mount",
-	                                      "fsopen",
-	                                      "mount_setattr",
-	                                      "syslog"};
+	static const char *const refused[] = {
+		"mount",          "umount2",        "pivot_root",        "setns",         "bpf",           "perf_event_open", "userfaultfd",
+		"io_uring_setup", "io_uring_enter", "kexec_load",        "init_module",   "finit_module",  "reboot",          "swapon",
+		"quotactl",       "acct",           "open_by_handle_at", "fanotify_init", "clock_settime", "settimeofday",    "open_tree",
+		"move_mount",     "fsopen",         "mount_setattr",     "syslog"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
@@ -464,8 +443,8 @@ static void the_kernel_s_own_tls_and_delegations_are_out_of_reach(void **state)
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP | HIGH, TCP_ULP, 0), ERROR(ENOENT));
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, IPPROTO_TCP, TCP_NODELAY, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_setsockopt, 3, SOL_SOCKET, TCP_ULP, 0), ALLOWED); /* another option */
-	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), FORBIDDEN);         /* F_SETDELEG */
-	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLEASE, 0, 0), FORBIDDEN);
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, 1040 | HIGH, 0, 0), ERROR(EACCES));     /* F_SETDELEG */
+	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLEASE, 0, 0), ERROR(EACCES));
 	assert_int_equal(answer(&filter, SYS_fcntl, 3, F_SETLK, 0, 0), ALLOWED);
 	filter_free(&filter);
 }
@@ -503,7 +482,7 @@ static void only_common_personalities_are_taken(void **state)
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, 0xffffffff, 0, 0, 0), ALLOWED);
 	assert_int_equal(answer(&filter, SYS_personality, ADDR_NO_RANDOMIZE, 0, 0, 0), ALLOWED);
-	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(ENOSYS));
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(EINVAL));
 	filter_free(&filter);
 }
 
@@ -556,7 +535,7 @@ static void logging_a_call_takes_no_refusal_away(void **state)
 	assert_int_equal(answer_name(&filter, "bpf"), ERROR(EPERM));
 	assert_int_equal(answer_name(&filter, "clone3"), ERROR(ENOSYS));
 	assert_int_equal(answer(&filter, SYS_clone, CLONE_NEWUSER, 0, 0, 0), FORBIDDEN);
-	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(ENOSYS));
+	assert_int_equal(answer(&filter, SYS_personality, READ_IMPLIES_EXEC, 0, 0, 0), ERROR(EINVAL));
 	assert_int_equal(answer(&filter, SYS_personality, 0, 0, 0, 0), SECCOMP_RET_LOG);
 	filter_free(&filter);
 }
@@ -734,7 +713,7 @@ static void try_calls(unsigned *attempts, unsigned *failed)
 	EXPECT(socket(40, SOCK_STREAM, 0), EAFNOSUPPORT); /* AF_VSOCK */
 	EXPECT(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
 	EXPECT(syscall(1023), ENOSYS);
-	EXPECT(syscall(SYS_keyctl, 0, 0), ENOSYS);
+	EXPECT(syscall(SYS_keyctl, 0, 0), ENOKEY);
 	EXPECT(pipe(p), 0);
 	EXPECT(unlink(path), 0);
 #undef EXPECT
@@ -803,7 +782,7 @@ static void building_has_a_filter_that_commands_do_not_notice(void **state)
 		uint32_t error;
 	} refused[] = {{SYS_io_uring_setup, EPERM},  {SYS_bpf, EPERM},         {SYS_open_by_handle_at, EPERM},
 	               {SYS_perf_event_open, EPERM}, {SYS_userfaultfd, EPERM}, {SYS_init_module, EPERM},
-	               {SYS_keyctl, ENOSYS},         {SYS_add_key, ENOSYS},    {FILTER_NUMBERS + 5, ENOSYS}};
+	               {SYS_keyctl, ENOKEY},         {SYS_add_key, EACCES},    {FILTER_NUMBERS + 5, ENOSYS}};
 	static char *const names[] = {"bpf", "ptrace"};
 	static const struct seccomp_spec specs[] = {
 		{0}, {.strict = true}, {.strict = true, .allow = {(char **)names, ARRAY_SIZE(names), "", 0}}};
