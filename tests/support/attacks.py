@@ -185,7 +185,7 @@ ATTACKS = [
     Attack('password-hashes', "everybody's passwords", 'NLS', is_measured=True),
     Attack('login-script', 'code that root runs at the next login', 'NLS', is_measured=True, harms=True),
     Attack('system-program', "a program in everybody's path", 'NLS', is_measured=True, harms=True),
-    Attack('reopen-for-writing', 'a file that came open for reading, changed', 'L', is_measured=True, command=Case(USER, EACCES)),
+    Attack('reopen-for-writing', 'a file that came open for reading, changed', 'L', is_measured=True, command=Case(USER, EACCES + EPERM)),
     Attack('others-file-in-share', 'what others keep for themselves in a shared directory', 'N', is_measured=True, command=Case(ROOT, EACCES)),
     Attack('set-id-by-mode', "another user's rights, for an accomplice outside", 'F', is_measured=True, command=Case(USER, EPERM)),
     Attack('set-id-by-open', 'the same, when the file is made', 'F', is_measured=True, command=Case(USER, EPERM)),
