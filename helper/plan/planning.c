@@ -296,29 +296,26 @@ static void add_names(struct planning *p)
 	add_place(p, p->decision->grant->place, &plan->grant_place);
 }
 
-/* NAME=VALUE, unless the profile sets that variable itself. */
-static void add_variable(struct planning *p, const char *name, struct plan_text value)
-{
-	const struct policy_list *profile = &p->decision->profile->environment;
-	char entry[MESSAGE_PATH_MAX + 16];
-	size_t length = strlen(name) + 1;
-
-	(void)units_append(entry, sizeof entry, "%s=%s", name, plan_text(p->plan, value));
-	for (size_t i = 0; i < profile->count; i++)
-		if (strncmp(profile->items[i], entry, length) == 0)
-			return;
-	add_text(p, entry, &p->plan->env[p->plan->env_count++]);
-}
-
+/* What the caller's account says, unless the profile sets that variable itself; then the profile's. */
 static void add_environment(struct planning *p)
 {
 	const struct policy_list *profile = &p->decision->profile->environment;
 	struct plan *plan = p->plan;
+	const struct {
+		const char *name;
+		struct plan_text value;
+	} own[] = {{"HOME=", plan->home}, {"USER=", plan->user_name}, {"LOGNAME=", plan->user_name}, {"SHELL=", plan->shell}};
+	char entry[MESSAGE_PATH_MAX + 16];
 
-	add_variable(p, "HOME", plan->home);
-	add_variable(p, "USER", plan->user_name);
-	add_variable(p, "LOGNAME", plan->user_name);
-	add_variable(p, "SHELL", plan->shell);
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+		bool is_set = false;
+
+		for (size_t j = 0; j < profile->count; j++)
+			is_set = is_set || strncmp(profile->items[j], own[i].name, strlen(own[i].name)) == 0;
+		(void)units_append(entry, sizeof entry, "%s%s", own[i].name, plan_text(plan, own[i].value));
+		if (!is_set)
+			add_text(p, entry, &plan->env[plan->env_count++]);
+	}
 	for (size_t i = 0; i < profile->count && plan->env_count < PLAN_ENV_MAX; i++)
 		add_text(p, profile->items[i], &plan->env[plan->env_count++]);
 }

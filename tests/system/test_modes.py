@@ -186,7 +186,7 @@ class Roles(yett.Case):
             failed.callback(process.kill)  # else it would wait for its first byte, and we for its end
             yett.wait_until(lambda: yett.read('/proc/%d/syscall' % process.pid).split()[:2] == ['0', hex(source)], 'its first read')
             status = yett.status_of(process.pid)
-            uid = re.search(r'define POLICY_COMPILER_ID \(POLICY_IDS_FIRST_DEFAULT \+ (\d+)\)',
+            uid = re.search(r'define POLICY_COMPILER_ID +\(POLICY_IDS_FIRST_DEFAULT \+ (\d+)\)',
                             yett.read(os.path.join(yett.SOURCE, 'helper', 'policy', 'policy.h'))).group(1)
             uid = str(0x70000000 + int(uid))
             self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
