@@ -435,7 +435,7 @@ class Denied(Following):
         self.create('--name', 'box')
         process, _ = self.follow('box')
         out = self.python_in('box', 'print(call("socket", 40, 1, 0)[1], call("personality", 0x400000)[1], call(*mount)[1])')
-        self.assertEqual(out, '97 38 1')
+        self.assertEqual(out, '97 22 1')
         self.assertEqual(self.denied(process, 1)[0]['call'], 'mount')
 
     def test_what_the_policy_denies_is_told_unless_init_needs_it(self):
