@@ -21,6 +21,10 @@ class Test:
         return ['/usr/bin/python3' if self.program.endswith('.py') else '/usr/bin/env'] + [os.path.join(source, self.program)] + [argument.replace('@', source) for argument in self.arguments]
 
 
+# Of the corpus of programs: those that the guest has anyway.
+PROGRAMS = ('gcc', 'python3', 'perl_prove', 'git_init_shared', 'vim', 'top', 'bash_with_job_control', 'strace_f', 'AddressSanitizer', 'tar', 'dpkg_deb',
+            'lscpu')
+
 TESTS = (
     Test('machine', 'tests/guest/test_machine.py', 60),
     Test('packages', 'tests/guest/test_packages.py', 300),
@@ -54,6 +58,7 @@ TESTS = (
     # Without root, where limits are those of a group that was delegated on v2.
     Test('system-rootless', 'tests/system/test_rootless.py', 500, ['apparmor']),
     Test('system-programs', 'tests/system/test_programs.py', 400, ['apparmor']),
+    Test('programs', 'tests/programs/run.py', 600, arguments=['ByService.test_' + name for name in PROGRAMS]),
     Test('system-cli', 'tests/system/test_cli.py', 400, ['selinux'], arguments=['Streams', 'Terminal', 'Signals', 'DefaultShare', 'Copies', 'Examples']),
     # What was refused until here; the next ones attack.
     Test('denials', 'tests/guest/test_denials.py', 60),

@@ -17,7 +17,7 @@ it did what it should, and then by the same user with `yett run --rw . --`, once
 
 `make programs` installs all of these programs, runs them, and fails where a program does better or worse than this page says.
 `make check` runs those that need little that is not installed yet. The script of each stands in `tests/programs/corpus.py`; the
-programs are Debian 12's.
+programs are Debian 12's. What needs more of a host than others says so, and is tried only where the host has it.
 '''
 
 
@@ -27,12 +27,16 @@ def cell(verdict):
     return verdict.replace('|', '\\|')
 
 
+def title(program):
+    return '%s (where the host has %s)' % (program.name, program.host) if program.host else program.name
+
+
 def text(verdict_of):
     """The page, where `verdict_of` says what becomes of a program, and whether that is meant without root."""
     lines = [HEAD % len(corpus.PROGRAMS)]
     for kind in dict.fromkeys(program.kind for program in corpus.PROGRAMS):
         lines += ['## %s\n' % kind, '| program | by the service | without root |', '| --- | --- | --- |']
-        lines += ['| %s | %s | %s |' % (program.name, *(cell(verdict_of(program, is_rootless)) for is_rootless in (False, True)))
+        lines += ['| %s | %s | %s |' % (title(program), *(cell(verdict_of(program, is_rootless)) for is_rootless in (False, True)))
                   for program in corpus.PROGRAMS if program.kind == kind]
         lines.append('')
     return '\n'.join(lines).rstrip('\n') + '\n'
