@@ -77,7 +77,10 @@ struct init_profile {
 	uint32_t init_filter_count, command_filter_count; /* as in struct init_config */
 	uint32_t entries_count;
 	uint32_t data_used;
-	/* The filters; then for each tree of the template its path, and where it points if it is a link, else nothing: two texts. */
+	/*
+	 * The filters; then the profile's list for /etc, names that never begin with a slash; then for each tree of the template its path,
+	 * and where it points if it is a link, else nothing: two texts.
+	 */
 	uint8_t data[] __attribute__((aligned(8)));
 };
 

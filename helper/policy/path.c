@@ -26,6 +26,16 @@ bool policy_path_is_in(const char *path, const char *directory)
 	return strncmp(path, directory, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
+bool policy_path_has_programs(const char *path)
+{
+	static const char *const places[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (policy_path_is_in(path, places[i]))
+			return true;
+	return false;
+}
+
 const char *policy_path_problem(const char *path)
 {
 	if (path[0] != '/')
@@ -65,7 +75,7 @@ const char *policy_target_problem(const struct policy_profile *profile, const ch
 		if (strcmp(target, closed_points[i]) == 0)
 			return "would hide what every sandbox needs";
 	for (size_t i = 0; profile && i < profile->system.count; i++)
-		if (policy_path_is_in(profile->system.items[i], target))
+		if (policy_path_has_programs(profile->system.items[i]) && policy_path_is_in(profile->system.items[i], target))
 			return "would hide a system directory of the profile";
 	return NULL;
 }

@@ -63,7 +63,7 @@ struct policy_profile {
 	struct policy_place place;
 	/* the template: read-only, shared by all sandboxes of the profile */
 	struct policy_list system;  /* host directories and symlinks shown read-only at the same path: /usr, /bin …; none below another */
-	struct policy_list etc;     /* names below the host's /etc that are copied or bound into the sandbox's */
+	struct policy_list etc;     /* names below the host's /etc that are shown in the sandbox's; "*": all of it is */
 	struct policy_list devices; /* host device nodes besides the six; a grant must name each */
 	/* on top of it, per sandbox */
 	struct policy_mount *mounts;
@@ -183,10 +183,13 @@ const struct policy_profile *policy_find_profile(const struct policy *policy, co
 /* Whether `path` is `directory` or below it; both absolute and normalized. */
 bool policy_path_is_in(const char *path, const char *directory);
 
+/* Whether it is, or is in, one of the places of a host's programs and libraries, where there are no secrets: /usr and the like. */
+bool policy_path_has_programs(const char *path);
+
 /*
  * Why nothing may be mounted at `target` in a sandbox of `profile`, as the end of a sentence; NULL when it may. It must be
  * absolute and normalized, and hide none of what makes the sandbox: /proc, /sys, /dev, /etc itself, its own files in
- * /run, the system directories of the profile. Pure.
+ * /run, those system directories of the profile where programs are. Pure.
  */
 const char *policy_target_problem(const struct policy_profile *profile, const char *target);
 

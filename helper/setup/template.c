@@ -2,7 +2,6 @@
 #include "helper/setup/template.h"
 #include "helper/setup/idmap.h"
 #include "base/kernel.h"
-#include "helper/setup/etc.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -35,65 +34,63 @@ static const struct {
 static int add_entry(struct template *template, const char *path)
 {
 	struct template_entry *entry = &template->entries[template->entries_count];
-	char link[PATH_MAX];
 	struct stat st;
-	ssize_t n;
 
 	if (lstat(path, &st) < 0)
 		return errno == ENOENT ? 0 : -errno; /* /lib32 and the like: not on every host */
-	if (S_ISLNK(st.st_mode)) {
-		n = readlink(path, link, sizeof link - 1);
-		if (n < 0)
-			return -errno;
-		link[n] = '\0';
-		entry->link = strdup(link);
-	} else if (!S_ISDIR(st.st_mode)) {
-		return -ENOTDIR;
-	}
-	entry->path = strdup(path);
-	if (!entry->path || (S_ISLNK(st.st_mode) && !entry->link))
-		return -ENOMEM;
+	if (S_ISLNK(st.st_mode) ? readlink(path, entry->link, sizeof entry->link - 1) < 0 : !S_ISDIR(st.st_mode))
+		return S_ISLNK(st.st_mode) ? -errno : -ENOTDIR;
+	entry->path = path;
 	template->entries_count++;
 	return 0;
 }
 
-/* The policy's system directories, then /etc and /dev. */
+/* /etc and the policy's system directories, then /dev. */
 static int list_entries(const struct policy_profile *profile, struct template *template, struct yett_error *error)
 {
 	const struct policy_list *system = &profile->system;
-	int r = 0;
+	int r;
 
 	template->entries = calloc(system->count + 2, sizeof *template->entries);
 	if (!template->entries)
 		return -ENOMEM;
+	r = add_entry(template, "/etc");
 	for (size_t i = 0; r == 0 && i < system->count; i++) {
 		r = add_entry(template, system->items[i]);
 		if (r < 0)
 			error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shown: %s", system->items[i], profile->name,
 			          strerror(-r));
 	}
-	if (r == 0)
-		r = add_entry(template, "/etc");
 	return r == 0 ? add_entry(template, "/dev") : r;
 }
 
 /*
- * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, showing root's files
- * as the face id's, unless there is none (-1). A file system that cannot be id-mapped shows them as nobody's instead: they are read-only
- * and world-readable things either way. A descriptor or -errno.
+ * As whose root's files in the template show; `id` UINT32_MAX: nothing is id-mapped, and the others are -1. Where programs and
+ * libraries are it is the face. Init and, where a grant says so, commands can be that: elsewhere root keeps secrets, so there what has an
+ * owner shows as nobody's, and is for each as it is for everybody.
  */
-static int clone_system(const char *path, int face_ns)
+struct faces {
+	uint32_t id;
+	int of_programs, of_data; /* user namespaces, for mount_setattr(2) */
+};
+
+/*
+ * A recursive copy of the mounts at `path`, private, read-only and without set-id or device files, with such a `face`, if
+ * there is any. A file system that cannot be id-mapped shows as nobody's what is: it is for each as for everybody either way. Whatever
+ * would be mounted when somebody looks stays as it is. A descriptor or -errno.
+ */
+static int clone_system(const char *path, int face)
 {
 	struct mount_attr attributes = {
 		.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP,
 		.propagation = MS_PRIVATE,
-		.userns_fd = (uint64_t)face_ns,
+		.userns_fd = (uint64_t)face,
 	};
-	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
 
 	if (tree < 0)
 		return -errno;
-	if (face_ns >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+	if (face >= 0 && mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
 		return steal_fd(&tree);
 	attributes.attr_set &= ~(uint64_t)MOUNT_ATTR_IDMAP;
 	attributes.userns_fd = 0;
@@ -118,18 +115,6 @@ static int make_parents(int root, const char *path)
 	}
 }
 
-/* Turns a directory of the root into a read-only mount, which a sandbox can move onto its own root. */
-static int seal_directory(const char *path, uint64_t attributes_set)
-{
-	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | attributes_set, .propagation = MS_PRIVATE};
-	_cleanup_fd_ int tree = open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-
-	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
-	    move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		return -errno;
-	return 0;
-}
-
 /* Without root no node can be made: an empty file, for the host's node to be mounted on. */
 static int make_node(const char *path, dev_t device, uint32_t face)
 {
@@ -145,6 +130,8 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 {
 	/* Of the first three sandboxes see nothing: overlay_make(), build(). */
 	static const char *const directories[] = {"/lower", "/empty", "/proc", "/dev", "/dev/pts", "/dev/mqueue"};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int tree = -1;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
@@ -164,7 +151,11 @@ static int make_dev(const struct policy_list *names, const dev_t *extra, uint32_
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(device_links); i++)
 		if (symlink(device_links[i].target, device_links[i].path) < 0 || lchown(device_links[i].path, face, face) < 0)
 			r = -errno;
-	return r == 0 ? seal_directory("/dev", MOUNT_ATTR_NOEXEC) : r;
+	tree = r == 0 ? open_tree(AT_FDCWD, "/dev", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) : r;
+	if (r == 0 && (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	               move_mount(tree, "", AT_FDCWD, "/dev", MOVE_MOUNT_F_EMPTY_PATH) < 0))
+		r = -errno;
+	return r;
 }
 
 /* Takes hold of the host's nodes, for those that cannot be made, while they are in sight; and mounts them, read-only: that is their mode.
@@ -202,22 +193,19 @@ static int read_devices(const struct policy_list *names, dev_t *numbers, struct 
 	return 0;
 }
 
-/* A private copy of the host's mounts with a tmpfs as its root, in which there is /etc, and the old root out of reach. `trees`: etc_copy()
- */
-static int enter_new_root(const struct policy_profile *profile, const char *runtime_dir, uint32_t face, struct etc_trees *trees)
+/* A private copy of the host's mounts with a tmpfs as its root, and the old root out of reach. */
+static int enter_new_root(const char *runtime_dir, uint32_t face)
 {
 	char id[16];
 	const char *options[] = {"mode", "0755", "size", "64m", "uid", id, "gid", id, NULL, NULL};
 	_cleanup_fd_ int root = -1;
-	int r;
 
 	(void)snprintf(id, sizeof id, "%" PRIu32, face);
 	if (face == UINT32_MAX)
 		options[4] = NULL;
 	root = kernel_mount_new("tmpfs", options, "", MOUNT_ATTR_NOSUID);
-	r = root < 0 ? root : etc_copy(&profile->etc, root, face, trees); /* while the host's is in sight */
-	if (r < 0)
-		return r;
+	if (root < 0)
+		return root;
 	if (move_mount(root, "", AT_FDCWD, runtime_dir, MOVE_MOUNT_F_EMPTY_PATH) < 0 || chdir(runtime_dir) < 0)
 		return -errno;
 	/* pivot_root(2), NOTES: with the same directory twice the old root lies on top, and goes. */
@@ -226,43 +214,25 @@ static int enter_new_root(const struct policy_profile *profile, const char *runt
 	return 0;
 }
 
-static int attach_etc(const struct etc_trees *trees)
+static int attach(const char *path, int tree)
 {
-	char path[PATH_MAX];
+	int r = make_parents(AT_FDCWD, path);
 
-	for (size_t i = 0; i < trees->count; i++) {
-		(void)snprintf(path, sizeof path, "/etc/%s", trees->items[i].path);
-		if (move_mount(trees->items[i].tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			return -errno;
-	}
-	return 0;
-}
-
-static int attach(const struct template_entry *entry, int tree)
-{
-	int r;
-
-	if (entry->link)
-		return symlink(entry->link, entry->path) < 0 ? -errno : 0;
-	r = make_parents(AT_FDCWD, entry->path);
-	if (r < 0)
-		return r;
-	return move_mount(tree, "", AT_FDCWD, entry->path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+	return r == 0 && move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : r;
 }
 
 /*
  * The kernel lets a user namespace mount a proc where another one can be seen in full. The template's is of the pid namespace of this
- * process, which ends: there is no process in it. mount_namespaces(7). `face_ns` -1: there is no face.
+ * process, which ends: there is no process in it. mount_namespaces(7).
  */
-static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, uint32_t face, int face_ns,
+static int build(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, const struct faces *faces,
                  struct yett_error *error)
 {
-	size_t system = template->entries_count - 2; /* the last two are /etc and /dev */
+	size_t system = template->entries_count - 1; /* the last one is /dev */
 	_cleanup_free_ int *trees = calloc(system + 1, sizeof *trees);
 	_cleanup_free_ dev_t *numbers = calloc(profile->devices.count + 1, sizeof *numbers);
-	bool is_rootless = face == UINT32_MAX;
+	bool is_rootless = faces->id == UINT32_MAX;
 	_cleanup_fd_ int proc = kernel_mount_new("proc", NULL, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	struct etc_trees etc = {0};
 	int nodes[ARRAY_SIZE(devices)], r;
 
 	if (!trees || !numbers)
@@ -274,26 +244,25 @@ static int build(const struct policy_profile *profile, const struct template *te
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -errno;
 	for (size_t i = 0; i < system; i++) {
-		trees[i] = template->entries[i].link ? -1 : clone_system(template->entries[i].path, face_ns);
-		if (!template->entries[i].link && trees[i] < 0)
-			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s", template->entries[i].path,
-			                 profile->name, strerror(-trees[i]));
+		const char *path = template->entries[i].path;
+
+		if (*template->entries[i].link) /* which is for init to make */
+			continue;
+		trees[i] = clone_system(path, policy_path_has_programs(path) ? faces->of_programs : faces->of_data);
+		if (trees[i] < 0)
+			return error_set(error, YETT_E_UNSUPPORTED, 0, "%s of profile %s cannot be shared: %s", path, profile->name,
+			                 strerror(-trees[i]));
 	}
 	r = read_devices(&profile->devices, numbers, error);
 	if (r == 0 && is_rootless)
 		r = clone_nodes(nodes);
 	if (r == 0)
-		/* Where there is one for each connection it is to be quick. What mounts there are in a directory no overlay shows. */
-		r = enter_new_root(profile, runtime_dir, face, is_rootless && !profile->overlay_ro ? &etc : NULL);
+		r = enter_new_root(runtime_dir, faces->id);
 	(void)umask(0);
 	for (size_t i = 0; r == 0 && i < system; i++)
-		r = attach(&template->entries[i], trees[i]);
+		r = *template->entries[i].link ? 0 : attach(template->entries[i].path, trees[i]);
 	if (r == 0)
-		r = seal_directory("/etc", MOUNT_ATTR_NODEV);
-	if (r == 0)
-		r = attach_etc(&etc);
-	if (r == 0)
-		r = make_dev(&profile->devices, numbers, face);
+		r = make_dev(&profile->devices, numbers, faces->id);
 	if (r == 0 && is_rootless)
 		r = attach_nodes(nodes);
 	if (r == 0 && move_mount(proc, "", AT_FDCWD, "/proc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
@@ -304,11 +273,9 @@ static int build(const struct policy_profile *profile, const struct template *te
 	return r;
 }
 
-static void add_text(struct init_profile *profile, const char *text)
+static void add(struct init_profile *profile, const void *bytes, size_t size)
 {
-	size_t size = strlen(text) + 1;
-
-	memcpy(profile->data + profile->data_used, text, size);
+	memcpy(profile->data + profile->data_used, bytes, size);
 	profile->data_used += (uint32_t)size;
 }
 
@@ -316,23 +283,25 @@ static void add_text(struct init_profile *profile, const char *text)
 static int write_profile(const struct policy_profile *policy, const struct template *template)
 {
 	size_t init_size = policy->init_filter_count * sizeof *policy->init_filter;
-	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter, size = init_size + command_size;
+	size_t command_size = policy->command_filter_count * sizeof *policy->command_filter;
+	size_t size = init_size + command_size + 2 * template->entries_count * PATH_MAX; /* of which only what is used is touched */
 	_cleanup_free_ struct init_profile *profile = NULL;
 
-	for (size_t i = 0; i < template->entries_count; i++)
-		size += strlen(template->entries[i].path) + strlen(template->entries[i].link ?: "") + 2;
+	for (size_t i = 0; i < policy->etc.count; i++)
+		size += strlen(policy->etc.items[i]) + 1;
 	profile = calloc(1, sizeof *profile + size);
 	if (!profile)
 		return -ENOMEM;
 	profile->init_filter_count = (uint32_t)policy->init_filter_count;
 	profile->command_filter_count = (uint32_t)policy->command_filter_count;
 	profile->entries_count = (uint32_t) template->entries_count;
-	memcpy(profile->data, policy->init_filter, init_size);
-	memcpy(profile->data + init_size, policy->command_filter, command_size);
-	profile->data_used = (uint32_t)(init_size + command_size);
+	add(profile, policy->init_filter, init_size);
+	add(profile, policy->command_filter, command_size);
+	for (size_t i = 0; i < policy->etc.count; i++)
+		add(profile, policy->etc.items[i], strlen(policy->etc.items[i]) + 1);
 	for (size_t i = 0; i < template->entries_count; i++) {
-		add_text(profile, template->entries[i].path);
-		add_text(profile, template->entries[i].link ?: "");
+		add(profile, template->entries[i].path, strlen(template->entries[i].path) + 1);
+		add(profile, template->entries[i].link, strlen(template->entries[i].link) + 1);
 	}
 	return fd_new_sealed("yett-profile", profile, sizeof *profile + profile->data_used);
 }
@@ -345,11 +314,11 @@ struct template_result {
 
 /* The child; `go` is its end of the pipe. Nobody is left of whom it could be when its parent has gone. */
 static void __attribute__((noreturn))
-maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, uint32_t face, int face_ns, int go)
+maker(const struct policy_profile *profile, const struct template *template, const char *runtime_dir, const struct faces *faces, int go)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)close(template->go); /* the reader's end: without one, writing fails */
-	template->result->r = build(profile, template, runtime_dir, face, face_ns, &template->result->error);
+	template->result->r = build(profile, template, runtime_dir, faces, &template->result->error);
 	if (write(go, "", 1) == 1)
 		(void)pause(); /* until the parent holds the namespace */
 	_exit(0);
@@ -377,22 +346,28 @@ int template_start(const struct policy_profile *profile, const char *runtime_dir
                    struct yett_error *error)
 {
 	_cleanup_(template_close) struct template template = TEMPLATE_NONE;
-	_cleanup_fd_ int face_ns = face == UINT32_MAX ? -1 : idmap_open_single(0, face, 0, face);
+	bool has_faces = face != UINT32_MAX;
+	/* Nothing on a disk belongs to the face. */
+	_cleanup_fd_ int programs = has_faces ? idmap_open_single(0, face, 0, face) : -1;
+	_cleanup_fd_ int data = has_faces ? idmap_open_single(face, face, face, face) : -1;
+	const struct faces faces = {face, programs, data};
 	int go[2], r = list_entries(profile, &template, error);
 
 	if (r != 0)
 		return r < 0 ? fail(profile, r, error) : r;
+	if (has_faces && (programs < 0 || data < 0))
+		return fail(profile, programs < 0 ? programs : data, error);
 	template.result = mmap(NULL, sizeof *template.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (template.result == MAP_FAILED)
 		template.result = NULL;
-	if (!template.result || (face_ns < 0 && face != UINT32_MAX) || pipe2(go, O_CLOEXEC) < 0)
-		return fail(profile, face_ns < 0 && face != UINT32_MAX ? face_ns : -errno, error);
+	if (!template.result || pipe2(go, O_CLOEXEC) < 0)
+		return fail(profile, -errno, error);
 	template.result->r = -ECHILD;
-	template.selinux = face == UINT32_MAX ? SELINUX_ABSENT : selinux_look(profile->selinux_type);
+	template.selinux = has_faces ? selinux_look(profile->selinux_type) : SELINUX_ABSENT;
 	template.go = go[0];
 	template.maker = kernel_clone(CLONE_NEWPID, SIGCHLD, -1, NULL);
 	if (template.maker == 0)
-		maker(profile, &template, runtime_dir, face, face_ns, go[1]);
+		maker(profile, &template, runtime_dir, &faces, go[1]);
 	(void)close(go[1]);
 	if (template.maker < 0)
 		return fail(profile, template.maker, error);
@@ -425,10 +400,6 @@ void template_close(struct template *template)
 	end_maker(template);
 	template->mount_ns = fd_close(template->mount_ns);
 	template->profile = fd_close(template->profile);
-	for (size_t i = 0; i < template->entries_count; i++) {
-		free(template->entries[i].path);
-		free(template->entries[i].link);
-	}
 	free(template->entries);
 	*template = TEMPLATE_NONE;
 }

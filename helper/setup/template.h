@@ -2,8 +2,9 @@
  * Templates: what all sandboxes of a profile share, mounted once in a mount namespace of its own.
  *
  * Built with full privilege by a child that ends at once; what is kept is the descriptor of its mount namespace. Every
- * file system in it is read-only without exception and shows root's files as owned by the face id. The paths come from
- * the policy, which only root can write. mount_setattr(2), open_tree(2).
+ * file system in it is read-only without exception. They are the host's own, nothing is copied: those of programs show root's files as
+ * owned by the face id, the others (/etc among them, in any case) as nobody's. The paths come from the policy, which only root can
+ * write. mount_setattr(2), open_tree(2).
  */
 #pragma once
 
@@ -12,10 +13,12 @@
 #include "helper/policy/policy.h"
 #include "helper/setup/selinux.h"
 
+#include <limits.h>
+
 /* A tree or symbolic link at the same path in the template and in each sandbox. */
 struct template_entry {
-	char *path; /* "/usr" */
-	char *link; /* where it points; NULL for a directory */
+	const char *path;    /* "/usr"; the policy's */
+	char link[PATH_MAX]; /* where it points; empty for a directory */
 };
 
 struct template

@@ -137,8 +137,10 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 	(void)ruleset, (void)handled;
 	for (uint32_t i = 0; i < config->paths_count; i++, text += strlen(text) + 1) {
 		struct statvfs mount = {.f_flag = ST_RDONLY};
+		/* By a descriptor: a path would have mounted what waits for that. */
+		_cleanup_fd_ int fd = *text == INIT_PATH_READ ? open(text + 1, O_PATH | O_CLOEXEC) : -1;
 
-		if (*text == INIT_PATH_READ && statvfs(text + 1, &mount) < 0 && errno != ENOENT && errno != EACCES)
+		if (*text == INIT_PATH_READ && (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
 			return -errno;
 		if (!(mount.f_flag & ST_RDONLY))
 			return -EPERM;

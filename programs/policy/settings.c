@@ -79,11 +79,13 @@ static const char *check_etc(const char *text)
 {
 	_cleanup_free_ char *path = malloc(strlen(text) + 2);
 
+	if (strcmp(text, "*") == 0)
+		return NULL;
 	if (!path)
 		return "does not fit into memory";
 	path[0] = '/';
 	memcpy(path + 1, text, strlen(text) + 1);
-	return policy_path_problem(path) ? "is not a path below /etc, written without /etc/" : NULL;
+	return policy_path_problem(path) ? "is neither a path below /etc, written without /etc/, nor * for all of it" : NULL;
 }
 
 static const char *check_device(const char *text)

@@ -159,6 +159,21 @@ static int read_anyway(long who)
 	return result_of(open(shared(secrets[who]), O_RDWR | O_CLOEXEC));
 }
 
+/* What root alone may read, in the host's /etc. */
+static int etc_as_root(long unused)
+{
+	int r = become(ids[ROOT]);
+
+	(void)unused;
+	return r < 0 ? r : result_of(open(given("ATTACK_ETC"), O_RDONLY | O_CLOEXEC));
+}
+
+static int etc_anyway(long unused)
+{
+	(void)unused;
+	return result_of(open(given("ATTACK_ETC"), O_RDONLY | O_CLOEXEC));
+}
+
 /* --- descriptors of the helper's --- */
 
 static const char upwards[] = "../../../../../../../../../../../..";
@@ -365,6 +380,8 @@ const struct attack attack_building[] = {
 	ROW("secret-as-other", read_as, OTHER),
 	ROW("secret-anyway", read_anyway, ROOT),
 	ROW("secret-of-other-anyway", read_anyway, OTHER),
+	ROW("etc-as-root", etc_as_root, 0),
+	ROW("etc-anyway", etc_anyway, 0),
 	ROW("group-host-file", group_upwards, 0),
 	ROW("group-host-process", group_host_process, 0),
 	ROW("group-above", group_above, 0),

@@ -94,6 +94,9 @@ class Attacks(yett.Case):
         os.chown(cls.work + '/secret-other', cls.bob.uid, cls.bob.gid)
         cls.alice.write('work/given')
         os.mknod(cls.work + '/device', stat.S_IFCHR | 0o600, os.makedev(1, 5))
+        secret = '/etc/yett-test-%d' % os.getpid()
+        yett.write(secret, 'secret', 0o600)
+        cls.stack.callback(os.unlink, secret)
         sleeper = cls.bob.popen(['sleep', '1000'])
         cls.stack.callback(sleeper.wait)
         cls.stack.callback(sleeper.kill)
@@ -103,7 +106,7 @@ class Attacks(yett.Case):
         cls.alice.write('outside/secret', 'secret')  # for everybody, and in no share
         cls.environment = {
             'ATTACK_OUTSIDE': outside, 'ATTACK_VICTIM': str(sleeper.pid), 'ATTACK_ROOT': '0',
-            'ATTACK_OTHER': str(cls.bob.uid), 'ATTACK_KEY': cls.key}
+            'ATTACK_OTHER': str(cls.bob.uid), 'ATTACK_ETC': secret, 'ATTACK_KEY': cls.key}
         for name, handle in (('NAMESPACE', handle_of('/proc/self/ns/mnt')), ('PROCESS', handle_of(pidfd))):
             if handle:
                 cls.environment['ATTACK_%s_HANDLE' % name] = handle

@@ -211,7 +211,7 @@ class Shared(yett.Case):
 
 class Rootless(Shared):
     service_class = yett.Rootless
-    system = ('/usr/bin/env', '/usr')  # /etc is its user's own, made anew for each connection; the nodes in /dev are the host's
+    system = ('/usr/bin/env', '/etc/profile', '/usr', '/etc')  # the nodes in /dev are the host's
 
 
 if __name__ == '__main__':

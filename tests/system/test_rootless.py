@@ -5,7 +5,6 @@ what is refused, and what is said of it.
 import contextlib
 import ctypes
 import glob
-import json
 import os
 import re
 import shutil
@@ -158,62 +157,6 @@ class Identity(yett.Case):
                          ['4', '3', 'full', 'fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout',
                           'tty', 'urandom', 'zero'])
         self.assertEqual(self.python('import os, pty; a, b = pty.openpty(); print(os.ttyname(b))'), '/dev/pts/0\n')
-
-
-class Etc(yett.Case):
-    """Directories of /etc: the host's where all in them is for everyone to read, else a copy of what is."""
-
-    service_class = yett.Rootless
-    LISTED = '/etc/yett-test-listed'
-    service_options = {'before': """
-profile "listed" {
-  extends = "default"
-  etc = {"yett-test-listed/open", "yett-test-listed/closed"}
-}
-profile "covered" {
-  extends = "listed"
-  overlay_ro = true
-}
-grant "listed" {
-  users = {"*"}
-  user_keys = true
-  profiles = {"listed", "covered"}
-}
-"""}
-
-    def setUp(self):
-        self.addCleanup(shutil.rmtree, self.LISTED)
-        for name, mode in (('open/deep/file', 0o644), ('closed/file', 0o644), ('closed/deep/secret', 0o640)):
-            os.makedirs(os.path.dirname('%s/%s' % (self.LISTED, name)), exist_ok=True)
-            yett.write('%s/%s' % (self.LISTED, name), name, mode)
-            os.chown('%s/%s' % (self.LISTED, name), 0, self.alice.gid)  # so that alice may read all of them
-
-    def found(self, profile):
-        return sorted(self.output('find', self.LISTED, '-type', 'f', '-printf', '%P ', options=['-p', profile]).split())
-
-    def test_what_not_everyone_may_read_is_not_there(self):
-        with open(self.LISTED + '/closed/deep/secret', encoding='ascii') as file:
-            self.assertEqual(file.read(), 'closed/deep/secret')
-        for profile in ('listed', 'covered'):
-            self.assertEqual(self.found(profile), ['closed/file', 'open/deep/file'])
-        os.chmod(self.LISTED + '/open/deep/file', 0o640)
-        for profile in ('listed', 'covered'):
-            self.assertEqual(self.found(profile), ['closed/file'])
-
-    def test_all_of_it_is_read_only(self):
-        for profile in ('listed', 'covered'):
-            done = self.sandbox('sh', '-c', 'cd %s; for i in . open open/deep closed closed/deep; do touch $i/new; echo x >$i/file; rm -f $i/file; done; '
-                                'mount -o remount,rw open; umount open; cat open/deep/file closed/file' % self.LISTED, options=['-p', profile])
-            self.assertEqual(done.out, 'open/deep/fileclosed/file', done)
-        self.assertEqual(sorted(os.listdir(self.LISTED + '/open/deep') + os.listdir(self.LISTED + '/closed')), ['deep', 'file', 'file'])
-
-    def test_where_something_is_mounted_in_one_it_is_copied(self):
-        os.mkdir(self.LISTED + '/open/deep/mounted')
-        yett.write(self.LISTED + '/open/deep/mounted/file', 'hidden')
-        subprocess.run(['mount', '-t', 'tmpfs', 'none', self.LISTED + '/open/deep/mounted'], check=True)
-        self.addCleanup(subprocess.run, ['umount', self.LISTED + '/open/deep/mounted'], check=True)
-        os.chmod(self.LISTED + '/open/deep/mounted', 0o755)
-        self.assertEqual(self.found('listed'), ['closed/file', 'open/deep/file'])
 
 
 class Means(yett.Case):

@@ -3,7 +3,7 @@
  *
  * In two rounds. First, with power over the sandbox's own file systems: the places for all that does not lie in something of the
  * client's, and what is mounted there of our own. Then without it and in the name of commands: what the client brought, and what
- * lies in that. No name is resolved but component by component below the sandbox's root, and through no link.
+ * lies in that. No name is resolved but below the sandbox's root, and no mount point or name in a share through a link.
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
@@ -13,9 +13,9 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 
-static int open_below(int at, const char *path, uint64_t flags)
+static int open_below(int at, const char *path, uint64_t resolve)
 {
-	struct open_how how = {.flags = flags | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
 	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof how);
 
 	return fd < 0 ? -errno : fd;
@@ -52,10 +52,10 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 		memcpy(component, rest, length);
 		component[length] = '\0';
 		rest += length;
-		next = open_below(at, component, O_PATH);
+		next = open_below(at, component, RESOLVE_NO_SYMLINKS);
 		if (next == -ENOENT) {
 			r = make_component(b, at, component, !last || directory);
-			next = r == 0 ? open_below(at, component, O_PATH) : r;
+			next = r == 0 ? open_below(at, component, RESOLVE_NO_SYMLINKS) : r;
 		}
 		fd_close(at);
 		at = next;
@@ -158,7 +158,8 @@ int attach_mount(struct build *b, const struct plan_step *step)
 static int open_existing(struct build *b, const struct plan_step *step, int *ret_fd)
 {
 	const char *path = plan_text(b->plan, step->target);
-	int fd = open_below(b->root, path, O_PATH);
+	/* A link of the host's leads to what is meant; one that lies in a share is the client's. */
+	int fd = open_below(b->root, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
 
 	*ret_fd = -1;
 	if (fd == -ENOENT && step->optional)

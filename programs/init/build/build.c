@@ -23,7 +23,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
 	[PLAN_SYS] = {[STAGE_READY] = root_sys},
-	[PLAN_ETC] = {[STAGE_READY] = root_names},
+	[PLAN_ETC] = {[STAGE_READY] = etc_make, [STAGE_OWN] = etc_cover},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},

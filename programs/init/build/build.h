@@ -66,7 +66,20 @@ int root_prepare_proc(struct build *b, const struct plan_step *step);
 int root_proc(struct build *b, const struct plan_step *step);
 int root_devpts(struct build *b, const struct plan_step *step);
 int root_sys(struct build *b, const struct plan_step *step);
-int root_names(struct build *b, const struct plan_step *step);
+
+/* For etc.c: a file system for what is root's inside; an absolute directory on the root, with all above it; one below `dir`. */
+_must_check_ int root_open_tmpfs(const struct build *b, uint64_t size_bytes);
+_must_check_ int root_make_path(const struct build *b, const char *path);
+_must_check_ int root_make_directory(const struct build *b, int dir, const char *path);
+
+/*
+ * etc.c: whether the profile shows all of the host's /etc, which then is one of the template's trees; what makes it the sandbox's; and
+ * what a request adds, with which files that were replaced outside since are covered again in a sandbox that was ready. rename(2) takes off
+ * what is mounted on a name.
+ */
+bool etc_is_hosts(const struct build *b);
+int etc_make(struct build *b, const struct plan_step *step);
+int etc_cover(struct build *b, const struct plan_step *step);
 
 /* attach.c: what is mounted on it. */
 int attach_prepare(struct build *b, const struct plan_step *step);
@@ -114,6 +127,9 @@ int label_take(struct build *b, const struct plan_step *step);
 
 /* derive.c: what start_run() and the commands go by. 0, -errno, or a code with the reason: a limit that cannot be given. */
 _must_check_ int derive_config(struct build *b, struct init_config *config);
+
+/* What follows `name` (NULL: the first) in the profile's list for /etc; NULL after the last one. */
+const char *derive_next_name(const struct init_profile *profile, const char *name);
 
 /* The trees of the template, as struct init_profile has them. `*at` begins as NULL; false after the last one. */
 bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link);

@@ -10,12 +10,21 @@ static size_t filters_size(const struct init_profile *profile)
 	return ((size_t)profile->init_filter_count + profile->command_filter_count) * sizeof(struct sock_filter);
 }
 
+const char *derive_next_name(const struct init_profile *profile, const char *name)
+{
+	const char *next = name ? name + strlen(name) + 1 : (const char *)profile->data + filters_size(profile);
+
+	return next < (const char *)profile->data + profile->data_used && *next != '/' ? next : NULL;
+}
+
 bool derive_next_entry(const struct init_profile *profile, const char **at, const char **ret_path, const char **ret_link)
 {
 	const char *end = (const char *)profile->data + profile->data_used;
 
 	if (!*at)
 		*at = (const char *)profile->data + filters_size(profile);
+	while (*at < end && **at != '/') /* names of /etc */
+		*at += strlen(*at) + 1;
 	if (*at >= end)
 		return false;
 	*ret_path = *at;

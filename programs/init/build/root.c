@@ -8,11 +8,16 @@
 
 #define HIERARCHY_MAX 16 /* controllers that are mounted together */
 
-static int make_directory(int root, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
+static int make_directory(int dir, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
 {
-	if (mkdirat(root, path, mode) < 0)
+	if (mkdirat(dir, path, mode) < 0)
 		return errno == EEXIST ? 0 : -errno;
-	return fchownat(root, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+	return fchownat(dir, path, uid, gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+int root_make_directory(const struct build *b, int dir, const char *path)
+{
+	return make_directory(dir, path, 0755, b->owner_uid, b->owner_gid);
 }
 
 static int make_link(const struct build *b, const char *link, const char *path)
@@ -22,8 +27,7 @@ static int make_link(const struct build *b, const char *link, const char *path)
 	return fchownat(b->root, path, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Makes every directory of the absolute `path`; all are owned by what is root inside. */
-static int make_path(const struct build *b, const char *path)
+int root_make_path(const struct build *b, const char *path)
 {
 	char copy[PATH_MAX];
 
@@ -33,7 +37,7 @@ static int make_path(const struct build *b, const char *path)
 
 		if (slash)
 			*slash = '\0';
-		r = make_directory(b->root, copy, 0755, b->owner_uid, b->owner_gid);
+		r = root_make_directory(b, b->root, copy);
 		if (r < 0 || !slash)
 			return r;
 		*slash = '/';
@@ -60,25 +64,31 @@ static int make_personal(const struct build *b)
 		r = make_link(b, "/run", "var/run");
 	if (r < 0 || home[0] != '/' || home[1] == '\0')
 		return r;
-	r = make_path(b, home);
+	r = root_make_path(b, home);
 	if (r == 0 && (fchownat(b->root, home + 1, b->order.payload_uid, b->order.payload_gid, AT_SYMLINK_NOFOLLOW) < 0 ||
 	               fchmodat(b->root, home + 1, 0700, 0) < 0))
 		r = -errno;
 	return r;
 }
 
-static int open_root(struct build *b, uint64_t size_bytes)
+int root_open_tmpfs(const struct build *b, uint64_t size_bytes)
 {
 	char size[32], uid[16], gid[16];
 	const char *options[] = {"mode", "0755", "size", size, "nr_inodes", "262144", "uid", uid, "gid", gid, NULL, NULL};
-	struct stat st;
 
 	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->owner_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->owner_gid);
 	if (b->owner_uid == UINT32_MAX) /* nobody is root inside: it is ours, as all is that chown(2) with -1 leaves as it is */
 		options[6] = NULL;
-	b->root = kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	return kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+}
+
+static int open_root(struct build *b, uint64_t size_bytes)
+{
+	struct stat st;
+
+	b->root = root_open_tmpfs(b, size_bytes);
 	if (b->root < 0)
 		return b->root;
 	if (fstat(b->root, &st) < 0)
@@ -98,6 +108,12 @@ static int enter_root(int root)
 	return 0;
 }
 
+/* A link is made anew, and an /etc that is not the host's is made in etc.c. */
+static bool is_tree(const struct build *b, const char *path, const char *link)
+{
+	return !*link && (strcmp(path, "/etc") != 0 || etc_is_hosts(b));
+}
+
 /* Takes hold of the template's trees while it is still what "/" means. Copies: the template's own mounts are locked. */
 static int take_trees(struct build *b, int *trees)
 {
@@ -107,9 +123,10 @@ static int take_trees(struct build *b, int *trees)
 	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
 		bool is_covered = strcmp(path, "/dev") == 0 && (b->fds_present & BUILD_DEV_PRESENT);
 
-		if (*link)
+		if (!is_tree(b, path, link))
 			continue;
-		trees[i] = is_covered ? dup(INIT_FD_DEV) : open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
+		trees[i] = is_covered ? dup(INIT_FD_DEV)
+		                      : open_tree(AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_NO_AUTOMOUNT);
 		r = trees[i] < 0 ? -errno : 0;
 		if (r < 0 || is_covered || !b->plan->overlay_ro)
 			continue;
@@ -118,6 +135,25 @@ static int take_trees(struct build *b, int *trees)
 			r = overlay_make(b, path, &trees[i]);
 		lower_be_init();
 	}
+	return r;
+}
+
+/* What is above a link or tree of the template is the sandbox's own. */
+static int show_entry(struct build *b, const char *path, const char *link, int tree)
+{
+	char parent[PATH_MAX];
+	int r = 0;
+
+	if (!*link)
+		r = root_make_path(b, path);
+	else if (strchr(path + 1, '/')) {
+		(void)snprintf(parent, sizeof parent, "%.*s", (int)(strrchr(path, '/') - path), path);
+		r = root_make_path(b, parent);
+	}
+	if (r == 0 && *link)
+		r = make_link(b, link, path + 1);
+	else if (r == 0 && move_mount(tree, "", b->root, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
 	return r;
 }
 
@@ -136,14 +172,11 @@ int root_make(struct build *b, const struct plan_step *step)
 	if (r == 0)
 		r = enter_root(b->root);
 	for (size_t i = 0; r == 0 && derive_next_entry(b->profile, &at, &path, &link); i++) {
-		if (*link) {
-			r = make_link(b, link, path + 1);
+		if (!*link && !is_tree(b, path, link))
 			continue;
-		}
-		r = make_path(b, path);
-		if (r == 0 && move_mount(trees[i], "", b->root, path + 1, MOVE_MOUNT_F_EMPTY_PATH) < 0)
-			r = -errno;
-		(void)close(trees[i]);
+		r = show_entry(b, path, link, trees[i]);
+		if (!*link)
+			(void)close(trees[i]);
 	}
 	return r == 0 ? make_personal(b) : r;
 }
@@ -208,7 +241,7 @@ static int attach_cgroups(const struct build *b, const char *type, const char *c
 	int r;
 
 	(void)snprintf(path, sizeof path, "/sys/fs/cgroup%s%s", *name ? "/" : "", name);
-	r = make_path(b, path);
+	r = root_make_path(b, path);
 	return r < 0 ? r
 	             : attach_new(b, type, options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
 	                          path + 1);
@@ -272,35 +305,4 @@ int root_sys(struct build *b, const struct plan_step *step)
 		has_v1 = has_v1 || has_any(list + 1, with_group);
 	}
 	return r < 0 ? r : 0;
-}
-
-static int write_file(const struct build *b, const char *path, const char *text)
-{
-	_cleanup_fd_ int fd = openat(b->root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-
-	if (fd < 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
-		return -errno;
-	return write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -EIO;
-}
-
-int root_names(struct build *b, const struct plan_step *step)
-{
-	const struct plan *plan = b->plan;
-	const char *user = plan_text(plan, plan->user_name), *group = plan_text(plan, plan->group_name);
-	const char *home = plan_text(plan, plan->home), *shell = plan_text(plan, plan->shell);
-	char passwd[PATH_MAX + 512] = "", groups[1024] = "";
-	int r;
-
-	(void)step;
-	if (b->order.payload_uid != 0)
-		(void)snprintf(passwd, sizeof passwd, "root:x:0:0:root:/root:/bin/sh\n");
-	(void)snprintf(passwd + strlen(passwd), sizeof passwd - strlen(passwd), "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n%s", user,
-	               b->order.payload_uid, b->order.payload_gid, home, shell,
-	               "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
-	if (b->order.payload_gid != 0)
-		(void)snprintf(groups, sizeof groups, "root:x:0:\n");
-	(void)snprintf(groups + strlen(groups), sizeof groups - strlen(groups), "%s:x:%" PRIu32 ":\n%s", group, b->order.payload_gid,
-	               "tty:x:5:\nnogroup:x:65534:\n");
-	r = write_file(b, "run/yett/passwd", passwd);
-	return r == 0 ? write_file(b, "run/yett/group", groups) : r;
 }

@@ -1,0 +1,348 @@
+/*
+ * /etc: see build.h. As the profile has it, the host's own as it is now, or what it lists of that, on a tmpfs of the sandbox's.
+ *
+ * In either, a few files are the sandbox's own: no network and no other users are to be told of. What is read of the host's files is
+ * read as nobody of the host, through mounts in which nobody has more of a file than everybody.
+ */
+#include "base/kernel.h"
+#include "programs/init/build/build.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+
+#define ACCOUNTS_SIZE 65536 /* of a file of accounts: those of the system stand first in it */
+#define ATTEMPTS_MAX  16
+#define SMALL_SIZE    (16 << 20) /* of one that is listed: it is configuration, and lives in memory */
+
+bool etc_is_hosts(const struct build *b)
+{
+	for (const char *name = NULL; (name = derive_next_name(b->profile, name));)
+		if (strcmp(name, "*") == 0)
+			return true;
+	return false;
+}
+
+/* --- accounts --- */
+
+struct accounts {
+	FILE *out;
+	bool is_group;
+	const char *name; /* of the caller, or its group */
+	uint32_t id, tty; /* its id; that of the group "tty", which is there already */
+};
+
+/* One that belongs to the host's system. passwd(5), group(5): NAME:PASSWORD:ID:…; who is in a group is left out. */
+static void add_line(const struct accounts *accounts, uint32_t people, char *line)
+{
+	char *password = strchr(line, ':'), *id = password ? strchr(password + 1, ':') : NULL, *rest;
+	unsigned long number = id ? strtoul(id + 1, &rest, 10) : 0;
+
+	if (number == 0 || number >= people || *rest != ':' || number == accounts->id || number == accounts->tty)
+		return;
+	*password = '\0';
+	if (strcmp(line, accounts->name) != 0)
+		(void)fprintf(accounts->out, "%s:x:%lu%s\n", line, number, accounts->is_group ? ":" : rest);
+}
+
+/* The host's accounts with an id below that of people, login.defs(5), as far as everybody may know them. */
+static void add_system(const struct build *b, const struct accounts *accounts)
+{
+	static char text[ACCOUNTS_SIZE];
+	char *save = NULL, word[16];
+	unsigned value;
+	uint32_t people = 1000;
+
+	if (kernel_read_file(b->root, "etc/login.defs", text, sizeof text) > 0)
+		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			if (sscanf(line, "%15s %u", word, &value) == 2 && strcmp(word, accounts->is_group ? "GID_MIN" : "UID_MIN") == 0)
+				people = value;
+	if (kernel_read_file(b->root, accounts->is_group ? "etc/group" : "etc/passwd", text, sizeof text) > 0)
+		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			add_line(accounts, people, line);
+}
+
+static void list_users(const struct build *b, FILE *out)
+{
+	const struct plan *plan = b->plan;
+	const struct accounts users = {.out = out, .name = plan_text(plan, plan->user_name), .id = b->order.payload_uid};
+
+	if (users.id != 0)
+		(void)fprintf(out, "root:x:0:0:root:/root:/bin/sh\n");
+	(void)fprintf(out, "%s:x:%" PRIu32 ":%" PRIu32 "::%s:%s\n", users.name, users.id, b->order.payload_gid, plan_text(plan, plan->home),
+	              plan_text(plan, plan->shell));
+	(void)fprintf(out, "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n");
+	if (etc_is_hosts(b))
+		add_system(b, &users);
+}
+
+static void list_groups(const struct build *b, FILE *out)
+{
+	const struct accounts groups = {
+		.out = out, .is_group = true, .name = plan_text(b->plan, b->plan->group_name), .id = b->order.payload_gid, .tty = 5};
+
+	if (groups.id != 0)
+		(void)fprintf(out, "root:x:0:\n");
+	(void)fprintf(out, "%s:x:%" PRIu32 ":\ntty:x:5:\nnogroup:x:65534:\n", groups.name, groups.id);
+	if (etc_is_hosts(b))
+		add_system(b, &groups);
+}
+
+static const char *hostname_of(const struct build *b)
+{
+	for (uint32_t i = 0; i < b->plan->steps_count; i++)
+		if (b->plan->steps[i].kind == PLAN_HOSTNAME)
+			return plan_text(b->plan, b->plan->steps[i].source);
+	return "";
+}
+
+/* hosts(5): a sandbox that is called mine.example answers to "mine", too. */
+static void list_hosts(const struct build *b, FILE *out)
+{
+	const char *name = hostname_of(b);
+	int first = (int)strcspn(name, ".");
+
+	(void)fprintf(out, "127.0.0.1\tlocalhost\n127.0.1.1\t%s%s%.*s\n::1\tlocalhost ip6-localhost ip6-loopback\n", name,
+	              name[first] ? " " : "", name[first] ? first : 0, name);
+}
+
+static void list_hostname(const struct build *b, FILE *out)
+{
+	(void)fprintf(out, "%s\n", hostname_of(b));
+}
+
+static void list_services(const struct build *b, FILE *out)
+{
+	(void)b;
+	(void)fprintf(out, "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n");
+}
+
+static void list_resolvers(const struct build *b, FILE *out)
+{
+	(void)b;
+	(void)fprintf(out, "# no network\n");
+}
+
+static void list_nothing(const struct build *b, FILE *out)
+{
+	(void)b, (void)out;
+}
+
+static const struct own {
+	const char *name;
+	void (*list)(const struct build *b, FILE *out);
+	bool is_of_request; /* what it says is not known in a sandbox that is ready */
+} own[] = {
+	{"passwd", list_users, false},
+	{"group", list_groups, false},
+	{"hosts", list_hosts, true},
+	{"hostname", list_hostname, true},
+	{"nsswitch.conf", list_services, false},
+	{"resolv.conf", list_resolvers, false},
+	{"mtab", list_nothing, false},
+	/* other users are in these as well */
+	{"passwd-", list_nothing, false},
+	{"group-", list_nothing, false},
+	{"subuid", list_nothing, false},
+	{"subgid", list_nothing, false},
+	{"subuid-", list_nothing, false},
+	{"subgid-", list_nothing, false},
+};
+
+#define OWN_PLACE "/run/yett/"
+
+/* On the sandbox's own root, unless it is there already. Where it is mounted it changes with it. */
+static int write_own(const struct build *b, const struct own *file)
+{
+	char path[64];
+	int fd, r = 0;
+	FILE *out;
+
+	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
+	fd = openat(b->root, path + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (file->is_of_request ? O_TRUNC : O_EXCL), 0644);
+	if (fd < 0)
+		return errno == EEXIST ? 0 : -errno;
+	out = fdopen(fd, "w");
+	if (!out) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	file->list(b, out);
+	if (fflush(out) != 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
+		r = -errno;
+	(void)fclose(out);
+	return r;
+}
+
+static int make_link(const struct build *b, const char *link, int dir, const char *name)
+{
+	return symlinkat(link, dir, name) < 0 || fchownat(dir, name, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* --- in the host's --- */
+
+/* Where the host's is a link that leads to nothing inside, what it leads to is made if the sandbox's own root is what it would lie on. */
+static int fill_link(const struct build *b, const char *name, const char *own_path)
+{
+	char link[PATH_MAX], path[PATH_MAX + 8], *slash;
+	struct stat st;
+	ssize_t n = readlinkat(b->root, name, link, sizeof link - 1);
+
+	if (n < 0)
+		return 0;
+	link[n] = '\0';
+	/* Links on the way stay inside, and lead through what is the sandbox's own or read-only. */
+	(void)snprintf(path, sizeof path, "%s%s", link[0] == '/' ? "" : "/etc/", link);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	if (*path && root_make_path(b, path) < 0)
+		return 0;
+	if (stat(*path ? path : "/", &st) < 0 || st.st_dev != b->root_device)
+		return 0;
+	*slash = '/';
+	return make_link(b, own_path, AT_FDCWD, path);
+}
+
+/* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there already. Where there is none, none can be.
+ */
+static int cover(const struct build *b, const struct own *file)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int there = -1, tree = -1;
+	char name[64], path[64];
+	struct stat st, proc;
+
+	(void)snprintf(name, sizeof name, "etc/%s", file->name);
+	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
+	there = openat(b->root, name, O_PATH | O_CLOEXEC);
+	if (there < 0)
+		return errno == ENOENT ? fill_link(b, name, path) : 0;
+	if (fstat(there, &st) < 0 || fstat(b->proc, &proc) < 0)
+		return -errno;
+	/* mtab leads to the sandbox's own mounts. */
+	if (!S_ISREG(st.st_mode) || st.st_dev == proc.st_dev || st.st_dev == b->root_device)
+		return 0;
+	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
+}
+
+/* --- a small one --- */
+
+/* In the template's /etc, which lies beneath. */
+static int open_listed(const struct build *b, const char *name, uint64_t flags)
+{
+	struct open_how how = {.flags = flags | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof path, "etc/%s", name);
+	return (int)syscall(SYS_openat2, b->beneath, path, &how, sizeof how);
+}
+
+/* A file alone is a copy, which none shares with another sandbox: locks, watches. What not everybody may read is not there. */
+static int copy_file(const struct build *b, const char *name, int etc)
+{
+	_cleanup_fd_ int in = open_listed(b, name, O_RDONLY | O_NONBLOCK), out = -1;
+	char bytes[16384];
+	struct stat st;
+	ssize_t n;
+
+	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	out = openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644 | (st.st_mode & 0111));
+	if (out < 0 || fchown(out, b->owner_uid, b->owner_gid) < 0)
+		return -errno;
+	while ((n = read(in, bytes, sizeof bytes)) > 0)
+		if (write(out, bytes, (size_t)n) != n)
+			return -EIO;
+	return n < 0 ? -errno : 0;
+}
+
+static int bind_directory(struct build *b, const char *name, int there, int etc)
+{
+	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	char path[PATH_MAX];
+	int r = tree < 0 ? -errno : root_make_directory(b, etc, name);
+
+	(void)snprintf(path, sizeof path, "/etc/%s", name);
+	if (r == 0 && b->plan->overlay_ro) {
+		r = lower_be_command(b);
+		if (r == 0)
+			r = overlay_make(b, path, &tree);
+		lower_be_init();
+	}
+	return r == 0 && move_mount(tree, "", etc, name, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : r;
+}
+
+static int show_listed(struct build *b, const char *name, int etc)
+{
+	_cleanup_fd_ int there = open_listed(b, name, O_PATH);
+	char link[PATH_MAX], parent[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+	int r = 0;
+
+	if (there < 0 || fstat(there, &st) < 0 || faccessat(etc, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0; /* the host has none, or there is one of ours */
+	for (const char *slash = strchr(name, '/'); r == 0 && slash; slash = strchr(slash + 1, '/')) {
+		(void)snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
+		r = root_make_directory(b, etc, parent);
+	}
+	if (r < 0 || S_ISREG(st.st_mode))
+		return r < 0 ? r : copy_file(b, name, etc);
+	if (S_ISDIR(st.st_mode))
+		return bind_directory(b, name, there, etc);
+	n = S_ISLNK(st.st_mode) ? readlinkat(there, "", link, sizeof link - 1) : -1;
+	if (n < 0) /* nothing that leads to somebody outside */
+		return 0;
+	link[n] = '\0';
+	return make_link(b, link, etc, name);
+}
+
+static int make_small(struct build *b)
+{
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY};
+	_cleanup_fd_ int etc = root_open_tmpfs(b, SMALL_SIZE);
+	int r = etc < 0 ? etc : root_make_path(b, "/etc");
+	char path[64];
+
+	if (r == 0 && move_mount(etc, "", b->root, "etc", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
+		(void)snprintf(path, sizeof path, OWN_PLACE "%s", own[i].name);
+		if (own[i].list != list_nothing)
+			r = make_link(b, path, etc, own[i].name);
+	}
+	if (r == 0)
+		r = make_link(b, "/proc/self/mounts", etc, "mtab");
+	for (const char *name = NULL; r == 0 && (name = derive_next_name(b->profile, name));)
+		r = show_listed(b, name, etc);
+	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : r;
+}
+
+int etc_make(struct build *b, const struct plan_step *step)
+{
+	if (!etc_is_hosts(b))
+		return make_small(b);
+	return b->order.kind == INIT_ORDER_READY ? etc_cover(b, step) : 0; /* else that comes next */
+}
+
+int etc_cover(struct build *b, const struct plan_step *step)
+{
+	bool is_hosts = etc_is_hosts(b);
+	int r = 0, covered = 0;
+
+	(void)step;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
+		if (is_hosts || own[i].list != list_nothing)
+			r = write_own(b, &own[i]);
+		/* -ENOENT: the host's was replaced in between */
+		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) && attempt < ATTEMPTS_MAX; attempt++)
+			covered = cover(b, &own[i]);
+		r = r == 0 ? covered : r;
+	}
+	return r;
+}
