@@ -413,6 +413,10 @@ profile "fake-root" {
   extends = "default"
   identity = root
 }
+profile "nests" {
+  extends = "default"
+  nested_userns = true
+}
 profile "as-caller" {
   extends = "default"
   identity = caller
@@ -435,7 +439,7 @@ profile "as-caller" {
         (ALL, ['-p', 'capable'], 'capabilities'),
         (ALL, ['-p', 'device'], 'devices'),
         (ALL, ['-p', 'fake-root'], 'identity_root'),
-        (ALL, ['-p', 'nested'], 'nested_userns'),
+        (ALL, ['-p', 'nests'], 'nested_userns'),
         (ALL, ['-p', 'as-caller'], 'identity_caller'),
         (ALL, ['-p', 'closed', '--tmpfs', '/x'], 'shares'),
         (ALL, ['--ro', '/usr/share:/x'], 'share_ro'),
