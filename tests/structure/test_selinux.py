@@ -44,7 +44,7 @@ WRITABLE = {'yett_sandbox_file_t', 'yett_sandbox_tmpfs_t', 'yett_template_t', 'y
             'user_tmp_t', 'user_home_t', 'user_home_dir_t', 'user_bin_t', 'xdg_cache_t', 'xdg_config_t', 'xdg_data_t',
             'xdg_documents_t', 'xdg_downloads_t', 'xdg_music_t', 'xdg_pictures_t', 'xdg_videos_t'}
 SECRETS = ('shadow_t', 'ssh_home_t', 'gpg_secret_t', 'sshd_key_t', 'selinux_config_t', 'memory_device_t', 'fixed_disk_device_t',
-           'auditd_log_t', 'yett_etc_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t', 'sysfs_t')
+           'auditd_log_t', 'yett_etc_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t')
 
 
 def booleans(rule):

@@ -179,6 +179,10 @@ print(json.dumps([found, above, writable, others]))
         self.assertTrue(300 << 20 <= found['memory'] <= (300 << 20) + 65536, found)
         self.assertEqual((found['cpu'], above, writable, others), (150000, [], [], []))
 
+    def test_programs_find_the_machine_s_processors(self):
+        self.assertEqual(self.shell('cat /sys/devices/system/cpu/online; lscpu >/dev/null; ls /sys; touch /sys/devices/system/cpu/x 2>/dev/null || echo closed'),
+                         yett.read('/sys/devices/system/cpu/online') + 'devices\nfs\nclosed\n')
+
     def test_the_limits_of_one_sandbox_are_not_those_of_the_next(self):
         self.sandbox('python3', '-c', MEMORY_HOG, options=['--memory', '32M', '--pids', '10', '--cpus', '0.5'])
         done, told = self.json_of('python3', '-c', 'x = bytearray(64 << 20)\nimport os\n'
