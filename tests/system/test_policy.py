@@ -431,7 +431,7 @@ class Check(yett.Case):
 
     def test_the_shipped_policy_is_right(self):
         done, path = self.check(yett.read(os.path.join(yett.SOURCE, 'dist', 'yett.conf')))
-        self.assertEqual((done.code, done.out), (0, '%s: 3 profiles, 1 grant\n' % path), done)
+        self.assertEqual((done.code, done.out), (0, '%s: 4 profiles, 1 grant\n' % path), done)
 
     def test_what_is_wrong_is_told_with_file_and_line(self):
         base = 'profile "p" {\n  memory = 1G\n}\n'
