@@ -59,7 +59,7 @@ class Decoders(yett.Case):
     def test_an_untruth_about_a_plan_is_told_to_who_asked_and_changes_nothing(self):
         options = self.options('print-untruth')
         self.assertEqual(self.output('true', options=[*options, '--dry-run']), 'sandbox of one step: /etc/shadow')
-        self.assertEqual(self.output('sh', '-c', 'hostname; ls /etc/shadow 2>/dev/null; echo end', options=options),
+        self.assertEqual(self.output('sh', '-c', 'hostname; cat /etc/shadow 2>/dev/null; echo end', options=options),
                          'hostile-print-untruth\nend\n')
 
     def lie(self, mode, text, *more):
