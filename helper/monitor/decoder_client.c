@@ -136,7 +136,8 @@ static int read_printed(const struct decoder *decoder, int memfd, uint64_t deadl
 	for (size_t used = 0; used <= DECODER_PRINTED_MAX;) {
 		ssize_t n = program_hear(&decoder->program, &(struct iovec){&part, sizeof part}, 1, deadline_ms);
 
-		if (n < head || part.is_last > 1)
+		/* An empty one that is not the last would go on for ever. */
+		if (n < head || part.is_last > 1 || (n == head && !part.is_last))
 			return n < 0 ? (int)n : -EPROTO;
 		if (write(memfd, part.bytes, (size_t)(n - head)) != n - head)
 			return errno ? -errno : -EIO;

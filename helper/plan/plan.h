@@ -84,11 +84,11 @@ struct plan_limits {
 	uint64_t cpu_millis;
 	uint64_t cpu_weight; /* cgroup v2 scale, 1 … 10000 */
 	uint64_t pids;
-	uint64_t files;       /* RLIMIT_NOFILE */
-	uint64_t file_bytes;  /* RLIMIT_FSIZE */
-	uint64_t cpu_seconds; /* RLIMIT_CPU */
-	uint64_t stack_bytes; /* RLIMIT_STACK, and how far programs may raise it */
-	uint64_t stack_max_bytes;
+	uint64_t files;           /* RLIMIT_NOFILE */
+	uint64_t file_bytes;      /* RLIMIT_FSIZE */
+	uint64_t cpu_seconds;     /* RLIMIT_CPU */
+	uint64_t stack_bytes;     /* RLIMIT_STACK */
+	uint64_t stack_max_bytes; /* how far programs may raise that */
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */

@@ -115,7 +115,7 @@ int privilege_narrow(void)
 /* user_namespaces(7) */
 static bool has_id(uint32_t id)
 {
-	char text[4096], *at = text;
+	char text[16384], *at = text;
 
 	if (kernel_read_file(AT_FDCWD, "/proc/self/uid_map", text, sizeof text) < 0)
 		return true; /* what cannot be told is not the reason */

@@ -216,7 +216,7 @@ static const struct {
 	{"/etc", READ},
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
 	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},
-	{"/run/yett", READ}, /* passwd and group, to which those of /etc are links: names of users */
+	{"/run/yett", READ}, /* what is the sandbox's own of /etc: names of users */
 };
 
 /* What no command can do without, and nothing that it could leave anything in. */

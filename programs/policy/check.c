@@ -160,6 +160,8 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 	if (profile->label == POLICY_LABEL_REQUIRED && !*profile->apparmor_profile && !*profile->selinux_type)
 		return policy_refuse(profile->place, profile->name, "requires a label and names none (apparmor_profile, selinux_type)",
 		                     error);
+	if (profile->limits.stack_max_bytes && profile->limits.stack_max_bytes < profile->limits.stack_bytes)
+		return policy_refuse(profile->place, profile->name, "has a stack that is more than stack_max", error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #endif
 
 /*
- * Not in any group, so ENOSYS: clone3, openat2 and fchmodat2, whose flags or mode lie in memory where a filter cannot
+ * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a filter cannot
  * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; modify_ldt; what no supported
  * libc calls any more. Programs know that kernels lack these, and do without.
  */
@@ -86,8 +86,8 @@ const struct seccomp_group seccomp_groups[] = {
 	{"handles of files", false, "name_to_handle_at"},
 	/* What /proc/self/mountinfo and /proc/self/attr tell: of the caller's own mount namespace, and of itself. They change nothing. */
 	{"mounts and labels", false, "listmount lsm_get_self_attr lsm_list_modules statmount"},
-	/* The same as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which ask for its owner. */
-	{"attributes of files", false, "file_getattr file_setattr"},
+	/* The same as fchmodat, and as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which ask for its owner. */
+	{"attributes of files", false, "fchmodat2 file_getattr file_setattr"},
 	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
 	{"roots", false, "chroot"},
 };
@@ -245,7 +245,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	DEVICE("mknod", 1),
 	DEVICE("mknodat", 2),
 	SET_ID("chmod fchmod creat mknod", 1),
-	SET_ID("fchmodat mknodat", 2),
+	SET_ID("fchmodat fchmodat2 mknodat", 2),
 	SET_ID_OPEN("open", 1, 2),
 	SET_ID_OPEN("openat", 2, 3),
 	SOCKET_REQUESTS(0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */

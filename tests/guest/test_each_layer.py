@@ -82,7 +82,7 @@ class Machine(surroundings.Surroundings):
 
     def __init__(self, stack, alice):
         # Not in /tmp, which Landlock leaves to every sandbox.
-        self.outside = '/var/lib/yett-attack-%d' % os.getpid()
+        self.outside = '/var/cache/yett-attack-%d' % os.getpid()
         self.share = self.outside + '/share'
         stack.callback(shutil.rmtree, self.outside)
         self.make_files()

@@ -56,6 +56,12 @@ with contextlib.suppress(ConnectionResetError):  # what was not read may cost th
 '''
 
 
+# A shell that runs something in the background, or nohup(1), has it ignore these, and so do all that it starts: tests send them.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+
+
 def bring_something(listener, popen):
     """Has a connection from another user namespace, which is refused, bring something before the listener has looked at it."""
     os.kill(listener, signal.SIGSTOP)

@@ -46,19 +46,30 @@ static void add_line(const struct accounts *accounts, uint32_t people, char *lin
 		(void)fprintf(accounts->out, "%s:x:%lu%s\n", line, number, accounts->is_group ? ":" : rest);
 }
 
+/* The whole lines at the beginning of a file of the host's. */
+static bool read_lines(const struct build *b, const char *path, char text[static ACCOUNTS_SIZE])
+{
+	ssize_t n = kernel_read_file(b->root, path, text, ACCOUNTS_SIZE);
+	char *end = n == ACCOUNTS_SIZE - 1 ? strrchr(text, '\n') : NULL;
+
+	if (end)
+		*end = '\0';
+	return n > 0;
+}
+
 /* The host's accounts with an id below that of people, login.defs(5), as far as everybody may know them. */
 static void add_system(const struct build *b, const struct accounts *accounts)
 {
-	static char text[ACCOUNTS_SIZE];
+	_cleanup_free_ char *text = malloc(ACCOUNTS_SIZE);
 	char *save = NULL, word[16];
 	unsigned value;
 	uint32_t people = 1000;
 
-	if (kernel_read_file(b->root, "etc/login.defs", text, sizeof text) > 0)
+	if (text && read_lines(b, "etc/login.defs", text))
 		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			if (sscanf(line, "%15s %u", word, &value) == 2 && strcmp(word, accounts->is_group ? "GID_MIN" : "UID_MIN") == 0)
 				people = value;
-	if (kernel_read_file(b->root, accounts->is_group ? "etc/group" : "etc/passwd", text, sizeof text) > 0)
+	if (text && read_lines(b, accounts->is_group ? "etc/group" : "etc/passwd", text))
 		for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 			add_line(accounts, people, line);
 }
@@ -217,7 +228,7 @@ static int cover(const struct build *b, const struct own *file)
 	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
 	there = openat(b->root, name, O_PATH | O_CLOEXEC);
 	if (there < 0)
-		return errno == ENOENT ? fill_link(b, name, path) : 0;
+		return errno == ENOENT ? fill_link(b, name, path) : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
 	if (fstat(there, &st) < 0 || fstat(b->proc, &proc) < 0)
 		return -errno;
 	/* mtab leads to the sandbox's own mounts. */
@@ -250,14 +261,14 @@ static int copy_file(const struct build *b, const char *name, int etc)
 	struct stat st;
 	ssize_t n;
 
-	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode))
+	if (in < 0 || fstat(in, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH))
 		return 0;
 	out = openat(etc, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644 | (st.st_mode & 0111));
 	if (out < 0 || fchown(out, b->owner_uid, b->owner_gid) < 0)
 		return -errno;
 	while ((n = read(in, bytes, sizeof bytes)) > 0)
-		if (write(out, bytes, (size_t)n) != n)
-			return -EIO;
+		if (write(out, bytes, (size_t)n) != n) /* there is room for none of it, or for a part */
+			return -ENOSPC;
 	return n < 0 ? -errno : 0;
 }
 
