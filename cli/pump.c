@@ -97,16 +97,23 @@ static bool is_same(int a, int b)
 static bool is_being_written(int fd)
 {
 	const struct timespec at_once = {0};
+	_cleanup_fd_ int own = -1; /* the caller may have a lease by its own, which this would take away */
 	sigset_t io, before;
+	char path[32];
 	bool is_written;
+
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	own = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (own < 0)
+		return true;
 
 	/* Who opens it for writing just now would have us be signalled. */
 	(void)sigemptyset(&io);
 	(void)sigaddset(&io, SIGIO);
 	(void)sigprocmask(SIG_BLOCK, &io, &before);
-	is_written = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	is_written = fcntl(own, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
 	if (!is_written)
-		(void)fcntl(fd, F_SETLEASE, F_UNLCK);
+		(void)fcntl(own, F_SETLEASE, F_UNLCK);
 	(void)sigtimedwait(&io, NULL, &at_once);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return is_written;

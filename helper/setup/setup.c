@@ -378,8 +378,11 @@ void setup_end_sharer(struct setup *setup)
 bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
-	/* What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it. */
-	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX)
+	/*
+	 * What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it, and where it
+	 * will be listed for a while.
+	 */
+	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->told->body.sandbox.life.cleanup_ms)
 		setup->mount_ns = fd_close(setup->mount_ns);
 	end_sandbox(setup);
 	return setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];

@@ -246,7 +246,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	DEVICE("mknodat", 2),
 	SET_ID("chmod fchmod creat mknod", 1),
 	SET_ID("fchmodat fchmodat2 mknodat", 2),
-	SET_ID_OPEN("open", 1, 2),
+	SET_ID_OPEN("open mq_open", 1, 2), /* a queue is a file of a file system that an overlay can copy from */
 	SET_ID_OPEN("openat", 2, 3),
 	SOCKET_REQUESTS(0x8940, 0x8941), /* SIOCGIFBR, SIOCSIFBR */
 	SOCKET_REQUESTS(0x8980, 0x8983), /* SIOCADDDLCI, SIOCDELDLCI, SIOCGIFVLAN, SIOCSIFVLAN */

@@ -75,6 +75,20 @@ static int set_id_fchmodat2(long mode)
 	return check_bit(path, result_of(syscall(452, AT_FDCWD, path, mode, 0)));
 }
 
+/* A queue, which is a file that a mount of one's own shows. */
+static int set_id_mq_open(long mode)
+{
+	int fd = (int)syscall(SYS_mq_open, "yett-attack", O_CREAT | O_RDWR, mode, NULL), error = errno;
+	struct stat st;
+	int r = fd < 0 ? -error : fstat(fd, &st) < 0 ? -errno : st.st_mode & (S_ISUID | S_ISGID) ? 0 : -EPERM;
+
+	if (fd >= 0) {
+		(void)close(fd);
+		(void)syscall(SYS_mq_unlink, "yett-attack");
+	}
+	return r;
+}
+
 static int set_id_open(long mode)
 {
 	const char *path = fresh();
@@ -247,6 +261,7 @@ const struct attack attack_files[] = {
 	ROW("set-id-fchmod", set_id_fchmod, SET_ID_MODE),
 	ROW("set-id-fchmodat", set_id_fchmodat, SET_ID_MODE),
 	ROW("set-id-fchmodat2", set_id_fchmodat2, SET_ID_MODE),
+	ROW("set-id-mq_open", set_id_mq_open, SET_ID_MODE),
 	ROW("set-id-open", set_id_open, SET_ID_MODE),
 	ROW("set-id-openat2", set_id_openat2, SET_ID_MODE),
 	ROW("set-id-creat", set_id_creat, SET_ID_MODE),

@@ -134,6 +134,7 @@ ATTACKS = [
     Attack('set-id-fchmod', 'the same by a descriptor', 'F', command=Case(USER, EPERM)),
     Attack('set-id-fchmodat', 'the same by a directory', 'F', command=Case(USER, EPERM)),
     Attack('set-id-fchmodat2', 'the same by the newest call', 'F', command=Case(USER, EPERM + ENOSYS)),
+    Attack('set-id-mq_open', 'the same as the mode of a queue', 'F', command=Case(USER, EPERM)),
     Attack('set-id-open', 'the same when the file is made, by open(2)', 'F', command=Case(USER, EPERM)),
     Attack('set-id-openat2', 'the same by openat2(2)', 'F', command=Case(USER, ENOSYS)),
     Attack('set-id-creat', 'the same by creat(2)', 'F', command=Case(USER, EPERM)),

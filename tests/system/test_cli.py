@@ -133,6 +133,17 @@ class Streams(yett.Case):
             self.assertEqual(self.sandbox('cat', stdin=stdin, stdout=stdout).code, 0)
         self.assertEqual(yett.read(sink), 'content')
 
+    def test_a_lease_of_the_caller_s_on_its_input_stays(self):
+        script = '''
+import fcntl, os, subprocess, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+done = subprocess.run([sys.argv[2], "run", "-q", "--", "cat", "/dev/stdin"], stdin=fd, stdout=subprocess.PIPE, check=True)
+print(done.stdout.decode(), fcntl.fcntl(fd, fcntl.F_GETLEASE) == fcntl.F_RDLCK)
+'''
+        done = self.service.run(self.alice, 'python3', '-c', script, self.alice.write('leased', 'text'), self.service.yett)
+        self.assertEqual(done.out, 'text True\n', done)
+
     def test_input_from_a_file_can_be_opened_anew(self):
         path = self.alice.write('script.py', 'import sys\nprint(sys.argv, open("/dev/stdin").readline())\n')
         os.chmod(path, 0o600)

@@ -320,6 +320,7 @@ static void set_id_bits_are_seen_in_every_visible_mode(void **state)
 		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_CREAT | O_WRONLY, bad[i]), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_openat, 0, 0, O_TMPFILE | O_RDWR, bad[i]), FORBIDDEN);
 		assert_int_equal(answer(&filter, 452, 0, 0, bad[i], 0), FORBIDDEN); /* fchmodat2 */
+		assert_int_equal(answer(&filter, SYS_mq_open, 0, O_CREAT | O_RDWR, bad[i], 0), FORBIDDEN);
 #if defined(__x86_64__)
 		assert_int_equal(answer(&filter, SYS_open, 0, O_CREAT | O_EXCL, bad[i], 0), FORBIDDEN);
 		assert_int_equal(answer(&filter, SYS_creat, 0, bad[i], 0, 0), FORBIDDEN);

@@ -112,10 +112,12 @@ static int close_door(int proc)
 	return kernel_write_file(proc, "sys/user/max_user_namespaces", "0");
 }
 
-/* For sandboxes inside the sandbox. Each costs memory of the kernel's, which the sandbox's limit counts, too. */
+/* For sandboxes inside the sandbox. Each network costs the kernel memory that no limit of the sandbox counts. */
 static int open_door(int proc)
 {
-	return kernel_write_file(proc, "sys/user/max_user_namespaces", "1024");
+	int r = kernel_write_file(proc, "sys/user/max_net_namespaces", "64");
+
+	return r < 0 ? r : kernel_write_file(proc, "sys/user/max_user_namespaces", "1024");
 }
 
 /* Each id of ours onto itself: in the pieces that our own map has, since none may span two. user_namespaces(7) */
