@@ -230,7 +230,7 @@ MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 	send_part("", 0, true);
 }
 
-int main(int argc, char **argv)
+MAY_LEAVE int main(int argc, char **argv)
 {
 	FILE *parts = open_parts();
 	struct decoder_answer ready = {0};
