@@ -184,6 +184,7 @@ class Shared(yett.Case):
         seen = {}
         for profile, _ in PROFILES:
             with self.subTest(profile=profile), self.payload(profile) as payload:
+                os.utime(secret, (1, 1))  # what is listed has a time, which would be another one a minute later
                 seen[profile] = self.output('sh', '-c', LOOK, 'sh', self.work, options=['-p', profile, '--ro', self.work])
                 self.assertEqual(payload.does('read', secret), 'mine')
                 with open(secret, 'w') as file:  # in its place, not replaced
