@@ -13,7 +13,7 @@ EXPECTED = {
         ('yett_sandbox_t read nsfs_t file', 'hostile-payload: entering a namespace'),
         ('yett_sandbox_t mounton yett_sandbox_file_t dir', 'hostile-payload: mounts, where commands may make user namespaces'),
         ('yett_sandbox_t sys_admin yett_sandbox_t cap_userns', 'selinux: the boolean for these that is off'),
-        ('yett_sandbox_t write user_tmpfs_t file', 'system-cli: standard input, which is a copy, to write to'),
+        ('yett_sandbox_t (write|append) user_tmpfs_t file', 'system-cli: standard input, which is a copy, to write to'),
         ('yett_sandbox_t create yett_sandbox_t rawip_socket', 'hostile-payload: raw sockets'),
         ('yett_(sandbox|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
         ('yett_sandbox_t connectto unconfined_t unix_stream_socket', 'selinux: a socket in a share'),

@@ -257,7 +257,7 @@ ATTACKS = [
     Attack('crypto-socket', "the kernel's code for ciphers", 'FAS', is_measured=True, command=Case(ROOT, ('EAFNOSUPPORT',))),
     Attack('interface-setting', "the host's network", 'NCAS', is_measured=True, harms=True),
     Attack('shared-memory', 'what others share among themselves', 'NS', is_measured=True, command=Case(USER, ENOENT)),
-    Attack('message-queue', 'messages of others', 'NS', is_measured=True, command=Case(USER, ENOENT)),
+    Attack('message-queue', 'messages of others', 'N', is_measured=True, command=Case(USER, ENOENT)),
     Attack('terminal-input', "commands typed into a user's shell", 'NFCAS', is_measured=True),
     Attack('terminal-output', 'a user who is shown what is not so', 'NS', is_measured=True),
     # By an init that is the attacker's while it builds
