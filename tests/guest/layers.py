@@ -22,7 +22,7 @@ ALONE = tuple(attacks.LAYERS.values())
 LAYERS = ('none', *ALONE, 'all')
 
 # What only one layer stops; PAGE says why the others do not.
-ONLY_ONE = ('loopback', 'reopen-for-writing', 'others-file-in-share', 'set-id-by-mode', 'set-id-by-open')
+ONLY_ONE = ('loopback', 'reopen-for-writing', 'others-file-in-share', 'set-id-by-mode', 'set-id-by-open', 'message-queue')
 
 
 def stopping(row):
