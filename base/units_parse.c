@@ -52,6 +52,19 @@ int units_parse_size(const char *text, uint64_t *ret_bytes)
 	return 0;
 }
 
+int units_parse_core(const char *text, uint64_t *ret_bytes)
+{
+	uint64_t bytes = 1;
+	int r = strcmp(text, "none") == 0 ? 0 : units_parse_size(text, &bytes);
+
+	if (r < 0)
+		return r;
+	if (bytes != 1 && bytes < 4096)
+		return -EINVAL;
+	*ret_bytes = bytes;
+	return 0;
+}
+
 int units_parse_cpus(const char *text, uint64_t *ret_millis)
 {
 	const char *end;

@@ -13,6 +13,9 @@ _must_check_ int units_parse_number(const char *text, uint64_t *ret_number);
 /* Digits, then nothing or one of K M G T (powers of 1024). -EINVAL, -ERANGE. */
 _must_check_ int units_parse_size(const char *text, uint64_t *ret_bytes);
 
+/* The same, of a core file: at least 4K, the least that kernels write, or "none", which is 1. -EINVAL, -ERANGE. */
+_must_check_ int units_parse_core(const char *text, uint64_t *ret_bytes);
+
 /* "2", "1.5", "0.125": thousandths of a processor, so at most three decimals. -EINVAL, -ERANGE. */
 _must_check_ int units_parse_cpus(const char *text, uint64_t *ret_millis);
 

@@ -228,7 +228,7 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	else if (output->result->signaled || output->result->status)
 		doctor_found(finding, DOCTOR_MISSING, NULL, "true(1) in a sandbox did not end well");
 	else if (*yett_sandbox_get_info(sandbox)->weaker)
-		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox; %s", yett_sandbox_get_info(sandbox)->weaker);
+		doctor_found(finding, DOCTOR_WEAKER, mend, "a command ran in a sandbox, weaker %s", yett_sandbox_get_info(sandbox)->weaker);
 	else
 		doctor_found(finding, DOCTOR_OK, NULL, "a command ran in a sandbox");
 	yett_free(output);

@@ -276,6 +276,10 @@ static void print_status(const struct yett_sandbox_status *s)
 		(void)printf("%-12s %llu\n", "pids", (unsigned long long)limits->pids);
 	if (limits->open_files)
 		(void)printf("%-12s %llu\n", "files", (unsigned long long)limits->open_files);
+	if (limits->core_bytes > YETT_CORE_NONE) {
+		output_size(size, sizeof size, limits->core_bytes);
+		(void)printf("%-12s %s\n", "core files", size);
+	}
 	print_time("created", s->created_ms);
 	print_time("started", s->started_ms);
 	print_time("ended at", s->ended_ms);

@@ -296,6 +296,7 @@ void output_json_limits(struct json *json, const struct yett_sandbox_info *info)
 	json_number(json, "pids", info->pids);
 	json_number(json, "files", info->open_files);
 	json_number(json, "file_bytes", info->file_bytes);
+	json_number(json, "core_bytes", info->core_bytes);
 	json_close(json);
 }
 

@@ -69,16 +69,44 @@ static void add_choice(struct arguments *arguments, const struct policy_choice *
 		add(arguments, "--policy", choice->file);
 }
 
-/* Beside the helper, which libyett finds and checks, as it checks this one. */
+#define EXPLAIN "/yett-explain"
+
+/* The path of yett-explain in `folder`, of which libyett says whether it may be executed, as it does of a helper. */
+static int find_explain_in(const char *folder, int length, char path[static PATH_MAX], struct yett_error *error)
+{
+	char explain[PATH_MAX + sizeof EXPLAIN];
+
+	(void)snprintf(explain, sizeof explain, "%.*s" EXPLAIN, length, folder);
+	return yett_helper_path(explain, path, PATH_MAX, error);
+}
+
+/* Where this program is DIR/bin/yett of a tree that was unpacked and not installed: DIR/libexec/yett. */
+static bool name_own_folder(char folder[static PATH_MAX])
+{
+	static const char program[] = "/bin/yett", programs[] = "/libexec/yett";
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - sizeof programs);
+	size_t length = n < 0 ? 0 : (size_t)n, tail = strlen(program);
+
+	folder[length] = '\0';
+	if (length <= tail || strcmp(folder + length - tail, program) != 0)
+		return false;
+	(void)strcpy(folder + length - tail, programs);
+	return true;
+}
+
+/* Beside the helper, which libyett finds. There need be none: a policy is read by yett-explain and yett-policy alone. */
 static int find_explain(char path[static PATH_MAX], struct yett_error *error)
 {
-	char helper[PATH_MAX], explain[PATH_MAX + 16];
-	int r = yett_helper_path(NULL, helper, sizeof helper, error);
+	char folder[PATH_MAX];
+	int r = yett_helper_path(NULL, folder, sizeof folder, error);
 
-	if (r)
+	if (r == 0)
+		return find_explain_in(folder, (int)(strrchr(folder, '/') - folder), path, error);
+	if (r != YETT_E_NOT_FOUND)
 		return r;
-	(void)snprintf(explain, sizeof explain, "%.*s/yett-explain", (int)(strrchr(helper, '/') - helper), helper);
-	return yett_helper_path(explain, path, PATH_MAX, error);
+	if (name_own_folder(folder) && find_explain_in(folder, (int)strlen(folder), path, error) == 0)
+		return 0;
+	return find_explain_in(YETT_LIBEXEC_DIR, (int)strlen(YETT_LIBEXEC_DIR), path, error);
 }
 
 static int connect_explain(const struct arguments *arguments, const char *signing_key, struct yett_connection **ret_connection,

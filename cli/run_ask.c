@@ -37,7 +37,7 @@ int run_ask_choose_share(struct run *run)
 		return 0;
 	}
 	run->has_default_share = true;
-	return run_options_add_share(o, strdup(here), strdup(here), false, &run->error);
+	return run_options_add_share(o, strdup(here), strdup(here), 0, &run->error);
 }
 
 static struct yett_sandbox_options sandbox_options(const struct run_options *o)
@@ -57,6 +57,7 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.pids = o->limits.pids,
 		.open_files = o->limits.files,
 		.file_bytes = o->limits.file_bytes,
+		.core_bytes = o->limits.core_bytes,
 		.name = o->name,
 		.labels = o->labels,
 		.annotations = o->annotations,
@@ -84,7 +85,7 @@ static void note_weaker(const struct run *run)
 	const char *weaker = run->sandbox ? yett_sandbox_get_info(run->sandbox)->weaker : "";
 
 	if (*weaker)
-		output_note("weaker without root: %s", weaker);
+		output_note("weaker %s", weaker);
 }
 
 /* What may have been refused for what is shared: the policy, the file system or the path may be in the way. */

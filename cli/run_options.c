@@ -14,6 +14,7 @@
 /* What a request can ask for at most: of the kernel's process ids, and of descriptors. PROTOCOL.md */
 #define PIDS_MOST  4194304
 #define FILES_MOST 1048576
+#define CORE_LEAST 4096 /* of fewer bytes the kernel writes no core file */
 
 void run_options_init(struct run_options *options)
 {
@@ -36,15 +37,15 @@ void run_options_free(struct run_options *options)
 	free(options->current_directory);
 }
 
-int run_options_add_share(struct run_options *options, char *path, char *target, bool writable, struct yett_error *error)
+int run_options_add_share(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error)
 {
 	if (options->shares_count == ARRAY_SIZE(options->shares)) {
 		free(path);
 		free(target);
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
 	}
-	options->shares[options->shares_count++] = (struct yett_share){
-		.size = sizeof(struct yett_share), .path = path, .target = target, .flags = writable ? YETT_SHARE_WRITABLE : 0};
+	options->shares[options->shares_count++] =
+		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = flags};
 	return 0;
 }
 
@@ -53,9 +54,8 @@ static int invalid(struct yett_error *error, const char *option, const char *val
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
 }
 
-static int add_share(struct run_options *options, const char *value, bool writable, struct yett_error *error)
+static int add_share(struct run_options *options, const char *name, const char *value, uint32_t flags, struct yett_error *error)
 {
-	const char *name = writable ? "rw" : "ro";
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	const char *directory = options->current_directory ? options->current_directory : "/";
 	char *real;
@@ -67,17 +67,22 @@ static int add_share(struct run_options *options, const char *value, bool writab
 	if (!real)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
 		                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
-	return run_options_add_share(options, real, steal_ptr(&target), writable, error);
+	return run_options_add_share(options, real, steal_ptr(&target), flags, error);
 }
 
 static int set_ro(void *into, const char *value, struct yett_error *error)
 {
-	return add_share(into, value, false, error);
+	return add_share(into, "ro", value, 0, error);
 }
 
 static int set_rw(void *into, const char *value, struct yett_error *error)
 {
-	return add_share(into, value, true, error);
+	return add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
+}
+
+static int set_share_socket(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, "share-socket", value, YETT_SHARE_SOCKET, error);
 }
 
 static int set_tmpfs(void *into, const char *value, struct yett_error *error)
@@ -240,6 +245,16 @@ static int set_file_size(void *into, const char *value, struct yett_error *error
 	return 0;
 }
 
+static int set_core(void *into, const char *value, struct yett_error *error)
+{
+	uint64_t bytes = YETT_CORE_NONE;
+
+	if (strcmp(value, "none") != 0 && (parse_size(value, &bytes) < 0 || bytes < CORE_LEAST))
+		return invalid(error, "core", value, "none, or a size of at least 4K like 64M or 2G");
+	((struct run_options *)into)->limits.core_bytes = bytes;
+	return 0;
+}
+
 static int set_duration(const char *name, const char *value, uint64_t *ret_ms, struct yett_error *error)
 {
 	if (parse_duration(value, ret_ms) < 0)
@@ -382,13 +397,14 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARES                                                                                             \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, \
-		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                 \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                  \
-	{                                                                                                  \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir  \
+#define SHARES                                                                                                  \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},      \
+		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                     \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                      \
+		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket}, \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                       \
+	{                                                                                                       \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir       \
 	}
 #define COPIES                                                                                                   \
 	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},           \
@@ -415,8 +431,9 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 		{0, "cpus", "N", "limit processor time to N processors, like 1.5", set_cpus},                                             \
 		{0, "pids", "N", "limit processes and threads", set_pids},                                                                \
 		{0, "files", "N", "limit the open files of a process", set_files},                                                        \
+		{0, "file-size", "SIZE", "limit each file that a process writes", set_file_size},                                         \
 	{                                                                                                                                 \
-		0, "file-size", "SIZE", "limit each file that a process writes", set_file_size                                            \
+		0, "core", "SIZE", "have crashes write core files of at most that size", set_core                                         \
 	}
 #define TIMEOUT                                                                             \
 	{                                                                                   \

@@ -33,7 +33,7 @@ struct run_options {
 	const char *env[RUN_ENV_MAX + 1];
 	size_t env_count;
 	struct {
-		uint64_t memory_bytes, cpu_millis, pids, files, file_bytes;
+		uint64_t memory_bytes, cpu_millis, pids, files, file_bytes, core_bytes;
 	} limits;
 	uint64_t timeout_ms;
 	const char *name;
@@ -59,7 +59,7 @@ struct run_options {
 /* Everything empty, and the current directory. */
 void run_options_init(struct run_options *options);
 
-/* Adds a share of `path` (owned from now on, in any case, like `target`). */
-int run_options_add_share(struct run_options *options, char *path, char *target, bool writable, struct yett_error *error);
+/* Adds a share of `path` (owned from now on, in any case, like `target`); `flags` are of enum yett_share_flag. */
+int run_options_add_share(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error);
 
 void run_options_free(struct run_options *options);

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 #include "protocol/message.h"
 
 /* A moment on CLOCK_MONOTONIC in milliseconds; negative: never. */

@@ -142,6 +142,7 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	info->pids = created->limits.pids;
 	info->open_files = created->limits.files;
 	info->file_bytes = created->limits.file_bytes;
+	info->core_bytes = created->limits.core_bytes;
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);
 	request->state = CONNECTION_ANSWERED;
 	return 0;

@@ -39,9 +39,12 @@ static int check_source(const struct yett_share *share, const char *name, struct
 {
 	bool has_fd = share->flags & YETT_SHARE_FD;
 
-	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD))
+	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name,
 		                 share->flags);
+	if ((share->flags & YETT_SHARE_WRITABLE) && (share->flags & YETT_SHARE_SOCKET))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "share %s is a socket, and to be writable: it can be connected to", name);
 	if (!share->path && !has_fd)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
@@ -66,6 +69,7 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
 	struct message_share *entry = &create->shares[create->shares_count];
+	bool is_socket = share->flags & YETT_SHARE_SOCKET;
 	struct stat st;
 	int fd, r = check_source(share, name, error);
 
@@ -79,13 +83,13 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	fds->fds[fds->count++] = fd;
 	if (fstat(fd, &st) < 0)
 		return cannot_share(name, error);
-	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "cannot share %s: it is neither a directory nor a regular file", name);
+	if (is_socket ? !S_ISSOCK(st.st_mode) : !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cannot share %s: it is %s", name,
+		                 is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (!target || target[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
 	entry->fd = create->shares_count++;
-	entry->mode = share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
+	entry->mode = is_socket ? SHARE_SOCKET : share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)
 		fds->first_directory = target;
 	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
@@ -219,6 +223,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 		.pids = options->pids,
 		.files = options->open_files,
 		.file_bytes = options->file_bytes,
+		.core_bytes = options->core_bytes,
 	};
 	return r;
 }

@@ -168,6 +168,7 @@ static struct yett_sandbox_info *take_info(const struct message *message, void *
 	to->pids = from->limits.pids;
 	to->open_files = from->limits.files;
 	to->file_bytes = from->limits.file_bytes;
+	to->core_bytes = from->limits.core_bytes;
 	return to;
 }
 

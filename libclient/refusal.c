@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/escape.h"
 
+#define SOCKETS "sockets" /* the key of a grant */
+
 /* As a refusal has it. */
 static bool is_target(const char *target, const char *asked)
 {
@@ -62,9 +64,9 @@ static void cut_to_rule(char *path)
 void refusal_name_share(const char *const *targets, const int *fds, size_t count, struct yett_error *error)
 {
 	char path[PATH_MAX], rule[PATH_MAX];
-	bool is_directory;
+	bool is_directory, is_socket = strncmp(error->rule, SOCKETS " ", strlen(SOCKETS " ")) == 0;
 
-	if (error->code != YETT_E_PERMISSION_DENIED || strncmp(error->rule, "share_r", 7) != 0)
+	if (error->code != YETT_E_PERMISSION_DENIED || (strncmp(error->rule, "share_r", 7) != 0 && !is_socket))
 		return;
 	for (size_t i = 0; i < count; i++) {
 		if (!targets[i] || !is_target(targets[i], error->asked) || !find_path(fds[i], path, &is_directory))
@@ -74,6 +76,11 @@ void refusal_name_share(const char *const *targets, const int *fds, size_t count
 		(void)snprintf(error->asked, sizeof error->asked, "%s", ESCAPE(path));
 		error_detail(error, "asked %s, allowed %s by %s (%s:%u)", error->asked, error->allowed, error->rule, error->file,
 		             error->line);
+		if (is_socket) {
+			error_mend(error, SOCKETS " += {\"%s\"} in %s (%s:%u)", error->asked, error->rule + strlen(SOCKETS " of "),
+			           error->file, error->line);
+			return;
+		}
 		/* Below a path a policy allows directories alone. */
 		error_mend(error,
 		           is_directory ? "%.8s += {\"%s\"} in %s (%s:%u)"

@@ -190,13 +190,14 @@ YETT_API YETT_MUST_CHECK int yett_helper_path(const char *helper_path, char *pat
 /* Bits of yett_share.flags. */
 enum yett_share_flag {
 	YETT_SHARE_WRITABLE = 1,
-	YETT_SHARE_FD = 2, /* `fd` is what is shared, and `path` is NULL */
+	YETT_SHARE_FD = 2,     /* `fd` is what is shared, and `path` is NULL */
+	YETT_SHARE_SOCKET = 4, /* it is a socket that somebody listens at, which the policy has to name; not with YETT_SHARE_WRITABLE */
 };
 
 /* One source, which is `path`, or `fd` with its flag; a share that has none or both is YETT_E_INVALID_REQUEST. */
 struct yett_share {
 	size_t size;        /* in an array: all have the same */
-	const char *path;   /* a directory or a regular file, opened by the library, as the caller */
+	const char *path;   /* a directory, a regular file or, with its flag, a socket; opened by the library, as the caller */
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
 	uint32_t flags;     /* enum yett_share_flag, or-ed */
 	int fd;             /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
@@ -215,6 +216,9 @@ enum yett_idle_action { YETT_IDLE_END = 0, YETT_IDLE_PAUSE = 1 };
 enum yett_sandbox_flag {
 	YETT_SANDBOX_LINGER = 1, /* it outlives the connection that made it; the policy says for how long at rest */
 };
+
+/* As core_bytes. */
+#define YETT_CORE_NONE 1
 
 struct yett_sandbox_options {
 	size_t size;
@@ -235,7 +239,7 @@ struct yett_sandbox_options {
 	 */
 	const char *memory_dir;
 	uint64_t memory_bytes; /* limits; 0: as the profile says */
-	uint64_t cpu_millis;   /* thousandths of a processor */
+	uint64_t cpu_millis;   /* thousandths of a processor; commands run on as many, rounded up */
 	uint64_t pids;
 	uint64_t open_files; /* of a process */
 	uint32_t flags;      /* enum yett_sandbox_flag, or-ed */
@@ -246,6 +250,7 @@ struct yett_sandbox_options {
 	const char *const *labels;      /* KEY=VALUE for whoever lists sandboxes, no key with '#' first; ends with NULL. NULL: none */
 	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
 	uint64_t file_bytes;            /* a limit of each file that a process writes; 0: as the profile says */
+	uint64_t core_bytes;            /* of core files, which the kernel writes where a command crashes; 0: as the profile says */
 };
 
 struct yett_sandbox_info {
@@ -256,8 +261,10 @@ struct yett_sandbox_info {
 	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
 	uint32_t landlock_abi;       /* the version of Landlock in force inside (landlock(7)); 0: none */
 	uint64_t memory_bytes, cpu_millis, pids, open_files; /* limits in force, as in the options; 0: unlimited */
-	char weaker[YETT_WEAKER_SIZE]; /* what a helper without root could not give of the profile, for people; empty: nothing */
+	char weaker[YETT_WEAKER_SIZE]; /* by what it is weaker than others, "without root: …", "by devices of the host: …"; for people;
+	                                  empty: it is not */
 	uint64_t file_bytes;           /* as the other limits: of each file that a process writes */
+	uint64_t core_bytes;           /* of core files; YETT_CORE_NONE: there are none */
 };
 
 enum yett_ended {

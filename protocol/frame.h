@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "protocol/message.h"
+#include "protocol/fields.h"
 
 struct frame {
 	size_t length;
@@ -54,12 +54,3 @@ bool frame_close_socket(int socket);
 
 /* Closes the descriptors that were not taken. Takes NULL. */
 void frame_close_fds(struct frame *frame);
-
-/*
- * Encodes `message` behind an unsigned envelope and sends it. frame_send()'s errors and message_encode()'s.
- */
-_must_check_ int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count,
-                                    int flags);
-
-/* Sends `error` as a MESSAGE_ERROR that answers `sequence`. frame_send_message()'s errors. */
-_must_check_ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequence, int flags);

@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <linux/nsfs.h>
 #include <poll.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 
 #define CONNECTIONS_PER_UID_MAX 256 /* root is not counted: it can do without us */
 #define UNPROVEN_MAX            128 /* connections to which nothing was granted yet: each costs three processes */
@@ -151,9 +151,8 @@ int admission_open(struct admission *a, int listening)
 	int flags = fcntl(listening, F_GETFL);
 
 	if (stat("/proc/self/ns/user", &a->user_ns) < 0 || listen(listening, BACKLOG) < 0 || flags < 0 ||
-	    fcntl(listening, F_SETFL, flags | O_NONBLOCK) < 0)
+	    fcntl(listening, F_SETFL, flags | O_NONBLOCK) < 0 || getrandom(&a->debts_key, sizeof a->debts_key, 0) < 0)
 		return -errno;
-	randombytes_buf(&a->debts_key, sizeof a->debts_key);
 	a->debts_key |= 1;
 	return 0;
 }

@@ -28,7 +28,7 @@ static int start(const struct closer *closer)
 	struct program program; /* reaped as all children are */
 
 	(void)snprintf(id, sizeof id, "%u", closer->id);
-	return program_start(closer->libexec, argv, &program) < 0 ? -1 : program.socket;
+	return program_start(closer->libexec, argv, NULL, 0, &program) < 0 ? -1 : program.socket;
 }
 
 /*
@@ -46,13 +46,13 @@ static bool is_empty(int connection)
 }
 
 /* The word that follows says that ours is closed. With the right to send descriptors: unix(7), ETOOMANYREFS. */
-static void hand_over(struct closer *closer, int connection)
+static void hand_over(struct closer *closer, int connection, const struct yett_error *error)
 {
 	/* One that does not keep up ends when it finds our end closed, and closes all that it was sent. */
 	for (int attempt = 0; attempt < 2; attempt++, closer->socket = fd_close(closer->socket)) {
 		if (closer->socket < 0)
 			closer->socket = start(closer);
-		if (closer->socket < 0 || frame_send(closer->socket, "", 1, &connection, 1, MSG_DONTWAIT) < 0)
+		if (closer->socket < 0 || frame_send(closer->socket, error, sizeof *error, &connection, 1, MSG_DONTWAIT) < 0)
 			continue;
 		(void)close(connection);
 		if (send(closer->socket, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
@@ -65,13 +65,11 @@ int closer_take(struct closer *closer, int connection, enum closer_reason reason
 {
 	struct yett_error error = {0};
 
-	if (reasons[reason].text) {
+	if (reasons[reason].text)
 		(void)error_set(&error, reasons[reason].code, reasons[reason].reason, "%s", reasons[reason].text);
-		(void)!frame_send_error(connection, &error, 0, MSG_DONTWAIT);
-	}
-	if (is_empty(connection))
+	else if (is_empty(connection))
 		return fd_close(connection), 0;
 	if (privilege_raise() == 0)
-		hand_over(closer, connection);
+		hand_over(closer, connection, &error);
 	return privilege_lower();
 }

@@ -130,11 +130,9 @@ static void drop_spares(struct user *user)
 /* The forked monitor: gets ready, waits for a connection, serves it. */
 static void __attribute__((noreturn)) be_monitor(struct listener *l, int control)
 {
-	struct monitor monitor = {.host = l->host,
+	struct monitor monitor = {MONITOR_NONE,
+	                          .host = l->host,
 	                          .policy = l->policy,
-	                          .decoder = DECODER_NONE,
-	                          .reader = READER_NONE,
-	                          .lasting = PLACE_HERE,
 	                          .listener = control,
 	                          .generation = l->generation,
 	                          .is_proven = l->workers[l->workers_count].is_proven};
@@ -145,7 +143,7 @@ static void __attribute__((noreturn)) be_monitor(struct listener *l, int control
 
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	setup_host_keep_only(l->host, &control, 1);
+	setup_host_keep_only(l->host, (const int[]){control, l->policy->memory}, 2);
 	r = frame && privilege_lower() == 0 ? monitor_prepare(&monitor, l->options->libexec) : -ENOMEM;
 	if (r < 0)
 		log_line(LOG_LEVEL_ERROR, "a monitor cannot get ready: %s", strerror(-r));

@@ -3,19 +3,10 @@
 #include "base/log.h"
 
 #include <fcntl.h>
-#include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define FILE_MAX 16384
-
-void keys_line(const uint8_t key[ENVELOPE_KEY_SIZE], char line[KEY_LINE_LENGTH + 1])
-{
-	size_t begins = strlen(KEY_LINE_PREFIX);
-
-	memcpy(line, KEY_LINE_PREFIX, begins);
-	(void)sodium_bin2base64(line + begins, KEY_LINE_LENGTH + 1 - begins, key, ENVELOPE_KEY_SIZE, sodium_base64_VARIANT_ORIGINAL);
-}
 
 /* NAME of "NAME.pub", if it is one that a grant can list. */
 static bool principal_of(const char *file, char name[static MESSAGE_NAME_MAX + 1])

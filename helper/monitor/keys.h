@@ -6,12 +6,9 @@
  */
 #pragma once
 
+#include "base/error.h"
 #include "helper/monitor/key_line.h"
-#include "protocol/envelope.h"
-#include "protocol/message.h"
-
-/* Writes the line that stands for `key`, and a NUL. */
-void keys_line(const uint8_t key[ENVELOPE_KEY_SIZE], char line[KEY_LINE_LENGTH + 1]);
+#include "protocol/message_told.h"
 
 /*
  * Looks for the line in the files NAME.pub of the directory as they are now. 0: the key is enrolled, and `ret_principal` is

@@ -1,169 +1,307 @@
 /* See monitor.h. */
+#include "helper/monitor/monitor.h"
 #include "base/clock.h"
+#include "base/kernel.h"
 #include "base/log.h"
-#include "helper/monitor/connection.h"
-#include "helper/monitor/manage.h"
-#include "helper/plan/planning.h"
+#include "helper/monitor/keys.h"
+#include "helper/plan/admit.h"
 #include "helper/privilege/privilege.h"
-#include "protocol/envelope.h"
+#include "protocol/frame.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <signal.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs two processes */
-#define FORGET_AFTER_MS           20
-#define SPARES_MS                 10000 /* whoever makes no further sandbox for so long has nothing kept ready */
-#define DROP_MS                   1000  /* longer than any close takes that is not held up on purpose */
-#define REFUSALS_AT_ONCE          4     /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
-#define REFUSAL_PAUSE_MS          20
-#define MEMORY_SENT_MAX           16 /* answers that carry memory, while the client has not read all that it was sent */
+#define FORGET_AFTER_MS 20
+#define SPARES_MS       10000 /* whoever makes no further sandbox for so long has nothing kept ready */
+#define DROP_MS         1000  /* longer than any close takes that is not held up on purpose */
 
-int monitor_prepare(struct monitor *monitor, const char *libexec)
+/* The program begins as root, gives that up, and starts yett-decoder: the id is for both. */
+static int start_decider(struct monitor *m, const char *libexec)
 {
-	char empty[4096] = "";
-	uint32_t id = monitor->policy->ids_first + IDMAP_ROLE_DECODER;
-	int r;
+	char id[16], policy[16] = "", empty[4096] = "";
+	char *argv[] = {(char *)"yett-decider", id, empty, policy, (char *)libexec, NULL};
+	uint32_t number = 0;
 
-	if (monitor->host) /* else nothing made the directory, and root may lack what becoming another takes */
-		(void)snprintf(empty, sizeof empty, "%s/empty", monitor->policy->runtime_dir);
-	r = decoder_start(libexec, id, empty, &monitor->decoder);
-	return r == 0 ? reader_start(libexec, &monitor->reader) : r;
+	if (m->host) { /* else nothing made the directory, and root may lack what becoming another takes */
+		(void)snprintf(empty, sizeof empty, "%s/empty", m->policy->runtime_dir);
+		m->decider_id = reserve_decider(&m->host->reserve, &number);
+		if (m->decider_id < 0)
+			return m->decider_id;
+	}
+	(void)snprintf(id, sizeof id, "%u",
+	               (m->policy ? m->policy->ids_first : POLICY_IDS_FIRST_DEFAULT) + IDMAP_ROLES_OF_DECIDERS + number);
+	if (m->policy)
+		(void)snprintf(policy, sizeof policy, "%d", m->policy->memory);
+	return program_start(libexec, argv, m->policy ? &m->policy->memory : NULL, m->policy != NULL, &m->decider);
 }
 
-void monitor_free(struct monitor *monitor)
+int monitor_prepare(struct monitor *m, const char *libexec)
 {
-	decoder_free(&monitor->decoder);
-	reader_free(&monitor->reader);
-	monitor->listener = fd_close(monitor->listener);
+	int r = start_decider(m, libexec);
+
+	return r == 0 ? reader_start(libexec, &m->reader) : r;
 }
 
-static void *map(size_t size)
+void monitor_free(struct monitor *m)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
+	program_end(&m->decider);
+	m->decider_id = fd_close(m->decider_id);
+	reader_free(&m->reader);
+	m->listener = fd_close(m->listener);
 }
 
-/* Gives the pages of the three large buffers back: an idle sandbox should cost little. */
-static void forget_buffers(const struct connection *c)
+bool monitor_may_see(const struct monitor *m, const struct record *record)
 {
-	(void)madvise(c->frame, sizeof *c->frame, MADV_DONTNEED);
-	(void)madvise(c->message, sizeof *c->message, MADV_DONTNEED);
-	(void)madvise(c->plan, sizeof *c->plan, MADV_DONTNEED);
+	return record->uid == m->peer.uid || admit_is_administrator(&m->peer);
 }
 
-/*
- * Descriptors that were sent and not yet received count for the uid of the sender, which all monitors share, against
- * RLIMIT_NOFILE; clients that do not read would use that up for everybody. CAP_SYS_ADMIN lifts the bound (unix(7),
- * ETOOMANYREFS); safe because what is sent is our own.
- */
-void connection_answer(struct connection *c, uint64_t sequence, int fd)
-{
-	int raised = fd >= 0 ? privilege_raise() : -1;
+/* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer with its descriptors --------------- */
 
-	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
-		c->is_over = true;
-	if (raised == 0 && privilege_lower() < 0)
-		c->is_over = true;
+static int find_key(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	const struct decider_key *asked = &m->ask->key;
+	struct decider_answer_key *key = &answer->key;
+	struct yett_error *error = &answer->error;
+	char line[KEY_LINE_LENGTH + 1];
+	int r = supervisors_check_policy(m, error);
+
+	(void)fds;
+	memcpy(line, asked->line, KEY_LINE_LENGTH);
+	line[KEY_LINE_LENGTH] = '\0';
+	if (r == 0)
+		r = keys_find(m->policy->keys_dir, line, key->principal, error);
+	key->source = r == 0 ? DECIDER_KEY_ENROLLED : DECIDER_KEY_OWN;
+	if (r != 0 && r != -ENOENT)
+		return r;
+	if (r != 0 && !asked->may_be_own) {
+		key->source = DECIDER_KEY_UNKNOWN;
+		return 0;
+	}
+	r = reader_ask(&m->reader, &m->peer, r == 0 ? NULL : line, &key->is_first, error);
+	key->names = m->peer.names;
+	if (r >= 0)
+		return r;
+	return key->source == DECIDER_KEY_ENROLLED
+	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
+	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
 }
 
-void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
+/* No id is the decider's to choose: another sandbox may have it. */
+static int make_id(char id[static PLAN_ID_SIZE])
 {
-	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)c->peer.uid, c->peer.pid, error->message,
-	         error->detail[0] ? "; " : "", error->detail);
-	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
-		c->is_over = true;
-	if (++c->refusals > REFUSALS_AT_ONCE)
-		(void)poll(NULL, 0, REFUSAL_PAUSE_MS);
+	uint64_t number;
+
+	if (getrandom(&number, sizeof number, 0) != sizeof number)
+		return -EIO;
+	(void)snprintf(id, PLAN_ID_SIZE, "%016" PRIx64, number);
+	return 0;
 }
 
-void connection_drop(struct connection *c)
+static int create(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	struct plan *plan = &m->ask->plan;
+	int r = admit_unpack(plan, m->ask->length);
+
+	if (r == 0)
+		r = plan->profile < m->policy->profiles_count ? make_id(plan->id) : -EPROTO;
+	if (r < 0)
+		return r;
+	/* Without root it has nothing but what is its client's anyway. */
+	r = m->means ? 0 : admit_check(m->policy, &m->peer, plan, &answer->error);
+	memcpy(answer->id, plan->id, sizeof answer->id);
+	plan->policy_generation = m->policy->generation; /* of the policy whose image the decider has */
+	return r == 0 ? supervisors_begin(m, &fds[0], &answer->error) : r;
+}
+
+static int ask(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	m->ask->request.id[PLAN_ID_SIZE - 1] = '\0';
+	return supervisors_ask(m, &fds[0], &fds[1], &answer->error);
+}
+
+struct telling {
+	struct monitor *monitor;
+	struct decider_answer *answer;
+	struct decider_record told;
+	int memfd;
+};
+
+static int tell_record(void *userdata, const struct record *record)
+{
+	struct telling *telling = userdata;
+	const struct decider_records *asked = &telling->monitor->ask->records;
+	struct cgroup cgroup;
+
+	if (!monitor_may_see(telling->monitor, record) || (!asked->of_all && !*asked->id && record->uid != telling->monitor->peer.uid) ||
+	    (*asked->id && strcmp(asked->id, record->id) != 0))
+		return 0;
+	telling->told = (struct decider_record){.record = *record};
+	if (asked->with_usage) {
+		cgroup_find(&telling->monitor->host->cgroups, record->uid, record->cgroup, &cgroup);
+		cgroup_read_usage(&cgroup, UINT32_MAX, &telling->told.usage);
+		cgroup_count_processes(&cgroup, &telling->told.usage);
+		cgroup_usage_since(&record->before, &telling->told.usage);
+		cgroup_close(&cgroup);
+	}
+	telling->answer->count++;
+	return write(telling->memfd, &telling->told, sizeof telling->told) == sizeof telling->told ? 0 : -EIO;
+}
+
+static int tell_records(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	struct telling telling = {m, answer, .memfd = memfd_create("yett-records", MFD_CLOEXEC)};
+
+	m->ask->records.id[PLAN_ID_SIZE - 1] = '\0';
+	fds[0] = telling.memfd;
+	return fds[0] < 0 ? -errno : registry_each(&m->host->reserve, tell_record, &telling);
+}
+
+static int tell_totals(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	(void)fds;
+	if (!admit_is_administrator(&m->peer))
+		return -EPERM;
+	registry_read_totals(&m->host->reserve, &answer->totals);
+	return 0;
+}
+
+/* It has let go of the client's connection. */
+static int taken(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	(void)answer;
+	(void)fds;
+	m->taker = fd_close(m->taker);
+	return 0;
+}
+
+static int streams_stay(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	(void)answer;
+	(void)fds;
+	m->has_streams = true;
+	return 0;
+}
+
+/* By a process that nobody waits for: closing what a client made may take as long as that chose. See frame_drop(). */
+static int drop(struct monitor *m, struct decider_answer *answer, int fds[2])
 {
 	pid_t pid = fork();
 	struct pollfd wait = {.events = POLLIN};
-	bool is_done;
 
+	(void)fds;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		fd_close_except(&c->socket, 1); /* what ends with us must not live on with it */
-		frame_drop(c->socket);
+		fd_close_except(&m->socket, 1); /* what ends with us must not live on with it */
+		frame_drop(m->socket);
 		_exit(0);
 	}
 	wait.fd = pid < 0 ? -1 : pidfd_open(pid, 0);
-	is_done = wait.fd >= 0 && poll(&wait, 1, DROP_MS) > 0;
-	c->is_over = c->is_over || !is_done;
-	if (pid > 0 && !is_done) {
+	answer->is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
+	if (pid > 0 && answer->is_over) {
 		(void)kill(pid, SIGKILL);
 		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would pass for a supervisor */
 	}
 	if (pid > 0)
 		(void)waitpid(pid, NULL, WNOHANG);
 	fd_close(wait.fd);
-}
-
-void connection_take_back(struct connection *c)
-{
-	bool has_fds;
-
-	c->taker = -1;
-	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds && memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
-		connection_drop(c);
-}
-
-static int hello(struct connection *c)
-{
-	struct message_hello *hello = &message_begin(c->message, MESSAGE_HELLO)->hello;
-
-	hello->version_min = hello->version_max = ENVELOPE_VERSION;
-	randombytes_buf(c->verify.challenge, sizeof c->verify.challenge);
-	memcpy(hello->challenge, c->verify.challenge, sizeof hello->challenge);
-	return frame_send_message(c->socket, c->message, 0, NULL, 0, MSG_DONTWAIT);
-}
-
-int connection_check_unread(struct connection *c, struct yett_error *error)
-{
-	int unread = 0;
-
-	if (ioctl(c->socket, SIOCOUTQ, &unread) < 0 || unread == 0)
-		c->memory_sent = 0;
-	if (c->memory_sent == MEMORY_SENT_MAX)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "earlier answers wait to be read");
-	c->memory_sent++;
 	return 0;
 }
 
-int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
+static int sweep(struct monitor *m, struct decider_answer *answer, int fds[2])
 {
-	_cleanup_fd_ int memfd = -1;
-	int r = decoder_print(&c->monitor->decoder, c->plan, DECODER_TIMEOUT_MS, &memfd, error);
+	(void)answer;
+	(void)fds;
+	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS); /* who asks without end has one at a time */
+	return 0;
+}
 
+/* Who it is about is not the decider's to say. */
+static int write_log(struct monitor *m, struct decider_answer *answer, int fds[2])
+{
+	enum log_level level = m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
+
+	(void)answer;
+	(void)fds;
+	m->ask->log.text[sizeof m->ask->log.text - 1] = '\0';
+	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid, m->ask->log.text);
+	return 0;
+}
+
+static const struct {
+	int (*act)(struct monitor *m, struct decider_answer *answer, int fds[2]);
+	size_t size;       /* of what is asked; 0: it varies */
+	bool takes_host;   /* nothing of it can be done where nothing can be built */
+	bool is_of_policy; /* nor by a policy that is not in force */
+} acts[ACTS] = {
+	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false},
+	[ACT_CREATE] = {create, 0, true, true},
+	[ACT_ASK] = {ask, sizeof(struct supervisor_request), true, true},
+	[ACT_RECORDS] = {tell_records, sizeof(struct decider_records), true, true},
+	[ACT_TOTALS] = {tell_totals, 0, true, true},
+	[ACT_TAKEN] = {taken, 0, false, false},
+	[ACT_STREAMS] = {streams_stay, 0, false, false},
+	[ACT_DROP] = {drop, 0, false, false},
+	[ACT_LOST] = {sweep, 0, true, false},
+	[ACT_LOG] = {write_log, 0, false, false},
+};
+
+/*
+ * Descriptors that were sent and not yet received count for the uid of the sender, which all monitors share, against
+ * RLIMIT_NOFILE; deciders that do not read would use that up for everybody. CAP_SYS_ADMIN lifts the bound (unix(7),
+ * ETOOMANYREFS); safe because what is sent is our own.
+ */
+static int send_to_decider(const struct monitor *m, const void *bytes, size_t size, const int *fds, size_t count)
+{
+	int r = privilege_raise();
+
+	if (r == 0)
+		r = frame_send(m->decider.socket, bytes, size, fds, count, MSG_DONTWAIT);
+	return privilege_lower() < 0 ? -EPERM : r;
+}
+
+/* One thing that the decider asks for. 0, or -errno: what it says cannot be, and this connection is over. */
+static int serve(struct monitor *m)
+{
+	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act}, {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
+	struct decider_answer answer = {0};
+	int fds[2] = {-1, -1},
+	    r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0; /* it has none to send, and closing them may take long */
+	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
+	uint32_t act = m->ask->act;
+
+	if (n < 0)
+		return (int)n;
+	m->ask->length = (size_t)n - sizeof act;
+	if ((size_t)n < sizeof act || act >= ACTS || !acts[act].act || (acts[act].size && m->ask->length != acts[act].size) ||
+	    (acts[act].takes_host && !m->host))
+		return -EPROTO;
+	if (acts[act].is_of_policy)
+		r = m->shut_ms ? error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the connection has ended")
+		               : supervisors_check_policy(m, &answer.error);
+	if (r == 0)
+		r = acts[act].act(m, &answer, fds);
 	if (r < 0)
-		return r;
-	(void)message_begin(c->message, MESSAGE_PLAN);
-	connection_answer(c, sequence, memfd);
-	return 0;
-}
-
-static void make_id(char id[static PLAN_ID_SIZE])
-{
-	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];
-
-	randombytes_buf(bytes, sizeof bytes);
-	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
+		error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the helper cannot do what is asked: %s", strerror(-r));
+	if (r == 0 && acts[act].is_of_policy && m->is_proven)
+		*m->is_proven = true;
+	r = act == ACT_LOG || act == ACT_TAKEN || act == ACT_STREAMS ? 0
+	                                                             : send_to_decider(m, &answer, sizeof answer, fds,
+	                                                                               fds[0] < 0   ? 0
+	                                                                               : fds[1] < 0 ? 1
+	                                                                                            : 2);
+	fd_close(fds[0]);
+	fd_close(fds[1]);
+	return r;
 }
 
 /* No process inside can have more than we: raising a hard limit takes CAP_SYS_RESOURCE. */
@@ -185,199 +323,135 @@ static struct plan_limits limits_given(void)
 	return given;
 }
 
-/* The whole way of a request for a sandbox. */
-static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+static void log_refusal(const struct monitor *m, const struct yett_error *error)
 {
-	const struct plan_limits given = limits_given();
-	struct decision decision;
-	char id[PLAN_ID_SIZE];
-	int r = authorize(c->monitor->policy, verified, &given, &decision, error);
-
-	if (r == 0) {
-		make_id(id);
-		r = planning_make(c->monitor->policy, &decision, id, c->plan, error);
-	}
-	if (r == 0 && c->monitor->fit)
-		r = c->monitor->fit(c->monitor->means, &decision, c->plan, error);
-	if (r == 0 && c->plan->is_dry)
-		r = connection_check_unread(c, error);
-	if (r != 0)
-		return r;
-	/* Where nothing can be built, nothing but the policy is asked. */
-	return c->plan->is_dry && !c->monitor->host ? connection_send_plan(c, sequence, error)
-	                                            : sandboxes_begin(c, &decision, sequence, error);
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d refused: %s%s%s", (uint32_t)m->peer.uid, m->peer.pid, error->message,
+	         error->detail[0] ? "; " : "", error->detail);
 }
 
-/* The whole way of a request. */
-static void handle_request(struct connection *c)
+/* Hands the connection to the decider, which says hello, or why there will be none. */
+static int begin(const struct monitor *m, const struct yett_error *refused)
 {
-	const struct frame *frame = c->frame;
-	/* Whoever takes them counts them. */
-	size_t stated = envelope_stated_fds(frame->bytes, frame->length), fd_count = !c->has_fds ? 0 : stated ? stated : 1;
-	struct yett_error error = {0};
-	uint64_t sequence = 0;
-	struct verified verified;
-	int r;
+	struct decider_begin begin = {
+		.refused = *refused, .peer = m->peer, .given = limits_given(), .no_host = m->no_host, .is_rootless = m->means != NULL};
 
-	memcpy(c->head, frame->bytes, sizeof c->head);
-	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
-	if (r == 0) {
-		c->is_known = !verified.is_first_key;
-		r = sandboxes_check_policy(c, &error);
-	}
-	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
-		r = manage_handle(c, &verified, sequence, &error);
-	else if (r == 0)
-		r = handle_create(c, &verified, sequence, &error);
-	if (r == 0 && c->monitor->is_proven) /* not when a sandbox is made: on a busy machine that takes a while */
-		*c->monitor->is_proven = true;
-	if (r < 0) {
-		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
-		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
-		c->is_over = true;
-	}
-	if (r != 0)
-		connection_refuse(c, sequence, &error);
-}
-
-/*
- * A packet that has descriptors is looked at where it lies: what a client made is never ours to close. The sandbox that it is for
- * takes it, else a process that nobody waits for.
- */
-static void handle_client(struct connection *c)
-{
-	int r = frame_peek(c->socket, c->frame, &c->has_fds);
-
-	if (r == -EAGAIN)
-		return;
-	if (r != -EMSGSIZE && r <= 0) {
-		c->is_over = true;
-		return;
-	}
-	if (!c->has_fds)
-		frame_drop(c->socket);
-	if (r > 0 && envelope_stated_fds(c->frame->bytes, c->frame->length) <= MESSAGE_FDS_MAX) {
-		handle_request(c);
-	} else {
-		struct yett_error error = {0};
-
-		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s", error_reason_text(YETT_R_SIZE));
-		connection_refuse(c, 0, &error);
-	}
-	if (c->has_fds && c->taker < 0)
-		connection_drop(c);
+	if (m->means)
+		begin.means = *m->means;
+	return send_to_decider(m, &begin, sizeof begin, &m->socket, 1);
 }
 
 /* Whoever has been granted nothing makes room for others when the listener says so. */
-static void give_way(struct connection *c)
+static void give_way(const struct monitor *m)
 {
 	struct yett_error error = {0};
 
 	error_set(&error, YETT_E_RESOURCE_LIMIT, YETT_R_LATER,
 	          "others want to connect, and this connection was granted nothing: connect again");
-	connection_refuse(c, 0, &error);
-	c->is_over = true;
+	log_refusal(m, &error);
+	if (send(m->decider.socket, &error, sizeof error, MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+		(void)!kernel_wait_end(m->decider.pid, DROP_MS);
 }
 
-/* Whoever has not proven a key yet has so long for it, whatever else is sent. */
-static int time_left(const struct connection *c)
+/* Until the connection is to end; -errno where that is the decider's doing. */
+static int loop(struct monitor *m)
 {
-	uint64_t passed_ms = clock_now_ms() - c->since_ms;
+	int r = 0, timeout_ms = FORGET_AFTER_MS;
 
-	if (c->is_known)
-		return FORGET_AFTER_MS;
-	return passed_ms < FIRST_REQUEST_DEADLINE_MS ? (int)(FIRST_REQUEST_DEADLINE_MS - passed_ms) : 0;
-}
+	while (r == 0 && !m->is_over) {
+		struct pollfd wait[] = {{.fd = m->decider.socket, .events = POLLIN},
+		                        {.fd = m->shut_ms ? -1 : m->socket}, /* its end, however much there is to read before */
+		                        {.fd = m->shut_ms ? -1 : m->process, .events = POLLIN},
+		                        {.fd = m->is_proven && !*m->is_proven ? m->listener : -1, .events = POLLIN}};
+		bool is_ending = m->shut_ms && !m->has_streams;
+		int ready = poll(wait, ARRAY_SIZE(wait), is_ending ? DROP_MS : timeout_ms);
 
-static void loop(struct connection *c)
-{
-	c->since_ms = clock_now_ms();
-	while (!c->is_over) {
-		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
-		struct pollfd wait[] = {
-			{.fd = c->socket, .events = is_listening ? POLLIN : 0},
-			{.fd = c->supervisors, .events = POLLIN},
-			{.fd = c->monitor->is_proven && !*c->monitor->is_proven ? c->monitor->listener : -1, .events = POLLIN},
-			{.fd = c->process, .events = POLLIN}};
-		int timeout_ms = time_left(c), r;
-
-		sandboxes_reap_children(c);
-		if (timeout_ms == 0)
-			return;
-		r = poll(wait, ARRAY_SIZE(wait), timeout_ms);
-		if (r == 0 && !c->is_known)
-			return;
-		if (r == 0) {
-			forget_buffers(c);
-			if (!c->monitor->reader.is_kept)
-				reader_free(&c->monitor->reader); /* a key that the administrator enrolled needs none */
-			r = poll(wait, ARRAY_SIZE(wait), c->pool >= 0 && !c->is_resting ? SPARES_MS : -1);
-			c->is_resting = r == 0;
-			if (c->is_resting) {
-				sandboxes_end_spares(c, 0);
-				continue;
-			}
+		supervisors_reap(m);
+		if ((ready < 0 && errno != EINTR) || (is_ending && clock_now_ms() - m->shut_ms >= DROP_MS))
+			return 0;
+		/*
+		 * Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command,
+		 * say. The decider sees the end, too, and ends soon; or, if it says so, when the last event stream does that was asked for
+		 * here.
+		 */
+		if (wait[1].revents || wait[2].revents) {
+			(void)shutdown(m->socket, SHUT_RDWR); /* where that is refused, the decider has its time all the same */
+			m->shut_ms = clock_now_ms();
+			(void)shutdown(m->taker, SHUT_WR); /* the decider's end, too: with ours open, its sandbox would not hear of that */
+			continue;
 		}
-		if (r < 0 && errno != EINTR)
-			return;
-		if (wait[1].revents)
-			sandboxes_handle(c);
-		/* Nobody is there to take an answer to what may still be queued; or only whom the client has left its end to: a command,
-		 * say. */
-		if ((wait[0].revents & POLLHUP) || wait[3].revents)
-			return;
-		if (wait[2].revents) /* however much there is to read */
-			give_way(c);
-		else if (wait[0].revents)
-			handle_client(c);
+		if (wait[3].revents) {
+			give_way(m);
+			return 0;
+		}
+		if (ready > 0 && wait[0].revents) {
+			timeout_ms = FORGET_AFTER_MS;
+			r = serve(m);
+		} else if (ready == 0 && timeout_ms == FORGET_AFTER_MS) { /* an idle sandbox should cost little */
+			timeout_ms = m->pool >= 0 ? SPARES_MS : -1;
+			(void)madvise(m->ask, sizeof *m->ask, MADV_DONTNEED);
+			if (!m->reader.is_kept)
+				reader_free(&m->reader); /* a key that the administrator enrolled needs none */
+		} else if (ready == 0) {
+			timeout_ms = -1;
+			supervisors_end_spares(m, 0);
+		}
 	}
+	return r;
 }
 
-void monitor_report(int socket, int r, struct yett_error *error)
+void monitor_report(const char *libexec, int socket, int r, struct yett_error *error)
 {
+	struct monitor m = {MONITOR_NONE, .listener = -1};
+
 	if (r < 0 && error->message[0] == '\0')
 		(void)error_set(error, YETT_E_INIT_FAILED, 0, "the helper cannot serve: %s", strerror(-r));
-	(void)!frame_send_error(socket, error, 0, MSG_DONTWAIT);
+	m.socket = socket;
+	if (start_decider(&m, libexec) == 0 && begin(&m, error) == 0)
+		(void)!kernel_wait_end(m.decider.pid, DROP_MS);
+	program_end(&m.decider);
 }
 
-int monitor_serve(struct monitor *monitor, int socket)
+/* The decider has closed the connection, and ended in order; or it was killed, or said what cannot be. */
+static void tell_end(const struct monitor *m)
 {
-	struct connection c = {.monitor = monitor,
-	                       .socket = socket,
-	                       .process = -1,
-	                       .taker = -1,
-	                       .pool = -1,
-	                       .pool_end = -1,
-	                       .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+	siginfo_t info = {0};
+	struct yett_error error = {0};
+
+	if (kernel_wait_end(m->decider.pid, DROP_MS) && waitid(P_PID, (id_t)m->decider.pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_code == CLD_EXITED && info.si_status == 0)
+		return;
+	error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: yett-decider ended unexpectedly");
+	error_detail(&error, info.si_code == CLD_EXITED ? "exit status %d" : "signal %d", info.si_status);
+	log_refusal(m, &error);
+}
+
+int monitor_serve(struct monitor *m, int socket)
+{
 	struct yett_error error = {0};
 	int r;
 
-	c.frame = map(sizeof *c.frame);
-	c.message = map(sizeof *c.message);
-	c.plan = map(sizeof *c.plan);
-	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
+	m->socket = socket;
+	m->ask = mmap(NULL, sizeof *m->ask, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (m->ask == MAP_FAILED)
 		return -ENOMEM;
-	c.verify = (struct verify_context){
-		.policy = monitor->policy, .peer = &c.peer, .decoder = &monitor->decoder, .reader = &monitor->reader, .next_sequence = 1};
-	if (monitor->caller)
-		c.peer = *monitor->caller;
-	r = monitor->caller ? 0 : peer_read(socket, &c.peer, &error);
-	log_count_for(c.peer.uid);
-	if (r > 0)
-		connection_refuse(&c, 0, &error);
-	if (r == 0)
-		c.process = peer_open_process(socket, c.peer.pid);
-	if (r == 0)
-		r = c.process < 0 ? c.process : hello(&c);
-	if (r == 0)
-		reader_begin(&monitor->reader, &c.peer);
-	if (r == 0 && !monitor->caller)
-		r = peer_examine(c.process, &c.peer);
-	if (r == 0)
-		loop(&c);
+	if (m->caller)
+		m->peer = *m->caller;
+	r = m->caller ? 0 : peer_read(socket, &m->peer, &error);
+	log_count_for(m->peer.uid);
+	if (r >= 0)
+		r = m->process = peer_open_process(socket, m->peer.pid);
+	if (r >= 0 && error.code == 0) {
+		reader_begin(&m->reader, &m->peer);
+		r = m->caller ? 0 : peer_examine(m->process, &m->peer);
+	}
+	if (error.code)
+		log_refusal(m, &error);
+	r = r < 0 ? r : begin(m, &error);
+	if (r == 0 && loop(m) < 0)
+		tell_end(m);
 	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */
-	sandboxes_end(&c);
-	fd_close(c.process);
-	fd_close(c.supervisors);
+	program_end(&m->decider);
+	supervisors_end(m);
+	fd_close(m->process);
 	return r < 0 ? r : 0;
 }

@@ -15,7 +15,7 @@ int reader_start(const char *libexec, struct reader *ret_reader)
 	char *argv[] = {(char *)"yett-reader", NULL};
 
 	*ret_reader = (struct reader){.libexec = libexec};
-	return program_start(libexec, argv, &ret_reader->program);
+	return program_start(libexec, argv, NULL, 0, &ret_reader->program);
 }
 
 void reader_free(struct reader *reader)

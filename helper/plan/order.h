@@ -7,7 +7,7 @@
 #pragma once
 
 #include "base/error.h"
-#include "protocol/message.h"
+#include "protocol/message_told.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
  * The plan: everything that is done for one sandbox, fully resolved, printable, and nothing else.
  *
- * monitor/planning.c makes it (a pure function of a decision), setup/ carries out root's part of it and init the rest, and it crosses from
- * one to the other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
+ * programs/decider/planning.c makes it (a pure function of a decision), setup/ carries out root's part of it and init the rest, and it
+ * crosses from one to the other as bytes: no pointers, texts by offset into the arena. No privilege here, no I/O.
  */
 #pragma once
 
@@ -22,6 +22,7 @@
 #define PLAN_ENV_MAX       256
 #define PLAN_TERMINALS_MAX 256   /* of 3072 that the kernel has for all but the host's own (kernel.pty.max) */
 #define PLAN_UMASK_CALLER  01000 /* each command has that of its client */
+#define PLAN_CORE_NONE     1     /* the only limit for which the kernel runs no handler of the host's either: core(5) */
 #define PLAN_ID_SIZE       17    /* 16 hexadecimal digits and a NUL */
 
 /* X(NAME, "name as printed and as errors say it"). In the order in which a plan has them. */
@@ -35,7 +36,7 @@
 	X(ROOT, "root")                     /* the sandbox's own tmpfs, and the template's trees on it */      \
 	X(PROC, "proc")                                                                                        \
 	X(DEVPTS, "devpts")                                                                                    \
-	X(SYS, "sys") /* its own control groups, to be read */                                                 \
+	X(SYS, "sys") /* its own control groups, to be read; how many processors it has */                     \
 	X(ETC, "etc") /* the sandbox's own passwd and group */                                                 \
 	X(TMPFS, "tmpfs")                                                                                      \
 	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \
@@ -63,11 +64,13 @@ struct plan_step {
 	uint32_t kind;           /* enum plan_step_kind */
 	struct plan_text target; /* absolute path inside, normalized */
 	/* HOST: absolute path on the host. HOSTNAME: the name. SHARE: host directories, separated by '\n', one of which it
-	 * must be or lie below; "*": anything the client could open. SLOT: the grant that bounds their number; CGROUP: their memory */
+	 * must be or lie below; "*": anything the client could open; of a socket the paths, one of which it must be. SLOT: the grant that
+	 * bounds their number; CGROUP: their memory */
 	struct plan_text source;
 	uint32_t fd;           /* SHARE: index among the client's descriptors */
 	uint32_t mode;         /* TMPFS: permissions of its root */
 	bool writable;         /* SHARE, HOST */
+	bool is_socket;        /* SHARE */
 	bool optional;         /* HOST, READ_ONLY, MASK: skip where the path does not exist */
 	uint64_t size_bytes;   /* TMPFS, ROOT */
 	struct plan_text from; /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
@@ -89,6 +92,7 @@ struct plan_limits {
 	uint64_t cpu_seconds;     /* RLIMIT_CPU */
 	uint64_t stack_bytes;     /* RLIMIT_STACK */
 	uint64_t stack_max_bytes; /* how far programs may raise that */
+	uint64_t core_bytes;      /* RLIMIT_CORE; PLAN_CORE_NONE: no core files */
 };
 
 /* How long it may live, in milliseconds; 0: no bound. */
@@ -115,6 +119,7 @@ struct plan {
 	uint32_t identity;      /* enum plan_identity */
 	uint64_t capabilities;  /* mask of 1 << CAP_* that commands keep in their own user namespace */
 	bool nested_userns;     /* commands may make user namespaces */
+	bool perf_events;       /* commands may count and sample what they do themselves */
 	bool overlay_ro;        /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
 	uint32_t sandboxes_max; /* of this caller at once; 0: unlimited */
 	uint32_t terminals_max; /* of the sandbox at once */
@@ -135,7 +140,7 @@ struct plan {
 	struct plan_text env[PLAN_ENV_MAX]; /* NAME=VALUE of every command */
 	uint32_t env_count;
 	struct plan_text profile_name, profile_place, grant_name, grant_place; /* for whoever is told of the plan */
-	char weaker[PLAN_WEAKER_SIZE]; /* what of all this a helper without root cannot give, for people; empty: nothing */
+	char weaker[PLAN_WEAKER_SIZE]; /* by what it is weaker than other sandboxes, for people: the end of a sentence; empty: it is not */
 	uint32_t share_fds;            /* how many descriptors come with the plan */
 	uint32_t steps_count;
 	uint32_t arena_used;

@@ -6,6 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static const char missing[] = "does not exist";
+
+/* What is named: what a profile mounts; what a rule for shares names, a directory; a socket or a device, which may be there later. */
+enum named { NAMED_SOURCE, NAMED_DIRECTORY, NAMED_NODE };
+
 /* Why somebody else could make `path` mean another file than the one it names now; NULL when nobody can. */
 static const char *rename_problem(const char *path, bool is_directory, uid_t owner)
 {
@@ -15,7 +20,7 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 	for (size_t length = 0;; length += 1 + strcspn(path + length + 1, "/")) {
 		(void)snprintf(prefix, sizeof prefix, "%.*s", length ? (int)length : 1, path);
 		if (lstat(prefix, &st) < 0)
-			return errno == ENOENT ? "does not exist" : "cannot be looked at";
+			return errno == ENOENT ? missing : "cannot be looked at";
 		if (S_ISLNK(st.st_mode))
 			return "leads through a symbolic link: name the real path";
 		if (path[length] == '\0')
@@ -27,20 +32,27 @@ static const char *rename_problem(const char *path, bool is_directory, uid_t own
 	}
 }
 
-/* What a rule names must be a directory, too; "*" is any. */
-static int check_path(const char *path, bool is_rule, struct policy_place place, uid_t owner, struct yett_error *error)
+/*
+ * "*" is any directory. In the runtime directories users may put other sockets: they have what they connect to there. What runs in a
+ * sandbox may not, since those are never shared (is_runtime() in setup/share.c).
+ */
+static int check_path(const char *path, enum named named, struct policy_place place, uid_t owner, struct yett_error *error)
 {
-	const char *problem = is_rule && strcmp(path, "*") == 0 ? NULL : rename_problem(path, is_rule, owner);
+	bool is_any = named == NAMED_DIRECTORY && strcmp(path, "*") == 0;
+	const char *problem = is_any ? NULL : rename_problem(path, named == NAMED_DIRECTORY, owner);
 
+	if (named == NAMED_NODE &&
+	    (problem == missing || policy_path_is_in(path, POLICY_RUNTIME_DIRS) || policy_path_is_in(path, POLICY_RUNTIME_X11)))
+		return 0;
 	return problem ? policy_refuse(place, path, problem, error) : 0;
 }
 
-static int check_rules(const struct policy_list *list, uid_t owner, struct yett_error *error)
+static int check_rules(const struct policy_list *list, enum named named, uid_t owner, struct yett_error *error)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = check_path(list->items[i], true, list->places[i], owner, error);
+		r = check_path(list->items[i], named, list->places[i], owner, error);
 	return r;
 }
 
@@ -48,14 +60,18 @@ int check_paths(const struct policy *policy, uid_t owner, struct yett_error *err
 {
 	int r = 0;
 
-	for (size_t i = 0; i < policy->profiles_count; i++)
+	for (size_t i = 0; r == 0 && i < policy->profiles_count; i++) {
+		r = check_rules(&policy->profiles[i].devices, NAMED_NODE, owner, error);
 		for (size_t m = 0; r == 0 && m < policy->profiles[i].mounts_count; m++) {
 			const struct policy_mount *mount = &policy->profiles[i].mounts[m];
 
 			if (*mount->source)
-				r = check_path(mount->source, false, mount->place, owner, error);
+				r = check_path(mount->source, NAMED_SOURCE, mount->place, owner, error);
 		}
+	}
 	for (size_t i = 0; r == 0 && i < policy->grants_count; i++)
-		r = check_rules(&policy->grants[i].share_ro, owner, error) ?: check_rules(&policy->grants[i].share_rw, owner, error);
+		r = check_rules(&policy->grants[i].share_ro, NAMED_DIRECTORY, owner, error)
+		            ?: check_rules(&policy->grants[i].share_rw, NAMED_DIRECTORY, owner, error)
+		            ?: check_rules(&policy->grants[i].sockets, NAMED_NODE, owner, error);
 	return r;
 }

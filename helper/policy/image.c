@@ -56,18 +56,18 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {BOOL(memory_mount)}, {BOOL(outputs_mount)}, {TEXTS(environment)}, {ARRAY(init_filter, filter_type, init_filter_count, BPF_MAXINSNS)},
      {ARRAY(command_filter, filter_type, command_filter_count, BPF_MAXINSNS)},
      {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)}, {BOOL(nested_userns)},
-     {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
-     {TEXT(hostname), .problem = policy_hostname_problem}, {TEXT(apparmor_profile), .problem = policy_label_problem},
-     {TEXT(selinux_type), .problem = policy_label_problem}, {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)},
-     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
+     {BOOL(perf_events)}, {BOOL(core_files)}, {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
+     {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
+     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_grant
 TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
      {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
-     {TEXTS(share_rw)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)}, {BOOL(nested_userns)},
-     {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)}, {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)},
-     {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)}, {TEXT(notice)}, {BOOL(is_void)});
+     {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)},
+     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)},
+     {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)},
+     {TEXT(notice)}, {BOOL(is_void)});
 #undef OBJECT
 
 /* Files come first: places point to them. */
@@ -181,7 +181,7 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	int r = error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "yett-policy gave an answer that cannot be");
 
 	/* Sealing fails while somebody could still change the pages through a mapping. fcntl(2) */
-	if (!policy || fcntl(fd, F_ADD_SEALS, seals) < 0 || fstat(fd, &st) < 0)
+	if (!policy || ((fcntl(fd, F_GET_SEALS) & seals) != seals && fcntl(fd, F_ADD_SEALS, seals) < 0) || fstat(fd, &st) < 0)
 		return policy ? -errno : -ENOMEM;
 	size = (size_t)st.st_size;
 	if (size < sizeof *image || size > IMAGE_SIZE_MAX)
@@ -201,13 +201,18 @@ int image_load(int fd, struct policy **ret_policy, struct yett_error *error)
 	*policy = image->policy;
 	policy->image = image;
 	policy->image_size = size;
+	policy->memory = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (policy->memory < 0)
+		return (void)munmap(image, size), -errno;
 	*ret_policy = steal_ptr(&policy);
 	return 0;
 }
 
 void policy_free(struct policy *policy)
 {
-	if (policy)
-		(void)munmap(policy->image, policy->image_size);
+	if (!policy)
+		return;
+	(void)munmap(policy->image, policy->image_size);
+	fd_close(policy->memory);
 	free(policy);
 }

@@ -1,7 +1,7 @@
 /*
  * The rules for paths and names that need nobody else's word. Declared in policy.h.
  *
- * Pure; no privilege. yett-policy applies them to the policy, planning to a request.
+ * Pure; no privilege. target.c of yett-policy has those that root need not know.
  */
 #include "helper/policy/policy.h"
 #include "base/escape.h"
@@ -10,12 +10,6 @@
 
 #define PATH_LENGTH_MAX 4095
 #define COMPONENT_MAX   255
-
-/* At or below these nothing is mounted: the kernel's own views, and what the sandbox tells its programs about users. */
-static const char *const closed_trees[] = {"/proc", "/sys", "/dev", "/run/yett", "/etc/passwd", "/etc/group"};
-
-/* On these nothing is mounted, because it would hide one of the trees. */
-static const char *const closed_points[] = {"/etc", "/run"};
 
 bool policy_path_is_in(const char *path, const char *directory)
 {
@@ -61,37 +55,6 @@ const char *policy_path_problem(const char *path)
 	return NULL;
 }
 
-const char *policy_target_problem(const struct policy_profile *profile, const char *target)
-{
-	const char *problem = policy_path_problem(target);
-
-	if (problem)
-		return problem;
-	for (size_t i = 0; i < ARRAY_SIZE(closed_trees); i++)
-		if (policy_path_is_in(target, closed_trees[i]))
-			return "is a place where nothing is mounted (/proc, /sys, /dev, /run/yett, /etc/passwd, "
-			       "/etc/group)";
-	for (size_t i = 0; i < ARRAY_SIZE(closed_points); i++)
-		if (strcmp(target, closed_points[i]) == 0)
-			return "would hide what every sandbox needs";
-	for (size_t i = 0; profile && i < profile->system.count; i++)
-		if (policy_path_has_programs(profile->system.items[i]) && policy_path_is_in(profile->system.items[i], target))
-			return "would hide a system directory of the profile";
-	return NULL;
-}
-
-const char *policy_hostname_problem(const char *name)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
-	size_t length = strlen(name);
-
-	if (length == 0 || length > POLICY_HOSTNAME_MAX || strspn(name, allowed) != length)
-		return "is not a host name (letters, digits, . and -, at most 64)";
-	if (name[0] == '-' || name[0] == '.')
-		return "is not a host name: it begins with . or -";
-	return NULL;
-}
-
 const char *policy_label_problem(const char *name)
 {
 	size_t length = strlen(name);
@@ -99,14 +62,6 @@ const char *policy_label_problem(const char *name)
 	/* Nothing that means something to the kernel: a blank, a stack of profiles (//&), a namespace (:NAME:). */
 	if (length > POLICY_LABEL_MAX || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != length)
 		return "is not the name of an AppArmor profile or SELinux type (letters, digits, . _ and -, at most 100)";
-	return NULL;
-}
-
-const struct policy_profile *policy_find_profile(const struct policy *policy, const char *name)
-{
-	for (size_t i = 0; i < policy->profiles_count; i++)
-		if (strcmp(policy->profiles[i].name, name) == 0)
-			return &policy->profiles[i];
 	return NULL;
 }
 

@@ -23,6 +23,9 @@
 #define POLICY_IDS_FIRST_DEFAULT UINT32_C(0x70000000) /* above what systemd hands out, below 2^31 */
 /* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
 #define POLICY_COMPILER_ID    (POLICY_IDS_FIRST_DEFAULT + 2)
+#define POLICY_RUNTIME_DIRS   "/run/user" /* where each user's programs keep their sockets */
+#define POLICY_RUNTIME_OWN    POLICY_RUNTIME_DIRS "/%u/"
+#define POLICY_RUNTIME_X11    "/tmp/.X11-unix"
 #define POLICY_IDS_FIRST_MIN  131072
 #define POLICY_IDS_RANGES_MAX 32768
 #define POLICY_IDS_STEP       65536
@@ -55,7 +58,15 @@ struct policy_mount {
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
 
 /* What a request may ask for and a grant may cap. */
-enum policy_limit { POLICY_LIMIT_MEMORY, POLICY_LIMIT_CPUS, POLICY_LIMIT_PIDS, POLICY_LIMIT_FILES, POLICY_LIMIT_FILE_SIZE, POLICY_LIMITS };
+enum policy_limit {
+	POLICY_LIMIT_MEMORY,
+	POLICY_LIMIT_CPUS,
+	POLICY_LIMIT_PIDS,
+	POLICY_LIMIT_FILES,
+	POLICY_LIMIT_FILE_SIZE,
+	POLICY_LIMIT_CORE,
+	POLICY_LIMITS
+};
 
 /* `extends` has been applied: every profile is complete in itself. */
 struct policy_profile {
@@ -82,6 +93,8 @@ struct policy_profile {
 	struct policy_list capabilities; /* names like "chown"; a grant must name each */
 	uint64_t capabilities_mask;
 	bool nested_userns; /* commands may make user namespaces, and what belongs to those */
+	bool perf_events;   /* commands may count and sample what they do themselves: perf_event_open(2) */
+	bool core_files;    /* it or a grant gives any */
 	enum plan_identity identity;
 	unsigned umask; /* PLAN_UMASK_CALLER: the caller's */
 	int nice;
@@ -103,12 +116,14 @@ enum policy_key {
 	POLICY_KEY_IDENTITY_ROOT,
 	POLICY_KEY_IDENTITY_CALLER,
 	POLICY_KEY_NESTED_USERNS,
+	POLICY_KEY_PERF_EVENTS,
 	POLICY_KEY_USER_KEYS,
 	POLICY_KEY_CONFINED,
 	POLICY_KEY_KEYS,
 	POLICY_KEY_PROFILES,
 	POLICY_KEY_SHARE_RO,
 	POLICY_KEY_SHARE_RW,
+	POLICY_KEY_SOCKETS,
 	POLICY_KEY_CAPABILITIES,
 	POLICY_KEY_DEVICES,
 	POLICY_KEYS
@@ -128,11 +143,12 @@ struct policy_grant {
 	struct policy_list profiles; /* names; "*" is all */
 	struct policy_list share_ro; /* host directories below which a client may share read-only; "*" is anything it can open */
 	struct policy_list share_rw;
+	struct policy_list sockets;               /* paths of the sockets that a client may share; %u is its uid */
 	struct policy_list capabilities, devices; /* that its profiles may give */
 	uint64_t capabilities_mask;
-	bool identity_caller, identity_root, nested_userns; /* profiles with these */
-	bool user_keys;                                     /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;                              /* a client in another namespace than the helper's may ask */
+	bool identity_caller, identity_root, nested_userns, perf_events; /* profiles with these */
+	bool user_keys;                                                  /* ~/.config/yett/authorized_keys counts */
+	bool confined_clients;                                           /* a client in another namespace than the helper's may ask */
 	bool fall_through;           /* what it does not give is looked for in grants that name the asker less closely */
 	struct plan_limits ceilings; /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
@@ -161,6 +177,7 @@ struct policy {
 	uint64_t generation; /* of the text that was read: another text, another number */
 	void *image;         /* where all the pointers lead, read-only; policy_free() unmaps it */
 	size_t image_size;
+	int memory; /* the image as it came, sealed: for programs that read it, too */
 };
 
 struct policy_source {

@@ -1,6 +1,6 @@
 /*
- * How a process that reads what others wrote gives up its privilege: the stages that yett-decoder, yett-policy, yett-reader and yett-closer
- * share.
+ * How a process that reads what others wrote gives up its privilege: the stages that yett-decider, yett-decoder, yett-policy, yett-reader
+ * and yett-closer share.
  *
  * Each stage is one call, proven afterwards where the kernel tells; false when it failed. Started as root or as the
  * caller in personal mode; afterwards without privilege. Links no library.
@@ -56,3 +56,7 @@ bool lockdown_undumpable(void);
 
 /* Ends with its parent. After the ids, which clear it; the parent may have died before. */
 bool lockdown_death_signal(void);
+
+/* From here on the kernel kills the process for any system call but these, at most LOCKDOWN_CALLS_MAX. After no_new_privs. seccomp(2) */
+#define LOCKDOWN_CALLS_MAX 64
+bool lockdown_filter(const int *calls, size_t count);

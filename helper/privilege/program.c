@@ -2,16 +2,13 @@
 #include "helper/privilege/program.h"
 #include "base/clock.h"
 #include "base/spawn.h"
-#include "helper/privilege/privilege.h"
 
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
-int program_start(const char *folder, char *const argv[], struct program *ret_program)
+int program_start(const char *folder, char *const argv[], const int *fds, size_t count, struct program *ret_program)
 {
 	char path[PATH_MAX];
 	int pair[2], r;
@@ -20,7 +17,7 @@ int program_start(const char *folder, char *const argv[], struct program *ret_pr
 	(void)snprintf(path, sizeof path, "%s/%s", folder, argv[0]);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	r = spawn(path, argv, pair[1], NULL, 0, &ret_program->pid);
+	r = spawn(path, argv, pair[1], fds, count, &ret_program->pid);
 	(void)close(pair[1]);
 	if (r < 0)
 		return fd_close(pair[0]), *ret_program = PROGRAM_NONE, r;
@@ -58,20 +55,4 @@ ssize_t program_hear(const struct program *program, struct iovec *parts, size_t 
 	if (n <= 0)
 		return n == 0 || errno == ECONNRESET ? -EPIPE : -errno;
 	return header.msg_flags & MSG_TRUNC ? -EPROTO : n;
-}
-
-void program_end(struct program *program)
-{
-	program->socket = fd_close(program->socket);
-	if (program->pid > 0) {
-		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its pid is its own: it is not reaped yet. */
-		int raised = privilege_raise();
-
-		(void)kill(program->pid, SIGKILL);
-		if (raised == 0)
-			(void)!privilege_lower();
-		while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
-	*program = PROGRAM_NONE;
 }

@@ -1,5 +1,6 @@
 /*
- * A program of ours without privilege, that one process has started and asks over a socket: yett-decoder, yett-reader, yett-closer.
+ * A program of ours without privilege, that one process has started and asks over a socket: yett-decider, yett-decoder, yett-reader,
+ * yett-closer.
  *
  * Questions and answers are one packet each. None is waited for without a deadline, and what comes back is bounded by the room for it; what
  * it says is the caller's to doubt. With the privilege of the caller, which leaves SIGCHLD at its default, so that a pid stays the
@@ -19,9 +20,10 @@ struct program {
 };
 #define PROGRAM_NONE ((struct program){.socket = -1})
 
-/* Starts `folder`/argv[0], for which the caller vouches, with an end of a socket pair as descriptor 0. It is not waited for. 0 or -errno.
+/* Starts `folder`/argv[0], for which the caller vouches, with an end of a socket pair as descriptor 0 and `count` further ones at their own
+ * numbers. It is not waited for. 0 or -errno.
  */
-_must_check_ int program_start(const char *folder, char *const argv[], struct program *ret_program);
+_must_check_ int program_start(const char *folder, char *const argv[], const int *fds, size_t count, struct program *ret_program);
 
 /* Sends it a question. 0; -EPROTO: it has said what nobody asked, which would pass for the answer; -EPIPE: it is gone; or -errno. */
 _must_check_ int program_ask(const struct program *program, const struct iovec *parts, size_t count);

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "helper/plan/plan.h"
-#include "protocol/message.h"
+#include "protocol/message_told.h"
 
 /* One hierarchy. */
 struct cgroup_tree {

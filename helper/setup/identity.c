@@ -17,6 +17,7 @@
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #define CAP_MASK(cap) (UINT64_C(1) << (cap))
@@ -111,6 +112,10 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs no capability. */
 	int r = kernel_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "300");
 
+	/* Init cannot raise the limit of 1 (main()) where no core files are given: the crash of one that was captured is nobody else's. */
+	if (!setup->host->policy->profiles[setup->profile].core_files && setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0 &&
+	    errno != EPERM)
+		return -errno;
 	if (r == 0)
 		r = choose_label(setup);
 	if (r < 0)

@@ -9,14 +9,15 @@
 #include "helper/plan/plan.h"
 
 #define IDMAP_RANGE     65536u
-#define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */
+#define IDMAP_DECIDERS  32768u /* so many at once */
+#define IDMAP_LINES_MAX 340    /* the kernel's bound on a map */
 
 /* Ids of the first range, which no sandbox gets. */
 enum idmap_role {
-	IDMAP_ROLE_FACE = 0,     /* what root's files show as, read-only and the same for every sandbox */
-	IDMAP_ROLE_DECODER = 1,  /* yett-decoder runs as this id */
-	IDMAP_ROLE_COMPILER = 2, /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
-	IDMAP_ROLE_CLOSER = 3,   /* of the listener's, for connections that are not served */
+	IDMAP_ROLE_FACE = 0,            /* what root's files show as, read-only and the same for every sandbox */
+	IDMAP_ROLE_COMPILER = 2,        /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
+	IDMAP_ROLE_CLOSER = 3,          /* of the listener's, for connections that are not served */
+	IDMAP_ROLES_OF_DECIDERS = 1024, /* and up: each yett-decider has one of IDMAP_DECIDERS while it lives, with its yett-decoder */
 };
 
 struct idmap_line {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "helper/setup/setup.h"
-#include "protocol/message.h"
+#include "protocol/message_told.h"
 
 #include <sys/stat.h>
 

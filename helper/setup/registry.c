@@ -1,6 +1,5 @@
 /* See registry.h. */
 #include "helper/setup/registry.h"
-#include "protocol/encode.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -37,57 +36,28 @@ void record_init(struct record *record, uid_t uid, const char *cgroup)
 	(void)snprintf(record->cgroup, sizeof record->cgroup, "%s", cgroup);
 }
 
-struct message_limits record_limits(const struct plan_limits *limits)
+void record_plan(struct record *record, const struct plan *plan)
 {
-	return (struct message_limits){limits->memory_bytes, limits->cpu_millis, limits->pids, limits->files, limits->file_bytes};
-}
+	record->limits = plan->limits;
+	record->life = plan->life;
+	(void)snprintf(record->id, sizeof record->id, "%s", plan->id);
+	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
+	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));
+	(void)snprintf(record->principal, sizeof record->principal, "%s", plan_text(plan, plan->principal));
+	for (uint32_t i = 0; i < plan->labels_count; i++) {
+		const char *label = plan_text(plan, plan->labels[i]);
+		size_t size = strlen(label) + 1;
 
-int record_plan(struct record *record, const struct plan *plan, struct message *told)
-{
-	struct message_sandbox *body = &message_begin(told, MESSAGE_SANDBOX)->sandbox;
-	const struct {
-		const char *from;
-		char *kept;
-		size_t size;
-		struct text *to;
-	} texts[] = {{plan->id, record->id, sizeof record->id, &body->id},
-	             {plan_text(plan, plan->name), record->name, sizeof record->name, &body->name},
-	             {plan_text(plan, plan->profile_name), record->profile, sizeof record->profile, &body->profile},
-	             {plan_text(plan, plan->principal), record->principal, sizeof record->principal, &body->principal}};
-	int r = 0;
-
-	record->limits = record_limits(&plan->limits);
-	*body = (struct message_sandbox){.uid = record->uid,
-	                                 .limits = record->limits,
-	                                 .life = {.linger = plan->life.linger,
-	                                          .wall_ms = plan->life.wall_ms,
-	                                          .cpu_ms = plan->life.cpu_ms,
-	                                          .idle_ms = plan->life.idle_ms,
-	                                          .idle_action = plan->life.idle_pauses ? IDLE_PAUSE : IDLE_END,
-	                                          .cleanup_ms = plan->life.cleanup_ms},
-	                                 .linger_ms = plan->life.linger_ms,
-	                                 .labels_count = plan->labels_count};
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++) {
-		(void)snprintf(texts[i].kept, texts[i].size, "%s", texts[i].from);
-		r = message_add_text(told, texts[i].from, texts[i].to);
+		if (size > sizeof record->labels - record->labels_size)
+			break; /* no decider makes such a plan */
+		memcpy(record->labels + record->labels_size, label, size);
+		record->labels_size += (uint32_t)size;
 	}
-	for (uint32_t i = 0; r == 0 && i < plan->labels_count; i++)
-		r = message_add_text(told, plan_text(plan, plan->labels[i]), &body->labels[i]);
-	return r;
-}
-
-void record_tell(struct record *record, const struct message *told)
-{
-	size_t length;
-
-	record->state = told->body.sandbox.state;
-	record->started_ms = told->body.sandbox.started_ms;
-	record->told_length = message_encode(told, record->told, sizeof record->told, &length) == 0 ? (uint32_t)length : 0;
 }
 
 size_t record_seal(struct record *record)
 {
-	size_t length = offsetof(struct record, told) + record->told_length;
+	size_t length = offsetof(struct record, labels) + record->labels_size;
 
 	record->sum = sum_of(record, length);
 	return length;
@@ -97,12 +67,12 @@ bool record_open(const void *bytes, size_t length, struct record *ret_record)
 {
 	struct record *r = ret_record;
 
-	if (length < offsetof(struct record, told) || length > sizeof *r)
+	if (length < offsetof(struct record, labels) || length > sizeof *r)
 		return false;
 	memcpy(r, bytes, length);
 	/* Behind it may lie the rest of a longer one that was there before. */
-	return r->magic == RECORD_MAGIC && r->told_length <= length - offsetof(struct record, told) &&
-	       r->sum == sum_of(r, offsetof(struct record, told) + r->told_length);
+	return r->magic == RECORD_MAGIC && r->labels_size <= length - offsetof(struct record, labels) &&
+	       r->sum == sum_of(r, offsetof(struct record, labels) + r->labels_size);
 }
 
 int registry_write(int fd, struct record *record)

@@ -7,15 +7,14 @@
  */
 #pragma once
 
+#include "helper/plan/order.h"
 #include "helper/plan/plan.h"
 #include "helper/setup/cgroup.h"
 #include "helper/setup/reserve.h"
-#include "protocol/message.h"
 
 /* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
-#define RECORD_MAGIC    UINT32_C(0x59523033)
-#define RECORD_LAYOUTS  16
-#define RECORD_TOLD_MAX 3600
+#define RECORD_MAGIC   UINT32_C(0x59523034)
+#define RECORD_LAYOUTS 16
 
 struct record {
 	uint64_t sum; /* of all that follows and is used */
@@ -23,14 +22,19 @@ struct record {
 	uid_t uid;       /* for the sweep, with the next, and so at its place in every layout; known before there is a sandbox */
 	char cgroup[24]; /* also the name of the supervisor's control socket */
 	uint32_t state;  /* enum sandbox_state; DESTROYED: no sandbox now */
+	uint32_t ended;  /* enum ended_reason */
 	char id[PLAN_ID_SIZE];
 	char name[MESSAGE_NAME_MAX + 1], profile[MESSAGE_NAME_MAX + 1];
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key that asked; empty: one of the user's own */
-	struct message_limits limits;
-	struct cgroup_usage before;    /* what its cgroup had counted for earlier sandboxes */
-	uint64_t started_ms;           /* CLOCK_REALTIME */
-	uint32_t told_length;          /* 0: it cannot be told of */
-	uint8_t told[RECORD_TOLD_MAX]; /* the body of a MESSAGE_SANDBOX, as clients get it */
+	struct plan_limits limits;
+	struct plan_life life;
+	uint32_t private_uid;
+	struct init_layers layers;
+	uint32_t attached;                         /* connections that hold it */
+	struct cgroup_usage before;                /* what its cgroup had counted for earlier sandboxes */
+	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME; 0: not yet */
+	uint32_t labels_size;
+	char labels[PLAN_LABELS_SIZE]; /* each with its NUL; last, so that only the used part is written */
 };
 
 _Static_assert(sizeof(struct record) <= 4096, "within a page, a process that is killed has written all of it or nothing");
@@ -38,14 +42,8 @@ _Static_assert(sizeof(struct record) <= 4096, "within a page, a process that is 
 /* The record of a supervisor that has no sandbox yet. */
 void record_init(struct record *record, uid_t uid, const char *cgroup);
 
-/* Of a plan's limits those that clients are told. */
-struct message_limits record_limits(const struct plan_limits *limits);
-
-/* Fills in what the plan says of its sandbox, there and in what is to be told of it. 0, or -ENOSPC for a plan that no monitor makes. */
-_must_check_ int record_plan(struct record *record, const struct plan *plan, struct message *told);
-
-/* Takes over what is told now. */
-void record_tell(struct record *record, const struct message *told);
+/* Fills in what the plan says of its sandbox; the record is as record_init() left it. */
+void record_plan(struct record *record, const struct plan *plan);
 
 /* How many bytes of it are used, with its sum set. */
 size_t record_seal(struct record *record);

@@ -254,3 +254,20 @@ int reserve_sweep(const struct reserve_host *host, int (*sweep)(void *, uid_t, c
 	return sweep_directory(host->dirs[RESERVE_RANGES], sweep, userdata) + sweep_directory(host->dirs[RESERVE_SLOTS], NULL, NULL) +
 	       sweep_directory(host->dirs[RESERVE_NAMES], NULL, NULL);
 }
+
+/* A byte of one file stands for each, locked by whoever has it. fcntl(2), open file description locks */
+int reserve_decider(const struct reserve_host *host, uint32_t *ret_number)
+{
+	_cleanup_fd_ int fd = openat(host->dirs[RESERVE_RUNTIME], "deciders", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	uint32_t first = (uint32_t)getpid();
+
+	if (fd < 0)
+		return -errno;
+	for (uint32_t i = 0; i < IDMAP_DECIDERS; i++) {
+		byte.l_start = *ret_number = (first + i) % IDMAP_DECIDERS;
+		if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
+			return steal_fd(&fd);
+	}
+	return -EAGAIN;
+}

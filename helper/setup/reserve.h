@@ -57,6 +57,12 @@ _must_check_ int reserve_slot(const struct reserve_host *host, uid_t uid, uint32
 _must_check_ int reserve_helper(const struct reserve_host *host, uid_t uid, uint32_t max, struct reservation *ret_reservation,
                                 struct yett_error *error);
 
+/*
+ * Takes the id of a decider, so that what the kernel counts by user it counts for that one alone. A descriptor that holds it, until that
+ * and all its copies are closed; or -errno: -EAGAIN when all are taken.
+ */
+_must_check_ int reserve_decider(const struct reserve_host *host, uint32_t *ret_number);
+
 /* Takes a name among those of `uid`. 0, -errno, or ALREADY_EXISTS. */
 _must_check_ int reserve_name(const struct reserve_host *host, uid_t uid, const char *name, struct reservation *ret_reservation,
                               struct yett_error *error);

@@ -8,13 +8,16 @@
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
+#include <grp.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define LEFT_MAX (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
 
@@ -163,10 +166,8 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	if (!setup)
 		return -ENOMEM;
 	setup_init(host, profile, setup);
-	setup->told = malloc(sizeof *setup->told);
 	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!setup->told || setup->shared == MAP_FAILED) {
-		free(setup->told);
+	if (setup->shared == MAP_FAILED) {
 		free(setup);
 		return -ENOMEM;
 	}
@@ -284,6 +285,33 @@ static int check_selinux(const struct setup_host *host, const struct plan *plan,
 	                 state == SELINUX_UNKNOWN ? "the loaded policy does not know it" : "SELinux is permissive on this host");
 }
 
+/*
+ * The template's nodes are open to whoever is inside, so only a user who may open the host's has any, by its mode and its ACL as they are
+ * now. The kernel is asked in a process whose file system ids alone are the user's: nobody but root can signal or trace it. credentials(7)
+ */
+static int check_devices(const struct setup *setup, const struct plan *plan, struct yett_error *error)
+{
+	const struct policy_list *devices = &setup->host->policy->profiles[plan->profile].devices;
+	pid_t child = devices->count > 0 ? fork() : -1;
+	int status = 0;
+
+	if (child == 0) {
+		bool is_user = setgroups(plan->groups_count, plan->groups) == 0 && setfsgid(plan->caller_gid) >= 0 &&
+		               setfsuid(plan->caller_uid) >= 0 && (uid_t)setfsuid((uid_t)-1) == plan->caller_uid;
+
+		for (size_t i = 0; i < devices->count; i++)
+			if (!is_user || faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
+				_exit(error_set(&setup->shared->error, YETT_E_PERMISSION_DENIED, 0,
+				                "no sandbox of uid %u gets the device %s, which it may not read and write outside",
+				                plan->caller_uid, devices->items[i]));
+		_exit(0);
+	}
+	if (devices->count > 0 && (child < 0 || waitpid(child, &status, 0) < 0 || !WIFEXITED(status)))
+		return -ECHILD;
+	*error = status ? setup->shared->error : *error;
+	return WEXITSTATUS(status);
+}
+
 static bool has_shares(const struct plan *plan)
 {
 	bool has_shares = false;
@@ -321,6 +349,8 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	int r = check_selinux(setup->host, plan, error);
 	bool fits;
 
+	if (r == 0)
+		r = check_devices(setup, plan, error);
 	if (r == 0)
 		r = reserve_all(setup, plan, error);
 	fits = r == 0 && setup->fits && !has_ended(setup) && setup->profile == plan->profile &&
@@ -382,7 +412,7 @@ bool setup_finish(struct setup *setup)
 	 * What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it, and where it
 	 * will be listed for a while.
 	 */
-	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->told->body.sandbox.life.cleanup_ms)
+	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms)
 		setup->mount_ns = fd_close(setup->mount_ns);
 	end_sandbox(setup);
 	return setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
@@ -396,7 +426,6 @@ void setup_forget(struct setup *setup)
 
 void setup_publish(struct setup *setup)
 {
-	record_tell(&setup->record, setup->told);
 	(void)registry_write(setup->range.fd, &setup->record);
 }
 
@@ -483,6 +512,5 @@ void setup_end(struct setup *setup)
 	fd_close(setup->range.fd);
 	(void)munmap(setup->shared, sizeof *setup->shared);
 	setup_drop_order(&setup->last);
-	free(setup->told);
 	free(setup);
 }

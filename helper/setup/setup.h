@@ -79,7 +79,8 @@ struct setup_order {
 
 #define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .connection = -1})
 
-/* One sandbox in the making, or made. Only setup/ changes it, but for what `told` holds, and `is_spoilt`; its supervisor reads it. */
+/* One sandbox in the making, or made. Only setup/ changes it, but for what `record` says of the sandbox, and `is_spoilt`; its supervisor
+ * reads it. */
 struct setup {
 	const struct setup_host *host;
 	struct setup_shared *shared;
@@ -87,7 +88,6 @@ struct setup {
 	struct cgroup cgroup;
 	struct reservation range, slot, called;
 	struct record record; /* as it was written to the range's file last, or will be next */
-	struct message *told; /* a MESSAGE_SANDBOX: what others see of the sandbox, once it is published */
 	int listening;        /* where the supervisor is asked about its sandbox: registry_listen() */
 	uint32_t first;       /* host id that the range begins with */
 	struct idmap map;     /* of the user namespace */
@@ -137,7 +137,7 @@ void setup_drop_order(struct setup_order *order);
 /* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
-/* Has others see what `told` says now. */
+/* Has others see what `record` says now. */
 void setup_publish(struct setup *setup);
 
 /* Has every process of the sandbox stand still, or go on. 0, -errno, -ETIMEDOUT when they could not within a second. */

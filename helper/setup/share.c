@@ -94,16 +94,25 @@ static bool is_in(int directory, const struct stat *other)
 	return true;
 }
 
-/* `rules` is the step's source: directories separated by newlines; "*" is any. */
+/*
+ * `rules` is the step's source: directories separated by newlines; "*" is any. Of sockets it is their paths, compared with the one that the
+ * kernel tells: root looks up no name where users can make some. In another mount namespace the names are others', so open_tree(2) is to
+ * come; what socket is at a name is a matter of whoever may put one there, which no sandbox may (check_path() of the policy).
+ */
 static bool is_allowed(int fd, const struct stat *st, const char *rules)
 {
-	char rule[PATH_MAX];
+	char rule[PATH_MAX], link[32], path[PATH_MAX];
 	struct stat wanted;
+	ssize_t n;
 
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = S_ISSOCK(st->st_mode) ? readlink(link, path, sizeof path) : 0;
 	for (const char *at = rules; *at;) {
 		size_t length = strcspn(at, "\n");
 
 		if (length == 1 && *at == '*')
+			return true;
+		if (n > 0 && length == (size_t)n && memcmp(at, path, length) == 0)
 			return true;
 		if (length < sizeof rule && S_ISDIR(st->st_mode)) {
 			memcpy(rule, at, length);
@@ -122,7 +131,7 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
  */
 static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 {
-	const char *directories[] = {"/run/user", "/tmp/.X11-unix", runtime_dir};
+	const char *directories[] = {POLICY_RUNTIME_DIRS, POLICY_RUNTIME_X11, runtime_dir};
 
 	for (size_t i = 0; S_ISDIR(st->st_mode) && i < ARRAY_SIZE(directories); i++) {
 		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -138,12 +147,14 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
                 struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
+	static const char *const kinds[] = {"file", "directory", "socket"}, *const keys[] = {"share_ro", "share_rw", "sockets"};
 	const char *pseudo = pseudo_name(fd);
 
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
-	if (!S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is neither a directory nor a regular file", target);
+	if (step->is_socket ? !S_ISSOCK(ret_stat->st_mode) : !S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is %s", target,
+		                 step->is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (pseudo)
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s is on a %s file system", target, pseudo);
 	if (is_runtime(fd, ret_stat, host->policy->runtime_dir))
@@ -152,8 +163,8 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
 	if (is_allowed(fd, ret_stat, rules))
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
-	                S_ISDIR(ret_stat->st_mode) ? "directory" : "file", step->writable ? "read-write" : "read-only");
-	error_rest(error, &(struct error_rule){step->writable ? "share_rw" : "share_ro", "grant", plan_text(plan, plan->grant_name),
+	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)], step->writable ? "read-write" : "read-only");
+	error_rest(error, &(struct error_rule){keys[step->is_socket ? 2 : step->writable], "grant", plan_text(plan, plan->grant_name),
 	                                       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
 	return YETT_E_PERMISSION_DENIED;
 }

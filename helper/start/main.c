@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -38,8 +37,8 @@ static const struct {
 	{"fd", "N", "the connected socket to serve", AT(fd), OPTION_NUMBER, 0, INT_MAX},
 	{"idle-exit", "SECONDS", "end when nobody was connected for so long (a listening socket only)", AT(idle_exit_s), OPTION_NUMBER, 1,
          86400},
-	{"libexec", "DIR", "folder of yett-decoder, -policy, -reader, -init and -closer (default: that of this program)", AT(libexec),
-         OPTION_TEXT, 0, 0},
+	{"libexec", "DIR", "folder of yett-decider, -decoder, -policy, -reader, -init and -closer (default: that of this program)",
+         AT(libexec), OPTION_TEXT, 0, 0},
 	{"quiet", NULL, "log errors only", AT(quiet), OPTION_FLAG, 0, 0},
 	{"help", NULL, "print this and exit", AT(help), OPTION_FLAG, 0, 0},
 	{"version", NULL, "print the version and exit", AT(version), OPTION_FLAG, 0, 0},
@@ -136,11 +135,16 @@ static int check_policy(const struct start_options *options)
 
 /*
  * Where the host's core_pattern is a pipe, only a limit of 1 keeps the kernel from running a program of the host's, as root, for what
- * crashes: of ours, and of all that we start. False where the hard limit is 0 and cannot be raised. core(5)
+ * crashes: of ours, and of all that we start. What others than root may raise it to they bound themselves, and of init the leaver does
+ * (identity_leave()). False where the hard limit is 0 and cannot be raised. core(5)
  */
 static bool limit_cores(void)
 {
-	return setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) == 0;
+	struct rlimit limit = {0};
+
+	(void)getrlimit(RLIMIT_CORE, &limit);
+	limit = (struct rlimit){1, limit.rlim_max ?: 1};
+	return setrlimit(RLIMIT_CORE, &limit) == 0;
 }
 
 static int run(const struct start_options *options, struct yett_error *error)
@@ -148,8 +152,6 @@ static int run(const struct start_options *options, struct yett_error *error)
 	enum activation activation = ACTIVATION_NONE;
 	int socket = options->fd == START_NO_FD ? -1 : (int)options->fd, r = start_check_user(options, error);
 
-	if (r == 0 && sodium_init() < 0)
-		r = -ENOSYS;
 	if (!limit_cores() && geteuid() == 0)
 		log_line(LOG_LEVEL_WARNING,
 		         "crashes of commands reach the host's core handler: the hard limit of core files is 0, and cannot be raised");

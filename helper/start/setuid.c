@@ -377,9 +377,10 @@ static int take_folder(struct yett_error *error)
 }
 
 /* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's, is executed. */
-static int check_programs(struct yett_error *error)
+int setuid_check_programs(struct yett_error *error)
 {
-	static const char *const names[] = {".", "yett-decoder", "yett-init", "yett-policy", "yett-reader", "yett-reader-nss"};
+	static const char *const names[] = {".",           "yett-decider", "yett-decoder",   "yett-init",
+	                                    "yett-policy", "yett-reader",  "yett-reader-nss"};
 	_cleanup_fd_ int folder = open(YETT_LIBEXEC_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
@@ -411,7 +412,7 @@ static const struct {
 	{"confinement", check_confinement},
 	{"descriptors", take_descriptors},
 	{"folder", take_folder},
-	{"programs", check_programs},
+	{"programs", setuid_check_programs},
 };
 
 static int failed(const char *step, int r, struct yett_error *error)

@@ -31,6 +31,9 @@ _must_check_ int setuid_give_up(void);
  */
 _must_check_ int setuid_check_socket(struct yett_error *error);
 
+/* Whether what lies in YETT_LIBEXEC_DIR is root's and nobody else's to write. 0 or a code; the last step of setuid_cleanse(). */
+_must_check_ int setuid_check_programs(struct yett_error *error);
+
 /*
  * Carries out all steps, in the order of the table in setuid.c. `ret_caller` is who executed this program. 0, or -errno or a code
  * with the step that failed in the error: then the process can only say so and end.

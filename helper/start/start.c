@@ -13,7 +13,7 @@ int start_serve(struct monitor *monitor, const char *libexec, int socket, int r,
 		r = monitor_serve(monitor, socket);
 	} else {
 		if (is_its_own)
-			monitor_report(socket, r, error);
+			monitor_report(libexec, socket, r, error);
 		fd_close(socket);
 	}
 	monitor_free(monitor);

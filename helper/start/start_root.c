@@ -10,7 +10,6 @@
 #include "helper/start/setuid.h"
 #include "helper/start/start.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -49,7 +48,7 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	_cleanup_(reserve_release) struct reservation place = {.fd = -1, .dir = -1};
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH, *missing;
 	const struct policy_source source = {options->libexec, path, true, 0};
-	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .caller = caller, .lasting = PLACE_HERE, .listener = -1};
+	struct monitor monitor = {MONITOR_NONE, .caller = caller, .listener = -1};
 	int r = 0;
 
 	if (caller && !privilege_can_build(POLICY_COMPILER_ID, &missing)) /* of others start_check_user() has made sure */
@@ -63,22 +62,34 @@ static int serve_one(const struct start_options *options, const struct peer *cal
 	return start_serve(&monitor, options->libexec, socket, r, caller || options->personal, error);
 }
 
+/* Whatever of setuid_cleanse() was done: with its second step the process has lost its caller's ids. Whether it is nothing but that. */
+static bool become(const struct peer *caller)
+{
+	uid_t uid = getuid() ? getuid() : caller->uid;
+	gid_t gid = getuid() ? getgid() : caller->gid;
+
+	/* One of another effective id was nothing else. */
+	return geteuid() != 0 || (uid != 0 && setresgid(gid, gid, gid) == 0 && setresuid(uid, uid, uid) == 0 && setuid_give_up() == 0);
+}
+
 /* As root by the file's mode: nothing that the caller says counts but the one descriptor. */
 static int serve_caller(void)
 {
 	static const struct start_options none = {.libexec = YETT_LIBEXEC_DIR, .fd = START_NO_FD};
 	static struct peer caller;
-	struct yett_error error = {0};
+	struct yett_error error = {0}, unused;
 	int r = setuid_check_socket(&error);
 
 	if (r != 0)
 		return setuid_give_up() == 0 ? start_tell(r, &error) : 1; /* no longer root: standard error is the caller's */
 	r = setuid_cleanse(&caller, &error);
 	if (r != 0) {
-		monitor_report(SETUID_SOCKET, r, &error); /* there alone, for the same reason */
+		/* Root executes nothing there that is not known to be its own: the refusal may be that it is not. */
+		if (setuid_check_programs(&unused) == 0 || become(&caller))
+			monitor_report(none.libexec, SETUID_SOCKET, r, &error);
 		return 1;
 	}
-	r = sodium_init() < 0 ? -ENOSYS : serve_one(&none, &caller, SETUID_SOCKET, &error);
+	r = serve_one(&none, &caller, SETUID_SOCKET, &error);
 	return start_tell(r, &error);
 }
 

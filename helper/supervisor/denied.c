@@ -66,13 +66,13 @@ static bool answer(struct denied *denied, struct events *events, enum sandbox_st
 			denied->listener = fd_close(denied->listener);
 		return true;
 	}
-	if (events->message)
+	if (events->are_followed)
 		known = find(denied, (uint32_t)call.data.nr);
 	if (known && known->count == 0 && known->thread != call.pid)
 		*known = (struct denied_call){known->number, call.pid, setup_pid_inside(call.pid), 0, known->is_told};
 	refusal.id = call.id;
 	/* If it fails the caller is gone, or will call again after a signal. */
-	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 || !events->message)
+	if (ioctl(denied->listener, SECCOMP_IOCTL_NOTIF_SEND, &refusal) < 0 || !events->are_followed)
 		return true;
 	if (!known) {
 		denied->lost++;

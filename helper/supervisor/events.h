@@ -1,20 +1,20 @@
 /*
  * The event streams of a sandbox: who follows it, and what they are told.
  *
- * In its supervisor. A stream is a socket that is only written to; its other end is a client's, which may hand it on or never
- * read. Nobody is waited for: what a reader leaves unread for too long is lost to it, and the numbers of events say how much.
+ * In its supervisor. A stream is a socket that is only written to; its other end is a decider's, which passes on to its client what it
+ * reads. Nobody is waited for: what a reader leaves unread for too long is lost to it, and the numbers of events say how much.
  */
 #pragma once
 
 #include "base/error.h"
-#include "protocol/message.h"
+#include "protocol/message_told.h"
 
 #define FOLLOWERS_MAX 8
 
 struct events {
 	uint64_t number;              /* of the last event */
 	int followers[FOLLOWERS_MAX]; /* sockets; -1 */
-	struct message *message;      /* NULL until somebody follows */
+	bool are_followed;            /* were so, when that was looked at last */
 };
 
 void events_init(struct events *events);

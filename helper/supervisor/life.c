@@ -23,7 +23,7 @@
 
 enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_LISTENING, LIFE_HOLDERS };
 
-/* A connection of a monitor's. */
+/* A connection that a monitor made, and handed to its decider. */
 enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
 
 struct holder {
@@ -34,7 +34,7 @@ struct holder {
 
 struct life {
 	struct setup *setup;
-	struct message_sandbox *told; /* what others see of the sandbox */
+	struct record *told; /* what others see of the sandbox: of `setup` */
 	struct holder holders[HOLDERS_MAX + ASKING_MAX];
 	size_t count;
 	uint64_t started_ms, busy_ms, held_ms; /* CLOCK_MONOTONIC; busy and held: when it was so last */
@@ -79,6 +79,8 @@ static void remove_holder(struct life *life, size_t i)
 	life->holders[i] = life->holders[--life->count];
 	if (!holder.is_borrowed)
 		fd_close(holder.socket);
+	else
+		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider has read: supervisors_end() */
 	if (holder.role != HOLDER_HOLDS)
 		return;
 	life->held_ms = clock_now_ms();
@@ -156,8 +158,8 @@ static int tell_init(const struct life *life, enum init_word word, int fd, struc
 /* `channel` is the end for init; the monitor keeps the other one for its client. */
 static int attach(struct life *life, size_t i, int channel, struct yett_error *error)
 {
-	struct message_sandbox *told = life->told;
-	struct supervisor_created created = {.private_uid = told->private_uid, .layers.landlock_abi = (uint8_t)told->landlock_abi};
+	struct record *told = life->told;
+	struct supervisor_created created = {.private_uid = told->private_uid, .layers = told->layers};
 	int r;
 
 	if (channel < 0)
@@ -167,7 +169,6 @@ static int attach(struct life *life, size_t i, int channel, struct yett_error *e
 	r = tell_init(life, INIT_WORD_CHANNEL, channel, error);
 	if (r != 0)
 		return r;
-	(void)snprintf(created.layers.label, sizeof created.layers.label, "%s", message_text(life->setup->told, told->label));
 	life->holders[i].role = HOLDER_HOLDS;
 	told->attached = count_holders(life);
 	setup_publish(life->setup);
@@ -210,7 +211,7 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 {
 	int r;
 
-	if (!life->events.message)
+	if (!life->events.are_followed)
 		tell_limits(life); /* to nobody: what was met before is no event */
 	tell_followed(life, true); /* before the client hears that it follows */
 	r = stream < 0 ? -EINVAL : events_add(&life->events, stream, (enum sandbox_state)life->told->state);
@@ -267,7 +268,7 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
 	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS ||
-	    memcmp(request.id, message_text(life->setup->told, life->told->id), sizeof request.id) != 0) {
+	    memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return;
 	}
@@ -332,7 +333,7 @@ static bool hear(struct life *life)
 	}
 	if (n != sizeof told || told.kind < EVENT_STARTED || told.kind > EVENT_TIMEOUT)
 		return n > 0;
-	if (life->events.message && told.kind == EVENT_EXITED)
+	if (life->events.are_followed && told.kind == EVENT_EXITED)
 		tell_limits(life);
 	/* Before Linux 6.11 the kernel does not count that where we look. */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
@@ -429,11 +430,11 @@ static uint64_t pause_idle(struct life *life, uint64_t now, uint64_t idle_ms)
 /* Does what is due. Milliseconds until there is something to look at again; UINT64_MAX: only if something happens. */
 static uint64_t expire(struct life *life)
 {
-	const struct message_life *limits = &life->told->life;
+	const struct plan_life *limits = &life->told->life;
 	uint64_t now = clock_now_ms(), next = see_to_followers(life), rests_ms;
 	bool is_paused = life->told->state == SANDBOX_PAUSED, is_held = count_holders(life) > 0;
 
-	if ((limits->cpu_ms || limits->idle_ms || life->told->linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
+	if ((limits->cpu_ms || limits->idle_ms || life->told->life.linger_ms) && now - life->seen_ms >= LOOK_MS_MIN) {
 		look(life, now);
 		life->seen_ms = now;
 	}
@@ -446,8 +447,8 @@ static uint64_t expire(struct life *life)
 		{limits->wall_ms, now - life->started_ms, 0, ENDED_WALL_TIME},
 		/* on all processors at once it cannot be over before */
 		{is_paused ? 0 : limits->cpu_ms, (life->cpu_seen_us - life->cpu_before_us) / 1000, life->processors, ENDED_CPU_TIME},
-		{is_paused || limits->idle_action == IDLE_PAUSE ? 0 : limits->idle_ms, now - life->busy_ms, 4, ENDED_IDLE},
-		{is_held ? 0 : life->told->linger_ms, rests_ms, 4, ENDED_IDLE},
+		{is_paused || limits->idle_pauses ? 0 : limits->idle_ms, now - life->busy_ms, 4, ENDED_IDLE},
+		{is_held ? 0 : life->told->life.linger_ms, rests_ms, 4, ENDED_IDLE},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
@@ -458,7 +459,7 @@ static uint64_t expire(struct life *life)
 		else if (ends[i].limit_ms > 0)
 			end(life, ends[i].reason);
 	}
-	if (limits->idle_ms && limits->idle_action == IDLE_PAUSE && !is_paused)
+	if (limits->idle_ms && limits->idle_pauses && !is_paused)
 		next = lesser(next, pause_idle(life, now, limits->idle_ms));
 	return next;
 }
@@ -503,7 +504,7 @@ struct life *life_begin(struct setup *setup, int creator, int listener)
 		return NULL;
 	(void)setsockopt(setup->control, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
 	life->setup = setup;
-	life->told = &setup->told->body.sandbox;
+	life->told = &setup->record;
 	life->denied.listener = listener;
 	events_init(&life->events);
 	life->holders[life->count++] = (struct holder){.socket = creator, .role = HOLDER_HOLDS, .is_borrowed = true};
@@ -546,7 +547,7 @@ static void leave(struct life *life, enum sandbox_state state, enum ended_reason
 
 void life_end(struct life *life, bool out_of_memory)
 {
-	struct message_sandbox *told = life->told;
+	struct record *told = life->told;
 	uint64_t cleanup_ms = life->reason == ENDED_DESTROYED ? 0 : told->life.cleanup_ms, end_ms = clock_now_ms() + cleanup_ms, now;
 
 	if (out_of_memory && (life->reason == ENDED_CLOSED || life->reason == ENDED_INIT_DIED))
@@ -554,7 +555,7 @@ void life_end(struct life *life, bool out_of_memory)
 	told->ended = life->reason;
 	told->ended_ms = clock_wall_ms();
 	told->attached = 0;
-	if (life->events.message)
+	if (life->events.are_followed)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
 	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);

@@ -12,7 +12,7 @@
 struct life;
 
 /*
- * Begins with one holder, `creator` (borrowed), for the sandbox that setup->told tells of. `listener` is that of
+ * Begins with one holder, `creator` (borrowed), for the sandbox that setup->record tells of. `listener` is that of
  * init's filter, or -1. NULL when memory is short; otherwise `listener` is taken.
  */
 struct life *life_begin(struct setup *setup, int creator, int listener);

@@ -180,7 +180,7 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; ask again");
 	r = setup_build(setup, order, ret_channel, error);
 	if (r == 0) {
-		setup->told->body.sandbox.state = SANDBOX_STARTING;
+		setup->record.state = SANDBOX_STARTING;
 		setup_publish(setup);
 	}
 	inside = setup_inside_error(setup);
@@ -195,19 +195,9 @@ static int create(struct setup *setup, const struct setup_order *order, int *ret
 
 static void begin_record(struct setup *setup, const struct plan *plan)
 {
-	if (record_plan(&setup->record, plan, setup->told) < 0)
-		return;
-	setup->told->body.sandbox.created_ms = clock_wall_ms();
+	record_plan(&setup->record, plan);
+	setup->record.created_ms = clock_wall_ms();
 	setup_publish(setup);
-}
-
-static int fill_record(struct setup *setup, const struct supervisor_created *created)
-{
-	struct message *message = setup->told;
-
-	message->body.sandbox.private_uid = created->private_uid;
-	message->body.sandbox.landlock_abi = created->layers.landlock_abi;
-	return message_add_text(message, created->layers.label, &message->body.sandbox.label);
 }
 
 /* There is to be no sandbox: it could not be made, or only that was asked, and the plan is the answer. Whether there may be another. */
@@ -216,7 +206,7 @@ static bool give_up(struct setup *setup, struct setup_order *order, int socket, 
 	const struct supervisor_notice is_planned = {.kind = NOTICE_DONE};
 
 	/* A record that says so for a moment longer than there is a sandbox harms nobody. */
-	setup->told->body.sandbox.state = SANDBOX_DESTROYED;
+	setup->record.state = SANDBOX_DESTROYED;
 	setup_publish(setup);
 	(void)setup_finish(setup);
 	order->connection = fd_close(order->connection); /* the monitor holds it, too, until we have answered */
@@ -241,7 +231,9 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	created.code = create(setup, order, &channel, &listener, &created);
 	created.private_uid = idmap_host(&setup->map.uids, setup->map.payload_uid);
 	if (created.code == 0 && !order->plan->is_dry) {
-		life = fill_record(setup, &created) == 0 ? life_begin(setup, socket, listener) : NULL;
+		setup->record.private_uid = created.private_uid;
+		setup->record.layers = created.layers;
+		life = life_begin(setup, socket, listener);
 		created.code = life ? 0 : error_set(&created.error, YETT_E_INIT_FAILED, 0, "no memory for a sandbox");
 	}
 	if (!life)

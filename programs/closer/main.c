@@ -1,6 +1,6 @@
 /*
- * yett-closer: closes the connections that the listener does not serve and that brought something. Its argument is the id to run as;
- * descriptor 0 is the listener's: a packet is a byte with a connection, and another byte follows when the listener has closed its own.
+ * yett-closer: tells those why whom the listener does not serve, and closes their connections. Its argument is the id to run as;
+ * descriptor 0 is the listener's: a packet is an error with a connection, and a byte follows when the listener has closed its own.
  *
  * Theory of operation: what a client has queued goes with its connection, and whoever closes that last may be held up for as long as the
  * client chose (a TCP socket with SO_LINGER, socket(7)). Nobody waits for this process, and a connection that takes it more than a
@@ -8,10 +8,11 @@
  * status when the stage fails, and after the last one it is an id of its own that can do nothing.
  */
 #include "helper/privilege/lockdown.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #define CLOSE_SECONDS      1
@@ -20,6 +21,7 @@
 enum stage {
 	STAGE_ARGUMENTS = 1,
 	STAGE_ALARM,
+	STAGE_LIMITS,
 	STAGE_BOUNDING_SET,
 	STAGE_IDS,
 	STAGE_CAPABILITIES,
@@ -47,6 +49,7 @@ static void need(bool done, enum stage stage)
 static void lock_down(int argc, char **argv)
 {
 	const struct sigaction action = {.sa_handler = give_up};
+	const struct lockdown_limit no_cores = {RLIMIT_CORE, 1}; /* nor a handler of the host's: core(5) */
 	const int from_listener = STDIN_FILENO;
 	uint32_t id = 0;
 
@@ -54,6 +57,7 @@ static void lock_down(int argc, char **argv)
 	need(sigaction(SIGALRM, &action, NULL) == 0, STAGE_ALARM);
 	(void)alarm(CLOSE_SECONDS);
 	fd_close_except(&from_listener, 1);
+	need(lockdown_limits(&no_cores, 1), STAGE_LIMITS);
 	need(lockdown_bounding_set(), STAGE_BOUNDING_SET);
 	need(lockdown_ids(id, id), STAGE_IDS);
 	need(lockdown_capabilities(), STAGE_CAPABILITIES);
@@ -66,12 +70,18 @@ static void lock_down(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static struct frame frame;
+	struct yett_error error;
 	char byte;
 
 	lock_down(argc, argv);
 	while (alarm(0), frame_receive(STDIN_FILENO, &frame, 0) > 0) {
 		(void)!recv(STDIN_FILENO, &byte, sizeof byte, 0); /* the listener has closed its own: it cannot be the last holder */
 		(void)alarm(CLOSE_SECONDS);
+		if (frame.length == sizeof error && frame.fd_count == 1) {
+			memcpy(&error, frame.bytes, sizeof error);
+			if (error.code)
+				(void)!frame_send_error(frame.fds[0], &error, 0, MSG_DONTWAIT);
+		}
 		frame_close_fds(&frame);
 	}
 	_exit(0);

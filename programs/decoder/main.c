@@ -1,18 +1,16 @@
 /*
- * yett-decoder: turns bytes of a client into fixed-bound structs for the monitor, and plans into text, over the socket on descriptor 0.
+ * yett-decoder: turns bytes of a client into fixed-bound structs for the decider, and plans into text, over the socket on descriptor 0.
  *
  * Theory of operation: a bug in a parser is assumed. So the process gives up everything it could do harm with, in the
  * stages of lock_down(), before it reads its first byte; after the last one the kernel lets it read, write and exit,
- * and kills it for anything else. All memory it works in is static. What it answers is not believed: the monitor
+ * and kills it for anything else. All memory it works in is static. What it answers is not believed: the decider
  * encodes the struct again and compares. Starts as root (or as the caller, in personal mode); ends as nobody at all.
  */
-#include "helper/monitor/decoder.h"
+#include "programs/decider/decoder.h"
 #include "helper/privilege/lockdown.h"
 #include "programs/decoder/plan_print.h"
 #include "protocol/codec.h"
 
-#include <linux/audit.h>
-#include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -22,19 +20,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the architecture's AUDIT_ARCH is not known here"
-#endif
-
 /* Before a call that does not return the address sanitizer makes calls of its own, which seccomp would kill. */
 #define MAY_LEAVE __attribute__((no_sanitize("address")))
 
 #define EXIT_LOCKING  1   /* it could not drop what it has to */
-#define EXIT_CONFUSED 100 /* the monitor asked what it never asks */
+#define EXIT_CONFUSED 100 /* the decider asked what it never asks */
 
 struct arguments {
 	uint32_t id;
@@ -61,7 +51,7 @@ static _Noreturn void leave(int status)
 		(void)syscall(SYS_exit, status);
 }
 
-/* Nothing the monitor forgot to mark close-on-exec stays open. */
+/* Nothing the decider forgot to mark close-on-exec stays open. */
 static bool stage_descriptors(void)
 {
 	return syscall(SYS_close_range, 1u, ~0u, 0u) == 0;
@@ -92,22 +82,9 @@ static bool stage_root(const char *empty_dir)
 /* The same four calls as a filter: strict mode is refused (EINVAL) to a process that came with a filter. */
 static bool enter_filter(void)
 {
-	const uint32_t kill = SECCOMP_RET_KILL_PROCESS;
-	struct sock_filter program[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, kill),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_read, 4, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 2, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, kill),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	struct sock_fprog filter = {.len = ARRAY_SIZE(program), .filter = program};
+	static const int calls[] = {SYS_read, SYS_write, SYS_exit, SYS_rt_sigreturn};
 
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+	return lockdown_filter(calls, ARRAY_SIZE(calls));
 }
 
 static bool stage_seccomp(void)
@@ -127,14 +104,14 @@ static void release_start_pages(void)
 	(void)madvise((void *)from, ((uintptr_t)__etext & ~(page - 1)) - from, MADV_DONTNEED);
 }
 
-/* A whole packet, or the end of the process: the monitor is gone. */
+/* A whole packet, or the end of the process: the decider is gone. */
 MAY_LEAVE static void send_packet(const void *bytes, size_t size)
 {
 	if (write(STDIN_FILENO, bytes, size) != (ssize_t)size)
 		leave(0);
 }
 
-/* Each stage is done, or the monitor is told which one was not. */
+/* Each stage is done, or the decider is told which one was not. */
 static void need(bool done, const char *stage)
 {
 	struct decoder_answer answer = {.refused = 1};
@@ -162,8 +139,8 @@ static void lock_down(int argc, char **argv)
 	need(lockdown_capabilities(), "dropping all capabilities");
 	need(lockdown_undumpable(), "becoming undumpable");
 	need(lockdown_no_new_privs(), "setting no_new_privs");
-	/* Had the monitor died before, the first read would find the end of file. */
-	need(lockdown_death_signal(), "tying its life to the monitor's");
+	/* Had the decider died before, the first read would find the end of file. */
+	need(lockdown_death_signal(), "tying its life to the decider's");
 	release_start_pages();
 	need(stage_seccomp(), "entering seccomp");
 }
@@ -201,7 +178,7 @@ static void send_part(const char *bytes, size_t size, bool is_last)
 	send_packet(&part, offsetof(struct decoder_part, bytes) + size);
 }
 
-/* A stream's write function (fopencookie(3)): goes to the monitor in parts. */
+/* A stream's write function (fopencookie(3)): goes to the decider in parts. */
 static ssize_t write_parts(void *unused, const char *bytes, size_t size)
 {
 	(void)unused;
@@ -220,7 +197,7 @@ static FILE *open_parts(void)
 	return parts && setvbuf(parts, printed, _IOFBF, sizeof printed) == 0 ? parts : NULL;
 }
 
-/* No count or text of the plan is believed, though a monitor made it: plan_print() stays inside `plan`. */
+/* No count or text of the plan is believed, though a decider made it: plan_print() stays inside `plan`. */
 MAY_LEAVE static void print_plan(size_t length, FILE *parts)
 {
 	if (length < offsetof(struct plan, arena))

@@ -26,6 +26,7 @@ static void add_process_limits(struct json *json, const struct plan_limits *l)
 	json_number(json, "cpu_seconds", l->cpu_seconds);
 	json_number(json, "stack_bytes", l->stack_bytes);
 	json_number(json, "stack_max_bytes", l->stack_max_bytes);
+	json_number(json, "core_bytes", l->core_bytes);
 	json_close(json);
 }
 
@@ -41,6 +42,7 @@ static void add_identity(struct json *json, const struct plan *plan)
 	json_signed(json, "nice", plan->nice);
 	json_number(json, "capabilities", plan->capabilities);
 	json_bool(json, "nested_userns", plan->nested_userns);
+	json_bool(json, "perf_events", plan->perf_events);
 	add_process_limits(json, &plan->limits);
 }
 
@@ -84,6 +86,7 @@ static void add_share(struct json *json, const struct plan *plan, const struct p
 	add_text(json, "target", plan, step->target);
 	json_number(json, "descriptor", step->fd);
 	json_bool(json, "writable", step->writable);
+	json_bool(json, "socket", step->is_socket);
 	add_rules(json, plan_text(plan, step->source));
 }
 

@@ -37,9 +37,9 @@ static void print_identity(FILE *out, const struct plan *plan)
 
 	if (plan->umask != PLAN_UMASK_CALLER)
 		(void)snprintf(mask, sizeof mask, "%04o", plan->umask);
-	fprintf(out, "%s, umask %s, nice %d, capabilities %#" PRIx64 ", %s",
+	fprintf(out, "%s, umask %s, nice %d, capabilities %#" PRIx64 ", %s%s",
 	        plan->identity < ARRAY_SIZE(identities) ? identities[plan->identity] : "unknown", mask, plan->nice, plan->capabilities,
-	        plan->nested_userns ? "user namespaces of their own, " : "");
+	        plan->nested_userns ? "user namespaces of their own, " : "", plan->perf_events ? "performance events, " : "");
 }
 
 /* The limits of each process. */
@@ -50,6 +50,8 @@ static void print_rlimits(FILE *out, const struct plan_limits *limits)
 	print_limit(out, ", cpu-time", limits->cpu_seconds, units_format_number);
 	print_limit(out, ", stack", limits->stack_bytes, units_format_size);
 	print_limit(out, " of at most", limits->stack_max_bytes, units_format_size);
+	if (limits->core_bytes != PLAN_CORE_NONE)
+		print_limit(out, ", core files", limits->core_bytes, units_format_size);
 }
 
 static void print_environment(FILE *out, const struct plan *plan)
@@ -82,7 +84,10 @@ static void print_label(FILE *out, const struct plan *plan, const char *kind, st
 static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
 {
 	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
-	const char *access = step->writable ? "writable" : plan->overlay_ro ? "read-only, behind an overlay of its own" : "read-only";
+	const char *access = step->is_socket    ? "a socket"
+	                     : step->writable   ? "writable"
+	                     : plan->overlay_ro ? "read-only, behind an overlay of its own"
+	                                        : "read-only";
 	char size[UNITS_TEXT_SIZE];
 
 	(void)units_format_size(step->size_bytes, size);

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "helper/plan/authorize.h"
+#include "programs/decider/authorize.h"
 
 #include <stdio.h>
 

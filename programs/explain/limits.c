@@ -6,6 +6,11 @@
 
 #define TOO_MUCH ((uint64_t)INT64_MAX)
 
+static char *units_format_core(uint64_t bytes, char text[UNITS_TEXT_SIZE])
+{
+	return bytes == PLAN_CORE_NONE ? strcpy(text, "none") : units_format_size(bytes, text);
+}
+
 #define ROW(name, field, unit)                                                                                                  \
 	{                                                                                                                       \
 		name, #field, offsetof(struct message_limits, field), offsetof(struct plan_limits, field), units_format_##unit, \
@@ -17,6 +22,7 @@ const struct limits_row limits_rows[POLICY_LIMITS] = {
 	[POLICY_LIMIT_PIDS] = ROW("pids", pids, number),
 	[POLICY_LIMIT_FILES] = ROW("files", files, number),
 	[POLICY_LIMIT_FILE_SIZE] = ROW("file_size", file_bytes, size),
+	[POLICY_LIMIT_CORE] = ROW("core", core_bytes, core),
 };
 
 const struct plan_limits explain_gives = {0};

@@ -9,7 +9,7 @@
 #include "programs/explain/explain.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <getopt.h>
 #include <limits.h>

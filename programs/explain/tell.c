@@ -2,13 +2,15 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "helper/plan/planning.h"
+#include "programs/decider/planning.h"
 #include "helper/setup/making.h"
 #include "programs/explain/explain.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define NO_ID "0000000000000000" /* a plan that nobody carries out */
 
@@ -229,20 +231,28 @@ static void tell_shares(const struct explain *explain, const struct plan *plan, 
 	for (uint32_t i = 0; i < plan->steps_count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 		const char *target = plan_text(plan, step->target);
-		bool by_rw;
+		enum policy_key key = POLICY_KEY_SOCKETS;
 		struct rule rule;
 
 		if (step->kind != PLAN_SHARE)
 			continue;
-		by_rw = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0;
-		rule = rule_of(by_rw ? "share_rw" : "share_ro", "grant", grant->name,
-		               grant->places[by_rw ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO], grant->place);
+		if (!step->is_socket)
+			key = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0 ? POLICY_KEY_SHARE_RW
+			                                                                                           : POLICY_KEY_SHARE_RO;
+		rule = rule_of(key == POLICY_KEY_SOCKETS    ? "sockets"
+		               : key == POLICY_KEY_SHARE_RW ? "share_rw"
+		                                            : "share_ro",
+		               "grant", grant->name, grant->places[key], grant->place);
 		json_open(json, NULL, '{');
 		json_text(json, "target", target);
 		json_bool(json, "writable", step->writable);
+		json_bool(json, "socket", step->is_socket);
 		json_rule(json, "allowed_by", &rule);
 		json_close(json);
-		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target), step->writable ? "writable" : "read-only",
+		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target),
+		              step->is_socket  ? "a socket"
+		              : step->writable ? "writable"
+		                               : "read-only",
 		              rule.text, rule.file, rule.line);
 	}
 	json_close(json);
@@ -261,6 +271,38 @@ static int check_shares(const struct explain *explain, const struct plan *plan, 
 	return r;
 }
 
+/* As the helper asks the kernel; here only of whoever runs this. */
+static int check_devices(const struct explain *explain, const struct policy_list *devices, struct yett_error *error)
+{
+	for (size_t i = 0; explain->peer->uid == geteuid() && i < devices->count; i++)
+		if (faccessat(AT_FDCWD, devices->items[i], R_OK | W_OK, AT_EACCESS) < 0)
+			return error_set(error, YETT_E_PERMISSION_DENIED, 0,
+			                 "no sandbox of uid %u gets the device %s, which it may not read and write outside",
+			                 explain->peer->uid, devices->items[i]);
+	return 0;
+}
+
+static void tell_devices(const struct explain *explain, const struct decision *decision, struct json *json, FILE *text)
+{
+	const struct policy_list *devices = &decision->profile->devices;
+	const struct policy_grant *grant = decision->grant;
+	struct rule rule = rule_of("devices", "grant", grant->name, grant->places[POLICY_KEY_DEVICES], grant->place);
+
+	json_open(json, "devices", '[');
+	for (size_t i = 0; i < devices->count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "path", devices->items[i]);
+		json_rule(json, "allowed_by", &rule);
+		json_close(json);
+		(void)fprintf(text, "  %-15s %s, weaker: %s (%s:%u)", "device", ESCAPE(devices->items[i]), rule.text, rule.file, rule.line);
+		if (explain->peer->uid == geteuid())
+			(void)fputc('\n', text);
+		else
+			(void)fprintf(text, ", if uid %u may read and write it outside\n", explain->peer->uid);
+	}
+	json_close(json);
+}
+
 int explain_request(const struct explain *explain, const int *fds, struct explain_answer *answer, struct yett_error *error)
 {
 	static struct plan plan;
@@ -274,6 +316,8 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 		r = planning_make(explain->policy, &decision, NO_ID, &plan, error);
 	if (r == 0)
 		r = check_shares(explain, &plan, fds, error);
+	if (r == 0)
+		r = check_devices(explain, &decision.profile->devices, error);
 	if (r != 0)
 		return r;
 	limits_find(explain, decision.profile->name, &ceilings);
@@ -292,6 +336,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	json_close(&json);
 	tell_linger(decision.grant, &json, text);
 	tell_shares(explain, &plan, &decision, fds, &json, text);
+	tell_devices(explain, &decision, &json, text);
 	(void)fputs("of all sandboxes of the user together\n", text);
 	tell_together(explain, &decision, &json, text);
 	json_close(&json);
@@ -319,7 +364,7 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	json_close(json);
 	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
 	               most && most != value ? ceiling->allowed : "");
-	if (limit != POLICY_LIMIT_FILE_SIZE) /* the lines are long enough */
+	if (limit < POLICY_LIMIT_FILE_SIZE) /* the lines are long enough */
 		(void)fprintf(text, " %-16s", both);
 }
 
@@ -365,6 +410,7 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_lists(json, "read_only", reads ? &grant->share_ro : NULL,
 	           reads ? &grant->share_rw : NULL); /* what may be written may be read */
 	json_lists(json, "writable", NULL, writes ? &grant->share_rw : NULL);
+	json_lists(json, "sockets", profile->shares ? &grant->sockets : NULL, NULL);
 	json_close(json);
 	json_linger(json, grant);
 	json_text(json, "network", "loopback");

@@ -2,6 +2,7 @@
 #include "base/escape.h"
 #include "base/units_parse.h"
 #include "helper/monitor/keys.h"
+#include "programs/decider/key_text.h"
 #include "programs/explain/explain.h"
 #include "programs/reader/own_keys.h"
 
@@ -90,7 +91,7 @@ static int read_key(const char *path, uint8_t ret_key[static ENVELOPE_KEY_SIZE],
 	return error_set(error, YETT_E_INVALID_REQUEST, 0, "%s holds no public key (\"ed25519 …\")", ESCAPE(path));
 }
 
-/* Under which name the helper would know a key: as monitor/verify.c finds it. */
+/* Under which name the helper would know a key: as find_key() of helper/monitor/monitor.c does. */
 static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_KEY_SIZE], struct yett_error *error)
 {
 	struct verified *verified = &explain->verified;
@@ -99,7 +100,7 @@ static int find_key(struct explain *explain, const uint8_t key[static ENVELOPE_K
 	bool is_first; /* then the first run makes one */
 	int r;
 
-	keys_line(key, line);
+	key_text(key, line);
 	r = keys_find(explain->policy->keys_dir, line, verified->principal, error);
 	if (r >= 0)
 		return r;

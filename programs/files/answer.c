@@ -6,7 +6,7 @@
 
 #include "base/escape.h"
 #include "programs/files/files.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #define BATCH_BYTES 40000 /* of texts; with all numbers and names of fields a packet is not full */
 

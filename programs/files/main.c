@@ -15,7 +15,7 @@
 #include "programs/files/files.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #define OUTSIDE_MEMORY_MAX (512UL << 20)
 

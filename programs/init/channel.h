@@ -8,7 +8,7 @@
 
 #include "programs/init/commands.h"
 #include "protocol/codec.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #define CHANNELS_MAX 64 /* as many as a supervisor lets attach, and some whose end is not seen yet */
 

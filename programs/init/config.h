@@ -4,6 +4,7 @@
 #pragma once
 
 #include "helper/plan/order.h"
+#include "programs/init/processors.h"
 #include "protocol/message.h"
 
 #include <linux/filter.h>
@@ -17,13 +18,14 @@
 #define INIT_DATA_MAX     98304
 
 /* How a path of the sandbox may be used; the first byte of its text. */
-enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w' };
+enum init_path { INIT_PATH_READ = 'r', INIT_PATH_WRITE = 'w', INIT_PATH_SOCKET = 's' };
 
 /* Of each process; 0: as init has it. setrlimit(2) */
 struct init_limits {
 	uint64_t files, file_bytes, cpu_seconds, stack_bytes;
 	uint64_t stack_max_bytes; /* what the stack's may be raised to */
 	uint64_t processes;       /* of the sandbox: where no cgroup counts them */
+	uint64_t core_bytes;      /* 0: no core files; RLIM_INFINITY */
 };
 
 struct init_rlimit {
@@ -38,6 +40,7 @@ struct init_config {
 	uint32_t groups_count;
 	uint64_t capabilities; /* that commands keep (a mask of 1 << CAP_*); almost always 0 */
 	bool nested_userns;    /* commands may make user namespaces */
+	bool perf_events;      /* they may have performance events */
 	uint32_t umask;        /* PLAN_UMASK_CALLER: each command brings one */
 	int32_t nice;
 	bool keeps_groups; /* it was born with the caller's, and its user namespace lets nobody change them */
@@ -46,6 +49,8 @@ struct init_config {
 	                      alone */
 	struct init_limits limits;
 	uint64_t memory_bytes, cpu_millis; /* of the sandbox; 0: unlimited */
+	bool has_processors;               /* else commands run on all that there are */
+	struct processors processors;
 	/*
 	 * data: first init's own filter (which begins as base/filter_head.h says), then the filter of commands (arrays of struct
 	 * sock_filter), then NUL-terminated texts: the environment of the profile as env_count times NAME=VALUE, and what this sandbox has

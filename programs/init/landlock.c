@@ -42,8 +42,9 @@ static const struct {
 	uint64_t files, scoped;
 } landlock_versions[] = {
 	{2, (LANDLOCK_ACCESS_FS_REFER << 1) - 1, 0},    {3, RIGHT_TRUNCATE, 0},     {5, RIGHT_IOCTL_DEV, 0},
-	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, {9, RIGHT_RESOLVE_UNIX, 0}, /* which no rule for all allows: those that lie in
-                                                                                       shares are doors to who listens outside */
+	{6, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS}, {9, RIGHT_RESOLVE_UNIX, 0}, /* allowed for a socket that was shared as one; those
+                                                                                       that lie in shares are doors to who listens outside
+                                                                                     */
 };
 
 /* Of version 4: bind(2) and connect(2) of TCP, on any port. */
@@ -125,7 +126,10 @@ static int landlock_allow_paths(const struct init_config *config, int ruleset, u
 	if (r == 0 && (config->uid == 0 || config->capabilities != 0))
 		r = landlock_allow_path(ruleset, handled, "/", WRITE);
 	for (uint32_t i = 0; r == 0 && i < config->paths_count; i++, text += strlen(text) + 1)
-		r = landlock_allow_path(ruleset, handled, text + 1, *text == INIT_PATH_WRITE ? WRITE : READ);
+		r = landlock_allow_path(ruleset, handled, text + 1,
+		                        *text == INIT_PATH_WRITE    ? WRITE
+		                        : *text == INIT_PATH_SOCKET ? RIGHT_RESOLVE_UNIX
+		                                                    : READ);
 	return r;
 }
 
@@ -138,9 +142,10 @@ static int landlock_look_at_mounts(const struct init_config *config, int ruleset
 	for (uint32_t i = 0; i < config->paths_count; i++, text += strlen(text) + 1) {
 		struct statvfs mount = {.f_flag = ST_RDONLY};
 		/* By a descriptor: a path would have mounted what waits for that. */
-		_cleanup_fd_ int fd = *text == INIT_PATH_READ ? open(text + 1, O_PATH | O_CLOEXEC) : -1;
+		bool is_open = *text == INIT_PATH_WRITE;
+		_cleanup_fd_ int fd = is_open ? -1 : open(text + 1, O_PATH | O_CLOEXEC);
 
-		if (*text == INIT_PATH_READ && (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
+		if (!is_open && (fd < 0 ? errno != ENOENT && errno != EACCES : fstatvfs(fd, &mount) < 0))
 			return -errno;
 		if (!(mount.f_flag & ST_RDONLY))
 			return -EPERM;

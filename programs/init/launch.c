@@ -4,6 +4,7 @@
  */
 #include "programs/init/launch.h"
 #include "helper/plan/plan.h"
+#include "programs/init/cores.h"
 #include "programs/init/layer.h"
 #include "programs/init/restrict.h"
 #include "programs/init/terminal.h"
@@ -42,6 +43,7 @@ struct launch_memory {
 	char *argv[MESSAGE_ARGV_MAX + 1];
 	char *env[MESSAGE_ENV_MAX + SESSION_ENV_MAX + INIT_ENV_MAX + 1];
 	char path[PATH_MAX];
+	char pattern[CORES_PATTERN_SIZE];
 };
 
 struct launch {
@@ -52,7 +54,7 @@ struct launch {
 	const struct message *message; /* kind EXEC */
 	int files[LAUNCH_FILES];       /* -1: keep init's /dev/null; never below 3 otherwise */
 	char **argv, **env;            /* as execve(2) takes them */
-	const char *refused;           /* which path of several a step could not use, if it failed for that */
+	const char *refused;           /* which path of several a step could not use, or which setting, if it failed for that */
 };
 
 /* A session of its own: no terminal, and one process group to signal. */
@@ -223,6 +225,24 @@ static int launch_stdio(struct launch *launch)
 	return syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
+/*
+ * Where the sandbox has core files, each command has them. Had the setting been changed since the sandbox was made, what a command does
+ * when it crashes would concern the host. Operations on files go on: yett-files is undumpable, and a client that calls something else so
+ * has nothing of it that a crash outside would not give it.
+ */
+static int launch_core_files(struct launch *launch)
+{
+	int r;
+
+	if (launch->config->limits.core_bytes == 0 || launch->message->body.exec.file_operation)
+		return 0;
+	r = cores_read(launch->memory->pattern);
+	if (r < 0 || cores_are_files(launch->memory->pattern))
+		return r;
+	launch->refused = launch->memory->pattern;
+	return -EPERM;
+}
+
 static int launch_limits(struct launch *launch)
 {
 	const struct init_config *config = launch->config;
@@ -236,6 +256,8 @@ static int launch_limits(struct launch *launch)
 	(void)umask(config->umask == PLAN_UMASK_CALLER ? launch->message->body.exec.umask : config->umask);
 	if (config->nice != 0 && setpriority(PRIO_PROCESS, 0, config->nice) < 0)
 		return -errno;
+	if (config->has_processors)
+		processors_take(&config->processors);
 	return 0;
 }
 
@@ -429,6 +451,7 @@ static const struct {
 	{"request", launch_receive}, /* what is above can be done ahead of it */
 	{"arguments", launch_arguments},
 	{"stdio", launch_stdio},
+	{"core-files", launch_core_files},
 	{"limits", launch_limits},
 	{"identity", launch_identity},
 	{"capabilities", launch_capabilities},
@@ -549,6 +572,11 @@ void launch_describe(const struct launch_failure *failure, struct yett_error *er
 	if (failure->step < ARRAY_SIZE(launch_steps) - 1) {
 		const char *name = launch_steps[failure->step].name;
 
+		if (launch_steps[failure->step].run == launch_core_files && failure->error == EPERM) {
+			(void)cores_refuse(failure->path, YETT_E_COMMAND_FAILED, error);
+			(void)error_cause(error, name, failure->error);
+			return;
+		}
 		if (*failure->path)
 			(void)error_set(error, YETT_E_COMMAND_FAILED, YETT_R_NONE,
 			                "the command cannot be restricted to %s: %s in the sandbox", failure->path,

@@ -10,7 +10,7 @@
 
 #include "programs/init/config.h"
 #include "programs/init/session.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <sys/types.h>
 

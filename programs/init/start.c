@@ -180,11 +180,21 @@ static int start_own_files(struct init_config *config)
 /*
  * Of init and all commands, which the filter keeps from changing it. Where the host's core_pattern is a pipe, a limit of 0 is none: a
  * program of the host's runs as root on what a command left in its memory. Only for a limit of 1 does the kernel run none. core(5)
+ *
+ * Where core files are given, it has been seen that the kernel writes them into the sandbox (derive_config()), and is seen again whenever
+ * a command is started (launch_core_files()). Init itself is undumpable by now.
  */
-static int start_own_cores(void)
+static int start_own_cores(const struct init_config *config)
 {
-	const struct rlimit limit = {1, 1};
+	struct rlimit limit;
 
+	if (getrlimit(RLIMIT_CORE, &limit) < 0)
+		return -errno;
+	if (config->limits.core_bytes == 0)
+		limit.rlim_max = 1;
+	else if (limit.rlim_max > config->limits.core_bytes)
+		limit.rlim_max = config->limits.core_bytes;
+	limit.rlim_cur = limit.rlim_max;
 	/* Where the hard limit was 0 and cannot be raised, our maker has said so. */
 	return setrlimit(RLIMIT_CORE, &limit) < 0 && errno != EPERM ? -errno : 0;
 }
@@ -200,6 +210,8 @@ static uint64_t start_stack_max(const struct init_limits *limits)
 static int start_limits(struct init_config *config)
 {
 	const struct init_limits *limits = &config->limits;
+	/* For buffers of performance events it is the bound of each process, and no control group counts them. perf_event_open(2) */
+	const uint64_t locked_bytes = config->perf_events ? 64 << 10 : 8 << 20;
 	const struct {
 		uint32_t resource;
 		bool is_set;
@@ -213,7 +225,7 @@ static int start_limits(struct init_config *config)
 		{RLIMIT_NPROC, limits->processes != 0, limits->processes + 1, limits->processes + 1},
 		{RLIMIT_STACK, limits->stack_bytes != 0, limits->stack_bytes, start_stack_max(limits)},
 		/* The kernel's memory, which not every cgroup counts; nobody needs more than a little. */
-		{RLIMIT_MEMLOCK, true, 8 << 20, 8 << 20},
+		{RLIMIT_MEMLOCK, true, locked_bytes, locked_bytes},
 		{RLIMIT_MSGQUEUE, true, 819200, 819200}, /* as the kernel has it for everybody: MQ_BYTES_MAX */
 		{RLIMIT_SIGPENDING, true, 8192, 8192},   /* timers count as well */
 	};
@@ -224,7 +236,7 @@ static int start_limits(struct init_config *config)
 		if (wanted[i].is_set)
 			r = start_limit(config, wanted[i].resource, wanted[i].soft, wanted[i].hard);
 	if (r == 0)
-		r = start_own_cores();
+		r = start_own_cores(config);
 	return r == 0 ? start_own_files(config) : r;
 }
 
@@ -314,6 +326,59 @@ void start_guard(const struct init_config *config, struct sock_filter filter[STA
 	start_load(filter, GUARD_RELOAD, offsetof(struct seccomp_data, nr));
 }
 
+/* Calls that change owners, the lowest number first, and which argument is the user; the next one is the group. */
+static const struct {
+	uint32_t number, user;
+} start_owner_calls[] = {
+#ifdef SYS_chown
+	{SYS_chown, 1},
+	{SYS_lchown, 1},
+#endif
+#ifdef __x86_64__
+	{SYS_fchown, 1},
+	{SYS_fchownat, 2},
+#else /* in the other order */
+	{SYS_fchownat, 2},
+	{SYS_fchown, 1},
+#endif
+};
+_Static_assert(ARRAY_SIZE(start_owner_calls) == START_OWNER_CALLS, "the table is as long as is said");
+
+/* Where the parts begin: a comparison for each call, then those of two ids that begin at argument 1, then at 2. */
+enum {
+	OWNERS_CALLS = 1,
+	OWNERS_IDS = OWNERS_CALLS + START_OWNER_CALLS + 1,
+	OWNERS_ONE = 6, /* instructions for two ids */
+	OWNERS_REFUSE = OWNERS_IDS + 2 * OWNERS_ONE,
+	OWNERS_RELOAD,
+	OWNERS_END,
+};
+_Static_assert(OWNERS_END == START_OWNERS_LENGTH, "it is as long as is said");
+
+static void start_owners_ids(struct sock_filter *filter, size_t at, size_t argument, uint32_t id, size_t next)
+{
+	start_load(filter, at, offsetof(struct seccomp_data, args) + argument * sizeof(uint64_t));
+	start_jump(filter, at + 1, BPF_JEQ, id, next, at + 2);
+	start_jump(filter, at + 2, BPF_JEQ, UINT32_MAX, next, OWNERS_REFUSE);
+}
+
+void start_owners(const struct init_config *config, struct sock_filter filter[START_OWNERS_LENGTH])
+{
+	start_jump(filter, 0, BPF_JGE, start_owner_calls[0].number, OWNERS_CALLS, OWNERS_END);
+	for (size_t i = 0; i < ARRAY_SIZE(start_owner_calls); i++)
+		start_jump(filter, OWNERS_CALLS + i, BPF_JEQ, start_owner_calls[i].number,
+		           OWNERS_IDS + (start_owner_calls[i].user - 1) * OWNERS_ONE, OWNERS_CALLS + i + 1);
+	filter[OWNERS_IDS - 1] = (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, OWNERS_END - OWNERS_IDS);
+	for (size_t user = 1; user <= 2; user++) {
+		size_t at = OWNERS_IDS + (user - 1) * OWNERS_ONE;
+
+		start_owners_ids(filter, at, user, config->uid, at + OWNERS_ONE / 2);
+		start_owners_ids(filter, at + OWNERS_ONE / 2, user + 1, config->gid, OWNERS_RELOAD);
+	}
+	filter[OWNERS_REFUSE] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	start_load(filter, OWNERS_RELOAD, offsetof(struct seccomp_data, nr));
+}
+
 /* Whether the guard can stand behind the first instructions of init's filter. */
 static bool start_has_head(const struct init_config *config)
 {
@@ -346,7 +411,7 @@ static int start_load_filter(const struct sock_fprog *program, int32_t *ret_list
 static int start_filter(struct init_config *config)
 {
 	/* Static: large, and used once. */
-	static struct sock_filter filter[START_GUARD_LENGTH + INIT_FILTER_MAX];
+	static struct sock_filter filter[START_GUARD_LENGTH + START_OWNERS_LENGTH + INIT_FILTER_MAX];
 	struct sock_fprog program = {.filter = filter};
 	const struct sock_filter *own = (const struct sock_filter *)config->data;
 	size_t head = 0, guard = 0, count = config->init_filter_count;
@@ -361,6 +426,11 @@ static int start_filter(struct init_config *config)
 		guard = START_GUARD_LENGTH;
 		memcpy(filter, own, head * sizeof *filter);
 		start_guard(config, filter + head);
+		/* In user namespaces that commands make, ids are others. */
+		if (config->keeps_groups && !config->nested_userns) {
+			start_owners(config, filter + head + guard);
+			guard += START_OWNERS_LENGTH;
+		}
 	}
 	if (guard + count > BPF_MAXINSNS)
 		return -E2BIG;

@@ -12,7 +12,14 @@
 
 #include <linux/filter.h>
 
-#define START_GUARD_LENGTH 34 /* instructions of start_guard() */
+#if defined(__x86_64__)
+#define START_OWNER_CALLS 4
+#else
+#define START_OWNER_CALLS 2
+#endif
+
+#define START_GUARD_LENGTH  34                       /* instructions of start_guard() */
+#define START_OWNERS_LENGTH (START_OWNER_CALLS + 16) /* of start_owners() */
 
 /* Checks every count and length of a configuration of `length` bytes. 0 or -EBADMSG. Pure. */
 _must_check_ int start_check_config(const struct init_config *config, size_t length);
@@ -24,6 +31,13 @@ _must_check_ int start_check_config(const struct init_config *config, size_t len
  * (base/filter_head.h), and falls through into the rest with the number loaded. Pure.
  */
 void start_guard(const struct init_config *config, struct sock_filter filter[START_GUARD_LENGTH]);
+
+/*
+ * Where there is one id, files cannot be given to any other, and chown(2) fails with EINVAL, as if the others were none. On a host it
+ * fails with EPERM, which is what fakeroot and archivers expect, and so it does behind this. No defence: what is refused here the kernel
+ * refuses, too. As start_guard() stands, and behind it. Pure.
+ */
+void start_owners(const struct init_config *config, struct sock_filter filter[START_OWNERS_LENGTH]);
 
 /* Ignored signals would stay ignored in commands. First of all: it takes a call for each, and later somebody waits. */
 void start_reset_signals(void);

@@ -79,6 +79,7 @@ static int profile_defaults(struct policy_profile *profile)
 	profile->tmp_size_bytes = 256u << 20;
 	profile->private_home = true;
 	profile->limits.cpu_weight = 100;
+	profile->limits.core_bytes = PLAN_CORE_NONE;
 	profile->umask = PLAN_UMASK_CALLER;
 	profile->shares = true;
 	profile->hostname = strdup("sandbox");
@@ -186,6 +187,7 @@ static int compile_filters(struct settings_profile *written, struct yett_error *
 	struct seccomp_spec spec = {
 		.strict = written->syscalls == SETTINGS_SYSCALLS_STRICT,
 		.nested = profile->nested_userns,
+		.perf = profile->perf_events,
 		.allow = names_of(&written->syscalls_allow),
 		.deny = names_of(&written->syscalls_deny),
 		.log = names_of(&written->syscalls_log),
@@ -227,6 +229,7 @@ static int add_filters(struct compiling *compiling)
 		size_t twin = 0;
 
 		while (all[twin].syscalls != all[i].syscalls || all[twin].profile.nested_userns != profile->nested_userns ||
+		       all[twin].profile.perf_events != profile->perf_events ||
 		       !same_list(&all[twin].syscalls_allow, &all[i].syscalls_allow) ||
 		       !same_list(&all[twin].syscalls_deny, &all[i].syscalls_deny) ||
 		       !same_list(&all[twin].syscalls_log, &all[i].syscalls_log))
@@ -247,6 +250,16 @@ static int add_filters(struct compiling *compiling)
 	return r;
 }
 
+/* Whether anybody can have core files in a sandbox of the profile: a grant's ceiling counts for whatever it gives. */
+static bool gives_core_files(const struct policy *policy, const struct policy_profile *profile)
+{
+	bool gives = profile->limits.core_bytes != PLAN_CORE_NONE;
+
+	for (size_t i = 0; i < policy->grants_count; i++)
+		gives = gives || policy->grants[i].ceilings.core_bytes > PLAN_CORE_NONE;
+	return gives;
+}
+
 /* The tables of the policy itself, which hold nothing that only the compiler needs. */
 static int fill_tables(struct compiled *compiled)
 {
@@ -260,6 +273,8 @@ static int fill_tables(struct compiled *compiled)
 		policy->profiles[i] = compiled->profiles[i].profile;
 	for (size_t i = 0; i < policy->grants_count; i++)
 		policy->grants[i] = compiled->grants[i].grant;
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		policy->profiles[i].core_files = gives_core_files(policy, &policy->profiles[i]);
 	return 0;
 }
 

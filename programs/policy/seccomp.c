@@ -141,6 +141,8 @@ static void judge_held(struct filter *filter, const struct seccomp_spec *spec)
 
 static bool is_in_set(const struct seccomp_rule *rule, const struct seccomp_spec *spec)
 {
+	if (rule->set == SECCOMP_PERF)
+		return spec->perf;
 	return rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
 }
 

@@ -34,6 +34,7 @@ enum seccomp_role { SECCOMP_INIT, SECCOMP_COMMAND, SECCOMP_BUILD };
 struct seccomp_spec {
 	bool strict; /* the narrow base set */
 	bool nested; /* what sandboxes inside are made with is allowed, too: seccomp_nested_calls */
+	bool perf;   /* so are performance events of processes inside: the rules of SECCOMP_PERF */
 	/*
 	 * A name in several lists: deny wins, then allow. An allowed call is allowed with any argument. A logged one is
 	 * allowed as far as the set lets it, and each use is written to the kernel's log.

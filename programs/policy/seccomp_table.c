@@ -5,6 +5,7 @@
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <linux/sched.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -19,8 +20,8 @@
 
 /*
  * Not in any group, so ENOSYS: clone3 and openat2, whose flags and mode lie in memory where a filter cannot
- * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; modify_ldt; what no supported
- * libc calls any more. Programs know that kernels lack these, and do without.
+ * look; io_setup and its kin, whose events are counted for the whole machine (fs.aio-max-nr), not by user; modify_ldt that writes; what no
+ * supported libc calls any more. Programs know that kernels lack these, and do without.
  */
 const struct seccomp_group seccomp_groups[] = {
 	{"files", true,
@@ -88,6 +89,8 @@ const struct seccomp_group seccomp_groups[] = {
 	{"mounts and labels", false, "listmount lsm_get_self_attr lsm_list_modules statmount"},
 	/* The same as fchmodat, and as ioctls of the file (FS_IOC_FSGETXATTR and its pair), which ask for its owner. */
 	{"attributes of files", false, "fchmodat2 file_getattr file_setattr"},
+	/* Which file systems the kernel knows, as /proc/filesystems tells it. It loads none. */
+	{"names of file systems", false, "sysfs"},
 	/* The kernel refuses it without CAP_SYS_CHROOT, which root_inside may have. */
 	{"roots", false, "chroot"},
 };
@@ -211,17 +214,34 @@ const char seccomp_nested_calls[] =
 		"personality", 0, 1, {LOW(0, number)}, SECCOMP_DEFAULT \
 	}
 
+/* What open_tree(2) knows besides clones and namespaces of mounts, and open(2) does, too, with O_PATH. */
+#define OPEN_TREE_PLAINLY (AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW | O_CLOEXEC)
+
 /* Rules of several calls stand after those of one among them: then their comparisons are made in one place. */
 const struct seccomp_rule seccomp_rules[] = {
+	{"open_tree", 0, 1, {MASKED(2, ~(uint32_t)OPEN_TREE_PLAINLY, 0)}, SECCOMP_DEFAULT},
 	/* Programs probe these and know EPERM: the kernel answers so without CAP_SYS_ADMIN and its like. */
-	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree open_tree_attr", EPERM},
-	{"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register", EPERM},
-	{"init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct", EPERM},
-	{"quotactl quotactl_fd open_by_handle_at fanotify_init fanotify_mark", EPERM},
-	{"clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm", EPERM},
+	{"mount umount umount2 pivot_root setns fsopen fsconfig fsmount fspick move_mount mount_setattr open_tree open_tree_attr "
+         "bpf userfaultfd io_uring_setup io_uring_enter io_uring_register "
+         "init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff acct "
+         "quotactl_fd open_by_handle_at fanotify_init fanotify_mark "
+         "clock_settime clock_settime64 settimeofday stime sethostname setdomainname syslog vhangup iopl ioperm",
+         EPERM},
+	/*
+         * perf_events: of processes that the caller names, which are of its own sandbox. Not of a processor, whatever runs there, and not
+         * of a control group: the errors are those of a kernel that keeps these from users, and some (kernel.perf_event_paranoid below 1)
+         * do not. perf_event_open(2)
+         */
+	{"perf_event_open", EACCES, 1, {LOW(1, -1)}, SECCOMP_PERF},
+	{"perf_event_open", EACCES, 1, {BITS(4, PERF_FLAG_PID_CGROUP)}, SECCOMP_PERF},
+	{"perf_event_open", 0, .set = SECCOMP_PERF},
+	{"perf_event_open", EACCES}, /* as where kernel.perf_event_paranoid is above 2 */
+	{"quotactl", ENOTBLK},       /* there are no block devices. quotactl_fd(2) takes no name of one, and would reach those of shares */
 	/* Key rings are not per sandbox, and asking for a key runs a program of the host's. keyrings(7), request_key(2) */
-	{"keyctl", ENOKEY},
-	{"add_key request_key", EACCES},
+	{"keyctl request_key", ENOKEY},
+	{"add_key", EACCES},
+	/* Reads the segments of the caller's own, of which there are none: none can be made. The kernel takes an int. */
+	{"modify_ldt", 0, 1, {LOW(0, 0)}, SECCOMP_DEFAULT},
 	/* A lease or a delegation holds up whoever opens or changes the file outside. As for a file of somebody else's. fcntl(2) */
 	{"fcntl", EACCES, 1, {LOW(1, F_SETLEASE)}},
 	{"fcntl", EACCES, 1, {LOW(1, SET_DELEGATION)}},
@@ -233,7 +253,7 @@ const struct seccomp_rule seccomp_rules[] = {
 	/* init's limits: of another id, but where there is only one. What else asks for the id asks for init's capabilities, too. */
 	{"prlimit64", EPERM, 2, {LOW(0, 1), ABOVE(2, 0)}},
 	/*
-         * It is 1 for good (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
+         * It stays what it is (start_own_cores). Programs that want no core files set it to 0, and some end when that fails. Who asks in
          * the same call for what it was would read what nobody has written.
          */
 	{"prlimit64", EPERM, 3, {LOW(1, RLIMIT_CORE), ABOVE(2, 0), ABOVE(3, 0)}},
@@ -264,6 +284,8 @@ const struct seccomp_rule seccomp_rules[] = {
 	/* Of netlink only NETLINK_ROUTE, for the C library's own look at the interfaces. */
 	{"socket", EPROTONOSUPPORT, 2, {LOW(0, AF_NETLINK), ABOVE(2, 0)}, SECCOMP_DEFAULT},
 	{"socket", 0, 1, {LOW(0, AF_NETLINK)}, SECCOMP_DEFAULT},
+	/* As without CAP_NET_RAW; but the kernel loads the family before it asks for that. */
+	{"socket", EPERM, 1, {LOW(0, AF_PACKET)}, SECCOMP_DEFAULT},
 	FAMILIES(0, AF_INET - 1),
 	FAMILIES(AF_INET + 1, AF_INET6 - 1),
 	FAMILIES(AF_INET6 + 1, UINT32_MAX),

@@ -33,7 +33,8 @@ struct seccomp_argument {
 	uint32_t first, last;
 };
 
-enum seccomp_set { SECCOMP_BOTH = 0, SECCOMP_DEFAULT, SECCOMP_STRICT };
+/* Where a rule holds: in both base sets or one of them; or in either, but only where commands may have performance events. */
+enum seccomp_set { SECCOMP_BOTH = 0, SECCOMP_DEFAULT, SECCOMP_STRICT, SECCOMP_PERF };
 
 #define SECCOMP_PRETEND (-1) /* instead of an error: the call succeeds, and does nothing */
 

@@ -36,6 +36,14 @@ static const char *check_rule(const char *text)
 	return strcmp(text, "*") == 0 ? NULL : policy_path_problem(text);
 }
 
+/* Elsewhere what is a user's own could be shared for writing, and a sandbox could put another socket there: policy/check.c. */
+static const char *check_socket(const char *text)
+{
+	const char *rest = strncmp(text, POLICY_RUNTIME_OWN, strlen(POLICY_RUNTIME_OWN)) == 0 ? text + strlen(POLICY_RUNTIME_OWN) : text;
+
+	return strchr(rest, '%') ? "has a % other than at its beginning, in " POLICY_RUNTIME_OWN : policy_path_problem(text);
+}
+
 /* No colon: it separates SOURCE and TARGET. */
 int settings_split(const char *item, char **ret_head, char **ret_tail)
 {
@@ -90,6 +98,11 @@ static const char *check_etc(const char *text)
 
 static const char *check_device(const char *text)
 {
+	static const char *const memory[] = {"/dev/mem", "/dev/kmem", "/dev/port"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(memory); i++)
+		if (strcmp(text, memory[i]) == 0)
+			return "is all of the machine's memory, or its ports: whoever has it has the machine";
 	return policy_path_problem(text) || !policy_path_is_in(text, "/dev") || !text[4] ? "is not a path below /dev" : NULL;
 }
 
@@ -148,6 +161,7 @@ static const struct settings_key profile_keys[] = {
 	{"files", SETTINGS_NUMBER, P(limits.files), 16, FILES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_FILES])},
 	{"file_size", SETTINGS_SIZE, P(limits.file_bytes), 1, BYTES_MAX, .has_unlimited = true,
          .place = P(limits_places[POLICY_LIMIT_FILE_SIZE])},
+	{"core", SETTINGS_CORE, P(limits.core_bytes), 1, BYTES_MAX, .has_unlimited = true, .place = P(limits_places[POLICY_LIMIT_CORE])},
 	{"cpu_time", SETTINGS_NUMBER, P(limits.cpu_seconds), 1, UINT32_MAX, .has_unlimited = true},
 	{"stack", SETTINGS_SIZE, P(limits.stack_bytes), 65536, BYTES_MAX, .has_unlimited = true},
 	{"stack_max", SETTINGS_SIZE, P(limits.stack_max_bytes), 65536, BYTES_MAX, .has_unlimited = true},
@@ -157,6 +171,7 @@ static const struct settings_key profile_keys[] = {
 	{"syscalls_log", SETTINGS_LIST, S(syscalls_log), .check = check_syscall},
 	{"capabilities", SETTINGS_LIST, P(capabilities), .check = check_capability},
 	{"nested_userns", SETTINGS_BOOL, P(nested_userns)},
+	{"perf_events", SETTINGS_BOOL, P(perf_events)},
 	{"identity", SETTINGS_CHOICE, P(identity), .choices = identities},
 	{"umask", SETTINGS_OCTAL, P(umask), 0, 0777},
 	{"nice", SETTINGS_SIGNED, P(nice), .max = 19},
@@ -179,11 +194,13 @@ static const struct settings_key grant_keys[] = {
 	{"profiles", SETTINGS_LIST, G(profiles), .check = check_name_or_all, .place = AT(KEY_PROFILES)},
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
 	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule, .place = AT(KEY_SHARE_RW)},
+	{"sockets", SETTINGS_LIST, G(sockets), .check = check_socket, .place = AT(KEY_SOCKETS)},
 	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability, .place = AT(KEY_CAPABILITIES)},
 	{"devices", SETTINGS_LIST, G(devices), .check = check_device, .place = AT(KEY_DEVICES)},
 	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = AT(KEY_IDENTITY_CALLER)},
 	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = AT(KEY_IDENTITY_ROOT)},
 	{"nested_userns", SETTINGS_BOOL, G(nested_userns), .place = AT(KEY_NESTED_USERNS)},
+	{"perf_events", SETTINGS_BOOL, G(perf_events), .place = AT(KEY_PERF_EVENTS)},
 	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
 	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
 	{"fall_through", SETTINGS_BOOL, G(fall_through)},
@@ -192,6 +209,7 @@ static const struct settings_key grant_keys[] = {
 	{"max_pids", SETTINGS_NUMBER, G(ceilings.pids), 2, PIDS_MAX, .place = AT(LIMIT_PIDS)},
 	{"max_files", SETTINGS_NUMBER, G(ceilings.files), 16, FILES_MAX, .place = AT(LIMIT_FILES)},
 	{"max_file_size", SETTINGS_SIZE, G(ceilings.file_bytes), 1, BYTES_MAX, .place = AT(LIMIT_FILE_SIZE)},
+	{"max_core", SETTINGS_CORE, G(ceilings.core_bytes), 1, BYTES_MAX, .place = AT(LIMIT_CORE)},
 	{"linger_max", SETTINGS_LINGER, G(linger_max_ms), .place = AT(KEY_LINGER)},
 	{"user_memory", SETTINGS_SIZE, G(user_limits.memory_bytes), MEMORY_MIN, BYTES_MAX, .has_unlimited = true,
          .place = AT(KEY_USER_MEMORY)},
@@ -261,6 +279,7 @@ static const struct {
 } numbers[] = {
 	[SETTINGS_BOOL] = {parse_bool, "is not true or false", sizeof(bool)},
 	[SETTINGS_SIZE] = {units_parse_size, "is not a size such as 64M or 2G", 8},
+	[SETTINGS_CORE] = {units_parse_core, "is not none, nor a size of at least 4K such as 64M or 2G", 8},
 	[SETTINGS_CPUS] = {units_parse_cpus, "is not a number such as 2 or 1.5", 8},
 	[SETTINGS_LINGER] = {parse_linger, "is not a time such as 30m or 12h, or unlimited", 8},
 	[SETTINGS_NUMBER] = {units_parse_number, "is not a whole number", 8},

@@ -38,6 +38,7 @@ enum settings_kind {
 	SETTINGS_LIST,    /* struct policy_list; each item checked so */
 	SETTINGS_BOOL,    /* bool */
 	SETTINGS_SIZE,    /* uint64_t, bytes */
+	SETTINGS_CORE,    /* uint64_t, bytes, or PLAN_CORE_NONE */
 	SETTINGS_CPUS,    /* uint64_t, thousandths */
 	SETTINGS_LINGER,  /* uint64_t, milliseconds, or POLICY_LINGER_UNLIMITED */
 	SETTINGS_NUMBER,  /* uint64_t */

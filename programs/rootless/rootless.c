@@ -145,3 +145,14 @@ int rootless_reopen(int fd)
 		return -errno;
 	return wanted.st_dev == found.st_dev && wanted.st_ino == found.st_ino ? steal_fd(&own) : -ESTALE;
 }
+
+void rootless_make_map(const struct idmap_subject *subject, struct idmap *ret_map)
+{
+	*ret_map = (struct idmap){
+		.uids = {.lines = {{subject->uid, subject->uid, 1}}, .count = 1},
+		.gids = {.lines = {{subject->gid, subject->gid, 1}}, .count = 1},
+		.init_inside = subject->uid,
+		.payload_uid = subject->uid,
+		.payload_gid = subject->gid,
+	};
+}

@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include "helper/setup/idmap.h"
+
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -39,3 +41,9 @@ bool rootless_leaves_cores(void);
  * -errno.
  */
 _must_check_ int rootless_reopen(int fd);
+
+/*
+ * The map of a helper without privilege: the caller's user and group onto themselves, as the kernel lets anybody
+ * have it, and nobody else's. init has the caller's ids, too. Pure.
+ */
+void rootless_make_map(const struct idmap_subject *subject, struct idmap *ret_map);

@@ -10,7 +10,6 @@
 #include "helper/policy/image.h"
 #include "helper/privilege/privilege.h"
 #include "helper/start/start.h"
-#include "programs/rootless/means.h"
 #include "programs/rootless/rootless.h"
 
 #include <ctype.h>
@@ -148,7 +147,7 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 	char init[PATH_MAX + 16];
 	int r = privilege_take(PRIVILEGE_BUILD);
 
-	own->setup = (struct setup_rootless){group, expect_profile, means_make_map, rootless_reopen};
+	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, rootless_reopen};
 	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
 	if (r == 0)
 		r = setup_host_open(monitor->policy, init, &own->setup, &monitor->host, error);
@@ -180,7 +179,6 @@ static int prepare(struct monitor *monitor, struct policy *policy, const char *l
 	if (monitor->no_host.code) /* look_at_root() */
 		return 0;
 	own->means = (struct means){.misses_label = rootless_misses_label(), .leaves_cores = rootless_leaves_cores()};
-	monitor->fit = means_fit;
 	monitor->means = &own->means;
 	if (rootless_enter(&monitor->no_host) != 0)
 		return 0;
@@ -195,7 +193,7 @@ int start_connected(const struct start_options *options, int socket, struct yett
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
 	const char *path = options->policy ? options->policy : options->personal ? NULL : YETT_POLICY_PATH;
 	const struct policy_source source = {options->libexec, path, true, geteuid()};
-	struct monitor monitor = {.decoder = DECODER_NONE, .reader = READER_NONE, .lasting = PLACE_HERE, .listener = -1};
+	struct monitor monitor = {MONITOR_NONE, .listener = -1};
 	struct own own;
 	int r = geteuid() == 0 ? look_at_root(&monitor.no_host, error) : 0;
 

@@ -63,7 +63,7 @@ def hello(**c):
 
 
 def limits(**c):
-    return body([("memory_bytes", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO), ("file_bytes", ZERO)], c)
+    return body([("memory_bytes", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO), ("file_bytes", ZERO), ("core_bytes", ZERO)], c)
 
 
 def share(**c):
@@ -252,7 +252,8 @@ accept("hello-widest-range", "hello", "both ends of the version range at their b
 accept("create-least", "create", "everything that may be left to the profile is", create())
 accept("create-full", "create", "every field says something", create(
     profile=text("build"), hostname=text("Box-1.example"),
-    limits=limits(memory_bytes=uint(64 << 20), cpu_millis=uint(1500), pids=uint(100), files=uint(1024), file_bytes=uint(1 << 30)),
+    limits=limits(memory_bytes=uint(64 << 20), cpu_millis=uint(1500), pids=uint(100), files=uint(1024), file_bytes=uint(1 << 30),
+                  core_bytes=uint(1 << 29)),
     shares=array([share(), share(fd=ONE, mode=ONE, target=text("/work"))]),
     tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE, name=text("tests-1"),
     labels=array([text("app=web"), text("note=a b=c")]), life=life(
@@ -287,9 +288,12 @@ accept("sandbox-full", "sandbox", "every field says something", sandbox(
     life=life(linger=TRUE, idle_ms=ONE, idle_action=ONE), linger_ms=uint(43200000), ended_ms=uint(1763712000004),
     labels=array([text("app=web")])))
 accept("create-limits-at-their-bounds", "create", "the largest values allowed", create(limits=limits(
-    memory_bytes=uint(1 << 50), cpu_millis=uint(1024000), pids=uint(4194304), files=uint(1048576), file_bytes=uint(1 << 50))))
+    memory_bytes=uint(1 << 50), cpu_millis=uint(1024000), pids=uint(4194304), files=uint(1048576), file_bytes=uint(1 << 50),
+    core_bytes=uint(1 << 50))))
 accept("create-125-shares", "create", "as many shares as there may be", create(
     shares=array([share(fd=uint(i), target=text("/s/%d" % i)) for i in range(125)])))
+accept("create-socket", "create", "the largest mode of a share", create(
+    shares=array([share(mode=uint(2), target=text("/run/user/1000/wayland-0"))])))
 accept("create-32-tmpfs", "create", "as many tmpfs as there may be", create(
     tmpfs=array([tmpfs(target=text("/t/%d" % i)) for i in range(32)])))
 accept("create-longest-target", "create", "a target of 4095 bytes", create(
@@ -432,7 +436,7 @@ refuse("unknown-field-last", "ended", "unknown-field", "because", "one field mor
 refuse("unknown-field-first", "ended", "unknown-field", "because", "an unknown field before the known one",
        mapping([("because", ZERO), ("reason", ZERO)]))
 refuse("unknown-nested-field", "create", "unknown-field", "limits.memory", "a short name of a known field",
-       create(limits=mapping([("memory", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO), ("file_bytes", ZERO)])))
+       create(limits=mapping([("memory", ZERO), ("cpu_millis", ZERO), ("pids", ZERO), ("files", ZERO), ("file_bytes", ZERO), ("core_bytes", ZERO)])))
 refuse("field-in-capitals", "ended", "unknown-field", "Reason", "names are exact", mapping([("Reason", ZERO)]))
 refuse("field-with-a-nul", "ended", "unknown-field", "reason", "a NUL after the name is part of it",
        mapping([(text(b"reason\x00"), ZERO)]))
@@ -489,12 +493,14 @@ refuse("files-over-their-bound", "create", "range", "limits.files", "more than 2
        create(limits=limits(files=uint(1048577))))
 refuse("file-size-over-a-pebibyte", "create", "range", "limits.file_bytes", "2^50 + 1",
        create(limits=limits(file_bytes=uint((1 << 50) + 1))))
+refuse("core-size-over-a-pebibyte", "create", "range", "limits.core_bytes", "2^50 + 1",
+       create(limits=limits(core_bytes=uint((1 << 50) + 1))))
 refuse("descriptor-over-its-bound", "create", "range", "shares[0].fd", "index 125 of 125",
        create(shares=array([share(fd=uint(125))])))
 refuse("descriptor-that-wraps", "create", "range", "shares[0].fd", "2^32 is not 0",
        create(shares=array([share(fd=uint(1 << 32))])))
-refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro nor rw", create(
-    shares=array([share(mode=uint(2))])))
+refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro, rw nor a socket", create(
+    shares=array([share(mode=uint(3))])))
 refuse("long-label", "created", "too-long", "label", "one byte more than a label has", created(label=text("l" * 128)))
 refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 512)))
 refuse("landlock-abi-over-its-bound", "created", "range", "landlock_abi", "256 is no version", created(landlock_abi=uint(256)))

@@ -97,7 +97,7 @@ class Helper(yett.Case):
         if not os.path.exists(INSTALLED):
             os.makedirs(INSTALLED)
             cls.addClassCleanup(shutil.rmtree, INSTALLED)
-            for name in ('yett-helper', 'yett-rootless', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
+            for name in ('yett-helper', 'yett-rootless', 'yett-decider', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
                 shutil.copy(run.path('helper/' + name), INSTALLED)
         load('yett-sandbox')
         load('yett-helper')
@@ -123,6 +123,7 @@ class Helper(yett.Case):
             if label.startswith('yett-'):
                 labels.setdefault(label, set()).add(os.path.basename(os.readlink('/proc/%d/exe' % pid)))
         self.assertEqual(labels.pop('yett-helper (enforce)'), {'yett-helper'})
+        self.assertEqual(labels.pop('yett-helper//decider (enforce)'), {'yett-decider'})
         self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
         self.assertEqual(labels.pop('yett-helper//reader (enforce)'), {'yett-reader'})
         self.assertIn('yett-sandbox (enforce)', labels)

@@ -66,6 +66,7 @@ class Domains(installed.Case):
     def test_each_process_has_its_domain(self):
         self.hold(self.ann, *HOLD)
         self.assertEqual(domains('yett-helper'), {'yett_helper_t'})
+        self.assertEqual(domains('yett-decider'), {'yett_decider_t'})
         self.assertEqual(domains('yett-decoder'), {'yett_decoder_t'})
         self.assertEqual(domains('yett-reader'), {'yett_reader_t'})
         self.assertEqual(domains('yett-init') - {'yett_build_t'}, {'yett_init_t'})  # that of one that is ready

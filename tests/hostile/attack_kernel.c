@@ -93,9 +93,10 @@ static int key_ring(long operation)
 	return result_of(syscall(SYS_keyctl, operation, KEY_SPEC_SESSION_KEYRING, 1, 0, 0));
 }
 
+/* Of a type that lies where nothing is: that there is no such key is what the filter says. */
 static int key_request(long ring_id)
 {
-	return result_of(syscall(SYS_request_key, "user", "yett-no-such-key", NULL, ring_id));
+	return result_of(syscall(SYS_request_key, NULL, "yett-no-such-key", NULL, ring_id));
 }
 
 /* On a terminal that is the controlling one of its user: there TIOCSTI needs no privilege, where the kernel still has it. */

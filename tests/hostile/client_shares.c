@@ -19,6 +19,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 /* --- descriptors --- */
@@ -270,6 +271,79 @@ static void a_directory_that_was_moved_out_is_not_shared(void **state)
 	assert_return_code(rmdir(inside), errno);
 }
 
+static int bind_socket(const char *directory, const char *name, char path[static 4096])
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)snprintf(path, 4096, "%s/%s", directory, name);
+	assert_true(strlen(path) < sizeof address.sun_path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	assert_return_code(bind(listening, (const struct sockaddr *)&address, sizeof address), errno);
+	assert_return_code(listen(listening, 1), errno);
+	return listening;
+}
+
+/* $YETT_TEST_SOCKETS is where the policy names one socket, and the user may make any: there it can be moved to and from that name. */
+static void a_socket_is_shared_by_its_name_and_as_nothing_else(void **state)
+{
+	const char *directory = getenv("YETT_TEST_SOCKETS");
+	char named[4096], other[4096], link[4096];
+	int pair[2], fd, moved, listening = bind_socket(directory, "listens", named), second = bind_socket(directory, "other", other);
+	const struct {
+		const char *name;
+		int fd;
+		enum yett_code code;
+		const char *text;
+	} cases[] = {
+		{"a directory", wire_open_directory(directory), YETT_E_INVALID_REQUEST, "is no socket"},
+		{"a file", open("plain", O_RDONLY | O_CREAT | O_CLOEXEC, 0644), YETT_E_INVALID_REQUEST, "is no socket"},
+		{"a device", open("/dev/null", O_PATH | O_CLOEXEC), YETT_E_INVALID_REQUEST, "is no socket"},
+		{"memory", memfd_create("m", MFD_CLOEXEC), YETT_E_INVALID_REQUEST, "is no socket"},
+		{"the socket itself, which no name leads to", listening, YETT_E_SECURITY_VIOLATION, "sockfs"},
+		{"another socket", open(other, O_PATH | O_CLOEXEC), YETT_E_PERMISSION_DENIED, "does not let this user share that socket"},
+	};
+
+	(void)state;
+	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), errno);
+	fd = open(named, O_PATH | O_CLOEXEC);
+	try_narrow(fd, SHARE_SOCKET, 0, NULL); /* what is refused below is refused for what it is */
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		print_message("# %s\n", cases[i].name);
+		assert_return_code(cases[i].fd, errno);
+		try_narrow(cases[i].fd, SHARE_SOCKET, cases[i].code, cases[i].text);
+	}
+	try_narrow(pair[0], SHARE_SOCKET, YETT_E_SECURITY_VIOLATION, "sockfs");
+	/* As a share of another kind it is what it always was, and read-only rules say nothing of it. */
+	try_narrow(fd, SHARE_RO, YETT_E_INVALID_REQUEST, "neither a directory nor a regular file");
+	/* A descriptor that was opened at the right name goes by the one that the socket has now. */
+	(void)snprintf(link, sizeof link, "%s/gone", directory);
+	assert_return_code(rename(named, link), errno);
+	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	/* A symbolic link at the right name leads to a socket that has another one. */
+	assert_return_code(symlink(other, named), errno);
+	moved = open(named, O_PATH | O_CLOEXEC);
+	try_narrow(moved, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	close(moved);
+	moved = open(named, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	try_narrow(moved, SHARE_SOCKET, YETT_E_INVALID_REQUEST, "is no socket");
+	close(moved);
+	assert_return_code(unlink(named), errno);
+	/* One that nobody can find any more has no name, whatever it is called. */
+	assert_return_code(rename(link, named), errno);
+	try_narrow(fd, SHARE_SOCKET, 0, NULL);
+	assert_return_code(unlink(named), errno);
+	try_narrow(fd, SHARE_SOCKET, YETT_E_PERMISSION_DENIED, "does not let this user share that socket");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		close(cases[i].fd);
+	close(second);
+	close(fd);
+	close(pair[0]);
+	close(pair[1]);
+	assert_return_code(unlink(other), errno);
+	wire_expect_serving();
+}
+
 static void write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -289,11 +363,8 @@ static void send_fd(int socket, int fd)
 		_exit(11);
 }
 
-/*
- * In a mount namespace of its own, where it may mount: puts a directory of the user's over the allowed one, and hands
- * over what is then found there. Its name is right, and its ancestors are those that the policy names.
- */
-static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *over, const char *what)
+/* Into a mount namespace of one's own, where one may mount. */
+static void go_to_another_namespace(void)
 {
 	char map[64];
 	uid_t uid = getuid();
@@ -306,6 +377,15 @@ static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *o
 	write_text("/proc/self/uid_map", map);
 	(void)snprintf(map, sizeof map, "%u %u 1", gid, gid);
 	write_text("/proc/self/gid_map", map);
+}
+
+/*
+ * Puts a directory of the user's over the allowed one, and hands over what is then found there. Its name is right, and its ancestors are
+ * those that the policy names.
+ */
+static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *over, const char *what)
+{
+	go_to_another_namespace();
 	if (mount(what, over, NULL, MS_BIND, NULL) < 0)
 		_exit(12);
 	send_fd(socket, open(over, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -313,6 +393,18 @@ static void __attribute__((noreturn)) lie_about_a_path(int socket, const char *o
 	if (umount2(over, MNT_DETACH) < 0)
 		_exit(13);
 	send_fd(socket, open(over, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	(void)pause();
+	_exit(0);
+}
+
+/* The socket itself, by the namespace's own mounts; then another one, that is mounted over it. */
+static void __attribute__((noreturn)) lie_about_a_socket(int socket, const char *over, const char *what)
+{
+	go_to_another_namespace();
+	send_fd(socket, open(over, O_PATH | O_CLOEXEC));
+	if (mount(what, over, NULL, MS_BIND, NULL) < 0)
+		_exit(12);
+	send_fd(socket, open(over, O_PATH | O_CLOEXEC));
 	(void)pause();
 	_exit(0);
 }
@@ -373,6 +465,47 @@ static void a_share_from_another_mount_namespace_is_refused(void **state)
 	close(pair[0]);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
+	wire_expect_serving();
+}
+
+/* The name is all that the policy knows of a socket, so here the lie is right in all that the policy compares. */
+static void a_socket_from_another_mount_namespace_is_refused(void **state)
+{
+	const char *directory = getenv("YETT_TEST_SOCKETS");
+	char named[4096], other[4096], link[64], name[4096];
+	int pair[2], listening = bind_socket(directory, "listens", named), second = bind_socket(directory, "other", other);
+	pid_t child;
+
+	(void)state;
+	assert_return_code(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), errno);
+	child = fork();
+	assert_return_code(child, errno);
+	if (child == 0)
+		lie_about_a_socket(pair[1], named, other);
+	close(pair[1]);
+	for (int i = 0; i < 2; i++) {
+		int fd = receive_fd(pair[0]);
+		struct stat lie, truth;
+		ssize_t n;
+
+		(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+		n = readlink(link, name, sizeof name - 1);
+		assert_in_range(n, 1, sizeof name - 1);
+		name[n] = '\0';
+		assert_string_equal(name, named);
+		assert_return_code(fstat(fd, &lie), errno);
+		assert_return_code(stat(i == 0 ? named : other, &truth), errno);
+		assert_int_equal(lie.st_ino, truth.st_ino);
+		try_narrow(fd, SHARE_SOCKET, YETT_E_SECURITY_VIOLATION, "another mount namespace");
+		close(fd);
+	}
+	close(pair[0]);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	close(listening);
+	close(second);
+	assert_return_code(unlink(named), errno);
+	assert_return_code(unlink(other), errno);
 	wire_expect_serving();
 }
 
@@ -542,6 +675,8 @@ const struct CMUnitTest client_shares[] = {
 	cmocka_unit_test(only_what_lies_in_an_allowed_directory_is_shared),
 	cmocka_unit_test(a_directory_that_was_moved_out_is_not_shared),
 	cmocka_unit_test(a_share_from_another_mount_namespace_is_refused),
+	cmocka_unit_test(a_socket_is_shared_by_its_name_and_as_nothing_else),
+	cmocka_unit_test(a_socket_from_another_mount_namespace_is_refused),
 	cmocka_unit_test(targets_that_lead_elsewhere_are_refused),
 	cmocka_unit_test(shares_that_contradict_each_other_are_refused),
 	cmocka_unit_test(a_target_through_a_symbolic_link_of_a_share_is_refused),

@@ -4,7 +4,7 @@
  * Started by a helper in the place of the real one (--libexec) and as privileged as that at its start; it gives up
  * nothing, since what it may do to the monitor is all that is looked at. "mode" beside the program: fails at once.
  */
-#include "helper/monitor/decoder.h"
+#include "programs/decider/decoder.h"
 #include "protocol/codec.h"
 
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #define SOCKET 1
 

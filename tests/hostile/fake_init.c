@@ -9,7 +9,7 @@
 #include "programs/init/config.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -15,6 +15,7 @@ grant "narrow" {
   users = {"*"}
   profiles = {"narrow"}
   share_ro = {"%s"}
+  sockets = {"/run/user/%%u/listens"}
   max_sandboxes = 64
 }
 '''
@@ -42,13 +43,17 @@ def serve(run, allowed, elsewhere):
     seed = os.urandom(32).hex()
     with yett.Service(before=POLICY % allowed) as service:
         user = service.user(1)
-        environment = {'YETT_TEST_SEED': seed, 'YETT_TEST_ALLOWED': allowed,
+        sockets = '/run/user/%d' % user.uid
+        os.mkdir(sockets, 0o700)
+        os.chown(sockets, user.uid, user.gid)
+        environment = {'YETT_TEST_SEED': seed, 'YETT_TEST_ALLOWED': allowed, 'YETT_TEST_SOCKETS': sockets,
                        'YETT_TEST_ELSEWHERE': elsewhere, 'CMOCKA_MESSAGE_OUTPUT': 'TAP',
                        'YETT_TEST_VECTORS': run.path('vectors')}
         shutil.copytree(os.path.join(yett.SOURCE, 'protocol', 'vectors'), run.path('vectors'))
         key = service.run(user, hostile.program('client'), '--key', env=environment)
         yett.write(service.keys + '/hostile.pub', key.out)
         code = service.popen(user, hostile.program('client'), env=environment).wait()
+        shutil.rmtree(sockets)
         if code:
             sys.stderr.write(service.log_text()[-4000:])
     return code

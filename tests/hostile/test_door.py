@@ -49,7 +49,7 @@ class Case(yett.Case):
 
         def are_all():
             found[:] = [pid for pid in yett.children_of(self.service.pid())
-                        if any(yett.argv_of(child)[:1] == ['yett-decoder'] for child in yett.children_of(pid))]
+                        if yett.child_named(pid, 'yett-decider')]
             return len(found) >= 8
         yett.wait_until(are_all, 'monitors that are ready')
         return set(found)

@@ -1,5 +1,5 @@
 """
-Programs in the place of yett-decoder, yett-init, yett-policy and yett-reader that are the attacker's: what they do ends their own connection or
+Programs in the place of yett-decider, yett-decoder, yett-init, yett-policy and yett-reader that are the attacker's: what they do ends their own connection or
 sandbox, with an error that a person can read, and nobody else's.
 """
 import os
@@ -99,6 +99,156 @@ hostile.add_cases(Decoders, 'decoder', TALKATIVE, Decoders.talk)
 hostile.add_cases(Decoders, 'decoder', PRINTERS, Decoders.lie_of_plan)
 hostile.add_cases(Decoders, 'decoder_at_start', [(mode,) for mode in ('crash', 'leave', 'hang', 'wrong-byte', 'chatter')],
                   Decoders.fail_at_start)
+
+# What a captured decider has its monitor asked for, and what its client is told. See fake_decider.c.
+NOT_ALLOWED = 'the plan of yett-decider is not what the policy allows'
+NO_PLAN = 'the helper cannot do what is asked: Protocol error'
+CLOSED = 'the helper closed the connection'
+DECIDERS = [
+    ('shadow', NOT_ALLOWED), ('home-of-root', NOT_ALLOWED), ('written-to', NOT_ALLOWED), ('another-uid', NOT_ALLOWED),
+    ('another-gid', NOT_ALLOWED), ('a-group-more', NOT_ALLOWED), ('identity-root', NOT_ALLOWED), ('identity-caller', NOT_ALLOWED),
+    ('capabilities', NOT_ALLOWED), ('user-namespaces', NOT_ALLOWED), ('other-label', NOT_ALLOWED), ('other-type', NOT_ALLOWED),
+    ('nice-value', NOT_ALLOWED), ('profile-at-4294967295', NO_PLAN), ('profile-at-10000', NO_PLAN),
+    ('shorter', NO_PLAN), ('longer', NO_PLAN), ('a-step-less', NO_PLAN), ('all-steps', NO_PLAN), ('all-texts', NO_PLAN),
+    ('all-groups', NO_PLAN), ('all-labels', NO_PLAN), ('all-variables', NO_PLAN), ('all-descriptors', NO_PLAN), ('no-kind', NO_PLAN),
+    ('no-head', NO_PLAN),
+    ('no-act', CLOSED), ('act-of-0', CLOSED), ('largest-act', CLOSED), ('half-a-number', CLOSED), ('nothing', CLOSED),
+    ('short-key', CLOSED), ('long-key', CLOSED), ('short-request', CLOSED), ('long-records', CLOSED), ('larger-than-all', CLOSED),
+    ('a-descriptor', CLOSED), ('leave-badly', CLOSED),
+    ('totals', 'the helper cannot do what is asked: Operation not permitted'), ('record-without-end', 'captured: told of 0 of its own, 0 of others'),
+    ('open-a-file', CLOSED), ('make-a-process', CLOSED), ('connect-to-somebody', CLOSED),
+    ('flood', CLOSED),
+]
+
+
+class Deciders(yett.Case):
+    """
+    The program that hears the client is the client's. What it can do then is what its monitor lets it do: nothing for anybody else, nothing
+    beyond the policy, and others are served meanwhile.
+    """
+
+    service_options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        libexec = yett.run_of_process().libexec('libexec-decider', decider=hostile.program('fake-decider'))
+        cls.service_options = {'libexec': libexec, 'before': FORBIDDEN}
+        super().setUpClass()
+
+    def captured(self, mode, user=None, **more):
+        return self.sandbox('true', options=('--hostname', 'hostile-' + mode), user=user, **more)
+
+    def neighbour(self):
+        """Somebody else's sandbox, in which a command runs."""
+        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
+        self.assertEqual(self.line(other), 'ready')
+        return other
+
+    def assert_unharmed(self, other):
+        self.assertEqual(self.sandbox('true').code, 0)
+        other.stdin.write(b'unharmed\n')
+        other.stdin.flush()
+        self.assertEqual(self.line(other), 'unharmed')
+        self.assertEqual(other.wait(yett.DEADLINE), 0)
+        self.service.wait_no_leftovers()
+
+    def test_it_is_the_fake_one(self):
+        """An honest one of it is as good as any, so what is refused below is refused for what it asks."""
+        self.assertEqual(self.output('hostname', options=('--hostname', 'hostile-not-at-all')).strip(), 'hostile-not-at-all')
+
+    def lie(self, mode, text):
+        other = self.neighbour()
+        done = self.captured(mode)
+        self.assert_refused(done, 125, text)
+        self.assertNotIn('captured: the decider was let live', done.err)
+        self.assert_unharmed(other)
+
+    def test_no_profile_but_those_of_a_grant_is_given(self):
+        """By its number: as many as there are, of which the honest one is what was asked for."""
+        found = [self.captured('profile-at-%d' % index) for index in range(4)]
+        said = [done.err for done in found]
+        self.assertEqual([done.code for done in found].count(125), len([text for text in said if NOT_ALLOWED in text]), said)
+        # The first of the policy, which no grant gives to anybody.
+        self.assert_refused(found[0], 125, NOT_ALLOWED)
+
+    def test_nobody_is_told_of_anothers_sandboxes(self):
+        other = self.neighbour()
+        identity = self.yett('ps', '-q', user=self.bob).out.strip()
+        self.assertRegex(identity, '^[0-9a-f]{16}$')
+        for mode, own in (('records', 0), ('record-of-at-' + identity, 0)):
+            with self.subTest(mode):
+                self.assert_refused(self.captured(mode), 125, 'captured: told of %d of its own, 0 of others' % own)
+        mine = self.start('sh', '-c', 'echo ready; read line')
+        self.assertEqual(self.line(mine), 'ready')
+        self.assert_refused(self.captured('records'), 125, 'captured: told of 1 of its own, 0 of others')
+        mine.stdin.close()
+        self.assertEqual(mine.wait(yett.DEADLINE), 1)
+        # Whose they are is told the one they are of, by the same way.
+        self.assert_refused(self.captured('record-of-at-' + identity, user=self.bob), 125, 'captured: told of 1 of its own, 0 of others')
+        self.assert_unharmed(other)
+
+    def test_nobody_asks_anothers_supervisor(self):
+        other = self.neighbour()
+        identity = self.yett('ps', '-q', user=self.bob).out.strip()
+        for mode in ('attach', 'follow', 'destroy', 'kill-it', 'ask-for-its-plan', 'no-action'):
+            with self.subTest(mode):
+                self.assert_refused(self.captured('%s-at-%s' % (mode, identity)), 125, 'the sandbox has just gone')
+        # Its own user's decider may: so it was the id that was refused, and not the act.
+        self.assert_refused(self.captured('attach-at-' + identity, user=self.bob), 125, 'captured: the supervisor was asked')
+        self.assert_unharmed(other)
+
+    def test_one_that_hangs_goes_with_its_client(self):
+        other = self.neighbour()
+        clients = [self.start('true', options=('--hostname', 'hostile-hang')) for _ in range(3)]
+        self.assertEqual(self.sandbox('true').code, 0)
+        for client in clients:
+            self.assertIsNone(client.poll())
+            client.kill()
+            client.wait()
+        self.assert_unharmed(other)
+
+    def test_what_it_has_logged_is_of_its_client_and_one_line(self):
+        other = self.neighbour()
+        before = self.service.log_text()
+        self.assert_refused(self.captured('flood-log'), 125, 'it has written a flood')
+        told = self.service.log_text()[len(before):]
+        self.assertIn('flood 0', told)
+        self.assertLess(told.count('flood '), 1000)
+        self.assertNotIn('\n<0>', told)
+        self.assertNotIn('\033', told)
+        for line in told.splitlines():
+            if 'flood' in line:
+                self.assertIn('uid=%d pid=' % self.alice.uid, line)
+        self.assert_unharmed(other)
+
+    def test_what_it_has_swept_and_dropped_without_end_is_work_of_one_process_at_a_time(self):
+        other = self.neighbour()
+        for mode, text in (('flood-sweeps', 'it has had much swept'), ('flood-drops', '')):
+            with self.subTest(mode):
+                client = self.start('true', options=('--hostname', 'hostile-' + mode))
+                most = 0
+                while client.poll() is None:
+                    helpers = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == [self.service.helper] and self.service.policy in yett.argv_of(pid)]
+                    parents = [yett.parent_of(pid) for pid in helpers]
+                    most = max(most, *(parents.count(pid) for pid in parents if pid != self.service.pid()), 0)
+                self.assertIn(text, client.stderr.read().decode())
+                self.assertLessEqual(most, 2)  # what it waits for, and one that has ended and is not yet reaped
+        self.assert_unharmed(other)
+
+
+# Of profiles that no grant gives to anybody who asks here.
+FORBIDDEN = """
+profile "forbidden" {
+  share_ro = {"/var/lib:/host"}
+}
+grant "of-root" {
+  users = {"root"}
+  keys = {"*"}
+  profiles = {"forbidden"}
+}
+"""
+
+hostile.add_cases(Deciders, 'decider', DECIDERS, Deciders.lie)
 
 # What init does; the client's exit status, and what it is told.
 INITS = [

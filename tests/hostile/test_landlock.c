@@ -299,11 +299,49 @@ static void what_is_read_only_in_something_writable_has_a_mount_that_says_so(voi
 	finish(sandbox);
 }
 
+static struct sandbox *start_with_socket(const char *path)
+{
+	prepare();
+	add_env(variable);
+	add_path(INIT_PATH_WRITE, "/"); /* which allows all but this */
+	add_path(INIT_PATH_SOCKET, path);
+	return start_cut(0);
+}
+
+/* From version 9 on it takes a rule of its own, as the test above shows. Of no version is its file anybody's to change. */
+static void a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only(void **state)
+{
+	int listening = listen_on_named_socket();
+	struct sandbox *sandbox;
+	char path[128];
+
+	(void)state;
+	in_folder("w/socket", path);
+	sandbox = start_with_socket(path);
+	assert_int_equal(sandbox->report.error, EPERM);
+	assert_string_equal(sandbox->report.step, "read-only-mounts");
+	finish(sandbox);
+	assert_return_code(mount(path, path, NULL, MS_BIND, NULL), errno);
+	assert_return_code(mount(NULL, path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), errno);
+	sandbox = start_with_socket(path);
+	assert_int_equal(sandbox->report.error, 0);
+	expect_status(sandbox,
+	              exec_command(sandbox, SH(PYTHON("import os, socket; socket.socket(socket.AF_UNIX).connect(os.environ[\"D\"] + "
+	                                              "\"/w/socket\")"))),
+	              0);
+	expect_status(sandbox, exec_command(sandbox, SH("! chmod 666 $D/w/socket")), 0);
+	finish(sandbox);
+	assert_return_code(umount2(path, MNT_DETACH), errno);
+	close(listening);
+}
+
 static int remove_mount(void **state)
 {
 	char path[128];
 
 	in_folder("w/sub", path);
+	(void)umount2(path, MNT_DETACH);
+	in_folder("w/socket", path);
 	(void)umount2(path, MNT_DETACH);
 	return remove_folder(state);
 }
@@ -375,6 +413,8 @@ static int run(const char *name)
 		cmocka_unit_test_setup_teardown(it_alone_stops_what_works_without_it, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(a_named_socket_leads_to_nobody_outside_from_version_9_on, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(what_is_read_only_in_something_writable_has_a_mount_that_says_so, make_folder,
+	                                        remove_mount),
+		cmocka_unit_test_setup_teardown(a_socket_that_was_shared_as_one_is_reached_and_its_mount_read_only, make_folder,
 	                                        remove_mount),
 		cmocka_unit_test_setup_teardown(what_the_plan_gives_works, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(commands_of_a_sandbox_can_signal_one_another, make_folder, remove_folder),

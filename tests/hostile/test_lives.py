@@ -136,7 +136,7 @@ class Lives(yett.Case):
     def test_a_record_that_nobody_holds_does_not_count(self):
         """A copy is as good as the record itself, but for its lock: what a killed supervisor leaves."""
         sandbox = self.create()
-        copy = self.service.runtime + '/ids/1'
+        copy = self.service.runtime + '/ids/99999'  # no range's number
         shutil.copy(self.record_of(sandbox), copy)
         self.assertEqual(self.ids(), [sandbox])
         os.unlink(copy)
@@ -274,7 +274,7 @@ class CapturedInit(yett.Case):
         libexec = run.path('libexec-captured')
         os.makedirs(libexec)
         shutil.copy(hostile.program('fake-init'), libexec + '/yett-init')
-        for name in ('yett-decoder', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
+        for name in ('yett-decider', 'yett-decoder', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
             shutil.copy(run.path('helper/' + name), libexec)
         modes = ('floods_control', 'tells_lies', 'tells_of_too_much', 'tells_without_end', 'tells_nothing_at_all', 'ends_control_when_followed')
         names = [mode.replace('_', '-') for mode in modes]

@@ -16,9 +16,6 @@ import yett
 # a PID 1 that did not ask for it (pid_namespaces(7)): the attacks that follow these in the same run would not be there.
 TO_ITS_INIT = ('kill', 'stop', 'tgkill', 'sigqueue', 'pidfd_send_signal')
 
-# No other id has a number inside.
-OTHERWISE = {'chown-root': ('EINVAL',), 'file-given-away': ('EINVAL',)}
-
 
 # And where commands may make user namespaces, and Landlock restricts no files: what is the caller's is the command's, too, which has the
 # same id. So are init's turns, for who has capabilities in whatever namespace.
@@ -36,7 +33,7 @@ class Attacks(test_payload.Attacks):
         super().make_surroundings()
 
     def attack(self, name, who, inside, passed):
-        super().attack(name, who, ('works',) if name in TO_ITS_INIT else OTHERWISE.get(name, inside), passed)
+        super().attack(name, who, ('works',) if name in TO_ITS_INIT else inside, passed)
 
 
 class Surroundings(test_payload.Surroundings):
@@ -61,9 +58,8 @@ def family(client):
     """The processes of a client's sandbox, by what they are."""
     helper = next(pid for pid in yett.children_of(client.pid) if yett.is_alive(pid))
     pids = {'client': client.pid, 'monitor': helper}
+    pids['decider'], pids['decoder'] = yett.decider_and_decoder(helper)
     for child in yett.children_of(helper):
-        if yett.argv_of(child)[:1] == ['yett-decoder']:
-            pids['decoder'] = child
         for below in yett.children_of(child):
             if yett.argv_of(below)[:1] == ['yett-init']:
                 pids['supervisor'], pids['init'] = child, below
@@ -80,7 +76,7 @@ class Deaths(yett.Case):
         client = self.start('sh', '-c', 'sleep 1000 & setsid sleep 1000 & echo up; read x')
         self.assertEqual(self.line(client), 'up')
         pids = family(client)
-        self.assertEqual(len(pids), 6, pids)
+        self.assertEqual(len(pids), 7, pids)
         for name in names:
             with contextlib.suppress(ProcessLookupError):  # it ends by itself when it is no longer needed
                 os.kill(pids[name], signal.SIGKILL)
@@ -95,6 +91,12 @@ class Deaths(yett.Case):
 
     def test_of_the_monitor(self):
         self.die('monitor')
+
+    def test_of_the_decider(self):
+        self.die('decider')
+
+    def test_of_the_decider_and_its_monitor(self):
+        self.die('decider', 'monitor')
 
     def test_of_the_decoder(self):
         self.die('decoder')

@@ -558,7 +558,7 @@ class Files(SetuidCase):
         """A folder of alice's with programs of hers where the helper's are."""
         folder = self.folder('siblings')
         mark = os.path.join(self.alice.home, 'mark')
-        for name in ('yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
+        for name in ('yett-decider', 'yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
             yett.write(folder + '/' + name, '#!/bin/sh\nid -u >%s\n' % mark, 0o755)
         return folder, mark
 
@@ -583,7 +583,7 @@ class Files(SetuidCase):
         self.assertFalse(os.path.exists(mark))
 
     def test_programs_that_others_could_have_changed_are_not_executed(self):
-        for name, change, back in (('yett-decoder', 0o775, 0o755), ('yett-init', 0o757, 0o755), ('yett-policy', 0o777, 0o755), ('yett-reader', 0o777, 0o755), ('', 0o777, 0o755)):
+        for name, change, back in (('yett-decider', 0o775, 0o755), ('yett-decoder', 0o775, 0o755), ('yett-init', 0o757, 0o755), ('yett-policy', 0o777, 0o755), ('yett-reader', 0o777, 0o755), ('', 0o777, 0o755)):
             path = os.path.join(LIBEXEC, name)
             os.chmod(path, change)
             self.addCleanup(os.chmod, path, back)
@@ -592,6 +592,15 @@ class Files(SetuidCase):
         os.chown(LIBEXEC + '/yett-init', self.alice.uid, 0)
         self.addCleanup(os.chown, LIBEXEC + '/yett-init', 0, 0)
         self.assert_not_served(self.launch(), 'must belong to root')
+
+    def test_nor_by_what_tells_of_that(self):
+        path, mark = LIBEXEC + '/yett-decider', os.path.join(self.alice.home, 'mark')
+        self.addCleanup(shutil.move, shutil.move(path, path + '.kept'), path)
+        yett.write(path, '#!/bin/sh\nid -u >%s\n' % mark, 0o777)
+        self.launch().wait()
+        yett.wait_until(lambda: os.path.exists(mark) and yett.read(mark), 'it was executed')
+        # It is executed, but only as whoever could have executed it all along.
+        self.assertEqual(yett.read(mark), '%d\n' % self.alice.uid)
 
 
 class WithoutRoot(SetuidCase):

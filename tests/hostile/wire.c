@@ -9,7 +9,7 @@
 #include "tests/hostile/wire.h"
 
 #include "protocol/codec.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -12,7 +12,7 @@ it did what it should, and then by the same user with `yett run --rw . --`, once
 
 - *works*: what it does outside it does inside.
 - *works with*: with these options of `yett run` as well, and not without them. The profile `nested` takes a grant that allows
-  `nested_userns`; the shipped policy has none.
+  `nested_userns`; the shipped policy has none. The profile `perf` is that of [admin.md](admin.md#programs-that-measure).
 - *does not*: and why.
 
 `make programs` installs all of these programs, runs them, and fails where a program does better or worse than this page says.

@@ -4,6 +4,9 @@ import re
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.M)
 
+# All that root's program knows of messages: packets with descriptors, and the structs of what it tells.
+OF_MESSAGES = ("protocol/frame.h", "protocol/message_told.h")
+
 # Folder: what its files may include besides their own folder. The longest folder that fits a file counts.
 MAY_INCLUDE = {
     "base": ["protocol/yett_error.h"],
@@ -12,18 +15,21 @@ MAY_INCLUDE = {
     "cli": ["base/", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],
-    "helper/plan": ["base/", "protocol/", "helper/policy/policy.h", "helper/privilege/"],
+    "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
     "helper/privilege": ["base/"],
-    "helper/setup": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h"],
-    "helper/supervisor": ["base/", "protocol/", "helper/setup/setup.h", "helper/privilege/"],
-    "helper/monitor": ["base/", "protocol/", "helper/plan/", "helper/policy/policy.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
-    "helper/listener": ["base/", "protocol/", "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
-    "helper/start": ["base/", "protocol/", "helper/"],
+    "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h"],
+    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/setup.h", "helper/privilege/"],
+    "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/policy.h", "helper/setup/registry.h",
+                       "helper/supervisor/supervisor.h", "helper/privilege/"],
+    "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
+    "helper/start": ["base/", "helper/"],
     # What does not.
     "programs/closer": ["base/", "protocol/", "helper/privilege/lockdown.h"],
-    "programs/decoder": ["base/", "protocol/", "helper/monitor/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
-    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/plan/authorize.h", "helper/plan/planning.h", "helper/setup/making.h",
-                         "programs/reader/own_keys.h"],
+    "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/monitor/key_line.h", "helper/plan/", "helper/policy/policy.h",
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h"],
+    "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/key_text.h",
+                         "programs/decider/planning.h", "programs/reader/own_keys.h"],
     "programs/files": ["base/", "protocol/"],
     "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h"],
     "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
@@ -33,8 +39,9 @@ MAY_INCLUDE = {
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
-PURE = ["programs/rootless/means.c", "programs/rootless/means.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/plan/authorize.c", "helper/plan/authorize.h", "helper/plan/planning.c",
-        "helper/plan/planning.h", "helper/policy/path.c"]
+PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decider/authorize.c",
+        "programs/decider/authorize.h", "programs/decider/fit.c", "programs/decider/fit.h", "programs/decider/key_text.c", "programs/decider/key_text.h",
+        "programs/decider/plan_add.c", "programs/decider/planning.c", "programs/decider/planning.h", "programs/policy/target.c"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")
 

@@ -15,7 +15,8 @@ STANDARD = "#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n"
 
 # What programs may use. A name that is added here is promised to them.
 MACROS = {"YETT_VERSION_MAJOR", "YETT_VERSION_MINOR", "YETT_VERSION_PATCH", "YETT_VERSION_NUMBER", "YETT_SOCKET_PATH", "YETT_KEY_SIZE",
-          "YETT_SIGNATURE_SIZE", "YETT_ID_SIZE", "YETT_NAME_SIZE", "YETT_LABEL_SIZE", "YETT_WEAKER_SIZE", "YETT_STEP_SIZE", "YETT_CAPTURE_MAX"}
+          "YETT_SIGNATURE_SIZE", "YETT_ID_SIZE", "YETT_NAME_SIZE", "YETT_LABEL_SIZE", "YETT_WEAKER_SIZE", "YETT_STEP_SIZE", "YETT_CAPTURE_MAX",
+          "YETT_CORE_NONE"}
 
 
 def run(*arguments, source=""):

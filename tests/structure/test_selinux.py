@@ -21,11 +21,11 @@ except ImportError:
 
 SOURCE = os.path.abspath(sys.argv[1])
 STORES = ('/etc/selinux', '/var/lib/selinux')
-SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, READER, HELPER = (
-    'yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t', 'yett_reader_t', 'yett_helper_t')
+SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, COMPILER, READER, HELPER = (
+    'yett_sandbox_t', 'yett_init_t', 'yett_build_t', 'yett_decider_t', 'yett_decoder_t', 'yett_closer_t', 'yett_policy_t', 'yett_reader_t', 'yett_helper_t')
 INSIDE = (SANDBOX, INIT)
-ALL = (SANDBOX, INIT, BUILD, DECODER, CLOSER, COMPILER, READER, HELPER)
-UNPRIVILEGED = (SANDBOX, INIT, DECODER, CLOSER, COMPILER, READER)
+ALL = (SANDBOX, INIT, BUILD, DECIDER, DECODER, CLOSER, COMPILER, READER, HELPER)
+UNPRIVILEGED = (SANDBOX, INIT, DECIDER, DECODER, CLOSER, COMPILER, READER)
 # What a process may do to another one to its harm.
 HARM = {'ptrace', 'sigkill', 'sigstop', 'signal', 'setsched', 'setpgid', 'setcap', 'setrlimit', 'share', 'noatsecure', 'siginh',
         'rlimitinh', 'transition', 'dyntransition'}
@@ -46,6 +46,8 @@ WRITABLE = {'yett_sandbox_file_t', 'yett_sandbox_tmpfs_t', 'yett_template_t', 'y
 SECRETS = ('shadow_t', 'ssh_home_t', 'gpg_secret_t', 'sshd_key_t', 'selinux_config_t', 'memory_device_t', 'fixed_disk_device_t',
            'auditd_log_t', 'yett_etc_t', 'yett_runtime_t', 'security_t', 'kmsg_device_t', 'debugfs_t')
 
+OFF = {'yett_sandbox_nested', 'yett_sandbox_perf', 'yett_sandbox_sockets'}
+
 
 def booleans(rule):
     try:
@@ -56,19 +58,19 @@ def booleans(rule):
 
 class Policy:
     """
-    The allow rules of one policy, with every attribute replaced by its types; those of the boolean that is for sandboxes inside sandboxes,
-    and off, are apart.
+    The allow rules of one policy, with every attribute replaced by its types; those of the booleans that open something for who wants it,
+    and are off, are apart.
     """
 
     def __init__(self, path):
         self.policy = setools.SELinuxPolicy(path)
-        self.allowed, self.nested = {}, []
+        self.allowed, self.apart = {}, {name: [] for name in OFF}
         query = setools.TERuleQuery(self.policy, ruletype=['allow'])
         for source in ALL:
             query.source = source
             for rule in query.results():
-                if 'yett_sandbox_nested' in booleans(rule):
-                    self.nested.append((source, str(rule.tclass)))
+                if OFF & booleans(rule):
+                    self.apart[(OFF & booleans(rule)).pop()].append((source, str(rule.tclass)))
                     continue
                 for target in rule.target.expand():
                     self.allowed.setdefault((source, str(rule.tclass)), {}).setdefault(str(target), set()).update(map(str, rule.perms))
@@ -88,18 +90,18 @@ class Policy:
 
 
 def harm_to_others(policy):
-    """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; decoder, compiler and reader nobody."""
-    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(one, one) for one in (DECODER, CLOSER, COMPILER, READER)}
+    """Processes: a sandbox only its own, init also its commands, who builds itself, to become init; the decider its decoder, and decoder, compiler and reader nobody."""
+    own = {(SANDBOX, SANDBOX), (INIT, SANDBOX), (INIT, INIT), (BUILD, BUILD), (BUILD, INIT)} | {(DECIDER, DECODER)} | {(one, one) for one in (DECIDER, DECODER, CLOSER, COMPILER, READER)}
     return [rule for rule in policy.find((*UNPRIVILEGED, BUILD), {'process'}, HARM) if (rule[0], rule[2]) not in own]
 
 
 def capabilities(policy):
     """None over the host for init, who builds and commands, and over the sandbox's user namespace only those of start_capabilities()."""
-    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECODER, CLOSER, COMPILER, READER], {'cap_userns', 'cap2_userns'}) +
+    return (policy.find((*INSIDE, BUILD), {'capability', 'capability2'}) + policy.find([SANDBOX, DECIDER, DECODER, CLOSER, COMPILER, READER], {'cap_userns', 'cap2_userns'}) +
             [rule for rule in policy.find([INIT], {'cap_userns', 'cap2_userns'}) if rule[3] not in ('kill', 'setgid', 'setpcap', 'setuid')] +
-            [rule for rule in policy.find([DECODER, CLOSER, COMPILER, READER], {'capability', 'capability2'})
+            [rule for rule in policy.find([DECIDER, DECODER, CLOSER, COMPILER, READER], {'capability', 'capability2'})
              # net_bind_service: auth_use_nsswitch() for those who ask a directory service; they drop it before
-             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECODER: 'sys_chroot', COMPILER: 'net_bind_service', READER: 'net_bind_service'}.get(rule[0]))])
+             if rule[3] not in ('setgid', 'setpcap', 'setuid', {DECIDER: 'sys_chroot', DECODER: 'sys_chroot', COMPILER: 'net_bind_service', READER: 'net_bind_service'}.get(rule[0]))])
 
 
 def raw_sockets(policy):
@@ -131,26 +133,26 @@ def writing(policy):
 
 
 def secrets(policy):
-    return [rule for rule in policy.find(INSIDE + (BUILD, DECODER, CLOSER), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
+    return [rule for rule in policy.find(INSIDE + (BUILD, DECIDER, DECODER, CLOSER), FILES, {'read', 'write', 'append', 'execute', 'map'}) if rule[2] in SECRETS]
 
 
 def system_interfaces(policy):
     kinds = SYSTEM_CLASSES - {'capability', 'capability2', 'cap2_userns'}
-    return policy.find(INSIDE + (DECODER, CLOSER), kinds)
+    return policy.find(INSIDE + (DECIDER, DECODER, CLOSER), kinds)
 
 
 def decoder_files(policy):
-    """Decoder and closer open nothing and make nothing."""
-    own = {DECODER, 'yett_decoder_exec_t', CLOSER, 'yett_closer_exec_t'}  # files of a domain are those of its /proc/PID
-    return ([rule for rule in policy.find([DECODER, CLOSER], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
-             if rule[2] not in own | EVERYBODYS] +
-            [rule for rule in policy.find([DECODER, CLOSER], None, {'connectto', 'name_connect', 'bind', 'listen'})
+    """Decider, decoder and closer open nothing and make nothing, but for the decider's memory."""
+    own = {DECIDER, 'yett_decider_exec_t', DECODER, 'yett_decoder_exec_t', CLOSER, 'yett_closer_exec_t'}  # files of a domain are those of its /proc/PID
+    return ([rule for rule in policy.find([DECIDER, DECODER, CLOSER], FILES - {'fifo_file'}, {'write', 'append', 'create', 'execute_no_trans', 'add_name', 'unlink'})
+             if rule[2] not in own | EVERYBODYS and (rule[0], rule[2]) != (DECIDER, 'yett_memfd_t')] +
+            [rule for rule in policy.find([DECIDER, DECODER, CLOSER], None, {'connectto', 'name_connect', 'bind', 'listen'})
              if rule[2] not in own | EVERYBODYS])
 
 
 def foreign_programs(policy):
     """The helper runs no program as itself, and gets into no domain but those of its parts."""
-    parts = {DECODER, CLOSER, COMPILER, READER, BUILD}
+    parts = {DECIDER, CLOSER, COMPILER, READER, BUILD}
     return ([rule for rule in policy.find([HELPER], {'file'}, {'execute_no_trans'})] +
             [rule for rule in policy.find([HELPER], {'process'}, {'transition', 'dyntransition'}) if rule[2] not in parts] +
             policy.find([BUILD], {'file'}, {'execute_no_trans'}) +
@@ -171,7 +173,7 @@ SEARCHES = {
     'writing to the host': (writing, '(allow yett_sandbox_t etc_t (file (write)))'),
     'secrets': (secrets, '(allow yett_init_t shadow_t (file (read)))'),
     'interfaces of the system': (system_interfaces, '(allow yett_sandbox_t self (key (write)))'),
-    'files for decoder and closer': (decoder_files, '(allow yett_decoder_t tmp_t (dir (add_name)))'),
+    'files for decider, decoder and closer': (decoder_files, '(allow yett_decoder_t tmp_t (dir (add_name)))'),
     'programs for helper and init': (foreign_programs, '(allow yett_helper_t bin_t (file (execute_no_trans)))'),
 }
 
@@ -211,10 +213,13 @@ class Module(unittest.TestCase):
             with self.subTest(name):
                 self.assertEqual(search(self.good), [])
 
-    def test_what_a_boolean_opens_for_sandboxes_inside_sandboxes_is_for_commands_and_off(self):
-        self.assertEqual({source for source, _ in self.good.nested}, {SANDBOX})
-        self.assertLessEqual({kind for _, kind in self.good.nested}, {'cap_userns', 'filesystem', 'dir', 'file', 'lnk_file', 'process', 'netlink_route_socket', 'rawip_socket'})
-        self.assertFalse([one.state for one in self.good.policy.bools() if str(one) == 'yett_sandbox_nested'][0])
+    def test_what_a_boolean_opens_for_few_profiles_is_for_commands_and_off(self):
+        self.assertEqual({source for rules in self.good.apart.values() for source, _ in rules}, {SANDBOX})
+        self.assertLessEqual({kind for _, kind in self.good.apart['yett_sandbox_nested']},
+                             {'cap_userns', 'filesystem', 'dir', 'file', 'lnk_file', 'process', 'netlink_route_socket', 'rawip_socket'})
+        self.assertEqual({kind for _, kind in self.good.apart['yett_sandbox_perf']}, {'perf_event'})
+        self.assertLessEqual({kind for _, kind in self.good.apart['yett_sandbox_sockets']}, {'unix_stream_socket', 'sock_file', 'dir', 'lnk_file'})
+        self.assertEqual({str(one): one.state for one in self.good.policy.bools() if str(one) in OFF}, dict.fromkeys(OFF, False))
 
     def test_each_search_finds_what_it_searches_for(self):
         for name, (search, _) in SEARCHES.items():

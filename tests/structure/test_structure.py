@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.p
 import yett  # pylint: disable=wrong-import-position
 
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
-HELPER, ROOTLESS, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
-                                                        ("yett-helper", "yett-rootless", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
+HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
+                                                        ("yett-helper", "yett-rootless", "yett-decider", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
 EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 
@@ -43,12 +43,20 @@ OURS = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_|a
 PRIVILEGED = re.compile(r"^(privilege_|setup_|supervisor_|monitor_|listener_|policy_load|authorize|template_start|identity_|share_(start|check)$|builder_|cgroup_|reserve_|spawn$)")
 BUILDS = re.compile(OURS.pattern + r"|^(setns|unshare|mount|pivot_root|open_tree|move_mount|execve|fork|socket|open64$|openat64$)")
 
+# What the decider asks its monitor for, and may not be able to do itself.
+OF_THE_HELPER = re.compile(r"^(privilege_|setup_|supervisors?_|monitor_|listener_|policy_load$|template_start|identity_|share_(start|check)$|builder_"
+                           r"|cgroup_|reserve_|registry_|capng_|keys_find$|reader_|own_keys_)")
+
+# What judges a request, and what proves who asked.
+DECIDES = re.compile(r"^(verify_|authorize|planning_|manage_(decide|handle|find)|connection_|sandboxes_|decoder_|fit_plan$|key_text$|plan_add_"
+                     r"|crypto_|sodium_|randombytes)")
+
 # What only an ordinary user's helper does, and what only root's.
-WITHOUT_ROOT = re.compile(r"^(means_|rootless_|userns_|builtin_image)")
+WITHOUT_ROOT = re.compile(r"^(rootless_|userns_|builtin_image)")
 OF_ROOT = re.compile(r"^(setuid_|listener_|admission_|closer_|notify_(open|send))")
 
 # What a function without input and output may call, besides what this project defines.
-PURE_CALLS = re.compile(r"^(__stack_chk_fail|__[a-z]+_chk|mem[a-z]+|str[a-z]+|qsort(_r)?|bsearch|crypto_generichash_[a-z]+|free|malloc|calloc|realloc|abort|__assert_fail"
+PURE_CALLS = re.compile(r"^(__stack_chk_fail|__[a-z]+_chk|mem[a-z]+|str[a-z]+|qsort(_r)?|bsearch|sodium_bin2base64|free|malloc|calloc|realloc|abort|__assert_fail"
                         r"|sn?printf|vsnprintf|fprintf|fputc|fputs|fwrite|ferror|open_memstream|fclose|__errno_location"
                         r"|__(asan|ubsan|lsan|sanitizer)_.*|_GLOBAL_OFFSET_TABLE_|__start_.*|__stop_.*)$")
 
@@ -63,6 +71,12 @@ def output(*argv):
 
 
 class Programs(unittest.TestCase):
+    @staticmethod
+    def linked(program):
+        """The object files that are compiled for one program."""
+        with open(os.path.join(BUILD, "compile_commands.json"), encoding="utf-8") as file:
+            return [os.path.join(BUILD, command["output"]) for command in json.load(file) if command["output"].startswith(program + ".p/")]
+
     def test_the_helper_has_no_code_that_decodes_a_client_s_message(self):
         found = sorted(name for name in programs.defined(HELPER) if DECODES.match(name))
         self.assertEqual(found, [])
@@ -73,13 +87,18 @@ class Programs(unittest.TestCase):
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-decoder", made, source)
 
-    def test_the_helper_and_its_decoder_know_only_what_is_said_between_client_and_helper(self):
+    def test_who_hears_and_answers_clients_knows_no_other_messages(self):
         for source in ("protocol/schema_all.c", "protocol/schema_command.c", "protocol/schema_file.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
-            for program in ("helper/yett-helper", "helper/yett-decoder", "helper/yett-closer"):
+            for program in ("helper/yett-helper", "helper/yett-decider", "helper/yett-decoder", "helper/yett-closer"):
                 self.assertNotIn(program, made, source)
             self.assertIn("helper/yett-init", made, source)
-        self.assertIn("helper/yett-helper", programs.objects(BUILD, os.path.join(ROOT, "protocol/schema_few.c")))
+
+    def test_the_helper_encodes_no_message(self):
+        for source in ("schema.c", "schema_helper.c", "schema_few.c", "encode.c", "envelope.c", "frame_message.c", "message.c"):
+            made = programs.objects(BUILD, os.path.join(ROOT, "protocol", source))
+            self.assertNotIn("helper/yett-helper", made, source)
+            self.assertIn("helper/yett-decider", made, source)
 
     def test_the_helper_has_no_code_that_prints_a_plan(self):
         self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if PRINTS.match(name)), [])
@@ -101,6 +120,40 @@ class Programs(unittest.TestCase):
         self.assertEqual(called, [])
         # It is linked statically: the C library's functions are in it whether or not they are called, but none of ours.
         self.assertEqual(sorted(name for name in programs.defined(DECODER) if OURS.match(name)), [])
+
+    def test_the_decider_decodes_and_prints_nothing(self):
+        self.assertEqual(sorted(name for name in programs.defined(DECIDER) if DECODES.match(name) or name.startswith(("plan_print", "json_"))), [])
+        for source in ("protocol/decode.c", "programs/decoder/main.c", "programs/decoder/plan_print.c", "base/json.c"):
+            self.assertNotIn("helper/yett-decider", programs.objects(BUILD, os.path.join(ROOT, source)), source)
+
+    def test_the_decider_has_nothing_of_what_root_does(self):
+        self.assertEqual(sorted(name for name in programs.defined(DECIDER) if OF_THE_HELPER.match(name)), [])
+        self.assertLessEqual({"supervisors_begin", "monitor_serve", "keys_find", "reader_ask"},
+                             {name for name in programs.defined(HELPER) if OF_THE_HELPER.match(name)})
+        # It starts its decoder before it has given root up, and calls nothing by itself that opens, makes or ends anything.
+        called = {name for path in self.linked("helper/yett-decider") if "programs_decider" in path or "programs/decider" in path
+                  for name in programs.undefined(path)}
+        self.assertEqual(sorted(name for name in called if BUILDS.match(name) and not OURS.match(name)),
+                         ["socketpair"])  # an event stream of a client's
+        self.assertLessEqual({"program_start", "chroot"}, called)
+
+    def test_what_decides_is_in_the_decider_and_not_in_the_helper(self):
+        sources = [path for path in includes.sources(ROOT, "programs/decider") if path.endswith(".c")]
+        self.assertGreater(len(sources), 10)
+        for path in sources:
+            made = programs.objects(BUILD, os.path.join(ROOT, path))
+            self.assertNotIn("helper/yett-helper", made, path)
+            self.assertIn("helper/yett-decider", made, path)
+        self.assertEqual(sorted(name for name in programs.defined(HELPER) | programs.undefined(HELPER) if DECIDES.match(name)), [])
+        # libsodium is linked statically, but where sanitizers want the host's C library
+        self.assertLessEqual({"verify_request", "authorize", "planning_make", "manage_handle", "crypto_sign_verify_detached", "plan_add_step"},
+                             {name for name in programs.defined(DECIDER) | programs.undefined(DECIDER) if DECIDES.match(name)})
+
+    def test_no_cryptography_is_linked_into_a_program_of_root(self):
+        cryptography = re.compile(r"lib(sodium|crypto|ssl|gcrypt)\b")
+        for path in (HELPER, ROOTLESS):
+            self.assertEqual([name for name in programs.libraries(path) if cryptography.match(name)], [], path)
+        self.assertTrue(any(cryptography.match(name) for name in programs.libraries(EXPLAIN)))
 
     def test_the_closer_has_nothing_of_the_privileged_side_and_decodes_nothing(self):
         self.assertEqual(sorted(name for name in programs.defined(CLOSER) if OURS.match(name) or DECODES.match(name)), [])
@@ -131,7 +184,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(len([name for name in programs.libraries(POLICY) if re.match(r"lib(confuse|seccomp)\b", name)]), 2)
 
     def test_the_helper_has_nothing_that_works_without_root(self):
-        for source in ("programs/rootless/means.c", "programs/rootless/rootless.c", "programs/rootless/start_own.c", "base/userns.c"):
+        for source in ("programs/rootless/rootless.c", "programs/rootless/start_own.c", "base/userns.c"):
             made = programs.objects(BUILD, os.path.join(ROOT, source))
             self.assertNotIn("helper/yett-helper", made, source)
             self.assertIn("helper/yett-rootless", made, source)
@@ -141,7 +194,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(sorted(name for name in programs.defined(ROOTLESS) if OF_ROOT.match(name)), [])
 
     def test_the_search_for_what_one_of_the_two_has_finds_it_in_the_other(self):
-        self.assertLessEqual({"means_fit", "rootless_enter", "userns_find_rule", "builtin_image"},
+        self.assertLessEqual({"rootless_enter", "userns_find_rule", "builtin_image"},
                              {name for name in programs.defined(ROOTLESS) if WITHOUT_ROOT.match(name)})
         self.assertLessEqual({"setuid_cleanse", "listener_run"}, {name for name in programs.defined(HELPER) if OF_ROOT.match(name)})
 
@@ -152,8 +205,8 @@ class Programs(unittest.TestCase):
     def test_the_pure_parts_call_nothing_with_input_or_output(self):
         for source in [path for path in includes.PURE if path.endswith(".c")]:
             made = programs.objects(BUILD, os.path.join(ROOT, source))
-            path = made.get("helper/yett-helper") or made["helper/yett-rootless"]
-            own = programs.defined(HELPER)
+            program = next(name for name in ("helper/yett-helper", "helper/yett-decider") if name in made)
+            path, own = made[program], set().union(*(programs.defined(one) for one in self.linked(program)))
             called = sorted(name for name in programs.undefined(path) if name not in own and not PURE_CALLS.match(name))
             self.assertEqual(called, [], source)
 
@@ -167,7 +220,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, ROOTLESS, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
+        for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):
@@ -195,8 +248,8 @@ class Programs(unittest.TestCase):
 
     def test_only_yett_files_reads_archives(self):
         self.assertTrue(any(name.startswith("archive_read_") for name in programs.defined(FILES)))
-        for path in (HELPER, DECODER, INIT, LIBYETT):
-            self.assertEqual([name for name in programs.defined(path) | programs.undefined(path) if name.startswith("archive_")], [], path)
+        for path in (HELPER, DECIDER, DECODER, INIT, LIBYETT):
+            self.assertEqual([name for name in programs.defined(path) | programs.undefined(path) if re.match(r"archive_(read|write|entry)_", name)], [], path)
         # and of archives only tar, which nothing compresses
         self.assertEqual([name for name in programs.defined(FILES)
                           if re.match(r"archive_read_support_(filter|format_(?!(gnu)?tar$))|BZ2_|lzma_|ZSTD_|inflate|xml", name)], [])
@@ -231,7 +284,8 @@ class Sources(unittest.TestCase):
 
     def test_a_dependency_that_points_the_other_way_is_found(self):
         wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "programs/init/x.c": "helper/setup/setup.h",
-                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h"}
+                 "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decider/ask.h",
+                 "helper/plan/x.c": "protocol/encode.h", "programs/decider/x.c": "helper/monitor/monitor.h", "programs/decider/y.c": "helper/setup/setup.h"}
         with tempfile.TemporaryDirectory() as folder:
             for path, header in wrong.items():
                 os.makedirs(os.path.join(folder, os.path.dirname(path)), exist_ok=True)

@@ -11,7 +11,7 @@
 #include "programs/policy/seccomp.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <dirent.h>
 #include <fcntl.h>

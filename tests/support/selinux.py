@@ -5,7 +5,7 @@ label would not get into its domain, and the tests would show nothing of the pol
 import os
 
 # What is installed has these from selinux/yett.fc.
-PROGRAMS = {'yett-helper': 'yett_helper_exec_t', 'yett-decoder': 'yett_decoder_exec_t', 'yett-policy': 'yett_policy_exec_t',
+PROGRAMS = {'yett-helper': 'yett_helper_exec_t', 'yett-decider': 'yett_decider_exec_t', 'yett-decoder': 'yett_decoder_exec_t', 'yett-policy': 'yett_policy_exec_t',
             'yett-closer': 'yett_closer_exec_t', 'yett-reader': 'yett_reader_exec_t', 'yett-reader-nss': 'yett_reader_exec_t',
             'yett-init': 'yett_init_exec_t'}
 

@@ -8,6 +8,7 @@ is started by `yett.py PROGRAM`.
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import glob
 import itertools
 import json
@@ -31,11 +32,11 @@ DEADLINE = 60  # seconds until a test gives up on something that never comes; no
 IDS_PLACE = 1610612736  # where the ranges of these runs begin: below those of an installed service
 IDS_RANGES = 64
 RANGE = 65536
-CLOSER = 3  # enum idmap_role in helper/setup/idmap.h
+CLOSER, DECIDERS, DECIDERS_COUNT = 3, 1024, 32768  # enum idmap_role and IDMAP_DECIDERS in helper/setup/idmap.h
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decider', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'libclient/libyett.so.*[0-9]',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
           'tests/system/load', 'tests/system/calls',
@@ -159,6 +160,17 @@ def children_of(pid):
     return [child for child in processes() if parent_of(child) == pid]
 
 
+def child_named(pid, name):
+    """The child that runs a program by this name, or None."""
+    return next((child for child in children_of(pid) if argv_of(child)[:1] == [name]), None)
+
+
+def decider_and_decoder(monitor):
+    """The processes that a monitor's connection has for its client: the decider hears it, and has the decoder read for it."""
+    decider = child_named(monitor, 'yett-decider')
+    return decider, child_named(decider, 'yett-decoder')
+
+
 def capability_names(mask):
     """The numbers of the capabilities in a mask as /proc/PID/status has it."""
     return {number for number in range(64) if int(mask, 16) >> number & 1}
@@ -172,10 +184,15 @@ def landlock_abi():
 
 @contextlib.contextmanager
 def machine_setting(path, value):
-    """A setting of the whole machine, for a moment: a process of its own gives back the old one, whatever becomes of this one."""
-    before = read(path).strip()
-    keeper = subprocess.Popen(['sh', '-c', 'trap "" INT TERM HUP; read -r _; printf "%s\\n" "$1" >"$2"', 'sh', before, path],
-                              stdin=subprocess.PIPE, start_new_session=True)
+    """
+    A setting of the whole machine, for a moment: a process of its own gives back the old one, whatever becomes of this one. Both hold a lock
+    until then, so that tests which need different values wait for each other.
+    """
+    with open(path, encoding='utf-8') as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        before = read(path).strip()
+        keeper = subprocess.Popen(['sh', '-c', 'trap "" INT TERM HUP; read -r _; printf "%s\\n" "$1" >"$2"', 'sh', before, path],
+                                  stdin=subprocess.PIPE, start_new_session=True, pass_fds=(held.fileno(),))
     try:
         with open(path, 'w', encoding='utf-8') as file:
             file.write(value)
@@ -304,7 +321,7 @@ class Run:
         """A folder of programs for a service: the built ones but for `others`, paths by name without "yett-"."""
         folder = self.path(name)
         os.makedirs(folder)
-        for program in ('init', 'decoder', 'closer', 'policy', 'reader', 'reader-nss'):
+        for program in ('init', 'decider', 'decoder', 'closer', 'policy', 'reader', 'reader-nss'):
             copy = '%s/yett-%s' % (folder, program)
             shutil.copy(others.get(program) or self.path('helper/yett-' + program), copy)
             selinux.label_program(copy)
@@ -525,7 +542,7 @@ class Service:
         return [path for path in glob.glob('/sys/fs/cgroup/*' + self.cgroup) + glob.glob('/sys/fs/cgroup' + self.cgroup)]
 
     def leftovers(self):
-        """What is there of sandboxes, as text lines. Monitors and decoders that wait for a connection are not."""
+        """What is there of sandboxes, as text lines. Monitors that wait for a connection, and their servants, are not."""
         waiting = self.waiting_processes()
         found = ['process %d %s uid %s' % (pid, argv_of(pid), status_of(pid).get('Uid'))
                  for pid in self.leftover_processes() if pid not in waiting]
@@ -540,14 +557,14 @@ class Service:
         return found
 
     def waiting_processes(self):
-        """The listener with its closer, and the monitors that wait for a connection, with their decoders and other servants."""
+        """The listener with its closer, and the monitors that wait for a connection, with deciders, their decoders, and other servants."""
         if self.process.poll() is not None:
             return set()
         monitors = [pid for pid in children_of(self.pid())
-                    if any(argv_of(child)[:1] == ['yett-decoder'] for child in children_of(pid)) and
-                    not self.connections() & sockets_of(pid)]
+                    if child_named(pid, 'yett-decider') and not self.connections() & sockets_of(pid)]
         closers = [pid for pid in children_of(self.pid()) if status_of(pid).get('Uid', '').split()[:1] == [str(self.ids_first + CLOSER)]]
-        return {self.pid(), *monitors, *closers, *(child for pid in monitors for child in children_of(pid))}
+        servants = {child for pid in monitors for child in children_of(pid)}
+        return {self.pid(), *monitors, *closers, *servants, *(child for pid in servants for child in children_of(pid))}
 
     def connections(self):
         """The inodes of connected sockets that were accepted from the service's."""
@@ -652,7 +669,7 @@ class Rootless(Service):
             with contextlib.suppress(OSError):
                 if not uids & set(status_of(pid).get('Uid', '').split()[:1]) or not is_alive(pid):
                     continue
-                if argv_of(pid)[:1] in (['yett-decoder'], ['yett-policy'], ['yett-reader']) or os.readlink('/proc/%d/exe' % pid) == self.helper or \
+                if argv_of(pid)[:1] in (['yett-decider'], ['yett-decoder'], ['yett-policy'], ['yett-reader']) or os.readlink('/proc/%d/exe' % pid) == self.helper or \
                         os.readlink('/proc/%d/ns/pid' % pid) != host:
                     found.append(pid)
         return found

@@ -28,8 +28,8 @@ static struct rlimit limit;
 static const unsigned long how[3] = {O_RDONLY, 0, 0}; /* struct open_how */
 static const unsigned long clone_args[8] = {0, 0, 0, 0, SIGCHLD};
 
-/* A number above the kernel's is not there on either side; those that take a descriptor get one of FILE_NAME, as -2. */
-#define FD (-2L)
+/* A number above the kernel's is not there on either side; those that take a descriptor get one of FILE_NAME. */
+#define FD (-1000L)
 #define AT (long)AT_FDCWD
 #define P  (long)(const void *)
 

@@ -1,11 +1,13 @@
 """What the policy says of somebody: yett policy explain, yett profiles, yett policy check; and that what a refusal suggests mends it."""
 import concurrent.futures
+import contextlib
 import grp
 import json
 import os
 import pwd
 import re
 import socket
+import stat
 import subprocess
 import tempfile
 
@@ -192,7 +194,7 @@ class Explain(Asked):
         self.assertEqual([(share['target'], share['writable'], share['allowed_by']['rule'], share['allowed_by']['line']) for share in told['result']['shares']],
                          [('/a', False, "share_rw of grant 'g'", 8), ('/b', False, "share_ro of grant 'g'", 7), ('/c', True, "share_rw of grant 'g'", 8)])
         told = json.loads(self.service.run(self.alice, self.service.yett, 'profiles', '--json', '--policy', path, env={'YETT_HELPER': self.service.helper}).out)
-        self.assertEqual(told['result']['profiles'][0]['shares'], {'read_only': ['/usr/lib', '/usr/share'], 'writable': ['/usr/share']})
+        self.assertEqual(told['result']['profiles'][0]['shares'], {'read_only': ['/usr/lib', '/usr/share'], 'writable': ['/usr/share'], 'sockets': []})
 
     def test_what_no_profile_sets_rests_on_none(self):
         path = self.service.folder + '/no-cpus.conf'
@@ -407,7 +409,7 @@ profile "capable" {
 }
 profile "device" {
   extends = "default"
-  devices = {"/dev/loop-control"}
+  devices = {"DEVICE"}
 }
 profile "fake-root" {
   extends = "default"
@@ -416,6 +418,10 @@ profile "fake-root" {
 profile "nests" {
   extends = "default"
   nested_userns = true
+}
+profile "counts" {
+  extends = "default"
+  perf_events = true
 }
 profile "as-caller" {
   extends = "default"
@@ -434,14 +440,19 @@ profile "as-caller" {
         (ALL, ['--pids', '200'], 'pids'),
         (ALL + 'max_files = 100', ['--files', '200'], 'max_files'),
         (ALL, ['--files', '200'], 'files'),
+        (ALL + 'max_core = 1M', ['--core', '2M'], 'max_core'),
+        (ALL, ['--core', '2M'], 'max_core'),
         (ALL + 'linger_max = 1h', ['--wall-time', '1s', '--linger', '--idle-timeout', '2h'], 'linger_max'),
         (ALL, ['--wall-time', '1s', '--linger'], 'linger_max'),
         (ALL, ['-p', 'capable'], 'capabilities'),
         (ALL, ['-p', 'device'], 'devices'),
         (ALL, ['-p', 'fake-root'], 'identity_root'),
         (ALL, ['-p', 'nests'], 'nested_userns'),
+        (ALL, ['-p', 'counts'], 'perf_events'),
         (ALL, ['-p', 'as-caller'], 'identity_caller'),
         (ALL, ['-p', 'closed', '--tmpfs', '/x'], 'shares'),
+        (ALL, ['--share-socket', 'SOCKET'], 'sockets'),
+        (ALL + 'sockets = {"/run/user/%u/other"}', ['--share-socket', 'SOCKET:/x'], 'sockets'),
         (ALL, ['--ro', '/usr/share:/x'], 'share_ro'),
         (ALL, ['--rw', 'HOME/shared:/x'], 'share_rw'),
         (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/usr/share:/x'], 'share_ro'),
@@ -454,13 +465,24 @@ profile "as-caller" {
 
     @classmethod
     def setUpClass(cls):
+        run = yett.run_of_process()
+        device = '/dev/yett-test-%d' % run.place
+        os.mknod(device, stat.S_IFCHR | 0o666, os.makedev(1, 5))
+        cls.addClassCleanup(os.unlink, device)
+        os.chmod(device, 0o666)
+        cls.PROFILES = cls.PROFILES.replace('DEVICE', device)
+        cls.socket = run.roots_folder() + '/listens'
+        os.chmod(os.path.dirname(cls.socket), 0o755)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(cls.socket)
+        cls.addClassCleanup(listener.close)
         cls.service_options = {'shipped': False, 'before': cls.PROFILES + cls.GRANT % cls.ALL}
         super().setUpClass()
         cls.alice.mkdir('shared')
         cls.public = yett.read(cls.alice.home + '/.config/yett/id_ed25519.pub')
 
     def run_(self, options, by=()):
-        options = [option.replace('HOME', self.alice.home) for option in options]
+        options = [option.replace('HOME', self.alice.home).replace('SOCKET', self.socket) for option in options]
         return self.service.run(self.alice, *by, self.service.yett, 'run', '--json', *options, '--', 'true', cwd='/')
 
     def load(self, text):
@@ -488,7 +510,9 @@ profile "as-caller" {
 
     def test_the_smallest_change_that_a_refusal_suggests_is_enough(self):
         for grant, options, key in self.REFUSED:
-            with self.subTest(grant=grant, options=options):
+            with self.subTest(grant=grant, options=options), contextlib.ExitStack() as stack:
+                if '--core' in options:  # whatever the policy says, only then are there any
+                    stack.enter_context(yett.machine_setting('/proc/sys/kernel/core_pattern', 'core'))
                 self.load(self.PROFILES + self.GRANT % grant)
                 self.assert_mended(options, key)
 

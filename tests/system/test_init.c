@@ -8,7 +8,7 @@
 
 #include "tests/support/init_sandbox.h"
 
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

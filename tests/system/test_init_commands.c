@@ -9,7 +9,7 @@
 #include "tests/support/init_sandbox.h"
 
 #include "programs/init/records.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -11,7 +11,7 @@
 #include "base/filter_head.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

@@ -394,6 +394,36 @@ static void closing_the_connection_ends_its_sandboxes(void **state)
 	yett_sandbox_close(sandbox);
 }
 
+static void count_event(const struct yett_event *event, void *data)
+{
+	unsigned *counts = data;
+
+	counts[event->kind]++;
+}
+
+static void an_event_stream_goes_on_without_its_connection(void **state)
+{
+	struct fixture *fixture = *state;
+	struct yett_connection *other = NULL;
+	struct yett_events *events = NULL;
+	unsigned counts[YETT_EVENT_DENIED + 1] = {0};
+	int r;
+
+	assert_done(yett_connect(NULL, &other, &error));
+	assert_done(yett_sandbox_follow(other, yett_sandbox_get_info(fixture->sandbox)->id, count_event, counts, &events, &error));
+	yett_connection_close(other);
+	expect_status(fixture->sandbox, ARGV("true"), 0);
+	do {
+		struct pollfd wait = {.fd = yett_events_fd(events), .events = POLLIN};
+
+		assert_int_equal(poll(&wait, 1, DEADLINE_MS), 1);
+		r = yett_events_dispatch(events, &error);
+	} while (r == 0 && counts[YETT_EVENT_EXITED] == 0);
+	assert_done(r);
+	assert_int_equal(counts[YETT_EVENT_STARTED], 1);
+	yett_events_free(events);
+}
+
 static void a_sandbox_that_lingers_passes_from_handle_to_handle(void **state)
 {
 	static const char *const labels[] = {"app=test", NULL};
@@ -582,6 +612,7 @@ int main(void)
 		WITH_SANDBOX(a_sandbox_ends_with_its_handle),
 		WITH_SANDBOX(a_command_whose_sandbox_ends_says_so),
 		cmocka_unit_test(closing_the_connection_ends_its_sandboxes),
+		WITH_SANDBOX(an_event_stream_goes_on_without_its_connection),
 		WITH_SANDBOX(a_sandbox_that_lingers_passes_from_handle_to_handle),
 		WITH_SANDBOX(several_sandboxes_of_one_connection_are_apart),
 		WITH_SANDBOX(commands_start_in_the_first_share),

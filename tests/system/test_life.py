@@ -148,7 +148,7 @@ class Lives(yett.Case):
                 'principal': None, 'linger': True, 'linger_ms': 12 * 3600000, 'wall_ms': 3600000, 'cpu_ms': 600000, 'idle_ms': 300000,
                 'idle_action': 'pause', 'cleanup_ms': 1000, 'ended_ms': 0, 'attached': 0,
                 'labels': {'app': 'web', 'note': 'a "b"=c'}, 'annotations': {'why': 'to see, "it"', 'app': 'no label'}})
-        self.assertEqual(status['limits'], {'memory_bytes': 64 << 20, 'cpu_millis': 0, 'pids': 32, 'files': 4096, 'file_bytes': 0})
+        self.assertEqual(status['limits'], {'memory_bytes': 64 << 20, 'cpu_millis': 0, 'pids': 32, 'files': 4096, 'file_bytes': 0, 'core_bytes': 1})
         self.assertTrue(self.service.owns_uid(status['private_uid']))
         self.assertTrue(0 < status['created_ms'] <= status['started_ms'])
         shown = self.yett('inspect', sandbox).out

@@ -1,5 +1,6 @@
 """Limits bite: the kernel stops what goes too far, it is reported by name, and the helper serves on."""
 import json
+import os
 import resource
 import time
 
@@ -26,6 +27,22 @@ MEMORY_HOG = '''
 hoard = []
 while True:
     hoard.append(bytearray(1 << 20))
+'''
+
+# By what each of these goes: the C library's own look, the list that is online, and sched_getaffinity(2).
+PROCESSORS = '''
+import os, subprocess
+print(len(os.sched_getaffinity(0)), os.cpu_count(), os.sysconf('SC_NPROCESSORS_ONLN'))
+for name in (['nproc'], ['getconf', '_NPROCESSORS_ONLN']):
+    print(subprocess.run(name, stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+print(open('/sys/devices/system/cpu/possible').read().strip())
+'''
+
+WIDEN = '''
+import os
+print(len(os.sched_getaffinity(0)))
+os.sched_setaffinity(0, range(os.sysconf('SC_NPROCESSORS_CONF')))
+print(len(os.sched_getaffinity(0)))
 '''
 
 GRANTS = '''
@@ -154,7 +171,7 @@ class Limits(yett.Case):
     def test_limits_in_force_are_told(self):
         _, told = self.json_of('true', options=['--memory', '100M', '--cpus', '1.5', '--pids', '77', '--files', '99',
                                                   '--file-size', '5M'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99, 'file_bytes': 5 << 20})
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 100 << 20, 'cpu_millis': 1500, 'pids': 77, 'files': 99, 'file_bytes': 5 << 20, 'core_bytes': 1})
 
     def test_programs_find_the_limits_where_control_groups_are(self):
         script = '''
@@ -183,13 +200,30 @@ print(json.dumps([found, above, writable, others]))
         self.assertEqual(self.shell('cat /sys/devices/system/cpu/online; lscpu >/dev/null; ls /sys; touch /sys/devices/system/cpu/x 2>/dev/null || echo closed'),
                          yett.read('/sys/devices/system/cpu/online') + 'devices\nfs\nclosed\n')
 
+    def test_programs_find_as_many_processors_as_they_may_keep_busy(self):
+        here = len(os.sched_getaffinity(0))
+        if here < 2:
+            self.skipTest('the machine has one processor')
+        for options, count in ((['--cpus', '0.5'], 1), (['--cpus', '1'], 1), (['--cpus', '1.5'], 2), ([], here)):
+            with self.subTest(options=options):
+                found = self.python(PROCESSORS, options=options).split()
+                self.assertEqual(found[:5], [str(count)] * 5)
+                self.assertEqual(found[5], yett.read('/sys/devices/system/cpu/possible').strip())
+        self.assertEqual(self.shell('nproc', options=['-p', 'strict']), '1\n')  # which shows no list
+
+    def test_a_command_may_have_itself_run_on_other_processors(self):
+        here = len(os.sched_getaffinity(0))
+        if here < 2:
+            self.skipTest('the machine has one processor')
+        self.assertEqual(self.python(WIDEN, options=['--cpus', '1']).split(), ['1', str(here)])
+
     def test_the_limits_of_one_sandbox_are_not_those_of_the_next(self):
         self.sandbox('python3', '-c', MEMORY_HOG, options=['--memory', '32M', '--pids', '10', '--cpus', '0.5'])
         done, told = self.json_of('python3', '-c', 'x = bytearray(64 << 20)\nimport os\n'
                                   'for _ in range(30):\n  if os.fork() == 0: os._exit(0)')
         self.assertEqual((done.code, told['result']['limits_hit']), (0, []), done)
         done, told = self.json_of('true', options=['-p', 'unlimited'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 0, 'cpu_millis': 0, 'pids': 0, 'files': 0, 'file_bytes': 0})
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 0, 'cpu_millis': 0, 'pids': 0, 'files': 0, 'file_bytes': 0, 'core_bytes': 1})
 
     def test_more_than_allowed_is_refused_with_rule_asked_and_allowed(self):
         for option, asked, key, shown in (('--memory', '2G', 'max_memory = 1G', 'memory of 2G is more than the 1G allowed'),
@@ -201,7 +235,7 @@ print(json.dumps([found, above, writable, others]))
                 self.assert_refused(self.sandbox('true', options=['-p', 'held', option, asked]), 125, shown,
                                     "grant 'held' (%s:%d)" % (self.service.policy, self.service.line(key)))
         _, told = self.json_of('true', options=['-p', 'held'])
-        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 1 << 30, 'cpu_millis': 1500, 'pids': 100, 'files': 200, 'file_bytes': 2 << 30})
+        self.assertEqual(told['sandbox']['limits'], {'memory_bytes': 1 << 30, 'cpu_millis': 1500, 'pids': 100, 'files': 200, 'file_bytes': 2 << 30, 'core_bytes': 1})
 
     def test_without_a_ceiling_the_profiles_value_is_the_most(self):
         self.assert_refused(self.sandbox('true', options=['-p', 'cpu-time', '--memory', '3G']), 125,
@@ -244,6 +278,9 @@ grant "together" {
   user_cpus = 1
 }
 '''}
+
+    def test_processors_of_all_together_are_those_of_each(self):
+        self.assertEqual(self.shell('nproc'), '1\n')
 
     def hold(self, script='echo up; read x', **more):
         process = self.start('sh', '-c', script, **more)

@@ -47,7 +47,7 @@ class Load(yett.Case):
         for words in ('all 200', 'flow 1', 'row 300'):
             self.do(client, words)
         processes = self.everything(client)
-        self.assertGreaterEqual(len(processes), 4)  # client, monitor, decoder, supervisor, init
+        self.assertGreaterEqual(len(processes), 5)  # client, monitor, decider, decoder, supervisor, init: one may be known by other ids
         before = {pid: (descriptors(pid), memory_kib(pid)) for pid in processes}
         for words in ('row 1000', 'all 200', 'all 200', 'flow %d' % FLOW_SECONDS, 'row 300'):
             self.do(client, words)

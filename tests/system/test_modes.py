@@ -63,7 +63,7 @@ class Roles(yett.Case):
         self.supervisor = yett.parent_of(self.init)
         self.monitor = next(pid for pid in yett.children_of(self.service.pid())
                             if self.service.connections() & yett.sockets_of(pid))
-        self.decoder = next(pid for pid in yett.children_of(self.monitor) if yett.argv_of(pid)[:1] == ['yett-decoder'])
+        self.decider, self.decoder = yett.decider_and_decoder(self.monitor)
 
     def assert_undumpable(self, pid, root=0):
         """Its /proc files belong to root of its user namespace, whoever it runs as. proc(5)"""
@@ -129,12 +129,50 @@ class Roles(yett.Case):
         status = yett.status_of(found[0])
         self.assertEqual((status['Gid'].split(), status['Groups']), ([uid] * 4, ''))
         self.assertEqual(sets_of(found[0]), (NONE,) * 5)
+        self.assertRegex(yett.read('/proc/%d/limits' % found[0]), 'Max core file size +1 +1 ')
         self.assert_undumpable(found[0])
+
+    def assert_ids_of_a_decider(self, pid):
+        status = yett.status_of(pid)
+        uid = status['Uid'].split()[0]
+        self.assertIn(int(uid) - self.service.ids_first - yett.DECIDERS, range(yett.DECIDERS_COUNT))
+        self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
+
+    def test_the_decider_has_nothing_but_what_it_hears_and_asks(self):
+        self.assert_ids_of_a_decider(self.decider)
+        status = yett.status_of(self.decider)
+        self.assertEqual(sets_of(self.decider), (NONE,) * 5)
+        self.assertEqual((status['NoNewPrivs'], status['Seccomp'], status['Threads']), ('1', '2', '1'))
+        links = {int(name): os.readlink('/proc/%d/fd/%s' % (self.decider, name)) for name in os.listdir('/proc/%d/fd' % self.decider)}
+        kinds = sorted(re.sub(r'socket:.*', 'socket', link) for link in links.values())
+        # Its monitor, its decoder, the client, the supervisor; where it waits for that; the policy, as it came and as it was loaded.
+        self.assertEqual([kind for kind in kinds if not kind.startswith('/memfd:')], ['anon_inode:[eventpoll]'] + ['socket'] * 4, links)
+        self.assertEqual({kind.split(' ')[0] for kind in kinds if kind.startswith('/memfd:')}, {'/memfd:yett-policy'}, links)
+        self.assertTrue(links[0].startswith('socket:'), links)
+        self.assertEqual(len(self.service.connections() & yett.sockets_of(self.decider)), 1)
+        self.assertEqual(os.listdir('/proc/%d/root' % self.decider), [])
+        self.assertEqual(os.readlink('/proc/%d/cwd' % self.decider), self.service.runtime + '/empty')
+        limits = yett.read('/proc/%d/limits' % self.decider)
+        for limit in ('Max processes +0 +0', 'Max core file size +1 +1', 'Max open files +4352 +4352', 'Max file size +67108864 +67108864'):
+            self.assertRegex(limits, limit)
+        self.assert_undumpable(self.decider)
+
+    def test_each_decider_has_an_id_of_its_own(self):
+        other = self.start('sh', '-c', 'echo up; read x')
+        self.assertEqual(self.line(other), 'up')
+
+        def uids():
+            deciders = [pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-decider'] and yett.parent_of(yett.parent_of(pid)) == self.service.pid()]
+            found = [int(yett.status_of(pid)['Uid'].split()[0]) for pid in deciders if yett.status_of(pid)]
+            return found if len(found) > 2 and all(found) else None  # 0: one that has only just been started
+        yett.wait_until(uids, 'deciders')
+        found = uids() or []
+        self.assertEqual(len(found), len(set(found)), found)
 
     def test_the_decoder_has_nothing_at_all(self):
         status = yett.status_of(self.decoder)
-        uid = str(self.service.ids_first + 1)
-        self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), ([uid] * 4, [uid] * 4, ''))
+        self.assert_ids_of_a_decider(self.decoder)
+        self.assertEqual(status['Uid'], yett.status_of(self.decider)['Uid'])
         self.assertEqual(sets_of(self.decoder), (NONE,) * 5)
         self.assertEqual(status['NoNewPrivs'], '1')
         self.assertIn(status['Seccomp'], ('1', '2'))
@@ -145,6 +183,7 @@ class Roles(yett.Case):
         limits = yett.read('/proc/%d/limits' % self.decoder)
         for limit in ('Max open files', 'Max processes', 'Max file size'):
             self.assertRegex(limits, limit + r' +0 +0')
+        self.assertRegex(limits, 'Max core file size +1 +1 ')
         self.assert_undumpable(self.decoder)
 
     def reader(self):
@@ -205,7 +244,7 @@ class Roles(yett.Case):
         os.close(image)
 
     def test_all_of_the_helper_is_undumpable(self):
-        for pid in (self.service.pid(), self.monitor, self.decoder, self.supervisor):
+        for pid in (self.service.pid(), self.monitor, self.decider, self.decoder, self.supervisor):
             self.assert_undumpable(pid)
         self.assert_undumpable(self.init, self.service.ids_first)
         # as a command of the payload's, for comparison, is its own

@@ -4,6 +4,8 @@ import os
 import resource
 import shutil
 import socket
+import stat
+import struct
 import subprocess
 
 import selinux
@@ -97,9 +99,9 @@ class Profiles(yett.Case):
             told = yett.told(self.output('true', options=['-p', profile, '--json']))
             limits[profile] = told['sandbox']['limits']
         self.assertEqual(limits, {
-            'default': {'memory_bytes': 2 << 30, 'cpu_millis': 0, 'pids': 512, 'files': 4096, 'file_bytes': 0},
-            'build': {'memory_bytes': 8 << 30, 'cpu_millis': 0, 'pids': 4096, 'files': min(65536, most), 'file_bytes': 0},
-            'strict': {'memory_bytes': 512 << 20, 'cpu_millis': 1000, 'pids': 64, 'files': 256, 'file_bytes': 0}})
+            'default': {'memory_bytes': 2 << 30, 'cpu_millis': 0, 'pids': 512, 'files': 4096, 'file_bytes': 0, 'core_bytes': 1},
+            'build': {'memory_bytes': 8 << 30, 'cpu_millis': 0, 'pids': 4096, 'files': min(65536, most), 'file_bytes': 0, 'core_bytes': 1},
+            'strict': {'memory_bytes': 512 << 20, 'cpu_millis': 1000, 'pids': 64, 'files': 256, 'file_bytes': 0, 'core_bytes': 1}})
 
     def test_strict_has_fewer_system_calls(self):
         # shmget, inotify_init1, ptrace(TRACEME): queues, watches and debuggers are for others
@@ -161,11 +163,111 @@ class Profiles(yett.Case):
         self.assertEqual(int(with_it, 16), 1 << 10)
         self.assertIn(self.python(probe).strip(), ('13', 'bound'))  # a sysctl of the new network namespace decides
 
-    def test_a_device_that_is_given(self):
-        if not os.path.exists('/dev/loop-control'):
-            self.skipTest('the host has no /dev/loop-control')
-        self.assertEqual(self.shell('ls /dev/loop-control', options=['-p', 'device']).strip(), '/dev/loop-control')
-        self.assertNotEqual(self.sandbox('ls', '/dev/loop-control').code, 0)
+
+DEVICES = '''
+profile "group" {
+  extends = "default"
+  devices = {"%(group)s"}
+}
+profile "list" {
+  extends = "default"
+  devices = {"%(list)s"}
+}
+profile "below" {
+  extends = "default"
+  devices = {"%(below)s"}
+}
+profile "both" {
+  extends = "default"
+  devices = {"%(group)s", "%(closed)s"}
+}
+grant "devices" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"*"}
+  devices = {"%(group)s", "%(list)s", "%(below)s", "%(closed)s"}
+}
+'''
+
+# Reads and writes the node that it is told.
+USE = '''
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+print(len(os.read(fd, 7)), os.write(fd, b"x"), oct(os.stat(fd).st_rdev))
+'''
+
+
+class Devices(yett.Case):
+    """Nodes that the policy gives. These are of the numbers of /dev/zero: hosts differ in what hardware they have."""
+
+    NUMBER, GROUP = os.makedev(1, 5), 4242
+
+    @classmethod
+    def setUpClass(cls):
+        folder = '/dev/yett-test-%d' % yett.run_of_process().place
+        os.mkdir(folder, 0o755)
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.nodes = {name: '%s-%s' % (folder, name) for name in ('group', 'list', 'closed')}
+        cls.nodes['below'] = folder + '/below'
+        for name, mode in (('group', 0o660), ('list', 0o600), ('closed', 0o600), ('below', 0o666)):
+            os.mknod(cls.nodes[name], stat.S_IFCHR | mode, cls.NUMBER)
+            cls.addClassCleanup(os.unlink, cls.nodes[name])
+            os.chmod(cls.nodes[name], mode)
+        os.chown(cls.nodes['group'], 0, cls.GROUP)
+        cls.service_options = {'before': DEVICES % cls.nodes}
+        super().setUpClass()
+
+    def use(self, name, **more):
+        return self.sandbox('python3', '-c', USE, self.nodes[name], options=['-p', name], **more)
+
+    def assert_used(self, done):
+        self.assertEqual((done.code, done.out), (0, '7 1 %s\n' % oct(self.NUMBER)), done)
+
+    def test_a_device_is_there_for_whom_its_group_lets_open_it(self):
+        groups = [self.alice.gid, self.GROUP]
+        self.assert_used(self.use('group', groups=groups))
+        for more in ({}, {'user': self.bob}, {'groups': [self.alice.gid, self.GROUP + 1]}):
+            with self.subTest(more):
+                user = more.get('user', self.alice)
+                self.assert_refused(self.use('group', **more), 125, 'no sandbox of uid %d gets the device %s, which it may not read and write outside' %
+                                    (user.uid, self.nodes['group']))
+        self.assert_used(self.use('group', groups=groups))  # by the supervisor of the first one, or another
+        self.assertNotEqual(self.sandbox('ls', self.nodes['group'], groups=groups).code, 0)
+
+    def test_one_that_everybody_may_open_is_there_in_its_directory(self):
+        self.assert_used(self.use('below'))
+        self.assert_used(self.use('below', user=self.bob))
+
+    def test_each_of_a_profiles_has_to_be_open(self):
+        self.assert_refused(self.sandbox('true', options=['-p', 'both'], groups=[self.alice.gid, self.GROUP]), 125, self.nodes['closed'])
+
+    def test_an_access_control_list_counts_as_it_is_at_the_moment(self):
+        self.assert_refused(self.use('list'), 125, self.nodes['list'])
+        # posix_acl_xattr.h: version 2; owner, alice, group, mask, others
+        entries = ((1, 6, 0xffffffff), (2, 6, self.alice.uid), (4, 0, 0xffffffff), (16, 6, 0xffffffff), (32, 0, 0xffffffff))
+        try:
+            os.setxattr(self.nodes['list'], 'system.posix_acl_access', struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *e) for e in entries))
+        except OSError as e:
+            self.skipTest('no access control lists in /dev: %s' % e)
+        self.assert_used(self.use('list'))
+        self.assert_refused(self.use('list', user=self.bob), 125, self.nodes['list'])
+        os.removexattr(self.nodes['list'], 'system.posix_acl_access')
+        self.assert_refused(self.use('list'), 125, self.nodes['list'])
+
+    def test_it_is_explained(self):
+        explain = ['policy', 'explain', '--policy', self.service.policy]
+        place = r"weaker: devices of grant 'devices' \(%s:%d\)" % (self.service.policy, self.service.line('  devices = {', 5))
+        told = self.yett(*explain, '--', '-p', 'below', 'true').out
+        self.assertRegex(told, 'device +%s, %s\n' % (self.nodes['below'], place))
+        done = self.yett(*explain, '--', '-p', 'both', 'true', groups=[self.alice.gid, self.GROUP])
+        self.assertIn('refused: no sandbox of uid %d gets the device %s' % (self.alice.uid, self.nodes['closed']), done.out + done.err)
+
+    def test_it_is_said_to_be_weaker(self):
+        said = 'by devices of the host: ' + self.nodes['below']
+        self.assertIn('yett: weaker %s\n' % said, self.use('below').err)
+        self.assertIn('\nweaker %s\n' % said, self.output('true', options=['-p', 'below', '--dry-run']))
+        self.assertEqual(yett.told(self.output('true', options=['-p', 'below', '--json']))['sandbox']['weaker'], said)
+        self.assertNotIn('weaker', self.sandbox('true').err)
 
 
 class Grants(yett.Case):
@@ -461,6 +563,22 @@ class Check(yett.Case):
                 done, path = self.check(text)
                 self.assertEqual((done.code, done.out), (1, ''), done)
                 self.assertRegex(done.err, r'^yett: %s:%d: .*%s' % (path, line, what), done)
+
+    def test_it_takes_no_helper(self):
+        tree = self.service.folder + '/unpacked'
+        for source, target in (('cli/yett', 'bin'), ('helper/yett-explain', 'libexec/yett'), ('helper/yett-policy', 'libexec/yett')):
+            os.makedirs('%s/%s' % (tree, target), exist_ok=True)
+            shutil.copy(self.service.run_.path(source), '%s/%s' % (tree, target))
+        good, wrong = tree + '/good.conf', tree + '/wrong.conf'
+        yett.write(good, 'profile "p" {\n}\n')
+        yett.write(wrong, 'profile "p" {\n  memroy = 1G\n}\n')
+        for user in (yett.Root(self.service.folder), self.alice):
+            with self.subTest(user=user.name):
+                done = [self.service.run(user, tree + '/bin/yett', 'policy', 'check', path, env={'YETT_HELPER': '/nonexistent/yett-helper'})
+                        for path in (good, wrong)]
+                self.assertEqual((done[0].code, done[0].out), (0, good + ': 1 profile, 0 grants\n'), done[0])
+                self.assertEqual((done[1].code, done[1].out), (1, ''), done[1])
+                self.assertIn(wrong + ':2: no such option `memroy`', done[1].err)
 
     def test_a_name_that_is_not_known_makes_one_grant_void_and_is_told(self):
         void = 'grant "void" {\n  users = {"%s", "no-such-user"}\n  user_keys = true\n  profiles = {"default"}\n}\n' % self.bob.name

@@ -142,6 +142,22 @@ class Identity(yett.Case):
                 own = os.readlink('/proc/%d/ns/%s' % (command, name))
                 self.assertNotIn(own, [os.readlink('/proc/%s/ns/%s' % (pid, name)) for pid in ('self', helper)])
 
+    def test_files_are_given_to_nobody_else_with_the_error_that_hosts_have(self):
+        script = """
+import errno, os
+open('/tmp/file', 'w')
+uid, gid = os.getuid(), os.getgid()
+held = os.open('/tmp/file', os.O_RDONLY)
+for change in (os.chown, os.lchown, lambda path, *ids: os.chown(held, *ids), lambda path, *ids: os.chown('file', *ids, dir_fd=os.open('/tmp', os.O_RDONLY))):
+    for ids in ((uid, gid), (-1, -1), (uid, -1), (0, 0), (0, -1), (-1, 0), (uid, gid + 1), (uid + 1, gid), (65534, 65534)):
+        try:
+            change('/tmp/file', *ids)
+            print('ok', end=' ')
+        except OSError as error:
+            print(errno.errorcode[error.errno], end=' ')
+"""
+        self.assertEqual(self.python(script).split(), (['ok'] * 3 + ['EPERM'] * 6) * 4)
+
     def test_nothing_of_it_is_root_anywhere(self):
         process = self.start('sh', '-c', 'echo up; read x')
         self.line(process)
@@ -179,7 +195,7 @@ class Means(yett.Case):
         said = yett.told(self.output('true', options=['--json']))['sandbox']
         self.assertIn('no limit of memory', said['weaker'])
         self.assertEqual((said['private_uid'], said['limits']['memory_bytes'], said['limits']['pids']), (self.alice.uid, 0, 512))
-        self.assertIn('weaker commands have your own uid', self.output('true', options=['--dry-run']))
+        self.assertIn('weaker without root: commands have your own uid', self.output('true', options=['--dry-run']))
 
     def test_only_what_is_missing_is_said(self):
         # The grant for everyone bounds its users in whatever another one gives.
@@ -662,7 +678,7 @@ class Doctor(yett.Case):
         done = self.yett('doctor')
         self.assertEqual(done.code, 0, done)
         self.assertRegex(done.out, r'(?m)^weaker   start +personal, in a user namespace of your own: ' + re.escape(self.service.script))
-        self.assertRegex(done.out, r'(?m)^weaker   trial +a command ran in a sandbox; commands have your own uid outside')
+        self.assertRegex(done.out, r'(?m)^weaker   trial +a command ran in a sandbox, weaker without root: commands have your own uid outside')
         self.assertIn('systemd-run --user --scope', done.out)
 
 

@@ -54,6 +54,15 @@ class Serving(setuid.Case):
         found = os.stat(self.service.runtime)
         self.assertEqual((found.st_uid, found.st_mode & 0o7777), (0, 0o755))
 
+    def test_one_that_lingers_holds_no_helper_though_something_was_shared_with_it(self):
+        options = ['--linger', '--wall-time', '30s', '--name', 'lingers', '--ro', self.folder('work') + ':/data']
+        self.output('true', options=options)
+        places = self.service.runtime + '/users'
+        yett.wait_until(lambda: not any('.helper' in name for name in os.listdir(places)), 'the end of the helper')
+        self.assertIn('lingers', self.service.run(self.alice, self.service.yett, 'ps').out)  # which has not waited for the end of that
+        self.assertEqual(self.service.run(self.alice, self.service.yett, 'destroy', 'lingers').code, 0)
+        self.service.wait_no_leftovers()
+
     def test_many_at_once(self):
         held = [self.start('sh', '-c', 'echo up; read x; echo $x', user=(self.alice, self.bob)[i % 2]) for i in range(10)]
         self.assertEqual([self.line(process) for process in held], ['up'] * 10)
@@ -122,7 +131,7 @@ class Privilege(setuid.Case):
         self.supervisor, = supervisors
         self.init = yett.inits_among(yett.children_of(self.supervisor))[0]
         self.command, = yett.children_of(self.init)
-        self.decoder = next(pid for pid in yett.children_of(self.monitor) if yett.argv_of(pid)[:1] == ['yett-decoder'])
+        self.decider, self.decoder = yett.decider_and_decoder(self.monitor)
 
     def test_ids_and_capabilities_are_those_of_a_service(self):
         for pid, effective, permitted in ((self.monitor, NONE, table('build')), (self.supervisor, table('supervise'), table('supervise'))):
@@ -132,11 +141,14 @@ class Privilege(setuid.Case):
             found = os.stat('/proc/%d/environ' % pid)
             self.assertEqual((found.st_uid, found.st_gid), (0, 0))
         self.assertEqual(sets_of(self.init)[0], {KILL, SETGID, SETUID})
-        self.assertEqual(sets_of(self.decoder), (NONE,) * 5)
+        for pid in (self.decider, self.decoder):
+            uid, = set(yett.status_of(pid)['Uid'].split() + yett.status_of(pid)['Gid'].split())
+            self.assertIn(int(uid) - self.service.ids_first - yett.DECIDERS, range(yett.DECIDERS_COUNT))
+            self.assertEqual(sets_of(pid), (NONE,) * 5)
         self.assertEqual(sets_of(self.command), (NONE,) * 5)
 
     def test_nothing_of_the_callers_environment_is_there(self):
-        for pid in (self.monitor, self.supervisor, self.decoder):
+        for pid in (self.monitor, self.supervisor, self.decider, self.decoder):
             self.assertEqual(yett.read('/proc/%d/environ' % pid).strip('\0'), '')
         self.assertNotIn('YETT_SECRET', yett.read('/proc/%d/environ' % self.command))
 
@@ -160,7 +172,7 @@ class Privilege(setuid.Case):
         self.assertEqual([link for link in links.values() if link.startswith('pipe:') or link.startswith(self.alice.home)], [])
 
     def test_all_of_it_has_left_the_groups_of_its_caller(self):
-        for pid in (self.monitor, self.supervisor, self.decoder):
+        for pid in (self.monitor, self.supervisor, self.decider, self.decoder):
             groups = dict(line.split(':', 1)[1].split(':', 1) for line in yett.read('/proc/%d/cgroup' % pid).splitlines())
             self.assertEqual(groups[''], self.service.cgroup + '/helpers')
             for controllers, group in groups.items():

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "helper/plan/planning.h"
+#include "programs/decider/planning.h"
 
 #define DECIDE_ID "00112233445566ff"
 

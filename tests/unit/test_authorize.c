@@ -1,4 +1,5 @@
 /* What of a request the policy allows, and how a refusal reads. */
+#include "helper/plan/admit.h"
 #include "tests/unit/decide.h"
 
 #define PROFILES "profile \"default\" { memory = 1G pids = 100 }\nprofile \"big\" { memory = unlimited }\n"
@@ -289,7 +290,7 @@ static void who_may_manage_is_who_could_have_made_it(void **state)
 	assert_false(may_manage(d, 1000, "", "big")); /* it was kept from that one */
 	d->peer.uid = 0;
 	assert_false(may_manage(d, 1000, "", "default")); /* root of a container */
-	assert_false(authorize_is_administrator(&d->peer));
+	assert_false(admit_is_administrator(&d->peer));
 	d->peer.confined = false;
 	assert_true(may_manage(d, 1000, "laptop", "big"));
 	assert_true(may_manage(d, 1001, "", "gone"));
@@ -392,6 +393,44 @@ static void what_the_helper_cannot_give_is_refused_when_asked(void **state)
 	assert_int_equal(decide_authorize(d), 0);
 }
 
+/* Like the other limits, but that none is what stands where nothing is written. */
+static void core_files_are_given_by_who_says_so(void **state)
+{
+	static const struct {
+		const char *profile, *grant;
+		uint64_t asked, given; /* 0: refused */
+	} cases[] = {
+		{"", "", 0, PLAN_CORE_NONE},
+		{"", "", 1 << 20, 0},
+		{"", "max_core = 1M", 0, PLAN_CORE_NONE},
+		{"", "max_core = 1M", 1 << 20, 1 << 20},
+		{"", "max_core = 1M", (1 << 20) + 1, 0},
+		{"core = 2M", "", 0, 2 << 20},
+		{"core = 2M", "", 1 << 20, 1 << 20},
+		{"core = 2M", "", 3 << 20, 0},
+		{"core = 2M", "", PLAN_CORE_NONE, PLAN_CORE_NONE},
+		{"core = 2M", "max_core = 1M", 0, 1 << 20},
+		{"core = 2M", "max_core = none", 0, PLAN_CORE_NONE},
+		{"core = 2M", "max_core = none", 1 << 20, 0},
+		{"core = unlimited", "max_core = none", 1 << 20, 0},
+	};
+	struct decide *d = *state;
+	char text[512];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n",
+		               cases[i].profile, cases[i].grant);
+		decide_policy(d, text);
+		d->request.body.create.limits.core_bytes = cases[i].asked;
+		if (cases[i].given == 0) {
+			refused(d, YETT_E_PERMISSION_DENIED, "core", "core of ");
+			continue;
+		}
+		assert_int_equal(decide_authorize(d), 0);
+		assert_int_equal(d->decision.limits.core_bytes, cases[i].given);
+	}
+}
+
 static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 {
 	static const struct {
@@ -403,6 +442,8 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 		{"identity = caller", "identity_root = true", "the identity caller"},
 		{"nested_userns = true", "identity_root = true", "nested_userns"},
 		{"nested_userns = true", "nested_userns = true", NULL},
+		{"perf_events = true", "nested_userns = true", "perf_events"},
+		{"perf_events = true", "perf_events = true", NULL},
 		{"capabilities = {\"chown\"} devices = {\"/dev/kvm\"} identity = root",
 	         "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
 	};
@@ -491,6 +532,15 @@ static void shares_are_refused_where_profile_or_grant_has_none(void **state)
 	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the writable share /out to", "share_rw of grant 'g' (");
 	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_rw = {\"/usr\"} }\n");
 	assert_int_equal(decide_authorize(d), 0);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"*\"} share_rw = {\"*\"} }\n");
+	decide_share(d, 2, SHARE_SOCKET, "/run/s");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the socket /run/s to", "sockets of grant 'g' (");
+	decide_reset(d);
+	decide_share(d, 0, SHARE_SOCKET, "/run/s");
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} sockets = {\"/tmp/.X11-unix/X0\"} }\n");
+	assert_int_equal(decide_authorize(d), 0);
+	decide_share(d, 1, SHARE_RO, "/work");
+	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the share /work to", "share_ro of grant 'g' (");
 }
 
 static void a_message_that_is_no_request_is_refused(void **state)
@@ -522,6 +572,7 @@ int main(void)
 		WITH_DECIDE(only_as_long_as_the_grant_says_may_a_sandbox_linger),
 		WITH_DECIDE(a_limit_not_asked_for_is_the_lesser_of_profile_and_ceiling),
 		WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked),
+		WITH_DECIDE(core_files_are_given_by_who_says_so),
 		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
 		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
 		WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may),

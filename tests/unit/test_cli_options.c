@@ -73,16 +73,18 @@ static void every_option_of_run_is_understood(void **state)
 	(void)state;
 	assert_int_equal(PARSE("-p", "strict", "--ro", "/usr", "--rw=/tmp:/t", "--tmpfs", "/s:1M", "-C", "/t", "-eA=1", "--env", "B=2",
 	                       "--hostname", "h", "--memory", "64M", "--cpus", "1.5", "--pids", "9", "--files", "20", "--file-size", "2G",
-	                       "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--copy-in", "a:b:/c", "--copy-out",
-	                       "/d:e:f", "--", "-x", "y"),
+	                       "--core", "3G", "--timeout", "2s", "--key", "/k", "--dry-run", "--socket", "/s", "--share-socket",
+	                       "/tmp:/run/s", "--copy-in", "a:b:/c", "--copy-out", "/d:e:f", "--", "-x", "y"),
 	                 0);
-	assert_int_equal(first, 36);
+	assert_int_equal(first, 40);
 	assert_string_equal(options.copies_in[0].from, "a:b");
 	assert_string_equal(options.copies_in[0].to, "/c");
 	assert_string_equal(options.copies_out[0].from, "/d");
 	assert_string_equal(options.copies_out[0].to, "e:f");
 	assert_string_equal(options.profile, "strict");
-	assert_int_equal(options.shares_count, 2);
+	assert_int_equal(options.shares_count, 3);
+	assert_int_equal(options.shares[2].flags, YETT_SHARE_SOCKET);
+	assert_string_equal(options.shares[2].target, "/run/s");
 	assert_int_equal(options.shares[0].flags, 0);
 	assert_int_equal(options.shares[1].flags, YETT_SHARE_WRITABLE);
 	assert_string_equal(options.shares[1].target, "/t");
@@ -94,6 +96,7 @@ static void every_option_of_run_is_understood(void **state)
 	assert_int_equal(options.limits.pids, 9);
 	assert_int_equal(options.limits.files, 20);
 	assert_int_equal(options.limits.file_bytes, UINT64_C(2) << 30);
+	assert_int_equal(options.limits.core_bytes, UINT64_C(3) << 30);
 	assert_int_equal(options.timeout_ms, 2000);
 	assert_string_equal(options.connect.key_path, "/k");
 	assert_true(options.dry_run);

@@ -258,7 +258,9 @@ static void a_share_has_one_source(void **state)
 		{SHARE(.target = "/x"), "share /x has no source"},
 		{SHARE(.path = "/usr", .flags = YETT_SHARE_FD), "share /usr has two sources"},
 		{SHARE(.target = "/x", .flags = YETT_SHARE_FD, .fd = -1), "share /x has -1 for a descriptor"},
-		{SHARE(.path = "/usr", .flags = 4), "not all known: 0x4"},
+		{SHARE(.path = "/usr", .flags = 8), "not all known: 0x8"},
+		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET), "cannot share /usr: it is no socket"},
+		{SHARE(.path = "/usr", .flags = YETT_SHARE_SOCKET | YETT_SHARE_WRITABLE), "share /usr is a socket, and to be writable"},
 	};
 	const struct message_create *create = &((struct peer *)*state)->message.body.create;
 	struct peer *peer = *state;

@@ -23,8 +23,7 @@
 #include <sys/wait.h>
 
 #include "base/kernel.h"
-#include "helper/monitor/decoder.h"
-#include "helper/privilege/privilege.h"
+#include "programs/decider/decoder.h"
 #include "protocol/codec.h"
 #include "tests/unit/printed.h"
 
@@ -40,12 +39,21 @@ static uid_t expected_id(void)
 	return geteuid() == 0 ? DECODER_ID : geteuid();
 }
 
+/* As the monitor ends a decider, and the decider's end its decoder: whatever that is held up by. */
+static void end(struct decoder *decoder)
+{
+	pid_t pid = decoder->program.pid;
+
+	decoder_free(decoder);
+	if (pid > 0 && (kill(pid, SIGKILL) < 0 || waitpid(pid, NULL, 0) != pid))
+		fail_msg("the decoder could not be ended");
+}
+
 static struct decoder start_real(void)
 {
 	struct decoder decoder;
 
 	assert_non_null(getenv("YETT_LIBEXEC"));
-	(void)!privilege_raise(); /* which the end of the last one has lowered */
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), DECODER_ID, empty_dir, &decoder), 0);
 	return decoder;
 }
@@ -79,7 +87,7 @@ static size_t make_body(uint8_t body[1024])
 
 static void a_body_is_decoded_to_what_was_encoded(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	uint8_t body[1024];
 	size_t length = make_body(body);
@@ -94,7 +102,7 @@ static void a_body_is_decoded_to_what_was_encoded(void **state)
 
 static void a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	uint8_t body[1024];
 	size_t length = make_body(body);
@@ -110,7 +118,7 @@ static void a_bad_body_is_refused_with_its_reason_and_the_next_one_is_decoded(vo
 
 static void a_body_of_the_largest_size_is_answered(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	_cleanup_free_ uint8_t *body = malloc(DECODER_INPUT_MAX + 1);
 	struct yett_error error = {0};
 
@@ -156,7 +164,7 @@ static void fill_plan(struct plan *plan)
 
 static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	_cleanup_free_ struct plan *plan = calloc(1, sizeof *plan), *full = calloc(1, sizeof *full);
 	struct yett_error error = {0};
 	uint8_t body[1024];
@@ -177,7 +185,7 @@ static void a_plan_is_printed_and_what_comes_after_it_is_decoded(void **state)
 
 static void what_is_no_plan_ends_the_decoder(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct plan *plan = calloc(1, sizeof *plan);
 	struct decoder_question half = {DECODER_PRINT};
 	const struct iovec parts[] = {{&half, sizeof half}, {plan, offsetof(struct plan, arena) - 1}};
@@ -195,7 +203,7 @@ static void what_is_no_plan_ends_the_decoder(void **state)
 
 static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 
 	(void)state;
@@ -208,7 +216,7 @@ static void a_killed_decoder_is_an_error_and_is_not_asked_again(void **state)
 
 static void a_hung_decoder_is_given_up_on_at_the_deadline(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct decoder_task task = {.kind = MESSAGE_CREATE, .bytes = "", .timeout_ms = 50};
 	struct yett_error error = {0};
 
@@ -230,7 +238,7 @@ static void a_failed_stage_is_named(void **state)
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), 0, empty_dir, &decoder), 0);
 	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
 	assert_string_equal(error.detail, "failed reading its arguments");
-	decoder_free(&decoder);
+	end(&decoder);
 	if (geteuid() != 0) {
 		print_message("not root: leaving the file system is not tried\n");
 		return;
@@ -238,7 +246,7 @@ static void a_failed_stage_is_named(void **state)
 	assert_int_equal(decoder_start(getenv("YETT_LIBEXEC"), DECODER_ID, "/does/not/exist", &decoder), 0);
 	assert_int_equal(decoder_wait_ready(&decoder, LONG_MS, &error), -EPIPE);
 	assert_string_equal(error.detail, "failed leaving the file system");
-	decoder_free(&decoder);
+	end(&decoder);
 }
 
 static void a_decoder_that_is_not_there_cannot_be_started(void **state)
@@ -248,7 +256,7 @@ static void a_decoder_that_is_not_there_cannot_be_started(void **state)
 	(void)state;
 	assert_int_equal(decoder_start("/does/not/exist", DECODER_ID, empty_dir, &decoder), -ENOENT);
 	assert_int_equal(decoder.program.socket, -1);
-	decoder_free(&decoder);
+	end(&decoder);
 }
 
 /* The value of a line of /proc/PID/status, without the white space before it. proc_pid_status(5) */
@@ -281,7 +289,7 @@ static void assert_status(pid_t pid, const char *name, const char *expected)
 static void a_ready_decoder_has_dropped_everything(void **state)
 {
 	static const char *const none[] = {"CapInh", "CapPrm", "CapEff", "CapAmb"};
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	char ids[128], before[128];
 
@@ -320,7 +328,7 @@ static int decode_below_a_filter(void)
 	if (run(&decoder, MESSAGE_CREATE, body, length, &error) != 0 || message_compare(&message, body, length) != 0)
 		return 2;
 	read_status(decoder.program.pid, "Seccomp", mode);
-	decoder_free(&decoder);
+	end(&decoder);
 	return strcmp(mode, "2") == 0 ? 0 : 3;
 }
 
@@ -356,7 +364,7 @@ static void a_ready_decoder_can_reach_nothing(void **state)
 {
 	static const char *const zero[] = {"Max open files", "Max processes", "Max file size"};
 	int leaked = open("/dev/null", O_RDONLY); /* without close-on-exec, as a careless monitor would */
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 	char path[64], target[4096] = "";
 	const struct dirent *entry;
@@ -401,12 +409,12 @@ static void a_decoder_ends_with_its_monitor(void **state)
 	assert_int_equal(waitid(P_PID, (id_t)decoder.program.pid, &info, WEXITED | WNOWAIT), 0);
 	assert_int_equal(info.si_code, CLD_EXITED);
 	assert_int_equal(info.si_status, 0);
-	decoder_free(&decoder);
+	end(&decoder);
 }
 
 static void a_task_that_is_not_its_own_ends_the_decoder(void **state)
 {
-	_cleanup_(decoder_free) struct decoder decoder = start_real();
+	_cleanup_(end) struct decoder decoder = start_real();
 	struct yett_error error = {0};
 
 	(void)state;
@@ -519,7 +527,7 @@ static int lie(const char *which)
 
 static int run_lie(const char *which, struct yett_error *error)
 {
-	_cleanup_(decoder_free) struct decoder decoder;
+	_cleanup_(end) struct decoder decoder;
 	char canary[64];
 	int r;
 
@@ -560,7 +568,7 @@ static void what_is_printed_is_held_to_its_bounds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lies); i++) {
-		_cleanup_(decoder_free) struct decoder decoder;
+		_cleanup_(end) struct decoder decoder;
 		struct yett_error error;
 		int expected = strcmp(lies[i], "print-without-end") == 0 ? -EFBIG : -EPROTO, memfd = -1;
 

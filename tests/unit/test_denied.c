@@ -9,7 +9,7 @@
 
 #include "helper/setup/setup.h"
 #include "helper/supervisor/denied.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -28,8 +28,7 @@
 static struct message_event told[64];
 static uint32_t lost[64];
 static size_t told_count, asked; /* asked: for the process of a thread */
-static struct message message;
-static uint64_t slow_ms; /* not 0: the clock goes a millisecond forward with each look at it, and callers are waited for */
+static uint64_t slow_ms;         /* not 0: the clock goes a millisecond forward with each look at it, and callers are waited for */
 
 int clock_gettime(clockid_t clock, struct timespec *ret_now)
 {
@@ -131,7 +130,7 @@ static int answer(int count, bool is_one, bool is_followed)
 		call(pair[1], count, is_one);
 	close(pair[1]);
 	told_count = asked = 0;
-	events.message = is_followed ? &message : NULL;
+	events.are_followed = is_followed;
 	denied = (struct denied){.listener = receive_listener(pair[0])};
 	while (waitpid(pid, &status, WNOHANG) == 0) {
 		struct pollfd wait = {.fd = denied_fd(&denied), .events = POLLIN};
@@ -219,7 +218,7 @@ static void callers_without_end_do_not_keep_it_busy(void **state)
 	if (pid == 0)
 		call_for_ever(pair[1], refused);
 	denied = (struct denied){.listener = receive_listener(pair[0])};
-	events.message = NULL;
+	events.are_followed = false;
 	wait = (struct pollfd){.fd = denied.listener, .events = POLLIN};
 	assert_int_equal(poll(&wait, 1, -1), 1);
 	slow_ms = 1000;

@@ -23,7 +23,7 @@
 #include "programs/files/files.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 static struct message message;
 static struct frame frame;

@@ -27,16 +27,17 @@
 #define VALUES_MAX   256
 #define OTHER_NUMBER 0x40000000u /* from here on x32 */
 
-static struct seccomp_data call(uint32_t number, const uint64_t arguments[4])
+static struct seccomp_data call(uint32_t number, const uint64_t arguments[6])
 {
-	return (struct seccomp_data){
-		.nr = (int)number, .arch = seccomp_arch_native(), .args = {arguments[0], arguments[1], arguments[2], arguments[3]}};
+	return (struct seccomp_data){.nr = (int)number,
+	                             .arch = seccomp_arch_native(),
+	                             .args = {arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]}};
 }
 
 /* Whether the answer to a number depends on nothing else, so that the kernel need not ask again if it is "allow". */
 static bool is_constant(const struct bpf *filter, uint32_t number)
 {
-	struct seccomp_data data = call(number, (uint64_t[4]){0});
+	struct seccomp_data data = call(number, (uint64_t[6]){0});
 	uint32_t value = 0;
 
 	for (size_t pc = 0; pc < filter->count; pc++) {
@@ -69,7 +70,7 @@ static uint64_t next_random(void)
 	return state >> 32;
 }
 
-static bool fits(const struct seccomp_argument *argument, const uint64_t arguments[4])
+static bool fits(const struct seccomp_argument *argument, const uint64_t arguments[6])
 {
 	uint64_t value = arguments[argument->index];
 	uint32_t low = (uint32_t)value & argument->mask;
@@ -77,7 +78,7 @@ static bool fits(const struct seccomp_argument *argument, const uint64_t argumen
 	return argument->mask ? low >= argument->first && low <= argument->last : value > argument->last;
 }
 
-static bool rule_fits(const struct seccomp_rule *rule, const uint64_t arguments[4])
+static bool rule_fits(const struct seccomp_rule *rule, const uint64_t arguments[6])
 {
 	for (unsigned i = 0; i < rule->arguments_count; i++)
 		if (!fits(&rule->arguments[i], arguments))
@@ -85,7 +86,7 @@ static bool rule_fits(const struct seccomp_rule *rule, const uint64_t arguments[
 	return true;
 }
 
-static uint32_t judge(const struct filter *filter, uint32_t number, const uint64_t arguments[4])
+static uint32_t judge(const struct filter *filter, uint32_t number, const uint64_t arguments[6])
 {
 	if (number >= FILTER_NUMBERS)
 		return filter->otherwise;
@@ -160,7 +161,7 @@ static void a_program_says_what_the_verdicts_say(void **state)
 		longest = program.count > longest ? program.count : longest;
 		for (uint32_t number = 0; number < FILTER_NUMBERS + 8; number++)
 			for (size_t i = 0; i < 8; i++) {
-				uint64_t arguments[4] = {next_random() % 16, next_random() % 16, next_random() % 16, 0};
+				uint64_t arguments[6] = {next_random() % 16, next_random() % 16, next_random() % 16, 0};
 				struct seccomp_data data;
 
 				arguments[i % 3] |= i == 7 ? HIGH << next_random() % 32 : 0;
@@ -177,7 +178,7 @@ static void a_program_says_what_the_verdicts_say(void **state)
 static void a_program_of_one_verdict_is_an_answer(void **state)
 {
 	static struct filter filter;
-	struct seccomp_data data = call(7, (uint64_t[4]){0});
+	struct seccomp_data data = call(7, (uint64_t[6]){0});
 	struct sock_filter head[FILTER_HEAD];
 	struct bpf program;
 
@@ -297,14 +298,19 @@ static void allow(scmp_filter_ctx context, const struct seccomp_spec *spec, cons
 	add(context, SCMP_ACT_ALLOW, name, NULL, 0);
 }
 
+static bool is_in_set(const struct seccomp_spec *spec, const struct seccomp_rule *rule)
+{
+	return rule->set == SECCOMP_PERF ? spec->perf : rule->set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT);
+}
+
 /* libseccomp knows no order: what rules decide that allow and rules that refuse is compared with the table alone (test_seccomp.c). So is
  * what is pretended. */
-static bool is_ordered(const char *name)
+static bool is_ordered(const struct seccomp_spec *spec, const char *name)
 {
 	bool allows = false, refuses = false, pretends = false;
 
 	for (size_t i = 0; i < seccomp_rules_count; i++)
-		if (in_list(seccomp_rules[i].calls, name)) {
+		if (is_in_set(spec, &seccomp_rules[i]) && in_list(seccomp_rules[i].calls, name)) {
 			allows = allows || seccomp_rules[i].error == 0;
 			pretends = pretends || seccomp_rules[i].error == SECCOMP_PRETEND;
 			refuses = refuses || (seccomp_rules[i].error != 0 && seccomp_rules[i].error != SECCOMP_PRETEND);
@@ -316,14 +322,14 @@ static void apply(scmp_filter_ctx context, const struct seccomp_spec *spec, cons
 {
 	struct scmp_arg_cmp arguments[3];
 
-	if (!listed(&spec->allow, name) && !is_ordered(name))
+	if (!listed(&spec->allow, name) && !is_ordered(spec, name))
 		add_arguments(context, rule, name, arguments, 0);
 }
 
 static void add_rules(scmp_filter_ctx context, const struct seccomp_spec *spec, bool refusing)
 {
 	for (size_t i = 0; i < seccomp_rules_count; i++)
-		if (seccomp_rules[i].set != (spec->strict ? SECCOMP_DEFAULT : SECCOMP_STRICT) && (seccomp_rules[i].error != 0) == refusing)
+		if (is_in_set(spec, &seccomp_rules[i]) && (seccomp_rules[i].error != 0) == refusing)
 			each_name(seccomp_rules[i].calls, apply, context, spec, &seccomp_rules[i]);
 }
 
@@ -414,27 +420,28 @@ static struct reference build_reference(const struct seccomp_spec *spec)
 }
 
 struct compared {
+	const struct seccomp_spec *spec;
 	struct bpf init, command;
 	struct reference reference;
 	size_t calls, ties;
 };
 
 /* Where rules with different actions fit, the first one counts; libseccomp has an order of its own. */
-static bool is_tie(const struct seccomp_data *data, uint32_t got, uint32_t want)
+static bool is_tie(const struct seccomp_spec *spec, const struct seccomp_data *data, uint32_t got, uint32_t want)
 {
 	bool has_got = false, has_want = false;
 	char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, data->nr);
 
 	for (size_t i = 0; name && i < seccomp_rules_count; i++) {
-		uint64_t arguments[4] = {data->args[0], data->args[1], data->args[2], data->args[3]};
+		uint64_t arguments[6] = {data->args[0], data->args[1], data->args[2], data->args[3], data->args[4], data->args[5]};
 
 		if (seccomp_rules[i].error && in_list(seccomp_rules[i].calls, name) && rule_fits(&seccomp_rules[i], arguments)) {
 			has_got = has_got || got == seccomp_rule_action(&seccomp_rules[i]);
 			has_want = has_want || want == seccomp_rule_action(&seccomp_rules[i]);
 		}
 	}
-	has_got = has_got || (name && is_ordered(name));
-	has_want = has_want || (name && is_ordered(name));
+	has_got = has_got || (name && is_ordered(spec, name));
+	has_want = has_want || (name && is_ordered(spec, name));
 	free(name);
 	return has_got && has_want;
 }
@@ -446,7 +453,7 @@ static void compare(struct compared *compared, const struct seccomp_data *data)
 	if (want == SECCOMP_RET_ALLOW)
 		want = bpf_run(&compared->reference.allowed, data);
 	compared->calls++;
-	if (got != want && is_tie(data, got, want))
+	if (got != want && is_tie(compared->spec, data, got, want))
 		compared->ties++;
 	else if (got != want)
 		fail_msg("arch %#x number %d (%#llx, %#llx, %#llx, %#llx): %#x, not %#x", data->arch, data->nr, data->args[0],
@@ -505,7 +512,7 @@ static void compare_arguments(struct compared *compared, const char *name)
 	if (number < 0)
 		return;
 	for (size_t i = 0; i < counts[0] * counts[1] * counts[2] * counts[3]; i++) {
-		uint64_t arguments[4] = {values[0][i % counts[0]], values[1][i / counts[0] % counts[1]],
+		uint64_t arguments[6] = {values[0][i % counts[0]], values[1][i / counts[0] % counts[1]],
 		                         values[2][i / counts[0] / counts[1] % counts[2]],
 		                         values[3][i / counts[0] / counts[1] / counts[2]]};
 		struct seccomp_data data = call((uint32_t)number, arguments);
@@ -516,7 +523,7 @@ static void compare_arguments(struct compared *compared, const char *name)
 
 static void compare_numbers(struct compared *compared)
 {
-	static const uint64_t arguments[][4] = {{0}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 2, 3, 4}};
+	static const uint64_t arguments[][6] = {{0}, {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, {1, 2, 3, 4}};
 	static const uint32_t arches[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0, UINT32_MAX};
 
 	for (size_t i = 0; i < ARRAY_SIZE(arguments) * ARRAY_SIZE(arches); i++)
@@ -541,7 +548,7 @@ static void compare_spec(const struct seccomp_spec *spec)
 {
 	static const char *const calls[] = {"clone",    "unshare", "ioctl", "open",    "openat", "chmod",     "fchmod",
 	                                    "fchmodat", "creat",   "mknod", "mknodat", "fcntl",  "setrlimit", "personality"};
-	struct compared compared = {.reference = build_reference(spec)};
+	struct compared compared = {.spec = spec, .reference = build_reference(spec)};
 	struct yett_error error = {0};
 
 	if (seccomp_compile(spec, SECCOMP_INIT, &compared.init.code, &compared.init.count, &error) != 0 ||
@@ -578,6 +585,7 @@ static void each_filter_says_what_libseccomps_would_say(void **state)
 	         .allow = NAMES(keyctl, openat, ptrace, mknodat, bpf),
 	         .deny = NAMES(keyctl, mount, getpid),
 	         .log = NAMES(keyctl, clone3, openat, socket)},
+		{.perf = true},
 		{.allow = NAMES(clone3, uselib), .log = NAMES(clone3, statmount, mknodat)},
 	};
 

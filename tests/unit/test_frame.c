@@ -13,7 +13,7 @@
 
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 static struct frame frame;
 static struct message message;

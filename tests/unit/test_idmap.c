@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "helper/setup/idmap.h"
+#include "programs/rootless/rootless.h"
 
 #define FIRST UINT32_C(1879113728)
 #define FACE  (FIRST - IDMAP_RANGE + IDMAP_ROLE_FACE)
@@ -264,6 +265,20 @@ static void an_id_is_looked_up_at_both_ends_of_a_line(void **state)
 	assert_int_equal(idmap_host(&(struct idmap_half){0}, 0), NONE);
 }
 
+static void without_root_its_map_has_the_callers_ids_and_no_other(void **state)
+{
+	const struct idmap_subject subject = {.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
+
+	(void)state;
+	rootless_make_map(&subject, &map);
+	assert_int_equal(map.uids.count + map.gids.count, 2);
+	assert_int_equal(idmap_host(&map.uids, 70000), 70000);
+	assert_int_equal(idmap_host(&map.gids, 100), 100);
+	assert_int_equal(idmap_host(&map.uids, 0), NONE);
+	assert_int_equal(map.payload_uid, 70000);
+	assert_int_equal(map.payload_gid, 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +292,7 @@ int main(void)
 		cmocka_unit_test(more_lines_than_the_kernel_takes_are_refused),
 		cmocka_unit_test(as_many_large_groups_as_there_may_be_have_private_ids),
 		cmocka_unit_test(an_id_is_looked_up_at_both_ends_of_a_line),
+		cmocka_unit_test(without_root_its_map_has_the_callers_ids_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -250,7 +251,6 @@ static void a_wrong_value_is_refused(void **state)
 		{&profile->place.file, 8, SIZE_MAX},
 		{&((struct policy_place *)part(bytes, &profile->system.places))[1].file, 8, 2},
 		{part(bytes, &policy->cgroup), 1, 'x'},
-		{part(bytes, &profile->hostname), 1, '/'},
 		{part(bytes, part(bytes, &profile->system.items)), 1, '.'},
 	};
 
@@ -314,6 +314,32 @@ static void what_was_loaded_cannot_be_changed_any_more(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
+/* The monitor hands the decider what it has loaded itself. */
+static void what_was_loaded_and_sealed_is_loaded_again(void **state)
+{
+	const struct bytes *bytes = *state;
+	_cleanup_(policy_freep) struct policy *policy = NULL, *again = NULL;
+	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING),
+			 half = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct policy *none = NULL;
+	struct yett_error error;
+
+	assert_int_equal(write(fd, bytes->image, bytes->size), bytes->size);
+	assert_int_equal(image_load(fd, &policy, &error), 0);
+	assert_int_equal(close(steal_fd(&fd)), 0); /* the policy has its own */
+	assert_int_equal(image_load(policy->memory, &again, &error), 0);
+	assert_int_not_equal(again->memory, policy->memory);
+	assert_ptr_not_equal(again->image, policy->image);
+	assert_int_equal(again->profiles_count, policy->profiles_count);
+	assert_string_equal(again->profiles[1].name, policy->profiles[1].name);
+	assert_int_equal(again->generation, policy->generation);
+	/* Sealed against seals, but not against writing, it is none. */
+	assert_int_equal(write(half, bytes->image, bytes->size), bytes->size);
+	assert_int_equal(fcntl(half, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW), 0);
+	assert_int_equal(image_load(half, &none, &error), -EPERM);
+	assert_null(none);
+}
+
 static void an_error_is_handed_on(void **state)
 {
 	_cleanup_fd_ int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -364,6 +390,7 @@ int main(void)
 		WITH_IMAGE(a_wrong_value_is_refused),
 		WITH_IMAGE(no_byte_can_do_harm),
 		WITH_IMAGE(what_was_loaded_cannot_be_changed_any_more),
+		WITH_IMAGE(what_was_loaded_and_sealed_is_loaded_again),
 		cmocka_unit_test(an_error_is_handed_on),
 		WITH_IMAGE(an_error_that_is_none_is_refused),
 		cmocka_unit_test(private_ids_do_not_overlap_subordinate_ids),

@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/filter_head.h"
+#include "programs/init/cores.h"
 #include "programs/init/launch.h"
 #include "programs/init/start.h"
 #include "programs/init/terminal.h"
@@ -157,6 +158,57 @@ static void ids_change_only_to_those_of_commands(void **state)
 	}
 }
 
+/* --- owners --- */
+
+static uint32_t owners(uint32_t arch, uint32_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	const struct seccomp_data data = {.nr = (int)number, .arch = arch, .args = {a, b, c, d}};
+	static struct sock_filter code[FILTER_HEAD + START_GUARD_LENGTH + START_OWNERS_LENGTH + 3];
+	const struct bpf program = {code, ARRAY_SIZE(code)};
+	struct sock_filter *end = code + ARRAY_SIZE(code) - 3;
+
+	config.uid = 1000;
+	config.gid = 2000;
+	filter_head(code, NATIVE_ARCH, OTHER);
+	start_guard(&config, code + FILTER_HEAD);
+	start_owners(&config, code + FILTER_HEAD + START_GUARD_LENGTH);
+	end[0] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1);
+	end[1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, PASSED);
+	end[2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return bpf_run(&program, &data);
+}
+
+/* What else stands in an argument is a path, a descriptor or a flag, and as large as it likes. */
+static void where_there_is_one_id_files_are_given_to_nobody_else(void **state)
+{
+	static const uint64_t users[] = {1000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 1000, 0, 2000, 999, 65534},
+			      groups[] = {2000, UINT32_MAX, UINT64_MAX, 0x100000000ULL | 2000, 0, 1000, 2001, 65534};
+
+	(void)state;
+	for (size_t u = 0; u < ARRAY_SIZE(users); u++)
+		for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
+			uint32_t expected = u < 4 && g < 4 ? PASSED : SECCOMP_RET_ERRNO | EPERM;
+
+			assert_int_equal(owners(NATIVE_ARCH, SYS_fchown, 77, users[u], groups[g], 77), expected);
+			assert_int_equal(owners(NATIVE_ARCH, SYS_fchownat, 77, 77, users[u], groups[g]), expected);
+#ifdef SYS_chown
+			assert_int_equal(owners(NATIVE_ARCH, SYS_chown, 77, users[u], groups[g], 77), expected);
+			assert_int_equal(owners(NATIVE_ARCH, SYS_lchown, 77, users[u], groups[g], 77), expected);
+#endif
+		}
+	for (uint32_t number = 0; number < 1024; number++) {
+		bool is_of_owners = number == SYS_fchown || number == SYS_fchownat;
+
+#ifdef SYS_chown
+		is_of_owners = is_of_owners || number == SYS_chown || number == SYS_lchown;
+#endif
+		assert_int_equal(owners(NATIVE_ARCH, number, 5, 5, 5, 5),
+		                 is_of_owners ? SECCOMP_RET_ERRNO | EPERM : guard(NATIVE_ARCH, number, 5, 5, 5));
+		assert_int_equal(owners(AUDIT_ARCH_I386, number, 5, 5, 5, 5), OTHER);
+		assert_int_equal(owners(NATIVE_ARCH, 0x40000000 | number, 5, 5, 5, 5), PASSED);
+	}
+}
+
 static void other_calls_pass_the_guard(void **state)
 {
 	static const long guarded[] = {SYS_setuid,   SYS_setfsuid, SYS_setreuid,  SYS_setresuid, SYS_setgid,
@@ -181,15 +233,15 @@ static void a_failure_to_execute_can_be_mapped_by_a_shell(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 15, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 16, .error = ENOENT}, &error);
 	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
 	assert_string_equal(error.message, "the command was not found");
 	assert_string_equal(error.detail, "No such file or directory");
 	assert_int_equal(error.os_error, ENOENT);
 	assert_string_equal(error.step, "");
-	launch_describe(&(struct launch_failure){.step = 15, .error = EISDIR}, &error);
+	launch_describe(&(struct launch_failure){.step = 16, .error = EISDIR}, &error);
 	assert_string_equal(error.message, "the command is a directory");
-	launch_describe(&(struct launch_failure){.step = 15, .error = EIO}, &error);
+	launch_describe(&(struct launch_failure){.step = 16, .error = EIO}, &error);
 	assert_string_equal(error.message, "the command could not be executed");
 }
 
@@ -198,15 +250,41 @@ static void a_failure_before_that_names_the_step(void **state)
 	struct yett_error error;
 
 	(void)state;
-	launch_describe(&(struct launch_failure){.step = 10, .error = ENOENT}, &error);
+	launch_describe(&(struct launch_failure){.step = 11, .error = ENOENT}, &error);
 	assert_string_equal(error.message, "the working-directory of the command could not be set");
 	assert_string_equal(error.step, "working-directory");
 	assert_int_equal(error.os_error, ENOENT);
-	launch_describe(&(struct launch_failure){.step = 12, .error = ENOENT, .path = "/none"}, &error);
+	launch_describe(&(struct launch_failure){.step = 13, .error = ENOENT, .path = "/none"}, &error);
 	assert_string_equal(error.message, "the command cannot be restricted to /none: there is no such path in the sandbox");
 	assert_string_equal(error.step, "restriction-of-files");
 	launch_describe(&(struct launch_failure){.step = launch_without_terminal().step, .error = ENOSPC}, &error);
 	assert_string_equal(error.message, "the terminal of the command could not be set");
+}
+
+static void core_files_are_for_where_the_kernel_writes_them_into_the_sandbox(void **state)
+{
+	static const char *const others[] = {"",        "|/usr/lib/handler %P", "|",         "@/run/socket", "@@/run/socket", "/var/core",
+	                                     "%Z/core", "cores/core",           "../core.%p"};
+	char pattern[CORES_PATTERN_SIZE];
+	struct yett_error error;
+
+	(void)state;
+	assert_true(cores_are_files("core"));
+	assert_true(cores_are_files("%e.core.%p"));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		assert_false(cores_are_files(others[i]));
+		assert_int_equal(cores_refuse(others[i], YETT_E_UNSUPPORTED, &error), YETT_E_UNSUPPORTED);
+		assert_non_null(strstr(error.message, others[i]));
+		assert_non_null(strstr(error.detail, "sysctl kernel.core_pattern=core"));
+	}
+	assert_int_equal(cores_read(pattern), 0);
+	assert_null(strchr(pattern, '\n'));
+	launch_describe(&(struct launch_failure){.step = 7, .error = EPERM, .path = "|/handler"}, &error);
+	assert_int_equal(error.code, YETT_E_COMMAND_FAILED);
+	assert_string_equal(error.message, "there can be no core files inside: kernel.core_pattern is '|/handler'");
+	assert_string_equal(error.step, "core-files");
+	launch_describe(&(struct launch_failure){.step = 7, .error = ENOENT}, &error);
+	assert_string_equal(error.message, "the core-files of the command could not be set");
 }
 
 /* A socket to a child that reports as launch.c's does. */
@@ -294,8 +372,10 @@ int main(void)
 		cmocka_unit_test_setup(a_variable_without_its_end_is_refused, fill),
 		cmocka_unit_test(ids_change_only_to_those_of_commands),
 		cmocka_unit_test(other_calls_pass_the_guard),
+		cmocka_unit_test(where_there_is_one_id_files_are_given_to_nobody_else),
 		cmocka_unit_test(a_failure_to_execute_can_be_mapped_by_a_shell),
 		cmocka_unit_test(a_failure_before_that_names_the_step),
+		cmocka_unit_test(core_files_are_for_where_the_kernel_writes_them_into_the_sandbox),
 		cmocka_unit_test(the_master_comes_before_the_end_or_the_command_has_failed),
 		cmocka_unit_test(a_terminal_goes_with_no_other_streams_and_a_window_with_a_terminal),
 		cmocka_unit_test(a_record_of_rubbish_is_worded_all_the_same),

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "helper/monitor/keys.h"
+#include "programs/decider/key_text.h"
 #include "programs/reader/own_keys.h"
 
 #define KEY_OF(c) c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c c "A="
@@ -24,7 +25,7 @@ static char line_of_zero[KEY_LINE_LENGTH + 1];
 static int make_line(void **state)
 {
 	(void)state;
-	keys_line(zero, line_of_zero);
+	key_text(zero, line_of_zero);
 	return strcmp(line_of_zero, "ed25519 " KEY_OF("A"));
 }
 

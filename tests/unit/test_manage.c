@@ -6,27 +6,21 @@
 
 #include <cmocka.h>
 
-#include "helper/monitor/manage.h"
+#include "programs/decider/manage.h"
 
 #define ACTIONS_BEYOND 64 /* numbers that are tried besides those of actions */
 
 /* Of whom the table asks what, written down once more: '-' nobody, 'm' managers, 'r' root. In the order of enum manage_scope. */
 static const struct {
 	const char *name, *who;
-	bool sends_memory, takes_channel, rests, runs, pauses; /* whether a supervisor acts on it: when stopped, running, paused */
+	bool sends_memory, rests, runs, pauses; /* whether a supervisor acts on it: when stopped, running, paused */
 } expected[] = {
-	[MANAGE_LIST] = {"list", "-mr", true, false, false, false, false},
-	[MANAGE_INSPECT] = {"inspect", "m--", true, false, false, false, false},
-	[MANAGE_ATTACH] = {"attach", "m--", false, true, false, true, true},
-	[MANAGE_DETACH] = {"detach", "m--", false, false, false, false, false},
-	[MANAGE_PAUSE] = {"pause", "m--", false, false, false, true, false},
-	[MANAGE_RESUME] = {"resume", "m--", false, false, false, false, true},
-	[MANAGE_KILL] = {"kill", "m--", false, false, false, true, false},
-	[MANAGE_DESTROY] = {"destroy", "m--", false, false, true, true, true},
-	[MANAGE_USAGE] = {"usage", "mmr", true, false, false, false, false},
-	[MANAGE_FOLLOW] = {"follow", "m--", false, true, false, true, true},
-	[MANAGE_TOTALS] = {"totals", "-r-", false, false, false, false, false},
-	[MANAGE_PLAN] = {"plan", "m--", true, false, true, true, true},
+	[MANAGE_LIST] = {"list", "-mr", true, false, false, false},      [MANAGE_INSPECT] = {"inspect", "m--", true, false, false, false},
+	[MANAGE_ATTACH] = {"attach", "m--", false, false, true, true},   [MANAGE_DETACH] = {"detach", "m--", false, false, false, false},
+	[MANAGE_PAUSE] = {"pause", "m--", false, false, true, false},    [MANAGE_RESUME] = {"resume", "m--", false, false, false, true},
+	[MANAGE_KILL] = {"kill", "m--", false, false, true, false},      [MANAGE_DESTROY] = {"destroy", "m--", false, true, true, true},
+	[MANAGE_USAGE] = {"usage", "mmr", true, false, false, false},    [MANAGE_FOLLOW] = {"follow", "m--", false, false, true, true},
+	[MANAGE_TOTALS] = {"totals", "-r-", false, false, false, false}, [MANAGE_PLAN] = {"plan", "m--", true, true, true, true},
 };
 
 static bool acts_in(const struct manage_row *row, enum sandbox_state state)
@@ -63,7 +57,6 @@ static void each_action_needs_what_it_is_for(void **state)
 		const struct manage_row *row = manage_find_row(action);
 
 		assert_int_equal(row->sends_memory, expected[action].sends_memory);
-		assert_int_equal(row->takes_channel, expected[action].takes_channel);
 		assert_int_equal(acts_in(row, SANDBOX_STOPPED), expected[action].rests);
 		assert_int_equal(acts_in(row, SANDBOX_FAILED), expected[action].rests);
 		assert_int_equal(acts_in(row, SANDBOX_STOPPING), expected[action].rests);

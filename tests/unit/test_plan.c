@@ -70,7 +70,7 @@ static const char expected[] =
 	" 12 mask           /proc/keys, where it exists\n"
 	" 13 hostname       box\n"
 	" 14 identity       the caller's ids inside, private ones outside, umask 0022, nice -1, capabilities 0x21, files 64, file-size "
-	"unlimited, cpu-time 10, stack 8M of at most 64M\n"
+	"unlimited, cpu-time 10, stack 8M of at most 64M, core files 1M\n"
 	" 15 init           AppArmor profile boxed (required), HOME=/home/alice LANG=C.UTF-8\n";
 
 static const char expected_json[] =
@@ -82,12 +82,12 @@ static const char expected_json[] =
 	"{\"step\":\"root\",\"place\":null,\"size_bytes\":67108864,\"home\":\"/home/alice\"},"
 	"{\"step\":\"devpts\",\"place\":null,\"terminals_max\":16},{\"step\":\"etc\",\"place\":null,\"user\":\"alice\",\"group\":\"staff\",\"shell\":\"/bin/sh\"},"
 	"{\"step\":\"tmpfs\",\"place\":null,\"target\":\"/scratch\",\"size_bytes\":1048576,\"mode\":1023},"
-	"{\"step\":\"share\",\"place\":null,\"target\":\"/w\\u000aorké\",\"descriptor\":2,\"writable\":true,\"allowed_below\":[\"/srv\",\"/home\"]},"
-	"{\"step\":\"share\",\"place\":null,\"target\":\"/all\",\"descriptor\":0,\"writable\":false,\"allowed_below\":null},"
+	"{\"step\":\"share\",\"place\":null,\"target\":\"/w\\u000aorké\",\"descriptor\":2,\"writable\":true,\"socket\":false,\"allowed_below\":[\"/srv\",\"/home\"]},"
+	"{\"step\":\"share\",\"place\":null,\"target\":\"/all\",\"descriptor\":0,\"writable\":false,\"socket\":false,\"allowed_below\":null},"
 	"{\"step\":\"host\",\"place\":\"built-in:4\",\"target\":\"/data\",\"source\":\"/usr/share\",\"writable\":false},"
 	"{\"step\":\"mask\",\"place\":null,\"target\":\"/proc/keys\",\"optional\":true},"
 	"{\"step\":\"hostname\",\"place\":null,\"hostname\":\"box\"},"
-	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"nested_userns\":false,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608,\"stack_max_bytes\":67108864}},"
+	"{\"step\":\"identity\",\"place\":null,\"identity\":\"private\",\"umask\":18,\"nice\":-1,\"capabilities\":33,\"nested_userns\":false,\"perf_events\":false,\"limits\":{\"files\":64,\"file_bytes\":0,\"cpu_seconds\":10,\"stack_bytes\":8388608,\"stack_max_bytes\":67108864,\"core_bytes\":1048576}},"
 	"{\"step\":\"init\",\"place\":null,\"apparmor_profile\":\"boxed\",\"selinux_type\":null,\"label_required\":true,\"env\":[\"HOME=/home/alice\",\"LANG=C.UTF-8\"]}]}";
 
 static struct plan_text add(struct plan *plan, const char *string)
@@ -117,7 +117,8 @@ static struct plan *example(void)
 	                                    .files = 64,
 	                                    .cpu_seconds = 10,
 	                                    .stack_bytes = 8 << 20,
-	                                    .stack_max_bytes = 64 << 20};
+	                                    .stack_max_bytes = 64 << 20,
+	                                    .core_bytes = 1 << 20};
 	plan->user_limits = (struct plan_limits){.memory_bytes = 2ull << 30, .pids = 9};
 	plan->umask = 022;
 	plan->nice = -1;
@@ -184,8 +185,9 @@ static void a_plan_with_numbers_out_of_range_still_prints(void **state)
 	(void)state;
 	memset(plan, 0xff, sizeof *plan);
 	for (uint32_t i = 0; i < PLAN_STEPS_MAX; i++)
-		plan->steps[i].writable = plan->steps[i].optional = false; /* no other byte is a bool */
+		plan->steps[i].writable = plan->steps[i].optional = plan->steps[i].is_socket = false; /* no other byte is a bool */
 	plan->life.linger = plan->life.idle_pauses = plan->overlay_ro = plan->label_required = plan->is_dry = false;
+	plan->nested_userns = plan->perf_events = false;
 	plan->id[0] = '\0';
 	plan->steps_count = UINT32_MAX;
 	text = printed_plan(plan, &length);

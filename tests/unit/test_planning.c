@@ -94,6 +94,41 @@ static void a_share_carries_the_directories_it_must_lie_below(void **state)
 	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
 }
 
+static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **state)
+{
+	static const char said[] = "/run/s, descriptor 1, a socket, from /run/user/1000/bus /tmp/.X11-unix/X0 /run/user/1001/a";
+	_cleanup_free_ char *printed = NULL;
+	struct decide *d = *state;
+	size_t length;
+
+	decide_policy(d, "profile \"default\" { overlay_ro = true }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} share_ro = {\"*\"} share_rw = {\"/srv\"}\n"
+	                 "sockets = {\"/run/user/%u/bus\", \"/tmp/.X11-unix/X0\", \"/run/user/1001/a\"} }");
+	decide_share(d, 0, SHARE_RW, "/w");
+	decide_share(d, 1, SHARE_SOCKET, "/run/s");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(text(d, find(d, "/run/s")->source), "/run/user/1000/bus\n/tmp/.X11-unix/X0\n/run/user/1001/a");
+	assert_non_null(strstr(text(d, find(d, "/run/s")->from), ":3"));
+	assert_true(find(d, "/run/s")->is_socket && !find(d, "/run/s")->writable && !find(d, "/w")->is_socket);
+	assert_string_equal(text(d, find(d, "/w")->source), "/srv");
+	printed = printed_plan(&d->plan, &length);
+	if (!strstr(printed, said))
+		fail_msg("%s: not in\n%s", said, printed);
+}
+
+static void devices_of_the_host_are_said_to_weaken(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { devices = {\"/dev/kvm\", \"/dev/dri/card0\"} }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} devices = {\"/dev/dri/card0\", \"/dev/kvm\"} }");
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(d->plan.weaker, "by devices of the host: /dev/kvm, /dev/dri/card0");
+	decide_policy(d, PLAIN);
+	assert_int_equal(decide_plan(d), 0);
+	assert_string_equal(d->plan.weaker, "");
+}
+
 static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(void **state)
 {
 	static const char *const said[] = {"/r, descriptor 0, read-only, behind an overlay of its own", "/w, descriptor 1, writable",
@@ -259,7 +294,7 @@ static void every_descriptor_is_one_share(void **state)
 	decide_share(d, 1, SHARE_RO, "/a");
 	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
-	decide_share(d, 0, SHARE_RW + 1, "/a"); /* a mode that there is not */
+	decide_share(d, 0, SHARE_SOCKET + 1, "/a"); /* a mode that there is not */
 	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/a");
@@ -708,6 +743,8 @@ int main(void)
 		WITH_DECIDE(the_steps_stand_in_their_order),
 		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
 		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
+		WITH_DECIDE(a_socket_is_one_of_those_that_the_grant_names_for_the_caller),
+		WITH_DECIDE(devices_of_the_host_are_said_to_weaken),
 		WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so),
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
 		WITH_DECIDE(the_conventional_mounts_open_no_others),

@@ -225,6 +225,8 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	assert_int_equal(load_as(place, false, getuid(), &other, &error), 0);
 }
 
+#define SOCKETS(list) "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} sockets = {" list "} }"
+
 /* Each is refused, with the line and the words. */
 static const struct {
 	const char *text;
@@ -274,6 +276,9 @@ static const struct {
 	{"profile \"p\" { etc = {\"../root\"} }", 1, "below /etc"},
 	{"profile \"p\" { etc = {\"/etc/ssl\"} }", 1, "below /etc"},
 	{"profile \"p\" { devices = {\"/etc/kvm\"} }", 1, "below /dev"},
+	{"profile \"p\" { devices = {\"/dev/null\",\n \"/dev/mem\"} }", 2, "all of the machine's memory"},
+	{"profile \"p\" { devices = {\"/dev/fd\"} }", 1, "symbolic link"},
+	{"profile \"p\" { devices = {\"/dev/fd/0\"} }", 1, "symbolic link"},
 	{"profile \"p\" { environment = {\"=x\"} }", 1, "NAME=VALUE"},
 	{"profile \"p\" { capabilities = {\"fly\"} }", 1, "is not a capability"},
 	{"profile \"p\" { syscalls_allow = {\"Open\"} }", 1, "system call"},
@@ -318,6 +323,14 @@ static const struct {
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/etc/passwd\"} }", 2, "is not a directory"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/no/such\"} }", 2, "does not exist"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/bin/x\"} }", 2, "symbolic link"},
+	{SOCKETS("\"*\""), 2, "is not an absolute path"},
+	{SOCKETS("\"/run/user/%u/a\",\n \"/run/user/%d/a\""), 3, "'/run/user/%d/a' has a %"},
+	{SOCKETS("\"/run/user/%u/a%u\""), 2, "has a %"},
+	{SOCKETS("\"/run/user/%u\""), 2, "has a %"},
+	{SOCKETS("\"/home/%u/a\""), 2, "has a %"},
+	{SOCKETS("\"/run/user/%u/../0/bus\""), 2, "component . or .."},
+	{SOCKETS("\"/tmp/listens\""), 2, "others can write"},
+	{SOCKETS("\"/bin/x\""), 2, "symbolic link"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} max_memory = unlimited }", 2, "is not a size"},
 };
 
@@ -356,6 +369,23 @@ static void a_rule_for_what_others_can_rename_is_refused(void **state)
 	write_file(place, "yett.conf", text);
 	assert_int_equal(load(place, &policy, &error), YETT_E_INVALID_REQUEST);
 	assert_non_null(strstr(error.message, "others can write"));
+}
+
+/* Users may put sockets there, sandboxes may not; and where root alone may, it may do so later. */
+static void sockets_are_named_where_no_sandbox_can_put_one(void **state)
+{
+	static const char text[] =
+		SOCKETS("\"/run/user/%u/wayland-0\", \"/run/user/1000/pulse/native\", \"/tmp/.X11-unix/X0\", \"/run/no-such/listens\"");
+	_cleanup_(policy_freep) struct policy *policy = NULL;
+	struct place *place = *state;
+	struct yett_error error = {0};
+
+	write_file(place, "yett.conf", text);
+	if (load(place, &policy, &error) != 0)
+		fail_msg("%s", error.message);
+	assert_int_equal(policy->grants[0].sockets.count, 4);
+	assert_string_equal(policy->grants[0].sockets.items[0], "/run/user/%u/wayland-0");
+	assert_int_equal(policy->grants[0].places[POLICY_KEY_SOCKETS].line, 2);
 }
 
 /* What the policy says of the directory `path` in each of its lists that a client or a sandbox gets something by. */
@@ -516,6 +546,12 @@ static void sizes_are_read_and_written_exactly(void **state)
 	uint64_t n = 0;
 
 	(void)state;
+	assert_int_equal(units_parse_core("none", &n), 0);
+	assert_int_equal(n, PLAN_CORE_NONE);
+	assert_int_equal(units_parse_core("4K", &n), 0);
+	assert_int_equal(n, 4096);
+	assert_int_equal(units_parse_core("4095", &n), -EINVAL);
+	assert_int_equal(units_parse_core("0", &n), -EINVAL);
 	assert_int_equal(units_parse_size("2G", &n), 0);
 	assert_int_equal(n, 2ull << 30);
 	assert_int_equal(units_parse_size("16777215T", &n), 0);
@@ -547,6 +583,7 @@ int main(void)
 		WITH_PLACE(fragments_are_read_in_the_order_of_their_names),
 		WITH_PLACE(every_mistake_is_found_with_its_line),
 		WITH_PLACE(a_rule_for_what_others_can_rename_is_refused),
+		WITH_PLACE(sockets_are_named_where_no_sandbox_can_put_one),
 		WITH_PLACE(a_rule_names_what_only_the_administrator_can_replace),
 		WITH_PLACE(binary_and_huge_files_are_refused),
 		WITH_PLACE(a_file_that_others_could_have_written_is_refused),

@@ -285,6 +285,139 @@ static void what_holds_nothing_is_released_without_harm(void **state)
 	reserve_release(&none);
 }
 
+/* --- deciders --- */
+
+static void end(pid_t child)
+{
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* A process that takes the id of a decider, tells which one, and stays; that it can have none it tells with IDMAP_DECIDERS. */
+static pid_t hold_decider(struct fixture *f, uint32_t *ret_number)
+{
+	int told[2];
+	pid_t child;
+
+	assert_int_equal(pipe(told), 0);
+	child = fork();
+	if (child == 0) {
+		uint32_t number;
+
+		if (reserve_decider(&f->host, &number) < 0)
+			number = IDMAP_DECIDERS;
+		(void)!write(told[1], &number, sizeof number);
+		for (;;)
+			(void)pause();
+	}
+	assert_int_equal(read(told[0], ret_number, sizeof *ret_number), sizeof *ret_number);
+	(void)close(told[0]);
+	(void)close(told[1]);
+	return child;
+}
+
+static void each_decider_has_a_number_that_no_other_has(void **state)
+{
+	enum { COUNT = 40 };
+	struct fixture *f = *state;
+	uint32_t numbers[2 * COUNT];
+	pid_t children[COUNT];
+	int held[COUNT];
+
+	/* Of one process and of others: where the search begins depends on who asks. */
+	for (size_t i = 0; i < COUNT; i++) {
+		held[i] = reserve_decider(&f->host, &numbers[2 * i]);
+		assert_true(held[i] >= 0);
+		children[i] = hold_decider(f, &numbers[2 * i + 1]);
+	}
+	for (size_t i = 0; i < 2 * COUNT; i++) {
+		assert_in_range(numbers[i], 0, IDMAP_DECIDERS - 1);
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(numbers[i], numbers[j]);
+	}
+	for (size_t i = 0; i < COUNT; i++) {
+		(void)close(held[i]);
+		end(children[i]);
+	}
+}
+
+/* Takes all bytes of the file but one, as so many deciders would. */
+static int take_all_but(struct fixture *f, uint32_t free)
+{
+	int fd = openat(f->host.dirs[RESERVE_RUNTIME], "deciders", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct flock before = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = free},
+		     after = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = free + 1, .l_len = 0};
+
+	assert_true(fd >= 0);
+	if (free > 0)
+		assert_int_equal(fcntl(fd, F_OFD_SETLK, &before), 0);
+	assert_int_equal(fcntl(fd, F_OFD_SETLK, &after), 0);
+	return fd;
+}
+
+static void the_last_number_is_found_and_after_it_there_is_none(void **state)
+{
+	static const uint32_t last[] = {0, 4711, IDMAP_DECIDERS - 1, IDMAP_DECIDERS};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
+		int others = take_all_but(f, last[i]), held = -1;
+		uint32_t number, again;
+
+		if (last[i] < IDMAP_DECIDERS) {
+			held = reserve_decider(&f->host, &number);
+			assert_true(held >= 0);
+			assert_int_equal(number, last[i]);
+		}
+		assert_int_equal(reserve_decider(&f->host, &again), -EAGAIN);
+		(void)close(held);
+		(void)close(others);
+	}
+}
+
+static void the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not(void **state)
+{
+	struct fixture *f = *state;
+	int others = take_all_but(f, 42), held, copy;
+	uint32_t number;
+	pid_t child = hold_decider(f, &number);
+
+	assert_int_equal(number, 42);
+	assert_int_equal(reserve_decider(&f->host, &number), -EAGAIN);
+	end(child);
+	held = reserve_decider(&f->host, &number);
+	assert_true(held >= 0);
+	assert_int_equal(number, 42);
+	copy = dup(held);
+	(void)close(held);
+	assert_int_equal(reserve_decider(&f->host, &number), -EAGAIN);
+	(void)close(copy);
+	held = reserve_decider(&f->host, &number);
+	assert_true(held >= 0);
+	(void)close(held);
+	(void)close(others);
+}
+
+/* Locks of the other kind go with any descriptor of the file that a process closes: these do not. */
+static void nobody_loses_a_number_by_another_ones_end_in_the_same_process(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t first, second, third;
+	int one = reserve_decider(&f->host, &first), two = reserve_decider(&f->host, &second), three;
+	pid_t child;
+
+	assert_true(one >= 0 && two >= 0);
+	(void)close(two);
+	child = hold_decider(f, &third); /* of another process, which locks keep out that are of this one */
+	assert_int_not_equal(third, first);
+	three = reserve_decider(&f->host, &second);
+	assert_int_not_equal(second, first);
+	assert_int_not_equal(second, third);
+	end(child);
+	(void)close(one);
+	(void)close(three);
+}
+
 /* --- the dead --- */
 
 /* A process with one reservation of each kind, which stays until it is killed. */
@@ -312,12 +445,6 @@ static pid_t hold_all(struct fixture *f, uid_t uid, const char *cgroup)
 	(void)close(ready[0]);
 	(void)close(ready[1]);
 	return child;
-}
-
-static void end(pid_t child)
-{
-	assert_int_equal(kill(child, SIGKILL), 0);
-	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 struct swept {
@@ -463,6 +590,10 @@ int main(void)
 		WITH_HOST(helpers_and_sandboxes_of_a_user_are_counted_apart),
 		WITH_HOST(a_name_is_one_sandboxs_of_each_user),
 		WITH_HOST(what_holds_nothing_is_released_without_harm),
+		WITH_HOST(each_decider_has_a_number_that_no_other_has),
+		WITH_HOST(the_last_number_is_found_and_after_it_there_is_none),
+		WITH_HOST(the_number_of_a_decider_that_died_is_free_and_one_with_a_copy_is_not),
+		WITH_HOST(nobody_loses_a_number_by_another_ones_end_in_the_same_process),
 		WITH_HOST(what_the_dead_have_left_is_swept_and_of_the_living_nothing),
 		WITH_HOST(a_range_stays_reserved_until_what_it_stood_for_is_gone),
 		WITH_HOST(what_is_no_record_sweeps_nothing),

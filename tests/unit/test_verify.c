@@ -1,16 +1,21 @@
 /*
  * Who asked is proven: each way in which a request is not what a key signed for this place on this connection has its own refusal.
  *
- * Signatures, keys and files are real; decoder and reader are children of the test's, so that they can lie.
+ * Signatures, keys and files are real, and so is the monitor that is asked about keys: a child, which serves this process as its decider.
+ * Decoder and reader are children of the test's, so that they can lie.
  */
 #include "tests/unit/decide.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "helper/monitor/verify.h"
+#include "helper/monitor/monitor.h"
+#include "programs/decider/ask.h"
+#include "programs/decider/verify.h"
 #include "programs/reader/own_keys.h"
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
@@ -26,7 +31,9 @@ struct fixture {
 	size_t length, fd_count; /* of the packet */
 	struct verify_context context;
 	struct decoder decoder;
-	struct reader reader;
+	pid_t monitor;
+	int client;             /* its end, by which the monitor knows that it is there */
+	int reader_ended;       /* a pipe's, whose other end the reader alone has */
 	struct message message; /* as the decoder says */
 	struct verified verified;
 	struct yett_error error;
@@ -67,12 +74,26 @@ static void answer(int socket, enum lie lie)
 	}
 }
 
+static void end(pid_t pid)
+{
+	if (pid > 0 && (kill(pid, SIGKILL) < 0 || waitpid(pid, NULL, 0) != pid))
+		fail_msg("a child could not be ended");
+}
+
+static void end_decoder(struct fixture *f)
+{
+	pid_t pid = f->decoder.program.pid;
+
+	decoder_free(&f->decoder);
+	end(pid);
+}
+
 static void start_decoder(struct fixture *f, enum lie lie)
 {
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	decoder_free(&f->decoder);
+	end_decoder(f);
 	f->decoder = (struct decoder){.program = {.pid = fork(), .socket = pair[0]}, .is_ready = true};
 	if (f->decoder.program.pid == 0) {
 		(void)close(pair[0]);
@@ -80,6 +101,110 @@ static void start_decoder(struct fixture *f, enum lie lie)
 		_exit(0);
 	}
 	(void)close(pair[1]);
+}
+
+/* --- the monitor, and what it asks --- */
+
+enum reading {
+	READS_HONESTLY,
+	READS_TOO_LITTLE,
+	READS_WITH_NO_CODE_THAT_IS,
+	READS_A_MESSAGE_WITHOUT_END,
+	READS_NAMES_WITHOUT_END,
+	READS_NAMES_ONCE /* and answers nothing that is asked after that */
+};
+
+/* In the place of yett-reader, whose user has the test's folder as home. */
+static void read_as(const struct fixture *f, enum reading how, int socket)
+{
+	struct reader_question question;
+	struct reader_answer answer;
+
+	while (recv(socket, &question, sizeof question, 0) == sizeof question) {
+		bool is_first = false;
+
+		memset(&answer, 0, sizeof answer);
+		if (question.wants_key)
+			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &is_first, &answer.error);
+		answer.is_first = is_first;
+		if (how == READS_WITH_NO_CODE_THAT_IS)
+			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
+		if (how == READS_A_MESSAGE_WITHOUT_END) {
+			answer.error.code = YETT_E_BAD_SIGNATURE;
+			memset(answer.error.message, 'x', sizeof answer.error.message);
+		}
+		memset(&answer.names, how >= READS_NAMES_WITHOUT_END ? 'x' : 0, sizeof answer.names);
+		(void)!send(socket, &answer, sizeof answer - (how == READS_TOO_LITTLE), 0);
+		while (how == READS_NAMES_ONCE)
+			(void)pause();
+	}
+}
+
+static struct program start_reader(const struct fixture *f, enum reading how)
+{
+	struct program program;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		_exit(1);
+	program = (struct program){.pid = fork(), .socket = pair[0]};
+	if (program.pid == 0) {
+		(void)close(pair[0]);
+		(void)close(STDIN_FILENO);
+		read_as(f, how, pair[1]);
+		_exit(0);
+	}
+	(void)close(pair[1]);
+	return program;
+}
+
+static void end_monitor(struct fixture *f)
+{
+	f->client = fd_close(f->client);
+	/* As a decider does that has seen the end; the number stays taken. */
+	assert_int_equal(dup2(STDERR_FILENO, STDIN_FILENO), STDIN_FILENO); /* by which it ends its reader, and itself */
+	if (f->monitor > 0)
+		assert_int_equal(waitpid(f->monitor, NULL, 0), f->monitor);
+	f->monitor = 0;
+	f->reader_ended = fd_close(f->reader_ended);
+}
+
+static void start_monitor(struct fixture *f, enum reading how)
+{
+	int asks[2], client[2], alive[2], socket;
+
+	end_monitor(f);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asks), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, client), 0);
+	assert_int_equal(pipe2(alive, O_CLOEXEC), 0);
+	f->monitor = fork();
+	if (f->monitor == 0) {
+		struct monitor monitor = {MONITOR_NONE, .policy = f->decide.policy, .caller = &f->decide.peer, .listener = -1};
+
+		(void)close(asks[1]);
+		(void)close(client[1]);
+		(void)close(alive[0]);
+		monitor.decider.socket = asks[0];
+		monitor.reader = (struct reader){.libexec = "/no/such/folder", .program = start_reader(f, how)};
+		(void)close(alive[1]);
+		(void)!monitor_serve(&monitor, client[0]);
+		monitor_free(&monitor);
+		_exit(0);
+	}
+	(void)close(asks[0]);
+	(void)close(client[0]);
+	(void)close(alive[1]);
+	f->client = client[1];
+	f->reader_ended = alive[0];
+	assert_int_equal(dup2(asks[1], STDIN_FILENO), STDIN_FILENO);
+	(void)close(asks[1]);
+	free(ask_begin(&socket));
+	(void)close(socket);
+}
+
+static bool has_reader_ended(const struct fixture *f)
+{
+	return poll(&(struct pollfd){.fd = f->reader_ended}, 1, 10000) == 1;
 }
 
 /* --- requests --- */
@@ -191,13 +316,14 @@ static int set_up(void **state)
 	if (mkdir(path, 0755) < 0)
 		return -1;
 	f->decoder = DECODER_NONE;
-	f->reader = READER_NONE;
-	f->context = (struct verify_context){.peer = &f->decide.peer, .decoder = &f->decoder, .reader = &f->reader, .next_sequence = 1};
+	f->client = f->reader_ended = -1;
+	f->context = (struct verify_context){.peer = &f->decide.peer, .decoder = &f->decoder, .next_sequence = 1};
 	memset(f->context.challenge, 'c', sizeof f->context.challenge);
 	f->decide.request.body.create.profile = decide_text(&f->decide, "default");
 	set_policy(f, GRANT);
 	enroll(f, "laptop");
 	start_decoder(f, HONEST);
+	start_monitor(f, READS_HONESTLY);
 	return 0;
 }
 
@@ -206,8 +332,8 @@ static int tear_down(void **state)
 	struct fixture *f = *state;
 	char command[80];
 
-	decoder_free(&f->decoder);
-	reader_free(&f->reader);
+	end_decoder(f);
+	end_monitor(f);
 	policy_free(f->decide.policy);
 	(void)snprintf(command, sizeof command, "rm -rf '%s'", f->directory);
 	free(f);
@@ -272,7 +398,7 @@ static void no_bit_of_a_request_can_be_changed(void **state)
 {
 	struct fixture *f = *state;
 
-	decoder_free(&f->decoder);
+	end_decoder(f);
 	write_packet(f, 1, 0);
 	for (size_t bit = 0; bit < 8 * f->length; bit++) {
 		f->packet[bit / 8] ^= (uint8_t)(1u << bit % 8);
@@ -380,54 +506,6 @@ static void without_a_decoder_nothing_is_verified(void **state)
 
 /* --- keys of the user's own --- */
 
-enum reading {
-	READS_HONESTLY,
-	READS_TOO_LITTLE,
-	READS_WITH_NO_CODE_THAT_IS,
-	READS_A_MESSAGE_WITHOUT_END,
-	READS_NAMES_WITHOUT_END,
-	READINGS
-};
-
-/* In the place of yett-reader, whose user has the test's folder as home. */
-static void read_as(const struct fixture *f, enum reading how, int socket)
-{
-	struct reader_question question;
-	struct reader_answer answer;
-
-	while (recv(socket, &question, sizeof question, 0) == sizeof question) {
-		bool is_first = false;
-
-		memset(&answer, 0, sizeof answer);
-		if (question.wants_key)
-			(void)!own_keys_find(f->directory, question.peer.uid, question.line, &is_first, &answer.error);
-		answer.is_first = is_first;
-		if (how == READS_WITH_NO_CODE_THAT_IS)
-			answer.error.code = (enum yett_code)(YETT_CODES_COUNT + 1);
-		if (how == READS_A_MESSAGE_WITHOUT_END) {
-			answer.error.code = YETT_E_BAD_SIGNATURE;
-			memset(answer.error.message, 'x', sizeof answer.error.message);
-		}
-		memset(&answer.names, how == READS_NAMES_WITHOUT_END ? 'x' : 0, sizeof answer.names);
-		(void)!send(socket, &answer, sizeof answer - (how == READS_TOO_LITTLE), 0);
-	}
-}
-
-static void start_reader(struct fixture *f, enum reading how)
-{
-	int pair[2];
-
-	reader_free(&f->reader);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	f->reader = (struct reader){.libexec = "/no/such/folder", .program = {.pid = fork(), .socket = pair[0]}};
-	if (f->reader.program.pid == 0) {
-		(void)close(pair[0]);
-		read_as(f, how, pair[1]);
-		_exit(0);
-	}
-	(void)close(pair[1]);
-}
-
 /* The user that the test runs as, with a home of the test's. */
 static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
 {
@@ -438,7 +516,7 @@ static void be_user(struct fixture *f, const uint8_t *key, mode_t mode)
 	peer->uid = geteuid();
 	peer->gid = getegid();
 	peer->groups_count = 0;
-	start_reader(f, READS_HONESTLY);
+	start_monitor(f, READS_HONESTLY);
 	(void)snprintf(path, sizeof path, "rm -f '%s/keys/laptop.pub'", f->directory);
 	assert_int_equal(system(path), 0);
 	(void)snprintf(path, sizeof path, "%s/.config", f->directory);
@@ -512,13 +590,17 @@ static void a_reader_that_lies_about_its_form_is_not_believed(void **state)
 
 	be_user(f, f->public, 0600);
 	for (enum reading how = READS_TOO_LITTLE; how < READS_NAMES_WITHOUT_END; how++) {
-		start_reader(f, how);
+		start_monitor(f, how);
 		write_packet(f, sequence++, 0);
 		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
 		assert_non_null(strstr(f->error.message, "cannot be read"));
-		assert_int_equal(f->reader.program.pid, 0); /* the next one is asked */
+		/* The next one is asked, and there is none. */
+		assert_true(has_reader_ended(f));
+		write_packet(f, sequence++, 0);
+		refused(f, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
+		assert_non_null(strstr(f->error.message, strerror(ENOENT)));
 	}
-	start_reader(f, READS_NAMES_WITHOUT_END);
+	start_monitor(f, READS_NAMES_WITHOUT_END);
 	write_packet(f, sequence, 0);
 	accepted(f);
 	assert_int_equal(strlen(f->decide.peer.names.user), PEER_NAME_MAX);
@@ -530,13 +612,11 @@ static void names_that_were_asked_for_ahead_are_taken_with_the_first_request(voi
 {
 	struct fixture *f = *state;
 
-	start_reader(f, READS_NAMES_WITHOUT_END);
-	reader_begin(&f->reader, &f->decide.peer);
-	assert_true(f->reader.is_asked);
+	start_monitor(f, READS_NAMES_ONCE);
 	write_packet(f, 1, 0); /* by a key that the administrator enrolled */
 	accepted(f);
 	assert_int_equal(strlen(f->decide.peer.names.group), PEER_NAME_MAX);
-	assert_false(f->reader.is_asked || f->reader.is_kept);
+	assert_true(has_reader_ended(f)); /* nothing more is wanted of it */
 }
 
 #define WITH_REQUEST(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

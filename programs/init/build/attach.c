@@ -146,7 +146,8 @@ int attach_mount(struct build *b, const struct plan_step *step)
 {
 	int *tree = &b->trees[step - b->plan->steps], r = 0;
 
-	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable)
+	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
+	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable && !step->is_socket)
 		r = overlay_make(b, plan_text(b->plan, step->target), tree);
 	if (*tree >= 0 && r == 0)
 		r = attach(b, step, *tree);

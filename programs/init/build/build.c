@@ -22,7 +22,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_ROOT] = {[STAGE_READY] = root_make},
 	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
-	[PLAN_SYS] = {[STAGE_READY] = root_sys},
+	[PLAN_SYS] = {[STAGE_READY] = root_sys, [STAGE_OWN] = root_processors},
 	[PLAN_ETC] = {[STAGE_READY] = etc_make, [STAGE_OWN] = etc_cover},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
@@ -80,19 +80,24 @@ static int run_ahead(struct build *b, const char **ret_step)
 	return r;
 }
 
-/* Whether the upper user namespace, which is our own, has the id. */
-static bool has_id(const struct build *b, const char *map, uint32_t id)
+/* What the upper user namespace, which is our own, has the id for; UINT32_MAX: nothing. */
+static uint32_t host_id(const struct build *b, const char *map, uint32_t id)
 {
 	char text[16384];
-	unsigned first, count;
+	unsigned first, host, count;
 	int n = 0;
 
 	if (kernel_read_file(b->proc, map, text, sizeof text) < 0)
-		return false;
-	for (const char *at = text; sscanf(at, "%u %*u %u%n", &first, &count, &n) == 2; at += n)
+		return UINT32_MAX;
+	for (const char *at = text; sscanf(at, "%u %u %u%n", &first, &host, &count, &n) == 3; at += n)
 		if (id - first < count)
-			return true;
-	return false;
+			return host + (id - first);
+	return UINT32_MAX;
+}
+
+static bool has_id(const struct build *b, const char *map, uint32_t id)
+{
+	return host_id(b, map, id) != UINT32_MAX;
 }
 
 static void resolve_ids(struct build *b)
@@ -101,6 +106,7 @@ static void resolve_ids(struct build *b)
 	b->owner_gid = has_id(b, "self/gid_map", 0) ? 0 : UINT32_MAX;
 	/* 5 is "tty" on every distribution. */
 	b->tty_gid = has_id(b, "self/gid_map", 5) ? 5 : b->order.payload_gid;
+	b->host_uid = host_id(b, "self/uid_map", getuid());
 }
 
 /* Maps the sealed memory `fd`, of which the first `least` bytes are there, in place of what is mapped. */

@@ -42,6 +42,9 @@ struct build {
 	dev_t root_device;
 	uint32_t owner_uid, owner_gid; /* of what is root's inside; UINT32_MAX: nobody is */
 	uint32_t tty_gid;
+	uint32_t host_uid;   /* our own, outside */
+	bool has_processors; /* commands run on these, and no others */
+	struct processors processors;
 	int lower_ns; /* the lower user namespace, once there is one */
 };
 
@@ -66,6 +69,7 @@ int root_prepare_proc(struct build *b, const struct plan_step *step);
 int root_proc(struct build *b, const struct plan_step *step);
 int root_devpts(struct build *b, const struct plan_step *step);
 int root_sys(struct build *b, const struct plan_step *step);
+int root_processors(struct build *b, const struct plan_step *step);
 
 /* For etc.c: a file system for what is root's inside; an absolute directory on the root, with all above it; one below `dir`. */
 _must_check_ int root_open_tmpfs(const struct build *b, uint64_t size_bytes);

@@ -1,6 +1,7 @@
 /* From a plan and its profile to what init and its commands go by: see build.h. */
 #include "programs/init/build/build.h"
 #include "base/units.h"
+#include "programs/init/cores.h"
 
 #include <string.h>
 #include <sys/resource.h>
@@ -42,13 +43,20 @@ static int append(struct init_config *config, const void *bytes, size_t size)
 	return 0;
 }
 
-static int add_path(struct init_config *config, bool is_writable, const char *path)
+static int add_path(struct init_config *config, enum init_path kind, const char *path)
 {
-	char access = is_writable ? INIT_PATH_WRITE : INIT_PATH_READ;
+	char access = (char)kind;
 	int r = append(config, &access, 1);
 
 	config->paths_count++;
 	return r == 0 ? append(config, path, strlen(path) + 1) : r;
+}
+
+static enum init_path path_kind(const struct plan_step *step)
+{
+	if (step->is_socket)
+		return INIT_PATH_SOCKET;
+	return step->kind == PLAN_TMPFS || step->writable ? INIT_PATH_WRITE : INIT_PATH_READ;
 }
 
 /* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
@@ -56,16 +64,16 @@ static int add_paths(const struct build *b, struct init_config *config)
 {
 	const struct plan *plan = b->plan;
 	const char *home = plan_text(plan, plan->home), *at = NULL, *path, *link;
-	int r = home[0] && home[1] ? add_path(config, true, home) : 0;
+	int r = home[0] && home[1] ? add_path(config, INIT_PATH_WRITE, home) : 0;
 
 	while (r == 0 && derive_next_entry(b->profile, &at, &path, &link))
 		if (!*link)
-			r = add_path(config, false, path);
+			r = add_path(config, INIT_PATH_READ, path);
 	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 
 		if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
-			r = add_path(config, step->kind == PLAN_TMPFS || step->writable, plan_text(plan, step->target));
+			r = add_path(config, path_kind(step), plan_text(plan, step->target));
 	}
 	return r;
 }
@@ -79,6 +87,22 @@ static int refuse_limit(struct build *b, const char *name, const char *asked, co
 	             "yett.service)",
 	             asked, allowed);
 	return YETT_E_RESOURCE_LIMIT;
+}
+
+static bool has_cores(const struct plan_limits *limits)
+{
+	return limits->core_bytes != PLAN_CORE_NONE;
+}
+
+/* Core files that would be written outside, or handed to the host, are refused now; a command is when that has changed meanwhile. */
+static int check_cores(struct build *b)
+{
+	char pattern[CORES_PATTERN_SIZE];
+	int r = has_cores(&b->plan->limits) ? cores_read(pattern) : 0;
+
+	if (r < 0 || !has_cores(&b->plan->limits) || cores_are_files(pattern))
+		return r;
+	return cores_refuse(pattern, YETT_E_UNSUPPORTED, &b->error);
 }
 
 /* Nobody inside gets more than init may have. What cannot be given is refused, not made less. */
@@ -95,6 +119,7 @@ static int check_limits(struct build *b)
 		{RLIMIT_FSIZE, "file_size", limits->file_bytes, units_format_size},
 		{RLIMIT_CPU, "cpu_time", limits->cpu_seconds, units_format_number},
 		{RLIMIT_STACK, "stack", limits->stack_bytes, units_format_size},
+		{RLIMIT_CORE, "core", has_cores(limits) ? limits->core_bytes : 0, units_format_size},
 	};
 	char text[2][UNITS_TEXT_SIZE];
 	struct rlimit limit;
@@ -123,6 +148,8 @@ int derive_config(struct build *b, struct init_config *config)
 	bool root = plan->identity == PLAN_IDENTITY_ROOT;
 	int r = check_limits(b);
 
+	if (r == 0)
+		r = check_cores(b);
 	if (r != 0)
 		return r;
 	config->uid = b->order.payload_uid;
@@ -133,19 +160,23 @@ int derive_config(struct build *b, struct init_config *config)
 		config->groups[i] = plan->groups[i];
 	config->capabilities = plan->capabilities;
 	config->nested_userns = plan->nested_userns;
+	config->perf_events = plan->perf_events;
 	config->umask = plan->umask;
 	config->nice = plan->nice;
 	config->linger = plan->life.linger;
 	config->is_watched = plan->life.idle_ms || plan->life.linger_ms;
 	config->memory_bytes = plan->limits.memory_bytes;
 	config->cpu_millis = plan->limits.cpu_millis;
+	config->has_processors = b->has_processors;
+	config->processors = b->processors;
 	config->keeps_groups = b->order.is_rootless;
 	config->limits = (struct init_limits){.files = plan->limits.files,
 	                                      .processes = b->order.limits_pids_by_user ? plan->limits.pids : 0,
 	                                      .file_bytes = plan->limits.file_bytes,
 	                                      .cpu_seconds = plan->limits.cpu_seconds,
 	                                      .stack_bytes = plan->limits.stack_bytes,
-	                                      .stack_max_bytes = plan->limits.stack_max_bytes};
+	                                      .stack_max_bytes = plan->limits.stack_max_bytes,
+	                                      .core_bytes = has_cores(&plan->limits) ? plan->limits.core_bytes ?: RLIM_INFINITY : 0};
 	config->fds_present = b->fds_present & ~BUILD_DEV_PRESENT;
 	config->init_filter_count = b->profile->init_filter_count;
 	config->command_filter_count = b->profile->command_filter_count;

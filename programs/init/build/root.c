@@ -6,7 +6,8 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define HIERARCHY_MAX 16 /* controllers that are mounted together */
+#define HIERARCHY_MAX 16    /* controllers that are mounted together */
+#define IDS_OF_RANGE  65536 /* IDMAP_RANGE */
 
 static int make_directory(int dir, const char *path, mode_t mode, uint32_t uid, uint32_t gid)
 {
@@ -305,4 +306,60 @@ int root_sys(struct build *b, const struct plan_step *step)
 		has_v1 = has_v1 || has_any(list + 1, with_group);
 	}
 	return r < 0 ? r : 0;
+}
+
+static int list_processors(const struct build *b, const struct processors *set, const char *path)
+{
+	int fd = openat(b->root, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644), r = 0;
+	FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!out) {
+		r = -errno;
+		fd_close(fd);
+		return r;
+	}
+	processors_print(out, set);
+	if (fflush(out) != 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
+		r = -errno;
+	(void)fclose(out);
+	return r;
+}
+
+/* Ranges of ids are handed out in turn, and init's is one of each. Without root all inits have the same: then it is by chance. */
+static uint64_t turn(const struct build *b)
+{
+	return b->order.is_rootless ? strtoull(b->plan->id, NULL, 16) : b->host_uid / IDS_OF_RANGE;
+}
+
+/*
+ * As many processors as the limit keeps busy, for good: what else is limited by the sandbox's group or its user's is so for all of its
+ * commands together. If the profile shows which of the machine's are online, which sysconf(3) counts, then no others are said to be. How
+ * many are possible stays: by that programs make their tables.
+ */
+int root_processors(struct build *b, const struct plan_step *step)
+{
+	static const char own[] = "run/yett/processors";
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	uint64_t cpu_millis = plan_lesser(b->plan->limits.cpu_millis, b->plan->user_limits.cpu_millis);
+	_cleanup_fd_ int there = -1, tree = -1;
+	int r;
+
+	(void)step;
+	if (cpu_millis == 0)
+		return 0;
+	r = processors_read(&b->processors);
+	b->has_processors = r == 0 && processors_narrow(&b->processors, processors_count(cpu_millis), turn(b));
+	if (!b->has_processors)
+		return r;
+	there = openat(b->root, "sys/devices/system/cpu/online", O_PATH | O_CLOEXEC | O_NOFOLLOW);
+	if (there < 0)
+		return errno == ENOENT ? 0 : -errno;
+	r = list_processors(b, &b->processors, own);
+	if (r < 0)
+		return r;
+	tree = open_tree(b->root, own, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	return 0;
 }

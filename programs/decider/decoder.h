@@ -1,5 +1,5 @@
 /*
- * yett-decoder, seen from the monitor: starting it, asking it, and believing none of its answers.
+ * yett-decoder, seen from the decider: starting it, asking it, and believing none of its answers.
  *
  * The decoder is the only process of the privileged side that parses bytes of a client, and that prints plans; decoder_client.c
  * holds no parser and no printer, and main.c is linked by yett-decoder alone. The caller runs as root and must leave SIGCHLD at its
@@ -14,15 +14,15 @@
 
 #include <sys/types.h>
 
-#define DECODER_TIMEOUT_MS 5000       /* what a monitor gives it for a task */
+#define DECODER_TIMEOUT_MS 5000       /* what a decider gives it for a task */
 #define DECODER_PRINT      UINT32_MAX /* no kind of a message */
 
-/* Monitor → decoder, one packet with the bytes of a message, or of a plan as far as it is used. */
+/* Decider → decoder, one packet with the bytes of a message, or of a plan as far as it is used. */
 struct decoder_question {
 	uint64_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
 };
 
-/* Decoder → monitor, one packet: first of all, when it has dropped everything, and then for each message, followed by its body and arena.
+/* Decoder → decider, one packet: first of all, when it has dropped everything, and then for each message, followed by its body and arena.
  */
 struct decoder_answer {
 	uint32_t refused;        /* 1: `error` says why, and nothing follows */
@@ -30,7 +30,7 @@ struct decoder_answer {
 	struct yett_error error; /* its code, reason, message and detail */
 };
 
-/* Decoder → monitor, of what was printed: as many packets as it takes, each only as far as it is used. */
+/* Decoder → decider, of what was printed: as many packets as it takes, each only as far as it is used. */
 struct decoder_part {
 	uint32_t is_last;
 	char bytes[4096];
@@ -83,9 +83,12 @@ _must_check_ int decoder_run(struct decoder *decoder, const struct decoder_task 
  *
  * What a captured decoder can do with that: tell its own client untruths about a plan, which that client may be told of anyway. What is
  * printed goes to the client that asked and nowhere else; nothing is decided by it, and no sandbox is built of it. The plan itself is of a
- * monitor's making, and stays as it is.
+ * decider's making, and stays as it is.
  */
 _must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan, int timeout_ms, int *ret_memfd, struct yett_error *error);
 
-/* Kills and reaps the decoder, and closes what belongs to it. Takes DECODER_NONE and what decoder_start() failed on. */
+/* Has the decoder end, and waits a moment for that; it is reaped elsewhere. Takes DECODER_NONE. */
+void decoder_end(struct decoder *decoder);
+
+/* Closes what belongs to the decoder, by which it ends. Takes DECODER_NONE and what decoder_start() failed on. */
 void decoder_free(struct decoder *decoder);

@@ -1,10 +1,10 @@
 /*
- * See decoder.h. The monitor's side: starts yett-decoder, passes bytes to it, checks the sizes of what comes back.
+ * See decoder.h. The decider's side: starts yett-decoder, passes bytes to it, checks the sizes of what comes back.
  *
- * Runs as root inside the monitor. Never looks into the bytes it passes on, never follows a number from the decoder
+ * Without privilege, but for the start. Never looks into the bytes it passes on, never follows a number from the decoder
  * further than its bound, and never waits without a deadline.
  */
-#include "helper/monitor/decoder.h"
+#include "programs/decider/decoder.h"
 
 #include "base/clock.h"
 #include "base/kernel.h"
@@ -26,13 +26,20 @@ int decoder_start(const char *libexec, uint32_t id, const char *empty_dir, struc
 
 	*ret_decoder = DECODER_NONE;
 	(void)snprintf(id_text, sizeof id_text, "%u", id);
-	return program_start(libexec, argv, &ret_decoder->program); /* which closes what else is open */
+	return program_start(libexec, argv, NULL, 0, &ret_decoder->program); /* which closes what else is open */
+}
+
+void decoder_end(struct decoder *decoder)
+{
+	decoder->program.socket = fd_close(decoder->program.socket);
+	if (decoder->program.pid > 0)
+		(void)!kernel_wait_end(decoder->program.pid, END_WAIT_MS);
 }
 
 void decoder_free(struct decoder *decoder)
 {
-	program_end(&decoder->program);
-	decoder->is_ready = false;
+	decoder->program.socket = fd_close(decoder->program.socket);
+	*decoder = DECODER_NONE;
 }
 
 /* Says in `error` how the decoder ended, if it did. Does not reap it. */

@@ -14,7 +14,7 @@
 /* Where the public key that signed was found. */
 enum key_source { KEY_ENROLLED, KEY_OF_USER };
 
-/* A request whose signature holds. Only monitor/verify.c makes one. */
+/* A request whose signature holds. Only verify.c makes one. */
 struct verified {
 	const struct peer *peer;
 	const struct message *request; /* kind MESSAGE_CREATE or MESSAGE_MANAGE; its texts were checked by re-encoding */
@@ -68,9 +68,6 @@ _must_check_ int authorize_manager(const struct policy *policy, const struct ver
 
 /* Whether it may manage a sandbox of `profile` that `principal` of `uid` asked for: it could have asked for it, or manages all. */
 bool authorize_manage(const struct policy *policy, const struct verified *verified, uid_t uid, const char *principal, const char *profile);
-
-/* Root, but not that of a container. */
-bool authorize_is_administrator(const struct peer *peer);
 
 /* Whether any grant lets this peer use keys of its own (then yett-reader looks into ~/.config/yett/authorized_keys). */
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer);

@@ -1,5 +1,5 @@
-/* See means.h. Runs in the monitor of an ordinary user's own helper; root's has none of it. */
-#include "programs/rootless/means.h"
+/* See fit.h. */
+#include "programs/decider/fit.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -43,7 +43,8 @@ static void add(struct plan *plan, const char *before, const char *name, const c
 {
 	size_t used = strlen(plan->weaker);
 
-	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s", used ? "; " : "", before, name, after);
+	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s", used ? "; " : "without root: ", before, name,
+	                   after);
 }
 
 static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
@@ -63,12 +64,12 @@ static const struct {
 	const char *name;
 	char *(*format)(uint64_t, char[UNITS_TEXT_SIZE]);
 } rows[] = {
-	{MEANS_MEMORY, false, offsetof(struct plan_limits, memory_bytes), offsetof(struct message_limits, memory_bytes), 0, "memory",
+	{FIT_MEMORY, false, offsetof(struct plan_limits, memory_bytes), offsetof(struct message_limits, memory_bytes), 0, "memory",
          units_format_size},
-	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
+	{FIT_CPU, false, offsetof(struct plan_limits, cpu_millis), offsetof(struct message_limits, cpu_millis), 0, "cpus",
          units_format_cpus},
-	{MEANS_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
-	{MEANS_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
+	{FIT_CPU, false, offsetof(struct plan_limits, cpu_weight), SIZE_MAX, 100, "cpu_weight", units_format_number},
+	{FIT_PIDS, true, offsetof(struct plan_limits, pids), offsetof(struct message_limits, pids), 0, "pids", units_format_number},
 };
 
 static int fit_limits(const struct means *means, const struct message_limits *asked, struct plan *plan, struct yett_error *error)
@@ -96,7 +97,7 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 	return 0;
 }
 
-int means_fit(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
+int fit_plan(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	int r = check_profile(means, profile, error);
@@ -117,15 +118,4 @@ int means_fit(const struct means *means, const struct decision *decision, struct
 	if (means->misses_label)
 		plan->selinux_type = (struct plan_text){0};
 	return r;
-}
-
-void means_make_map(const struct idmap_subject *subject, struct idmap *ret_map)
-{
-	*ret_map = (struct idmap){
-		.uids = {.lines = {{subject->uid, subject->uid, 1}}, .count = 1},
-		.gids = {.lines = {{subject->gid, subject->gid, 1}}, .count = 1},
-		.init_inside = subject->uid,
-		.payload_uid = subject->uid,
-		.payload_gid = subject->gid,
-	};
 }

@@ -1,6 +1,7 @@
 /* See verify.h. */
-#include "helper/monitor/verify.h"
-#include "helper/monitor/keys.h"
+#include "programs/decider/verify.h"
+#include "programs/decider/ask.h"
+#include "programs/decider/key_text.h"
 #include "protocol/encode.h"
 
 #include <inttypes.h>
@@ -46,22 +47,24 @@ static int check_signature(const struct verify_context *context, const struct en
 static int find_key(struct verify_context *context, const uint8_t key[ENVELOPE_KEY_SIZE], struct verified *verified,
                     struct yett_error *error)
 {
+	struct decider_key wanted = {.may_be_own = authorize_user_keys(context->policy, context->peer)};
 	char line[KEY_LINE_LENGTH + 1];
+	struct decider_answer answer;
 	int r;
 
-	keys_line(key, line);
-	r = keys_find(context->policy->keys_dir, line, verified->principal, error);
-	if (r != 0 && r != -ENOENT)
+	key_text(key, line);
+	memcpy(wanted.line, line, sizeof wanted.line);
+	r = ask(ACT_KEY, &(struct iovec){&wanted, sizeof wanted}, 1, &answer, NULL, error);
+	if (r != 0)
 		return r;
-	verified->key_source = r == 0 ? KEY_ENROLLED : KEY_OF_USER;
-	if (r != 0 && !authorize_user_keys(context->policy, context->peer)) /* what nobody is granted with one, and why */
+	verified->key_source = answer.key.source == DECIDER_KEY_ENROLLED ? KEY_ENROLLED : KEY_OF_USER;
+	if (answer.key.source == DECIDER_KEY_UNKNOWN) /* what nobody is granted with one, and why */
 		return authorize_manager(context->policy, verified, error) ?: refuse(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY);
-	r = reader_ask(context->reader, context->peer, r == 0 ? NULL : line, &verified->is_first_key, error);
-	if (r >= 0)
-		return r;
-	return verified->key_source == KEY_ENROLLED
-	               ? error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the user's account cannot be looked up: %s", strerror(-r))
-	               : error_set(error, YETT_E_BAD_SIGNATURE, YETT_R_UNKNOWN_KEY, "the user's own keys cannot be read: %s", strerror(-r));
+	if (verified->key_source == KEY_ENROLLED)
+		memcpy(verified->principal, answer.key.principal, sizeof verified->principal);
+	verified->is_first_key = answer.key.is_first;
+	context->peer->names = answer.key.names;
+	return 0;
 }
 
 int verify_request(struct verify_context *context, const uint8_t *packet, size_t length, size_t fd_count, struct message *message,

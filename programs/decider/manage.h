@@ -1,12 +1,12 @@
 /*
  * What is asked about sandboxes that are there: one table of the actions, and the only place that decides who may take which.
  *
- * In the monitor, without effective privilege. Whose sandboxes a client may manage is authorize_manage()'s to say; what it may not
- * manage is, in every answer, not there. What no row of the table allows is refused.
+ * In the decider, without privilege: of other users' sandboxes a monitor tells it nothing. Whose sandboxes a client may manage is
+ * authorize_manage()'s to say; what it may not manage is, in every answer, not there. What no row of the table allows is refused.
  */
 #pragma once
 
-#include "helper/monitor/connection.h"
+#include "programs/decider/connection.h"
 
 /* Who may: nobody, unless it is said. Managers are those whom authorize_manager() lets pass. */
 enum manage_who { WHO_NOBODY = 0, WHO_MANAGER, WHO_ADMINISTRATOR };
@@ -19,9 +19,8 @@ struct manage_asked; /* one that was allowed; manage.c */
 struct manage_row {
 	const char *name;
 	enum manage_who who[SCOPES];
-	bool sends_memory;  /* its answer carries memory, of which a client that does not read is sent no more: connection_check_unread() */
-	bool takes_channel; /* its client and the sandbox get an end each of a new socket pair */
-	unsigned states;    /* bits 1 << enum sandbox_state, in which a supervisor acts on it: supervisor_request */
+	bool sends_memory; /* its answer carries memory, of which a client that does not read is sent no more: connection_check_unread() */
+	unsigned states;   /* bits 1 << enum sandbox_state, in which a supervisor acts on it: supervisor_request */
 	int (*handle)(const struct manage_asked *asked, struct yett_error *error);
 };
 

@@ -1,23 +1,21 @@
 /*
- * One connection of a client's, as the parts of the monitor know it: monitor.c hears its client, sandboxes.c the supervisors of
- * its sandboxes. Privilege: monitor.h.
+ * One connection of a client's, as the parts of the decider know it: connection.c hears its client, sandboxes.c the supervisors of
+ * its sandboxes. Without privilege.
  */
 #pragma once
 
-#include "helper/monitor/monitor.h"
-#include "helper/monitor/verify.h"
-#include "helper/plan/authorize.h"
-#include "helper/plan/plan.h"
+#include "helper/monitor/decider.h"
+#include "programs/decider/authorize.h"
+#include "programs/decider/verify.h"
 #include "protocol/envelope.h"
-#include "protocol/frame.h"
+#include "protocol/frame_message.h"
 
 /* One sandbox of this connection, made or attached to; or one that something else is asked about. */
 struct sandbox {
-	struct supervisor supervisor;
+	int supervisor;    /* socket: answers with a supervisor_created and, later, notices */
 	uint64_t sequence; /* of the request */
 	uint32_t action;   /* enum manage_action; of a create: 0, which no supervisor is asked */
 	bool is_created;
-	bool lasts;  /* its supervisor may outlive us */
 	int channel; /* of an attach: the client's end */
 	char id[PLAN_ID_SIZE];
 	char profile[MESSAGE_NAME_MAX + 1];
@@ -25,10 +23,13 @@ struct sandbox {
 	struct message_limits limits;
 };
 
+struct stream; /* streams.c */
+
 struct connection {
-	struct monitor *monitor;
+	const struct decider_begin *begin;
+	const struct policy *policy;
+	struct decoder *decoder;
 	int socket;
-	int process; /* pidfd of who connected: what outlives it of the connection does not count */
 	struct peer peer;
 	struct verify_context verify;
 	struct frame *frame; /* mapped; pages are given back when idle */
@@ -38,20 +39,18 @@ struct connection {
 	struct message *message;                                   /* likewise: requests and answers */
 	struct plan *plan;                                         /* likewise */
 	struct sandbox *sandboxes;
-	pid_t *children; /* supervisors and sweeps of ours that are to be reaped when they end */
-	size_t children_count;
-	int pool, pool_end; /* without root: supervisors of ours announce themselves here when they are ready again; theirs. -1 */
-	unsigned kept;      /* supervisors that do so, and were not ended: at most as many as the policy has spares */
-	bool has_created;
-	bool is_resting;                 /* nothing has happened for so long that nothing is kept ready */
 	size_t sandboxes_count, pending; /* pending: those whose supervisor has not answered yet */
-	int supervisors;                 /* epoll(7), has their sockets: a turn costs the same however many there are */
+	struct stream *streams;
+	size_t streams_count;
+	int supervisors; /* epoll(7), has their sockets and the streams: a turn costs the same however many there are */
 	unsigned memory_sent, refusals;
 	uint64_t since_ms;
-	bool is_known;    /* a request of this client was signed by an enrolled key */
-	bool is_outdated; /* whether the policy that it decides by is in force could not be learned: it decides nothing any more */
+	bool is_known; /* a request of this client was signed by an enrolled key */
 	bool is_over;
 };
+
+/* Serves the connection until its end: the whole life of a decider. */
+void connection_serve(const struct decider_begin *begin, const struct policy *policy, struct decoder *decoder, int socket);
 
 /*
  * Sends `message` of the connection, with a descriptor that stays the caller's (-1: none). An answer that cannot be delivered at
@@ -72,8 +71,8 @@ _must_check_ int connection_send_plan(struct connection *c, uint64_t sequence, s
 _must_check_ int connection_check_unread(struct connection *c, struct yett_error *error);
 
 /*
- * Has a process take away the packet with descriptors that lies in the socket, and what came with it. Closing that may take as long
- * as the client chose: then the connection is over. See frame_drop().
+ * Has the packet with descriptors that lies in the socket taken away, and what came with it. Closing that may take as long
+ * as the client chose, so the monitor has a process do it: takes that too long, the connection is over.
  */
 void connection_drop(struct connection *c);
 
@@ -88,34 +87,34 @@ void connection_take_back(struct connection *c);
 _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *error);
 
 /*
- * Whether the policy that this connection decides by is in force: asked of the listener at every request, for nothing is decided by
- * one that was replaced, or that nobody answers for. 0 or HELPER_UNAVAILABLE.
- */
-_must_check_ int sandboxes_check_policy(const struct connection *c, struct yett_error *error);
-
-/*
  * Hands the connection's plan to a supervisor; its answer comes through the loop. Where the plan has shares, the sandbox takes the
  * client's packet itself. 0 or a code.
  */
 _must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error);
 
 /*
- * Asks the supervisor of one that is there; its answer comes through the loop. `takes_channel`: it gets an end of a new socket pair,
- * and the client the other one with the answer. The request's id is filled in. 0 or a code.
+ * Has the supervisor of one that is there asked; its answer comes through the loop. An action that takes a channel gets an end of a new
+ * socket pair, and the client the other one with the answer. The request's id is filled in. 0 or a code.
  */
-_must_check_ int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, bool takes_channel,
-                               uint64_t sequence, struct yett_error *error);
+_must_check_ int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, uint64_t sequence,
+                               struct yett_error *error);
 
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
 
-/* Ends those that are ready again and wait for a sandbox to make; waits so long for each that may still become so. */
-void sandboxes_end_spares(struct connection *c, int timeout_ms);
+/* Ends this connection's holds on all of them. */
+void sandboxes_leave(struct connection *c);
 
 /* Reads what one of the supervisors says, if any does. */
 void sandboxes_handle(struct connection *c);
 
-void sandboxes_reap_children(struct connection *c);
+/* --- event streams; streams.c --- */
 
-/* Ends those that do not last, and waits for their supervisors. The connection's socket is closed already. */
-void sandboxes_end(struct connection *c);
+/*
+ * Passes on to the client what a supervisor tells on the socket `events` (consumed). The client's end of the stream, or -errno. The
+ * stream ends with the sandbox, when the client closes its end, and with the connection.
+ */
+_must_check_ int streams_add(struct connection *c, int events);
+
+/* Sees to the stream that has this socket, if there is one. */
+void streams_handle(struct connection *c, int fd);

@@ -1,6 +1,5 @@
 /* What a plan becomes where the helper is not root's: what is refused, what is left out, what is said of it. */
-#include "helper/setup/idmap.h"
-#include "programs/rootless/means.h"
+#include "programs/decider/fit.h"
 #include "tests/unit/decide.h"
 
 #define GRANT                                                                                                    \
@@ -8,15 +7,14 @@
 	"identity_root = true identity_caller = true linger_max = 1h user_pids = 9 user_memory = 3G }\n"
 #define PLAIN "profile \"default\" { memory = 1G pids = 7 selinux_type = \"type_t\" }\n" GRANT
 
-static const struct means none = {0}, labels = {.misses_label = true},
-			  memory = {.has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_PIDS},
+static const struct means none = {0}, labels = {.misses_label = true}, memory = {.has_cgroup = true, .controllers = FIT_MEMORY | FIT_PIDS},
 			  selinux = {.has_cgroup = true, .misses_label = true},
-			  all = {.has_cgroup = true, .controllers = MEANS_MEMORY | MEANS_CPU | MEANS_PIDS};
+			  all = {.has_cgroup = true, .controllers = FIT_MEMORY | FIT_CPU | FIT_PIDS};
 
 static int fit(struct decide *d, const struct means *means)
 {
 	assert_int_equal(decide_plan(d), 0);
-	return means_fit(means, &d->decision, &d->plan, &d->error);
+	return fit_plan(means, &d->decision, &d->plan, &d->error);
 }
 
 static void refused(struct decide *d, const struct means *means, const char *message, const char *mend)
@@ -33,8 +31,9 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 
 	decide_policy(d, PLAIN);
 	assert_int_equal(fit(d, &none), 0);
-	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too; no limit of memory (1G); no limit of memory of all "
-	                                    "your sandboxes (3G); no limit of pids of all your sandboxes (9)");
+	assert_string_equal(d->plan.weaker,
+	                    "without root: commands have your own uid outside, too; no limit of memory (1G); no limit of memory "
+	                    "of all your sandboxes (3G); no limit of pids of all your sandboxes (9)");
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_CALLER);
 	assert_int_equal(d->plan.groups_count, 0);
 	assert_int_equal(d->plan.limits.memory_bytes, 0);
@@ -44,7 +43,7 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 	assert_non_null(strstr(d->plan.weaker, "; no SELinux label"));
 	assert_string_equal(plan_text(&d->plan, d->plan.selinux_type), "");
 	assert_int_equal(fit(d, &memory), 0);
-	assert_string_equal(d->plan.weaker, "commands have your own uid outside, too");
+	assert_string_equal(d->plan.weaker, "without root: commands have your own uid outside, too");
 	assert_int_equal(d->plan.limits.memory_bytes, UINT64_C(1) << 30);
 	assert_int_equal(d->plan.user_limits.pids, 9);
 }
@@ -52,8 +51,9 @@ static void defaults_that_do_not_hold_are_left_out_and_said(void **state)
 static void all_that_can_be_missing_is_said_to_the_end(void **state)
 {
 	static const char last[] = "; no SELinux label";
+	/* What a policy can say, as the longest texts: programs/policy/settings.c. */
 	const struct plan_limits largest = {
-		.memory_bytes = UINT64_MAX, .cpu_millis = UINT64_MAX, .cpu_weight = UINT64_MAX, .pids = UINT64_MAX};
+		.memory_bytes = (UINT64_C(1) << 50) - 1, .cpu_millis = 1023999, .cpu_weight = 10000, .pids = 4194304};
 	const struct means least = {.misses_label = true, .leaves_cores = true};
 	struct decide *d = *state;
 	size_t parts = 1, length;
@@ -61,7 +61,7 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 	decide_policy(d, PLAIN);
 	assert_int_equal(decide_plan(d), 0);
 	d->plan.limits = d->plan.user_limits = largest;
-	assert_int_equal(means_fit(&least, &d->decision, &d->plan, &d->error), 0);
+	assert_int_equal(fit_plan(&least, &d->decision, &d->plan, &d->error), 0);
 	length = strlen(d->plan.weaker);
 	assert_string_equal(d->plan.weaker + length - strlen(last), last);
 	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
@@ -128,28 +128,12 @@ static void what_a_profile_insists_on_is_refused(void **state)
 	}
 }
 
-static void its_map_has_the_caller_s_ids_and_no_other(void **state)
-{
-	const struct idmap_subject subject = {.uid = 70000, .gid = 100, .identity = PLAN_IDENTITY_PRIVATE};
-	struct idmap map;
-
-	(void)state;
-	means_make_map(&subject, &map);
-	assert_int_equal(map.uids.count + map.gids.count, 2);
-	assert_int_equal(idmap_host(&map.uids, 70000), 70000);
-	assert_int_equal(idmap_host(&map.gids, 100), 100);
-	assert_int_equal(idmap_host(&map.uids, 0), UINT32_MAX);
-	assert_int_equal(map.payload_uid, 70000);
-	assert_int_equal(map.payload_gid, 100);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said), WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
 		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),           WITH_DECIDE(limits_that_were_asked_for_are_refused),
 		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),    WITH_DECIDE(what_a_profile_insists_on_is_refused),
-		cmocka_unit_test(its_map_has_the_caller_s_ids_and_no_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
 /*
- * See planning.h. Runs in the monitor, but uses none of its privilege.
+ * See planning.h. No privilege.
  *
  * The first failure is kept in `struct planning` and everything after it does nothing, so that the plan reads as a
  * list.
  */
-#include "helper/plan/planning.h"
+#include "programs/decider/planning.h"
 #include "base/escape.h"
 #include "base/units.h"
 
@@ -108,7 +108,7 @@ static void add_profile_mounts(struct planning *p)
 	}
 }
 
-/* The host directories below which a share must lie, a line each, or "*". */
+/* The host directories below which a share must lie, a line each, or "*"; of sockets their paths. */
 static struct plan_text add_rules(struct planning *p, const struct policy_list *first, const struct policy_list *second)
 {
 	const struct policy_list *lists[] = {first, second};
@@ -119,14 +119,18 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 	for (size_t l = 0; l < ARRAY_SIZE(lists); l++)
 		for (size_t i = 0; i < lists[l]->count; i++) {
 			const char *item = lists[l]->items[i];
+			const char *uid = lists[l] == &p->decision->grant->sockets ? strstr(item, "%u") : NULL;
 
 			if (strcmp(item, "*") == 0) {
 				add_text(p, item, &rules);
 				return rules;
 			}
-			if (used + strlen(item) + 2 > sizeof text)
+			if (used + strlen(item) + (uid ? 12 : 2) > sizeof text)
 				refuse(p, "the grant", p->decision->grant->name, "names too many directories");
-			used += units_append(text + used, sizeof text - used, "%s%s", used ? "\n" : "", item);
+			used += units_append(text + used, sizeof text - used, "%s%.*s", used ? "\n" : "",
+			                     uid ? (int)(uid - item) : (int)strlen(item), item);
+			if (uid)
+				used += units_append(text + used, sizeof text - used, "%u%s", p->decision->verified->peer->uid, uid + 2);
 		}
 	add_text(p, text, &rules);
 	return rules;
@@ -140,9 +144,11 @@ static void add_request_mounts(struct planning *p)
 	const struct plan_text rules[] = {
 		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
 		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
+		[SHARE_SOCKET] = add_rules(p, &grant->sockets, &none),
 	};
-	const struct policy_place places[] = {
-		[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO], [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW]};
+	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO],
+	                                      [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW],
+	                                      [SHARE_SOCKET] = grant->places[POLICY_KEY_SOCKETS]};
 	bool used[MESSAGE_SHARES_MAX] = {0};
 	char field[48];
 
@@ -154,13 +160,14 @@ static void add_request_mounts(struct planning *p)
 
 		(void)units_append(field, sizeof field, "share %u", i + 1);
 		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
-		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_RW) {
+		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_SOCKET) {
 			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
 			return;
 		}
 		used[share->fd] = true;
 		step->fd = share->fd;
 		step->writable = share->mode == SHARE_RW;
+		step->is_socket = share->mode == SHARE_SOCKET;
 		step->source = rules[share->mode];
 		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
 	}
@@ -290,6 +297,9 @@ static void add_names(struct planning *p)
 	add_text(p, profile->apparmor_profile, &plan->label);
 	add_text(p, profile->selinux_type, &plan->selinux_type);
 	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
+	for (size_t i = 0, used = 0; i < profile->devices.count; i++)
+		used += units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s",
+		                     i ? ", " : "by devices of the host: ", profile->devices.items[i]);
 	add_text(p, profile->name, &plan->profile_name);
 	add_place(p, profile->place, &plan->profile_place);
 	add_text(p, p->decision->grant->name, &plan->grant_name);
@@ -346,6 +356,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->identity = decision->profile->identity;
 	plan->capabilities = decision->profile->capabilities_mask;
 	plan->nested_userns = decision->profile->nested_userns;
+	plan->perf_events = decision->profile->perf_events;
 	plan->overlay_ro = decision->profile->overlay_ro;
 	plan->sandboxes_max = decision->sandboxes_max;
 	plan->terminals_max = terminals == 0 ? 1 : terminals < PLAN_TERMINALS_MAX ? terminals : PLAN_TERMINALS_MAX;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "helper/plan/authorize.h"
+#include "programs/decider/authorize.h"
 
 /*
  * Resolves every value: mounts in order (parents before children), the masked and read-only parts of /proc, limits,

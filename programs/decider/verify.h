@@ -1,21 +1,21 @@
 /*
  * Proving who asked: from bytes of a client to a struct verified, or a refusal with its own reason.
  *
- * In the monitor, without effective privilege. Parses nothing: the envelope is fixed-size, the body is read by the
+ * In the decider, without privilege. Parses nothing: the envelope is fixed-size, the body is read by the
  * decoder, and what the decoder says counts only if it encodes to exactly the bytes that were signed.
  */
 #pragma once
 
-#include "helper/monitor/decoder.h"
-#include "helper/monitor/reader.h"
-#include "helper/plan/authorize.h"
+#include "helper/monitor/key_line.h"
+#include "programs/decider/authorize.h"
+#include "programs/decider/decoder.h"
+#include "protocol/envelope.h"
 
 /* What one connection knows before any request. */
 struct verify_context {
 	const struct policy *policy;
 	struct peer *peer; /* its names may be filled in */
 	struct decoder *decoder;
-	struct reader *reader;
 	uint8_t challenge[MESSAGE_CHALLENGE_SIZE];
 	uint64_t next_sequence; /* 1 at first; moves on with each request whose envelope can be read */
 };

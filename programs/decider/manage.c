@@ -1,8 +1,9 @@
 /* See manage.h. */
-#include "helper/monitor/manage.h"
-#include "base/clock.h"
+#include "programs/decider/manage.h"
 #include "base/escape.h"
-#include "base/log.h"
+#include "helper/plan/admit.h"
+#include "programs/decider/ask.h"
+#include "programs/decider/tell.h"
 #include "protocol/encode.h"
 
 #include <endian.h>
@@ -20,8 +21,8 @@ struct manage_asked {
 	const char *wanted; /* of SCOPE_ONE: an id or a name */
 };
 
-/* Where what one uses is told: the connection's own message is the request. */
-struct usage_body {
+/* Where what is told of one is encoded: the connection's own message is the request. */
+struct told {
 	struct message message;
 	size_t length;
 	uint8_t bytes[MESSAGE_PACKET_MAX];
@@ -30,9 +31,10 @@ struct usage_body {
 /* A list in the making. */
 struct listing {
 	const struct manage_asked *asked;
-	struct usage_body *usage; /* NULL: it is not their usage that is listed, but what their records tell */
+	struct told *told;
 	int memfd;
 	uint32_t count;
+	bool of_usage;
 	bool rests; /* what is asked about does not run */
 };
 
@@ -41,7 +43,7 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
 {
 	uid_t uid = asked->verified->peer->uid;
 
-	if (!authorize_manage(asked->connection->monitor->policy, asked->verified, record->uid, record->principal, record->profile))
+	if (!authorize_manage(asked->connection->policy, asked->verified, record->uid, record->principal, record->profile))
 		return false;
 	if (asked->scope != SCOPE_ONE)
 		return asked->scope == SCOPE_EVERYBODY || record->uid == uid;
@@ -51,9 +53,19 @@ static bool fits(const struct manage_asked *asked, const struct record *record)
 	return record->state != SANDBOX_CREATING && record->uid == uid && strcmp(record->name, asked->wanted) == 0;
 }
 
-static int each_record(const struct manage_asked *asked, int (*look)(void *userdata, const struct record *record), void *userdata)
+/* Calls `look` with each record that the monitor tells of, until it returns other than 0: that, or 0; or a code. */
+static int each_record(const struct decider_records *wanted, int (*look)(void *userdata, const struct decider_record *told), void *userdata,
+                       struct yett_error *error)
 {
-	return registry_each(&asked->connection->monitor->host->reserve, look, userdata);
+	struct decider_answer answer;
+	struct decider_record told;
+	struct ask_fds fds = {-1, -1};
+	int r = ask(ACT_RECORDS, &(struct iovec){(void *)(uintptr_t)wanted, sizeof *wanted}, 1, &answer, &fds, error);
+
+	for (uint32_t i = 0; r == 0 && i < answer.count; i++)
+		r = pread(fds.first, &told, sizeof told, (off_t)(i * sizeof told)) == sizeof told ? look(userdata, &told) : -EIO;
+	fd_close(fds.first);
+	return r;
 }
 
 static int not_found(const struct manage_asked *asked, struct yett_error *error)
@@ -63,81 +75,58 @@ static int not_found(const struct manage_asked *asked, struct yett_error *error)
 
 struct finding {
 	const struct manage_asked *asked;
+	bool is_found;
 	struct record record;
 };
 
-static int take_first(void *userdata, const struct record *record)
+static int take_first(void *userdata, const struct decider_record *told)
 {
 	struct finding *finding = userdata;
 
-	if (!fits(finding->asked, record))
-		return 0;
-	finding->record = *record;
-	return 1;
+	finding->is_found = fits(finding->asked, &told->record);
+	if (finding->is_found)
+		finding->record = told->record;
+	return finding->is_found;
 }
 
 static int find(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
 {
-	const struct connection *c = asked->connection;
+	const struct decider_records wanted = {.of_all = true};
 
-	ret_finding->asked = asked;
-	if (each_record(asked, take_first, ret_finding) == 0)
+	*ret_finding = (struct finding){.asked = asked};
+	error->code = YETT_OK;
+	(void)each_record(&wanted, take_first, ret_finding, error);
+	if (error->code != YETT_OK)
+		return (int)error->code;
+	if (!ret_finding->is_found)
 		return not_found(asked, error);
-	log_line(LOG_LEVEL_NOTICE, "uid=%" PRIu32 " pid=%d sandbox=%s asks for %s", (uint32_t)c->peer.uid, c->peer.pid,
-	         ret_finding->record.id, asked->row->name);
+	ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id, asked->row->name);
 	return 0;
 }
 
-static int tell_usage(const struct cgroup_host *cgroups, const struct record *record, struct usage_body *usage)
-{
-	struct message_usage *body = &message_begin(&usage->message, MESSAGE_USAGE)->usage;
-	uint64_t now_ms = clock_wall_ms();
-	struct cgroup_usage used;
-	struct cgroup cgroup;
-	int r;
-
-	cgroup_find(cgroups, record->uid, record->cgroup, &cgroup);
-	cgroup_read_usage(&cgroup, UINT32_MAX, &used);
-	cgroup_count_processes(&cgroup, &used);
-	cgroup_usage_since(&record->before, &used);
-	cgroup_close(&cgroup);
-	*body = (struct message_usage){.state = record->state,
-	                               .taken_us = clock_now_us(),
-	                               .uptime_ms = now_ms > record->started_ms ? now_ms - record->started_ms : 0,
-	                               .memory_limit_bytes = record->limits.memory_bytes,
-	                               .pids_limit = record->limits.pids,
-	                               .known = used.known,
-#define X(name, field) .field = used.counts[USAGE_##name],
-	                               USAGE_COUNTS(X)
-#undef X
-	};
-	r = message_add_text(&usage->message, record->id, &body->id);
-	if (r == 0)
-		r = message_add_text(&usage->message, record->name, &body->name);
-	return r == 0 ? message_encode(&usage->message, usage->bytes, sizeof usage->bytes, &usage->length) : r;
-}
-
 /* One that cannot be told of hides no other. */
-static int add(void *userdata, const struct record *record)
+static int add(void *userdata, const struct decider_record *from)
 {
 	struct listing *listing = userdata;
-	struct usage_body *usage = listing->usage;
-	const void *body = usage ? usage->bytes : record->told;
-	size_t length = record->told_length;
+	const struct record *record = &from->record;
+	struct told *told = listing->told;
 	uint32_t head;
+	int r;
 
 	if (!fits(listing->asked, record))
 		return 0;
-	listing->rests = usage && record->state != SANDBOX_RUNNING && record->state != SANDBOX_PAUSED;
-	if (listing->rests || (usage && tell_usage(&listing->asked->connection->monitor->host->cgroups, record, usage) < 0))
+	listing->rests = listing->of_usage && record->state != SANDBOX_RUNNING && record->state != SANDBOX_PAUSED;
+	if (listing->rests)
 		return 0;
-	length = usage ? usage->length : length;
-	if (length == 0)
+	r = listing->of_usage ? tell_usage(from, &told->message) : tell_sandbox(record, &told->message);
+	if (r < 0 || message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length) < 0)
 		return 0;
-	head = htole32((uint32_t)length);
+	head = htole32((uint32_t)told->length);
 	listing->count++;
-	return write(listing->memfd, &head, sizeof head) == sizeof head && write(listing->memfd, body, length) == (ssize_t)length ? 0
-	                                                                                                                          : -EIO;
+	return write(listing->memfd, &head, sizeof head) == sizeof head &&
+	                       write(listing->memfd, told->bytes, told->length) == (ssize_t)told->length
+	               ? 0
+	               : -EIO;
 }
 
 /* All that the request may see, in the form of PROTOCOL.md, "listing". */
@@ -145,15 +134,20 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
 	bool of_usage = asked->action == MANAGE_USAGE;
-	_cleanup_free_ struct usage_body *usage = of_usage ? malloc(sizeof *usage) : NULL;
+	_cleanup_free_ struct told *told = malloc(sizeof *told);
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct listing listing = {.asked = asked, .usage = usage, .memfd = memfd};
-	int r = memfd < 0 || (of_usage && !usage) ? -ENOMEM : each_record(asked, add, &listing);
+	struct listing listing = {.asked = asked, .told = told, .memfd = memfd, .of_usage = of_usage};
+	struct decider_records wanted = {.of_all = asked->scope != SCOPE_OWN, .with_usage = of_usage};
+	int r = memfd < 0 || !told ? -ENOMEM : 0;
 
+	if (r == 0)
+		r = each_record(&wanted, add, &listing, error);
 	if (r == 0 && asked->scope == SCOPE_ONE && listing.count == 0)
 		return listing.rests ? error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox does not run") : not_found(asked, error);
 	if (r == 0)
 		r = fd_seal(memfd);
+	if (r > 0)
+		return r;
 	if (r < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the list cannot be made: %s", strerror(-r));
 	message_begin(c->message, MESSAGE_LISTING)->listing.count = listing.count;
@@ -164,9 +158,12 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 static int tell_totals(const struct manage_asked *asked, struct yett_error *error)
 {
 	struct connection *c = asked->connection;
+	struct decider_answer answer;
+	int r = ask(ACT_TOTALS, NULL, 0, &answer, NULL, error);
 
-	(void)error;
-	registry_read_totals(&c->monitor->host->reserve, &message_begin(c->message, MESSAGE_TOTALS)->totals);
+	if (r != 0)
+		return r;
+	message_begin(c->message, MESSAGE_TOTALS)->totals = answer.totals;
 	connection_answer(c, asked->sequence, -1);
 	return 0;
 }
@@ -185,7 +182,7 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 	struct finding found;
 	int r = find(asked, &found, error);
 
-	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->row->takes_channel, asked->sequence, error) : r;
+	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence, error) : r;
 }
 
 #define RUNNING (1U << SANDBOX_RUNNING)
@@ -193,19 +190,19 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 #define ANY     (~0U)
 
 static const struct manage_row rows[] = {
-	/*                    name       who: of one that is named, of all of one's own, of all users'    memory channel states */
-	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, false, 0, list},
-	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, false, 0, list},
-	[MANAGE_ATTACH] = {"attach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, true, RUNNING | PAUSED, ask_supervisor},
-	[MANAGE_DETACH] = {"detach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, 0, detach},
-	[MANAGE_PAUSE] = {"pause", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, RUNNING, ask_supervisor},
-	[MANAGE_RESUME] = {"resume", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, PAUSED, ask_supervisor},
-	[MANAGE_KILL] = {"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, RUNNING, ask_supervisor},
-	[MANAGE_DESTROY] = {"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, false, ANY, ask_supervisor},
-	[MANAGE_USAGE] = {"usage", {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true, false, 0, list},
-	[MANAGE_FOLLOW] = {"follow", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, true, RUNNING | PAUSED, ask_supervisor},
-	[MANAGE_TOTALS] = {"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, false, 0, tell_totals},
-	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, false, ANY, ask_supervisor},
+	/*                    name       who: of one that is named, of all of one's own, of all users'    memory states */
+	[MANAGE_LIST] = {"list", {WHO_NOBODY, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
+	[MANAGE_INSPECT] = {"inspect", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, 0, list},
+	[MANAGE_ATTACH] = {"attach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, ask_supervisor},
+	[MANAGE_DETACH] = {"detach", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, 0, detach},
+	[MANAGE_PAUSE] = {"pause", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
+	[MANAGE_RESUME] = {"resume", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, PAUSED, ask_supervisor},
+	[MANAGE_KILL] = {"kill", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING, ask_supervisor},
+	[MANAGE_DESTROY] = {"destroy", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, ANY, ask_supervisor},
+	[MANAGE_USAGE] = {"usage", {WHO_MANAGER, WHO_MANAGER, WHO_ADMINISTRATOR}, true, 0, list},
+	[MANAGE_FOLLOW] = {"follow", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, ask_supervisor},
+	[MANAGE_TOTALS] = {"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, 0, tell_totals},
+	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, ANY, ask_supervisor},
 };
 
 const struct manage_row *manage_find_row(uint32_t action)
@@ -238,12 +235,12 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 	                                      : wanted && *wanted ? SCOPE_ONE
 	                                                          : SCOPE_OWN,
 	                             .wanted = wanted};
-	int r = authorize_manager(c->monitor->policy, verified, error);
+	int r = authorize_manager(c->policy, verified, error);
 
 	if (r == 0 && (!wanted || (manage->all && *wanted)))
 		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "what is asked of all names no sandbox");
 	if (r == 0)
-		r = manage_decide(asked.row, asked.scope, authorize_is_administrator(verified->peer), error);
+		r = manage_decide(asked.row, asked.scope, admit_is_administrator(verified->peer), error);
 	if (r == 0)
 		r = sandboxes_check(c, error);
 	if (r == 0 && asked.row->sends_memory)

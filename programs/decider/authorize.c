@@ -1,7 +1,8 @@
-/* See authorize.h. Runs in the monitor, but uses none of its privilege. */
-#include "helper/plan/authorize.h"
+/* See authorize.h. No privilege. */
+#include "programs/decider/authorize.h"
 #include "base/escape.h"
 #include "base/units.h"
+#include "helper/plan/admit.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ static const struct {
 	[POLICY_LIMIT_PIDS] = {"pids", LIMIT(pids, number)},
 	[POLICY_LIMIT_FILES] = {"files", LIMIT(files, number)},
 	[POLICY_LIMIT_FILE_SIZE] = {"file_size", LIMIT(file_bytes, size)},
+	[POLICY_LIMIT_CORE] = {"core", LIMIT(core_bytes, size)},
 };
 
 static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit)
@@ -26,44 +28,16 @@ static uint64_t limit_of(const struct plan_limits *from, enum policy_limit limit
 	return *(const uint64_t *)((const char *)from + limits[limit].allowed);
 }
 
-static bool list_has(const struct policy_list *list, const char *text)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i], text) == 0)
-			return true;
-	return false;
-}
-
-static bool has_group(const struct peer *peer, gid_t gid)
-{
-	for (size_t i = 0; i < peer->groups_count; i++)
-		if (peer->groups[i] == gid)
-			return true;
-	return peer->gid == gid;
-}
-
-/* How closely a grant names the peer: as the user (3), by a group (2), as everybody (1), or not at all. */
-static unsigned names_peer(const struct policy_grant *grant, const struct peer *peer)
-{
-	unsigned who = grant->everyone;
-
-	for (size_t i = 0; i < grant->gids_count && who < 2; i++)
-		who = has_group(peer, grant->gids[i]) ? 2 : who;
-	for (size_t i = 0; i < grant->uids_count && who < 3; i++)
-		who = grant->uids[i] == peer->uid ? 3 : who;
-	return who;
-}
-
 static bool names_key(const struct policy_grant *grant, const struct verified *verified)
 {
-	return verified->key_source == KEY_ENROLLED && list_has(&grant->keys, verified->principal);
+	return verified->key_source == KEY_ENROLLED && admit_list_has(&grant->keys, verified->principal);
 }
 
 static bool fits_key(const struct policy_grant *grant, const struct verified *verified)
 {
 	if (verified->key_source == KEY_OF_USER)
 		return grant->user_keys;
-	return list_has(&grant->keys, "*") || list_has(&grant->keys, verified->principal);
+	return admit_list_has(&grant->keys, "*") || admit_list_has(&grant->keys, verified->principal);
 }
 
 struct choice authorize_choose(const struct policy *policy, const struct verified *verified, const char *profile)
@@ -76,9 +50,9 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 			const struct policy_grant *grant = &policy->grants[i];
 			bool fits = fits_key(grant, verified);
 
-			if (2 * names_peer(grant, verified->peer) + names_key(grant, verified) != rank)
+			if (2 * admit_rank(grant, verified->peer) + names_key(grant, verified) != rank)
 				continue;
-			if (fits && (list_has(&grant->profiles, "*") || list_has(&grant->profiles, profile)))
+			if (fits && (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)))
 				return (struct choice){grant->is_void ? NULL : grant, grant};
 			if (!choice.nearest || choice.nearest->is_void || (fits && !grant->is_void && !fits_key(choice.nearest, verified)))
 				choice.nearest = grant;
@@ -90,18 +64,20 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
 bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 {
 	for (size_t i = 0; i < policy->grants_count; i++)
-		if (policy->grants[i].user_keys && names_peer(&policy->grants[i], peer))
+		if (policy->grants[i].user_keys && admit_rank(&policy->grants[i], peer))
 			return true;
 	return false;
 }
 
 /* The keys of a grant, and where those that are lists are. */
 static const char *const keys[POLICY_KEYS] = {
-	"max_memory", "max_cpus",  "max_pids",       "max_files",     "max_file_size",   "max_sandboxes", "linger_max", "user_memory",
-	"user_cpus",  "user_pids", "user_terminals", "identity_root", "identity_caller", "nested_userns", "user_keys",  "confined_clients",
-	"keys",       "profiles",  "share_ro",       "share_rw",      "capabilities",    "devices"};
+	"max_memory",    "max_cpus",    "max_pids",     "max_files",        "max_file_size",  "max_core",      "max_sandboxes",
+	"linger_max",    "user_memory", "user_cpus",    "user_pids",        "user_terminals", "identity_root", "identity_caller",
+	"nested_userns", "perf_events", "user_keys",    "confined_clients", "keys",           "profiles",      "share_ro",
+	"share_rw",      "sockets",     "capabilities", "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
-static const size_t lists[] = {LIST(keys), LIST(profiles), LIST(share_ro), LIST(share_rw), LIST(capabilities), LIST(devices)};
+static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro), LIST(share_rw),
+                               LIST(sockets), LIST(capabilities), LIST(devices)};
 _Static_assert(POLICY_KEYS - POLICY_KEY_KEYS == ARRAY_SIZE(lists), "lists come last");
 
 /* What refuses is a key of the grant, whether it is written or not. `allowed` is unused where the key is a list. Returns the error's code.
@@ -158,7 +134,7 @@ static int refuse_rule(const struct decision *decision, const char *what, enum p
 static const char *first_missing(const struct policy_list *wanted, const struct policy_list *allowed)
 {
 	for (size_t i = 0; i < wanted->count; i++)
-		if (!list_has(allowed, wanted->items[i]))
+		if (!admit_list_has(allowed, wanted->items[i]))
 			return wanted->items[i];
 	return NULL;
 }
@@ -181,6 +157,8 @@ static int check_privileges(const struct decision *decision, struct yett_error *
 		return refuse_rule(decision, "the identity caller", POLICY_KEY_IDENTITY_CALLER, "true", error);
 	if (profile->nested_userns && !grant->nested_userns)
 		return refuse_rule(decision, "nested_userns", POLICY_KEY_NESTED_USERNS, "true", error);
+	if (profile->perf_events && !grant->perf_events)
+		return refuse_rule(decision, "perf_events", POLICY_KEY_PERF_EVENTS, "true", error);
 	return 0;
 }
 
@@ -221,12 +199,14 @@ static int check_shares(const struct message_create *create, const struct decisi
 		return YETT_E_PERMISSION_DENIED;
 	}
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++) {
+		const char *target = message_text(decision->verified->request, create->shares[i].target);
 		bool writes = create->shares[i].mode == SHARE_RW;
 
-		if (grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
+		if (create->shares[i].mode == SHARE_SOCKET && grant->sockets.count == 0)
+			return refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS, target, error);
+		if (create->shares[i].mode != SHARE_SOCKET && grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
 			return refuse_rule(decision, writes ? "the writable share " : "the share ",
-			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO,
-			                   message_text(decision->verified->request, create->shares[i].target), error);
+			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO, target, error);
 	}
 	return 0;
 }
@@ -255,6 +235,10 @@ static int choose_limit(enum policy_limit limit, const struct message_create *cr
 	}
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "%s of %s is more than the %s allowed", limits[limit].name,
 	                limits[limit].format(asked, text[0]), limits[limit].format(allowed, text[1]));
+	if (limit == POLICY_LIMIT_CORE && allowed == PLAN_CORE_NONE) {
+		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' allows no core files", grant->name);
+		return refuse_key(grant, (enum policy_key)limit, text[0], "none", error);
+	}
 	if (ceiling)
 		return refuse_key(grant, (enum policy_key)limit, text[0], text[1], error);
 	error_rest(error,
@@ -285,7 +269,7 @@ static void bound_user(const struct policy *policy, struct decision *decision)
 	for (size_t i = 0; i < policy->grants_count; i++) {
 		const struct policy_grant *grant = &policy->grants[i];
 
-		if (!names_peer(grant, decision->verified->peer))
+		if (!admit_rank(grant, decision->verified->peer))
 			continue;
 		plan_narrow_limits(&decision->user_limits, &grant->user_limits);
 		decision->sandboxes_max = (unsigned)plan_lesser(decision->sandboxes_max, grant->sandboxes_max);
@@ -395,14 +379,9 @@ bool authorize_manage(const struct policy *policy, const struct verified *verifi
 	const struct policy_grant *grant = authorize_choose(policy, verified, profile).grant;
 	struct yett_error unused;
 
-	if (authorize_is_administrator(verified->peer))
+	if (admit_is_administrator(verified->peer))
 		return true;
 	if (verified->peer->uid != uid || strcmp(own, principal) != 0)
 		return false;
 	return grant && check_confined(policy, verified->peer, grant, &unused) == 0;
-}
-
-bool authorize_is_administrator(const struct peer *peer)
-{
-	return peer->uid == 0 && !peer->confined;
 }

@@ -1,0 +1,290 @@
+/*
+ * The supervisors of a connection: finding or starting them, and handing their sockets on. See monitor.h.
+ */
+#include "helper/monitor/monitor.h"
+#include "helper/privilege/privilege.h"
+#include "protocol/frame.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#define WISH_DEADLINE_MS  5000  /* while it loads a policy, the listener answers nobody */
+#define TAKER_DEADLINE_MS 60000 /* longer than a supervisor waits for init to be made, and then to be ready */
+
+/* One packet of a process of ours with at most one descriptor, which is returned; -1: it has none. -EPROTO for any other, or for none. */
+static int receive_fd(int socket, void *bytes, size_t size, int *ret_fd)
+{
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	int r = frame ? frame_receive(socket, frame, MSG_DONTWAIT) : -ENOMEM;
+
+	if (r <= 0 || frame->length != size || frame->fd_count > 1)
+		return r < 0 ? r : -EPROTO;
+	memcpy(bytes, frame->bytes, size);
+	*ret_fd = frame->fd_count ? frame->fds[0] : -1;
+	return 0;
+}
+
+/* One of our own that is ready again. It knows the templates that were there when it was forked: that of the profile it has made, at least.
+ */
+static int take_spare(struct monitor *m, int *ret_socket)
+{
+	struct supervisor_ready ready;
+
+	while (m->pool >= 0 && receive_fd(m->pool, &ready, sizeof ready, ret_socket) == 0) {
+		if (*ret_socket >= 0 && ready.profile == m->ask->plan.profile)
+			return 0;
+		*ret_socket = fd_close(*ret_socket); /* which ends it */
+		m->kept--;
+	}
+	return -ENOENT;
+}
+
+/*
+ * Asks the listener for a supervisor that is ready; -ENOENT when it has none. -ESTALE when it is gone, does not answer, or has another
+ * policy by now: then this connection has nothing more to do.
+ */
+static int wish(struct monitor *m, int *ret_socket)
+{
+	struct monitor_wish wish = {m->peer.uid, m->peer.gid, m->ask->plan.profile};
+	struct pollfd wait = {.fd = m->listener, .events = POLLIN};
+	char word;
+
+	if (m->listener < 0)
+		return take_spare(m, ret_socket);
+	*ret_socket = -1;
+	m->is_outdated = send(m->listener, &wish, sizeof wish, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 || poll(&wait, 1, WISH_DEADLINE_MS) <= 0 ||
+	                 receive_fd(m->listener, &word, sizeof word, ret_socket) < 0 || *m->generation != m->policy->generation;
+	if (!m->is_outdated)
+		return *ret_socket >= 0 ? 0 : -ENOENT;
+	*ret_socket = fd_close(*ret_socket);
+	return -ESTALE;
+}
+
+int supervisors_check_policy(const struct monitor *m, struct yett_error *error)
+{
+	struct pollfd listener = {.fd = m->listener}; /* asked for nothing, it tells when the other end is closed */
+
+	if (m->listener < 0)
+		return 0;
+	if (*m->generation != m->policy->generation)
+		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the policy was loaded anew; connect again");
+	if (!m->is_outdated && poll(&listener, 1, 0) == 0)
+		return 0;
+	return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the service started anew, or had to make room for others; connect again");
+}
+
+static bool is_lasting(const struct plan *plan)
+{
+	return plan->life.linger || plan->life.cleanup_ms;
+}
+
+/* Takes 0 and a negative number, too. Where memory is short it stays a zombie until our own end. */
+static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
+{
+	struct monitor_child *children = pid > 0 ? reallocarray(m->children, m->children_count + 1, sizeof *children) : NULL;
+
+	if (!children)
+		return;
+	m->children = children;
+	m->children[m->children_count++] = (struct monitor_child){pid, is_awaited};
+}
+
+/*
+ * Without a listener one is made when it is wanted, and goes with its sandbox: most connections make one. Without root the second one
+ * makes itself ready for the next sandbox. (Root's would keep what building takes while a sandbox runs.) One that outlasts us never does.
+ */
+static bool is_used_again(struct monitor *m)
+{
+	int pair[2];
+
+	if (!m->means || !m->has_created || m->kept >= m->policy->spares || is_lasting(&m->ask->plan))
+		return false;
+	if (m->pool >= 0)
+		return true;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return false;
+	m->pool = pair[0];
+	m->pool_end = pair[1];
+	return true;
+}
+
+static int start_supervisor(struct monitor *m, int *ret_socket)
+{
+	const struct plan *plan = &m->ask->plan;
+	bool is_kept = is_used_again(m);
+	const struct supervisor_ahead ahead = {m->pool_end, plan->profile, m->peer.uid, m->peer.gid};
+	struct supervisor supervisor;
+	int r = supervisor_start(m->host, is_lasting(plan) ? &m->lasting : &PLACE_HERE, is_kept ? &ahead : NULL, &supervisor);
+
+	if (r < 0)
+		return r;
+	remember_child(m, supervisor.pid, !is_kept && !is_lasting(plan));
+	m->kept += is_kept;
+	*ret_socket = supervisor.socket;
+	return 0;
+}
+
+/* Descriptors under way count for root: see send_to_decider() in monitor.c. */
+static int give_order(const struct monitor *m, int supervisor)
+{
+	int r = privilege_raise();
+
+	if (r == 0)
+		r = supervisor_order(supervisor, &m->ask->plan, m->ask->plan.share_fds ? m->socket : -1);
+	return privilege_lower() < 0 ? -EPERM : r;
+}
+
+/* A listener has built all templates; a helper for one connection builds what it needs, when it needs it. */
+static int ready_profile(const struct monitor *m, struct yett_error *error)
+{
+	uint32_t profile = m->ask->plan.profile;
+	int r, lowered;
+
+	if (m->host->templates[profile].mount_ns >= 0)
+		return 0;
+	r = privilege_raise(); /* mounts, and a namespace for them */
+	if (r == 0)
+		r = setup_host_profile(m->host, profile, error);
+	lowered = privilege_lower();
+	return r == 0 ? lowered : r;
+}
+
+int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *error)
+{
+	_cleanup_fd_ int socket = -1;
+	int r = ready_profile(m, error);
+
+	if (r > 0)
+		return r;
+	if (r == 0)
+		r = wish(m, &socket);
+	if (r == -ESTALE)
+		return supervisors_check_policy(m, error);
+	if (r == 0)
+		r = give_order(m, socket);
+	/* Of those that were ready there is none, or it has died since. */
+	if (r == -ENOENT || r == -EPIPE) {
+		socket = fd_close(socket);
+		r = start_supervisor(m, &socket);
+		if (r == 0)
+			r = give_order(m, socket);
+	}
+	if (r < 0) {
+		m->is_over = socket >= 0; /* it may be taking the client's packet */
+		return error_set(error, YETT_E_INIT_FAILED, 0,
+		                 socket < 0 ? "no supervisor could be started: %s" : "the supervisor did not take the plan: %s",
+		                 strerror(-r));
+	}
+	if (m->ask->plan.share_fds) {
+		fd_close(m->taker); /* a captured decider tells nothing in between */
+		m->taker = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+	}
+	m->has_created = true;
+	*ret_socket = steal_fd(&socket);
+	return 0;
+}
+
+struct finding {
+	const struct monitor *monitor;
+	const char *id;
+	struct record record;
+};
+
+static int take_first(void *userdata, const struct record *record)
+{
+	struct finding *finding = userdata;
+
+	if (strcmp(record->id, finding->id) != 0 || !monitor_may_see(finding->monitor, record))
+		return 0;
+	finding->record = *record;
+	return 1;
+}
+
+int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, struct yett_error *error)
+{
+	const struct supervisor_request *request = &m->ask->request;
+	struct finding finding = {.monitor = m, .id = request->id};
+	bool takes_channel = request->action == MANAGE_ATTACH || request->action == MANAGE_FOLLOW;
+	int channel[2] = {-1, -1}, r = -ENOENT;
+
+	*ret_socket = -1;
+	if (registry_each(&m->host->reserve, take_first, &finding) != 0)
+		r = *ret_socket = registry_connect(&m->host->reserve, finding.record.cgroup);
+	if (r >= 0 && takes_channel && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+		r = -errno;
+	if (r >= 0)
+		r = privilege_raise();
+	if (r >= 0)
+		r = frame_send(*ret_socket, request, sizeof *request, &channel[1], takes_channel, MSG_DONTWAIT);
+	if (privilege_lower() < 0)
+		r = -EPERM;
+	fd_close(channel[1]);
+	*ret_channel = channel[0];
+	if (r == 0)
+		return 0;
+	*ret_socket = fd_close(*ret_socket);
+	*ret_channel = fd_close(*ret_channel);
+	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
+		return error_set(error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+}
+
+pid_t supervisors_sweep(struct monitor *m)
+{
+	pid_t pid = supervisor_start_sweep(m->host);
+
+	remember_child(m, pid, false);
+	return pid;
+}
+
+/* By their pids: the decider's and the reader's are waited for elsewhere. One that was killed has left something. */
+void supervisors_reap(struct monitor *m)
+{
+	int status = 0;
+
+	for (size_t i = m->children_count; i > 0; i--) {
+		pid_t pid = waitpid(m->children[i - 1].pid, &status, WNOHANG);
+
+		if (pid == 0)
+			continue;
+		m->children[i - 1] = m->children[--m->children_count];
+		if (pid > 0 && WIFSIGNALED(status))
+			supervisors_sweep(m);
+	}
+}
+
+void supervisors_end_spares(struct monitor *m, int timeout_ms)
+{
+	struct pollfd wait = {.fd = m->pool, .events = POLLIN};
+	struct supervisor_ready ready;
+	int socket;
+
+	for (; m->pool >= 0 && poll(&wait, 1, timeout_ms) > 0 && receive_fd(m->pool, &ready, sizeof ready, &socket) == 0; m->kept--)
+		fd_close(socket);
+}
+
+void supervisors_end(struct monitor *m)
+{
+	struct pollfd taker = {.fd = m->taker, .events = POLLIN};
+	bool was_killed = false;
+	int status;
+
+	/* One that still has the client's connection must not be the last to close it: see supervisor.c, give_up(). */
+	if (m->taker >= 0 && shutdown(m->taker, SHUT_WR) == 0)
+		(void)poll(&taker, 1, TAKER_DEADLINE_MS);
+	m->taker = fd_close(m->taker);
+	for (size_t i = 0; i < m->children_count; i++)
+		if (m->children[i].is_awaited && waitpid(m->children[i].pid, &status, 0) > 0 && WIFSIGNALED(status))
+			was_killed = true;
+	/* The pool ends when none of them has the other end any more; one that still announces itself before goes, too. */
+	m->pool_end = fd_close(m->pool_end);
+	supervisors_end_spares(m, TAKER_DEADLINE_MS);
+	m->pool = fd_close(m->pool);
+	if (was_killed)
+		supervisors_sweep(m);
+	free(m->children);
+}

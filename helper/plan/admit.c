@@ -1,0 +1,110 @@
+/* See admit.h. */
+#include "helper/plan/admit.h"
+#include "protocol/message_told.h"
+
+#include <string.h>
+
+unsigned admit_rank(const struct policy_grant *grant, const struct peer *peer)
+{
+	unsigned who = grant->everyone;
+
+	for (size_t i = 0; i < grant->gids_count && who < 2; i++) {
+		who = grant->gids[i] == peer->gid ? 2 : who;
+		for (size_t j = 0; j < peer->groups_count; j++)
+			who = grant->gids[i] == peer->groups[j] ? 2 : who;
+	}
+	for (size_t i = 0; i < grant->uids_count && who < 3; i++)
+		who = grant->uids[i] == peer->uid ? 3 : who;
+	return who;
+}
+
+bool admit_list_has(const struct policy_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i], text) == 0)
+			return true;
+	return false;
+}
+
+bool admit_is_administrator(const struct peer *peer)
+{
+	return peer->uid == 0 && !peer->confined;
+}
+
+int admit_unpack(struct plan *plan, size_t length)
+{
+	const size_t head = offsetof(struct plan, steps);
+
+	if (length < head || plan->steps_count > PLAN_STEPS_MAX || plan->arena_used > PLAN_ARENA_MAX ||
+	    length != head + plan->steps_count * sizeof *plan->steps + plan->arena_used || plan->groups_count > PLAN_GROUPS_MAX ||
+	    plan->labels_count > PLAN_LABELS_MAX || plan->env_count > PLAN_ENV_MAX || plan->share_fds > MESSAGE_FDS_MAX ||
+	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->steps_count <= PLAN_CGROUP)
+		return -EPROTO;
+	memmove(plan->arena, plan->steps + plan->steps_count, plan->arena_used);
+	plan->weaker[sizeof plan->weaker - 1] = '\0';
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		if (plan->steps[i].kind >= PLAN_STEP_KINDS || (i <= PLAN_CGROUP && plan->steps[i].kind != i) ||
+		    (plan->steps[i].kind == PLAN_SHARE && plan->steps[i].fd >= plan->share_fds))
+			return -EPROTO;
+	return 0;
+}
+
+/* 0 bounds nothing. */
+static bool is_within(uint64_t value, uint64_t bound)
+{
+	return bound == 0 || (value != 0 && value <= bound);
+}
+
+/*
+ * What any grant that names the peer gives: whose key asked, and how much one sandbox may have, the decider has judged. What all the
+ * user's have together each grant bounds, for the sake of other users: their number, and what they use.
+ */
+static bool is_granted(const struct policy *policy, const struct peer *peer, const struct plan *plan, const char *profile)
+{
+	const struct plan_limits *all = &plan->user_limits;
+	bool is_given = false, is_bounded = true;
+
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		const struct policy_grant *grant = &policy->grants[i];
+
+		if (!admit_rank(grant, peer))
+			continue;
+		is_bounded = is_bounded && is_within(plan->sandboxes_max, grant->sandboxes_max) &&
+		             is_within(all->memory_bytes, grant->user_limits.memory_bytes) &&
+		             is_within(all->cpu_millis, grant->user_limits.cpu_millis) && is_within(all->pids, grant->user_limits.pids);
+		is_given = is_given || (!grant->is_void && (!peer->confined || grant->confined_clients) &&
+		                        (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)));
+	}
+	return is_given && is_bounded;
+}
+
+/* Root opens its source by the path. */
+static bool is_of_profile(const struct plan *plan, const struct plan_step *step, const struct policy_profile *profile)
+{
+	for (size_t i = 0; i < profile->mounts_count; i++) {
+		const struct policy_mount *mount = &profile->mounts[i];
+
+		if (*mount->source && strcmp(mount->source, plan_text(plan, step->source)) == 0 &&
+		    strcmp(mount->target, plan_text(plan, step->target)) == 0 && mount->writable == step->writable)
+			return true;
+	}
+	return false;
+}
+
+int admit_check(const struct policy *policy, const struct peer *peer, const struct plan *plan, struct yett_error *error)
+{
+	const struct policy_profile *profile = &policy->profiles[plan->profile];
+	bool is_right = is_granted(policy, peer, plan, profile->name) && plan->caller_uid == peer->uid && plan->caller_gid == peer->gid &&
+	                plan->groups_count == peer->groups_count &&
+	                memcmp(plan->groups, peer->groups, peer->groups_count * sizeof plan->groups[0]) == 0 &&
+	                plan->identity == profile->identity && plan->capabilities == profile->capabilities_mask &&
+	                plan->nested_userns == profile->nested_userns && plan->perf_events == profile->perf_events &&
+	                plan->overlay_ro == profile->overlay_ro && plan->nice == profile->nice &&
+	                plan->label_required == (profile->label == POLICY_LABEL_REQUIRED) &&
+	                strcmp(plan_text(plan, plan->label), profile->apparmor_profile) == 0 &&
+	                strcmp(plan_text(plan, plan->selinux_type), profile->selinux_type) == 0;
+
+	for (uint32_t i = 0; is_right && i < plan->steps_count; i++)
+		is_right = plan->steps[i].kind != PLAN_HOST || is_of_profile(plan, &plan->steps[i], profile);
+	return is_right ? 0 : error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the plan of yett-decider is not what the policy allows");
+}

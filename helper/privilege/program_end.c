@@ -1,0 +1,22 @@
+/* See program.h. Apart from the rest, which programs without privilege use, too. */
+#include "helper/privilege/privilege.h"
+#include "helper/privilege/program.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+void program_end(struct program *program)
+{
+	program->socket = fd_close(program->socket);
+	if (program->pid > 0) {
+		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its pid is its own: it is not reaped yet. */
+		int raised = privilege_raise();
+
+		(void)kill(program->pid, SIGKILL);
+		if (raised == 0)
+			(void)!privilege_lower();
+		while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	*program = PROGRAM_NONE;
+}

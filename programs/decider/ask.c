@@ -1,0 +1,80 @@
+/* See ask.h. */
+#include "programs/decider/ask.h"
+#include "protocol/frame.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+/* Whoever asked has nobody to answer to any more. */
+static void __attribute__((noreturn)) leave(void)
+{
+	_exit(0);
+}
+
+/* Where the monitor has closed its end, what it has said before is still to be heard. */
+static void send_parts(enum decider_act act, const struct iovec *parts, size_t count)
+{
+	uint32_t number = act;
+	struct iovec all[4] = {{&number, sizeof number}};
+	struct msghdr header = {.msg_iov = all, .msg_iovlen = 1 + count};
+
+	for (size_t i = 0; i < count; i++)
+		all[i + 1] = parts[i];
+	(void)!sendmsg(STDIN_FILENO, &header, MSG_NOSIGNAL);
+}
+
+int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
+        struct yett_error *error)
+{
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	int r = frame ? -ECONNRESET : -ENOMEM;
+
+	send_parts(act, parts, count);
+	while (r == -ECONNRESET) /* told once, before what there is to be heard. unix(7) */
+		r = frame_receive(STDIN_FILENO, frame, 0);
+	if (r > 0 && frame->length == sizeof *error) { /* the connection is to end, and this is why */
+		memcpy(error, frame->bytes, sizeof *error);
+		return (int)error->code;
+	}
+	if (r <= 0 || frame->length != sizeof *ret_answer)
+		leave();
+	memcpy(ret_answer, frame->bytes, sizeof *ret_answer);
+	if (ret_fds)
+		*ret_fds = (struct ask_fds){frame->fd_count > 0 ? steal_fd(&frame->fds[0]) : -1,
+		                            frame->fd_count > 1 ? steal_fd(&frame->fds[1]) : -1};
+	frame_close_fds(frame);
+	if (ret_answer->error.code)
+		*error = ret_answer->error;
+	return (int)ret_answer->error.code;
+}
+
+void ask_tell(enum decider_act act)
+{
+	send_parts(act, NULL, 0);
+}
+
+void ask_log(enum log_level level, const char *format, ...)
+{
+	uint32_t number = level;
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	send_parts(ACT_LOG, (const struct iovec[]){{&number, sizeof number}, {text, strlen(text) + 1}}, 2);
+}
+
+struct decider_begin *ask_begin(int *ret_socket)
+{
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	struct decider_begin *begin = malloc(sizeof *begin);
+
+	if (!frame || !begin || frame_receive(STDIN_FILENO, frame, 0) <= 0 || frame->length != sizeof *begin || frame->fd_count != 1)
+		leave();
+	memcpy(begin, frame->bytes, sizeof *begin);
+	*ret_socket = frame->fds[0];
+	return begin;
+}

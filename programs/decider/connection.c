@@ -1,0 +1,273 @@
+/* See connection.h. */
+#include "programs/decider/connection.h"
+#include "base/clock.h"
+#include "programs/decider/ask.h"
+#include "programs/decider/fit.h"
+#include "programs/decider/manage.h"
+#include "programs/decider/planning.h"
+
+#include <inttypes.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#define FIRST_REQUEST_DEADLINE_MS 60000 /* a connection without a sandbox costs four processes */
+#define FORGET_AFTER_MS           20
+#define REFUSALS_AT_ONCE          4 /* after so many each costs its client a pause: whoever asks in a loop takes no time from others */
+#define REFUSAL_PAUSE_MS          20
+#define MEMORY_SENT_MAX           16 /* answers that carry memory, while the client has not read all that it was sent */
+
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Gives the pages of the three large buffers back: an idle sandbox should cost little. */
+static void forget_buffers(const struct connection *c)
+{
+	(void)madvise(c->frame, sizeof *c->frame, MADV_DONTNEED);
+	(void)madvise(c->message, sizeof *c->message, MADV_DONTNEED);
+	(void)madvise(c->plan, sizeof *c->plan, MADV_DONTNEED);
+}
+
+void connection_answer(struct connection *c, uint64_t sequence, int fd)
+{
+	if (frame_send_message(c->socket, c->message, sequence, &fd, fd >= 0 ? 1 : 0, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+}
+
+void connection_refuse(struct connection *c, uint64_t sequence, const struct yett_error *error)
+{
+	/* First: a client that ends when it is told ends this process soon, too. */
+	ask_log(LOG_LEVEL_INFO, "refused: %s%s%s", error->message, error->detail[0] ? "; " : "", error->detail);
+	if (frame_send_error(c->socket, error, sequence, MSG_DONTWAIT) < 0)
+		c->is_over = true;
+	if (++c->refusals > REFUSALS_AT_ONCE)
+		(void)poll(NULL, 0, REFUSAL_PAUSE_MS);
+}
+
+void connection_drop(struct connection *c)
+{
+	struct decider_answer answer;
+	struct yett_error error;
+
+	c->is_over = ask(ACT_DROP, NULL, 0, &answer, NULL, &error) != 0 || answer.is_over || c->is_over;
+}
+
+void connection_take_back(struct connection *c)
+{
+	bool has_fds;
+
+	c->taker = -1;
+	ask_tell(ACT_TAKEN);
+	if (frame_peek(c->socket, c->frame, &has_fds) > 0 && has_fds && memcmp(c->frame->bytes, c->head, sizeof c->head) == 0)
+		connection_drop(c);
+}
+
+static int hello(struct connection *c)
+{
+	struct message_hello *hello = &message_begin(c->message, MESSAGE_HELLO)->hello;
+
+	hello->version_min = hello->version_max = ENVELOPE_VERSION;
+	randombytes_buf(c->verify.challenge, sizeof c->verify.challenge);
+	memcpy(hello->challenge, c->verify.challenge, sizeof hello->challenge);
+	return frame_send_message(c->socket, c->message, 0, NULL, 0, MSG_DONTWAIT);
+}
+
+int connection_check_unread(struct connection *c, struct yett_error *error)
+{
+	int unread = 0;
+
+	if (ioctl(c->socket, SIOCOUTQ, &unread) < 0 || unread == 0)
+		c->memory_sent = 0;
+	if (c->memory_sent == MEMORY_SENT_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "earlier answers wait to be read");
+	c->memory_sent++;
+	return 0;
+}
+
+int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_error *error)
+{
+	_cleanup_fd_ int memfd = -1;
+	int r = decoder_print(c->decoder, c->plan, DECODER_TIMEOUT_MS, &memfd, error);
+
+	if (r < 0)
+		return r;
+	(void)message_begin(c->message, MESSAGE_PLAN);
+	connection_answer(c, sequence, memfd);
+	return 0;
+}
+
+static void make_id(char id[static PLAN_ID_SIZE])
+{
+	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];
+
+	randombytes_buf(bytes, sizeof bytes);
+	(void)sodium_bin2hex(id, PLAN_ID_SIZE, bytes, sizeof bytes);
+}
+
+/* The whole way of a request for a sandbox. */
+static int handle_create(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+{
+	struct decision decision;
+	char id[PLAN_ID_SIZE];
+	int r = authorize(c->policy, verified, &c->begin->given, &decision, error);
+
+	if (r == 0) {
+		make_id(id);
+		r = planning_make(c->policy, &decision, id, c->plan, error);
+	}
+	if (r == 0 && c->begin->is_rootless)
+		r = fit_plan(&c->begin->means, &decision, c->plan, error);
+	if (r == 0 && c->plan->is_dry)
+		r = connection_check_unread(c, error);
+	if (r != 0)
+		return r;
+	/* Where nothing can be built, nothing but the policy is asked. */
+	return c->plan->is_dry && c->begin->no_host.code ? connection_send_plan(c, sequence, error)
+	                                                 : sandboxes_begin(c, &decision, sequence, error);
+}
+
+/* The whole way of a request. */
+static void handle_request(struct connection *c)
+{
+	const struct frame *frame = c->frame;
+	/* Whoever takes them counts them. */
+	size_t stated = envelope_stated_fds(frame->bytes, frame->length), fd_count = !c->has_fds ? 0 : stated ? stated : 1;
+	struct yett_error error = {0};
+	uint64_t sequence = 0;
+	struct verified verified;
+	int r;
+
+	memcpy(c->head, frame->bytes, sizeof c->head);
+	r = verify_request(&c->verify, frame->bytes, frame->length, fd_count, c->message, &sequence, &verified, &error);
+	if (r == 0)
+		c->is_known = !verified.is_first_key;
+	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
+		r = manage_handle(c, &verified, sequence, &error);
+	else if (r == 0)
+		r = handle_create(c, &verified, sequence, &error);
+	if (r < 0) {
+		/* The decoder died, hung or lied, or memory is short: this connection is over, and no other one is touched. */
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the request could not be looked at: %s", strerror(-r));
+		c->is_over = true;
+	}
+	if (r != 0)
+		connection_refuse(c, sequence, &error);
+}
+
+/*
+ * A packet that has descriptors is looked at where it lies: what a client made is never ours to close. The sandbox that it is for
+ * takes it, else a process that nobody waits for.
+ */
+static void handle_client(struct connection *c)
+{
+	int r = frame_peek(c->socket, c->frame, &c->has_fds);
+
+	if (r == -EAGAIN)
+		return;
+	if (r != -EMSGSIZE && r <= 0) {
+		c->is_over = true;
+		return;
+	}
+	if (!c->has_fds)
+		frame_drop(c->socket);
+	if (r > 0 && envelope_stated_fds(c->frame->bytes, c->frame->length) <= MESSAGE_FDS_MAX) {
+		handle_request(c);
+	} else {
+		struct yett_error error = {0};
+
+		error_set(&error, YETT_E_PROTOCOL, YETT_R_SIZE, "%s", error_reason_text(YETT_R_SIZE));
+		connection_refuse(c, 0, &error);
+	}
+	if (c->has_fds && c->taker < 0)
+		connection_drop(c);
+}
+
+/* Whoever has not proven a key yet has so long for it, whatever else is sent. */
+static int time_left(const struct connection *c)
+{
+	uint64_t passed_ms = clock_now_ms() - c->since_ms;
+
+	if (c->is_known)
+		return FORGET_AFTER_MS;
+	return passed_ms < FIRST_REQUEST_DEADLINE_MS ? (int)(FIRST_REQUEST_DEADLINE_MS - passed_ms) : 0;
+}
+
+/* What the monitor says that was asked for nothing. */
+static void end_with(struct connection *c)
+{
+	struct yett_error error;
+
+	c->is_over = true;
+	if (recv(STDIN_FILENO, &error, sizeof error, MSG_DONTWAIT) == sizeof error)
+		(void)!frame_send_error(c->socket, &error, 0, MSG_DONTWAIT);
+}
+
+static void loop(struct connection *c)
+{
+	bool is_hung_up = false;
+
+	c->since_ms = clock_now_ms();
+	while (!c->is_over) {
+		bool is_listening = c->pending < SANDBOXES_PENDING_MAX && c->taker < 0;
+		struct pollfd wait[] = {{.fd = is_hung_up ? -1 : c->socket, .events = is_listening ? POLLIN : 0},
+		                        {.fd = c->supervisors, .events = POLLIN},
+		                        {.fd = STDIN_FILENO, .events = POLLIN}}; /* the monitor has something to say, or is gone */
+		int timeout_ms = time_left(c), r = timeout_ms > 0 ? poll(wait, ARRAY_SIZE(wait), timeout_ms) : 0;
+
+		if (r == 0 && !c->is_known) /* nor does one end later that always has something to say */
+			return;
+		if (r == 0) {
+			forget_buffers(c);
+			r = poll(wait, ARRAY_SIZE(wait), -1);
+		}
+		if (wait[2].revents)
+			end_with(c);
+		if ((r < 0 && errno != EINTR) || c->is_over)
+			return;
+		if (wait[1].revents)
+			sandboxes_handle(c);
+		/* Nobody is there to take an answer to what may still be queued. Event streams go on without the connection. */
+		if ((wait[0].revents & POLLHUP) || is_hung_up) {
+			sandboxes_leave(c);
+			if (c->streams_count == 0 || c->taker >= 0)
+				return;
+			if (!is_hung_up)
+				ask_tell(ACT_STREAMS);
+			is_hung_up = true;
+		} else if (wait[0].revents) {
+			handle_client(c);
+		}
+	}
+}
+
+void connection_serve(const struct decider_begin *begin, const struct policy *policy, struct decoder *decoder, int socket)
+{
+	struct connection c = {.begin = begin,
+	                       .policy = policy,
+	                       .decoder = decoder,
+	                       .socket = socket,
+	                       .peer = begin->peer,
+	                       .taker = -1,
+	                       .supervisors = epoll_create1(EPOLL_CLOEXEC)};
+
+	c.frame = map(sizeof *c.frame);
+	c.message = map(sizeof *c.message);
+	c.plan = map(sizeof *c.plan);
+	if (!c.frame || !c.message || !c.plan || c.supervisors < 0)
+		return;
+	c.verify = (struct verify_context){.policy = policy, .peer = &c.peer, .decoder = decoder, .next_sequence = 1};
+	if (begin->refused.code)
+		(void)!frame_send_error(socket, &begin->refused, 0, MSG_DONTWAIT);
+	else if (hello(&c) == 0)
+		loop(&c);
+}

@@ -1,0 +1,319 @@
+/*
+ * The sandboxes of a connection: having them made and asked, and passing on what their supervisors say. See connection.h.
+ */
+#include "programs/decider/ask.h"
+#include "programs/decider/connection.h"
+#include "programs/decider/tell.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define SANDBOXES_MAX 4096 /* of one connection; a grant's max_sandboxes is the real bound */
+#define FILES_FREE    8    /* for what comes with answers, while it is passed on */
+
+static int add_sandbox(struct connection *c, const struct sandbox *sandbox)
+{
+	struct sandbox *sandboxes = reallocarray(c->sandboxes, c->sandboxes_count + 1, sizeof *sandboxes);
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = sandbox->supervisor};
+
+	if (!sandboxes)
+		return -ENOMEM;
+	c->sandboxes = sandboxes;
+	if (epoll_ctl(c->supervisors, EPOLL_CTL_ADD, sandbox->supervisor, &event) < 0)
+		return -errno;
+	c->sandboxes[c->sandboxes_count++] = *sandbox;
+	c->pending++;
+	return 0;
+}
+
+static struct sandbox new_sandbox(uint64_t sequence, const char *id, const char *profile, struct message_limits limits)
+{
+	struct sandbox sandbox = {.sequence = sequence, .channel = -1, .limits = limits};
+
+	(void)snprintf(sandbox.id, sizeof sandbox.id, "%s", id);
+	(void)snprintf(sandbox.profile, sizeof sandbox.profile, "%s", profile);
+	return sandbox;
+}
+
+/*
+ * What comes with an answer of the monitor's, or of a supervisor's, must find room: it would be lost otherwise, and with it the connection
+ * and all sandboxes that this holds. How many there may be is the limit that the helper was started with, and event streams take some.
+ */
+static bool has_room(void)
+{
+	int taken[FILES_FREE];
+	size_t count = 0;
+	bool has;
+
+	while (count < FILES_FREE && (taken[count] = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+		count++;
+	has = count == FILES_FREE;
+	while (count > 0)
+		fd_close(taken[--count]);
+	return has;
+}
+
+int sandboxes_check(const struct connection *c, struct yett_error *error)
+{
+	if (c->begin->no_host.code) {
+		*error = c->begin->no_host;
+		return (int)error->code;
+	}
+	if (!has_room())
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0,
+		                 "a connection holds no more sandboxes and event streams than files may be open");
+	if (c->sandboxes_count < SANDBOXES_MAX)
+		return 0;
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
+}
+
+int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
+{
+	const struct plan *plan = c->plan;
+	const struct iovec parts[] = {{(void *)(uintptr_t)plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
+	                              {(void *)(uintptr_t)plan->arena, plan->arena_used}};
+	struct decider_answer answer;
+	struct sandbox sandbox;
+	struct ask_fds fds = {-1, -1};
+	int r = sandboxes_check(c, error);
+
+	if (r == 0)
+		r = ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &answer, &fds, error);
+	if (r != 0)
+		return r;
+	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
+	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
+	sandbox.supervisor = fds.first;
+	r = add_sandbox(c, &sandbox);
+	if (r < 0) {
+		fd_close(fds.first);
+		c->is_over = true; /* it may be taking the client's packet */
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox cannot be kept: %s", strerror(-r));
+	}
+	if (plan->share_fds)
+		c->taker = sandbox.supervisor;
+	return 0;
+}
+
+static void remove_sandbox(struct connection *c, size_t i)
+{
+	(void)epoll_ctl(c->supervisors, EPOLL_CTL_DEL, c->sandboxes[i].supervisor, NULL);
+	c->pending -= !c->sandboxes[i].is_created;
+	fd_close(c->sandboxes[i].supervisor);
+	fd_close(c->sandboxes[i].channel);
+	c->sandboxes[i] = c->sandboxes[--c->sandboxes_count];
+}
+
+void sandboxes_leave(struct connection *c)
+{
+	while (c->sandboxes_count)
+		remove_sandbox(c, c->sandboxes_count - 1);
+}
+
+static void report_done(struct connection *c, uint64_t sequence, const char *id)
+{
+	union message_body *body = message_begin(c->message, MESSAGE_DONE);
+
+	if (message_add_text(c->message, id, &body->done.id) == 0)
+		connection_answer(c, sequence, -1);
+}
+
+/* What was asked for is done: a stream begins, if it was that. */
+static void report_finished(struct connection *c, struct sandbox *sandbox)
+{
+	_cleanup_fd_ int stream = -1;
+	struct yett_error error = {0};
+
+	if (sandbox->action != MANAGE_FOLLOW) {
+		report_done(c, sandbox->sequence, sandbox->id);
+		return;
+	}
+	stream = streams_add(c, steal_fd(&sandbox->channel));
+	if (stream < 0) {
+		error_set(&error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-stream));
+		connection_refuse(c, sandbox->sequence, &error);
+	} else if (message_add_text(c->message, sandbox->id, &message_begin(c->message, MESSAGE_FOLLOWING)->following.id) == 0) {
+		connection_answer(c, sandbox->sequence, stream);
+	}
+}
+
+int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error)
+{
+	size_t before = c->sandboxes_count;
+
+	for (size_t i = c->sandboxes_count; i > 0; i--)
+		if (c->sandboxes[i - 1].is_created && strcmp(c->sandboxes[i - 1].id, id) == 0)
+			remove_sandbox(c, i - 1);
+	if (c->sandboxes_count == before)
+		return error_set(error, YETT_E_NOT_RUNNING, 0, "this connection does not hold the sandbox");
+	report_done(c, sequence, id);
+	return 0;
+}
+
+int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, uint64_t sequence,
+                  struct yett_error *error)
+{
+	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+	struct decider_answer answer;
+	struct ask_fds fds;
+	int r;
+
+	sandbox.action = request.action;
+	memcpy(request.id, record->id, sizeof request.id);
+	r = ask(ACT_ASK, &(struct iovec){&request, sizeof request}, 1, &answer, &fds, error);
+	if (r != 0)
+		return r;
+	sandbox.supervisor = fds.first;
+	sandbox.channel = fds.second;
+	r = add_sandbox(c, &sandbox);
+	if (r == 0)
+		return 0;
+	fd_close(fds.first);
+	fd_close(fds.second);
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+}
+
+static void report_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created, int channel)
+{
+	struct message_created *body = &message_begin(c->message, MESSAGE_CREATED)->created;
+
+	*body = (struct message_created){
+		.private_uid = created->private_uid, .landlock_abi = created->layers.landlock_abi, .limits = sandbox->limits};
+	if (message_add_text(c->message, sandbox->id, &body->id) < 0 ||
+	    message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
+	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
+	    message_add_text(c->message, sandbox->weaker, &body->weaker) < 0)
+		return;
+	sandbox->is_created = true;
+	c->pending--;
+	connection_answer(c, sandbox->sequence, channel);
+	ask_log(LOG_LEVEL_NOTICE, "sandbox=%s profile=%s private_uid=%" PRIu32 " created", sandbox->id, sandbox->profile,
+	        created->private_uid);
+}
+
+static void report_ended(struct connection *c, const struct sandbox *sandbox, uint32_t reason)
+{
+	message_begin(c->message, MESSAGE_ENDED)->ended.reason = reason;
+	connection_answer(c, sandbox->sequence, -1);
+}
+
+/* The supervisor was killed: what it left is swept, and its client told. Or it was no longer the sandbox's. */
+static void handle_lost(struct connection *c, struct sandbox *sandbox)
+{
+	struct decider_answer answer;
+	struct yett_error error = {0};
+
+	if (sandbox->action && !sandbox->is_created) {
+		error_set(&error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
+		connection_refuse(c, sandbox->sequence, &error);
+		return;
+	}
+	(void)!ask(ACT_LOST, NULL, 0, &answer, NULL, &error);
+	if (sandbox->is_created) {
+		report_ended(c, sandbox, ENDED_HELPER);
+		return;
+	}
+	error_set(&error, YETT_E_INIT_FAILED, 0, "the supervisor of the sandbox died");
+	connection_refuse(c, sandbox->sequence, &error);
+}
+
+/* As its supervisor has it, which may be older than we are: another version's plan has another size. */
+static void report_plan(struct connection *c, uint64_t sequence, int plan)
+{
+	struct yett_error error = {0};
+	ssize_t n = pread(plan, c->plan, sizeof *c->plan, 0);
+	int r;
+
+	if (n < (ssize_t)offsetof(struct plan, arena) || (size_t)n != offsetof(struct plan, arena) + c->plan->arena_used)
+		r = error_set(&error, YETT_E_UNSUPPORTED, 0,
+		              "the sandbox was made by another version of the helper: its plan cannot be printed");
+	else
+		r = connection_send_plan(c, sequence, &error);
+	if (r < 0 && error.message[0] == '\0')
+		error_set(&error, YETT_E_HELPER_UNAVAILABLE, 0, "the plan cannot be printed: %s", strerror(-r));
+	c->is_over = c->is_over || r < 0;
+	if (r != 0)
+		connection_refuse(c, sequence, &error);
+}
+
+/* Whether there is more to come. */
+static bool handle_notice(struct connection *c, struct sandbox *sandbox, const struct supervisor_notice *notice)
+{
+	if (notice->kind == NOTICE_STATE) {
+		message_begin(c->message, MESSAGE_STATE)->state.state = notice->value;
+		connection_answer(c, sandbox->sequence, -1);
+		return true;
+	}
+	if (c->frame->fd_count == 1) {
+		report_plan(c, sandbox->sequence, c->frame->fds[0]);
+		return false;
+	}
+	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {
+		report_finished(c, sandbox);
+		return false;
+	}
+	report_ended(c, sandbox, notice->value);
+	return false;
+}
+
+/* The answer to a create or an attach, or the refusal of anything. Whether there is more to come. */
+static bool handle_created(struct connection *c, struct sandbox *sandbox, const struct supervisor_created *created)
+{
+	int channel = sandbox->channel >= 0 ? sandbox->channel : c->frame->fd_count == 1 ? c->frame->fds[0] : -1;
+
+	if (created->code == 0 && channel >= 0) {
+		report_created(c, sandbox, created, channel);
+		sandbox->channel = fd_close(sandbox->channel);
+		return true;
+	}
+	connection_refuse(c, sandbox->sequence, &created->error);
+	return false;
+}
+
+/* It may be out of the table afterwards. */
+static void handle(struct connection *c, size_t i)
+{
+	struct sandbox *sandbox = &c->sandboxes[i];
+	struct supervisor_created created;
+	struct supervisor_notice notice;
+	int r = frame_receive(sandbox->supervisor, c->frame, MSG_DONTWAIT);
+	bool goes_on = false, has_taken = sandbox->supervisor == c->taker;
+
+	if (r == -EAGAIN)
+		return;
+	if (r > 0 && !sandbox->is_created && c->frame->length == sizeof created) {
+		memcpy(&created, c->frame->bytes, sizeof created);
+		goes_on = handle_created(c, sandbox, &created);
+	} else if (r > 0 && c->frame->length == sizeof notice) {
+		memcpy(&notice, c->frame->bytes, sizeof notice);
+		goes_on = handle_notice(c, sandbox, &notice);
+	} else {
+		handle_lost(c, sandbox);
+	}
+	frame_close_fds(c->frame);
+	if (!goes_on)
+		remove_sandbox(c, i);
+	if (has_taken)
+		connection_take_back(c);
+}
+
+void sandboxes_handle(struct connection *c)
+{
+	struct epoll_event event;
+	size_t i = c->sandboxes_count;
+
+	if (epoll_wait(c->supervisors, &event, 1, 0) != 1)
+		return;
+	/* From the end: who speaks is mostly a young one. */
+	while (i > 0 && c->sandboxes[i - 1].supervisor != event.data.fd)
+		i--;
+	if (i > 0)
+		handle(c, i - 1);
+	else
+		streams_handle(c, event.data.fd);
+}

@@ -1,0 +1,67 @@
+/* See processors.h. */
+#include "programs/init/processors.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool has(const struct processors *set, unsigned number)
+{
+	return number < PROCESSORS_MAX && set->bits[number / 64] >> number % 64 & 1;
+}
+
+int processors_read(struct processors *ret_set)
+{
+	struct processors set = {0};
+
+	/* In the C library's calls the sets are smaller than those of some machines. */
+	if (syscall(SYS_sched_getaffinity, 0, sizeof set.bits, set.bits) < 0)
+		return -errno;
+	*ret_set = set;
+	return 0;
+}
+
+bool processors_narrow(struct processors *set, uint32_t count, uint64_t turn)
+{
+	unsigned numbers[PROCESSORS_MAX], total = 0, first;
+	struct processors kept = {0};
+
+	for (unsigned number = 0; number < PROCESSORS_MAX; number++)
+		if (has(set, number))
+			numbers[total++] = number;
+	if (count == 0 || count >= total)
+		return false;
+	first = (unsigned)(turn % total) * count;
+	for (unsigned i = first; i < first + count; i++) {
+		unsigned place = i % total * 2;
+		unsigned number = numbers[place < total ? place : (place - total) | 1];
+
+		kept.bits[number / 64] |= 1ULL << number % 64;
+	}
+	*set = kept;
+	return true;
+}
+
+void processors_take(const struct processors *set)
+{
+	/* It fails where the administrator has taken all of these from us meanwhile: then there are others. cpuset(7) */
+	(void)syscall(SYS_sched_setaffinity, 0, sizeof set->bits, set->bits);
+}
+
+void processors_print(FILE *out, const struct processors *set)
+{
+	const char *comma = "";
+
+	for (unsigned number = 0; number < PROCESSORS_MAX; number++) {
+		unsigned last = number;
+
+		if (!has(set, number))
+			continue;
+		while (has(set, last + 1))
+			last++;
+		(void)fprintf(out, last > number ? "%s%u-%u" : "%s%u", comma, number, last);
+		comma = ",";
+		number = last;
+	}
+	(void)fprintf(out, "\n");
+}

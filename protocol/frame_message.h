@@ -1,0 +1,16 @@
+/*
+ * A message as one packet: encoded, and sent. For programs that speak to clients, or are one; root's is none of them.
+ */
+#pragma once
+
+#include "protocol/frame.h"
+#include "protocol/message.h"
+
+/*
+ * Encodes `message` behind an unsigned envelope and sends it. frame_send()'s errors and message_encode()'s.
+ */
+_must_check_ int frame_send_message(int socket, const struct message *message, uint64_t sequence, const int *fds, size_t fd_count,
+                                    int flags);
+
+/* Sends `error` as a MESSAGE_ERROR that answers `sequence`. frame_send_message()'s errors. */
+_must_check_ int frame_send_error(int socket, const struct yett_error *error, uint64_t sequence, int flags);
