@@ -38,7 +38,23 @@ PRINTERS = [
 ]
 
 
-class Decoders(yett.Case):
+class Neighboured(yett.Case):
+    """Somebody else is served meanwhile."""
+
+    def neighbour(self):
+        """Somebody else's sandbox, in which a command runs."""
+        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
+        line = self.line(other)
+        self.assertEqual(line, 'ready', '' if line else other.communicate(timeout=yett.DEADLINE)[1])
+        return other
+
+    def assert_runs(self, other):
+        other.stdin.write(b'unharmed\n')
+        other.stdin.flush()
+        self.assertEqual(self.line(other), 'unharmed')
+
+
+class Decoders(Neighboured):
 
     @classmethod
     def setUpClass(cls):
@@ -63,15 +79,12 @@ class Decoders(yett.Case):
                          'hostile-print-untruth\nend\n')
 
     def lie(self, mode, text, *more):
-        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
-        self.assertEqual(self.line(other), 'ready')
+        other = self.neighbour()
         done = self.sandbox('true', options=[*self.options(mode), *more])
         self.assert_refused(done, 125, text)
         self.assertNotIn('BBBBBBBB' * 64, done.err)
         self.assertEqual(self.sandbox('true').code, 0)
-        other.stdin.write(b'unharmed\n')
-        other.stdin.flush()
-        self.assertEqual(self.line(other), 'unharmed')
+        self.assert_runs(other)
 
     def talk(self, mode):
         self.sandbox('true', options=self.options(mode))
@@ -121,7 +134,7 @@ DECIDERS = [
 ]
 
 
-class Deciders(yett.Case):
+class Deciders(Neighboured):
     """
     The program that hears the client is the client's. What it can do then is what its monitor lets it do: nothing for anybody else, nothing
     beyond the policy, and others are served meanwhile.
@@ -138,17 +151,9 @@ class Deciders(yett.Case):
     def captured(self, mode, user=None, **more):
         return self.sandbox('true', options=('--hostname', 'hostile-' + mode), user=user, **more)
 
-    def neighbour(self):
-        """Somebody else's sandbox, in which a command runs."""
-        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
-        self.assertEqual(self.line(other), 'ready')
-        return other
-
     def assert_unharmed(self, other):
         self.assertEqual(self.sandbox('true').code, 0)
-        other.stdin.write(b'unharmed\n')
-        other.stdin.flush()
-        self.assertEqual(self.line(other), 'unharmed')
+        self.assert_runs(other)
         self.assertEqual(other.wait(yett.DEADLINE), 0)
         self.service.wait_no_leftovers()
 
@@ -421,7 +426,7 @@ READERS = [
 ]
 
 
-class Readers(yett.Case):
+class Readers(Neighboured):
     """yett-reader is the attacker: whom it was started for is told, and everybody is served by the next one."""
 
     @classmethod
@@ -437,8 +442,7 @@ class Readers(yett.Case):
         yett.write(cls.libexec + '/yett-reader', '#!/bin/bash\nPATH=/usr/bin:/bin\n' + script + '\n', 0o755)
 
     def misbehave(self, _, script):
-        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
-        self.assertEqual(self.line(other), 'ready')
+        other = self.neighbour()
         self.put(script)
         try:
             self.service.reload()  # monitors that are ready have a reader already
@@ -448,9 +452,7 @@ class Readers(yett.Case):
             self.put('exec %s/honest' % self.libexec)
             self.service.reload()
         yett.wait_until(lambda: self.sandbox('true').code == 0, 'a reader that works')
-        other.stdin.write(b'unharmed\n')
-        other.stdin.flush()
-        self.assertEqual(self.line(other), 'unharmed')
+        self.assert_runs(other)
 
     def test_one_that_is_honest_is_believed(self):
         self.assertEqual(self.sandbox('true').code, 0)
