@@ -94,8 +94,8 @@ static bool is_of_profile(const struct plan *plan, const struct plan_step *step,
 int admit_check(const struct policy *policy, const struct peer *peer, const struct plan *plan, struct yett_error *error)
 {
 	const struct policy_profile *profile = &policy->profiles[plan->profile];
-	bool is_right = is_granted(policy, peer, plan, profile->name) && plan->caller_uid == peer->uid && plan->caller_gid == peer->gid &&
-	                plan->groups_count == peer->groups_count &&
+	bool is_right = is_granted(policy, peer, plan, profile->name) && strcmp(plan_text(plan, plan->profile_name), profile->name) == 0 &&
+	                plan->caller_uid == peer->uid && plan->caller_gid == peer->gid && plan->groups_count == peer->groups_count &&
 	                memcmp(plan->groups, peer->groups, peer->groups_count * sizeof plan->groups[0]) == 0 &&
 	                plan->identity == profile->identity && plan->capabilities == profile->capabilities_mask &&
 	                plan->nested_userns == profile->nested_userns && plan->perf_events == profile->perf_events &&

@@ -25,7 +25,7 @@ bool admit_is_administrator(const struct peer *peer);
 _must_check_ int admit_unpack(struct plan *plan, size_t length);
 
 /*
- * Whether it is a plan for this peer, of a profile that some grant gives the peer, and what that profile says: identity, capabilities,
- * labels, and host paths that are mounted; and no more of the user's together than the grants bound. 0 or SECURITY_VIOLATION.
+ * Whether it is a plan for this peer, of a profile that some grant gives the peer, and what that profile says: its name, identity,
+ * capabilities, labels, and host paths that are mounted; and no more of the user's together than the grants bound. 0 or SECURITY_VIOLATION.
  */
 _must_check_ int admit_check(const struct policy *policy, const struct peer *peer, const struct plan *plan, struct yett_error *error);

@@ -1,13 +1,16 @@
 /* See program.h. Apart from the rest, which programs without privilege use, too. */
 #include "helper/privilege/privilege.h"
 #include "helper/privilege/program.h"
+#include "protocol/frame.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 
 void program_end(struct program *program)
 {
-	program->socket = fd_close(program->socket);
+	/* A captured one may have sent descriptors: then it is our own end that closes them. */
+	if (program->socket >= 0)
+		(void)frame_close_socket(program->socket);
 	if (program->pid > 0) {
 		/* Of another id than ours, and perhaps stuck in a file system of a client's. Its pid is its own: it is not reaped yet. */
 		int raised = privilege_raise();

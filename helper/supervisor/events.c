@@ -1,6 +1,7 @@
 /* See events.h. */
 #include "helper/supervisor/events.h"
 #include "base/clock.h"
+#include "protocol/frame.h"
 
 #include <fcntl.h>
 #include <linux/sockios.h>
@@ -18,10 +19,18 @@ void events_init(struct events *events)
 		events->followers[i] = -1;
 }
 
+/* Who follows may have sent something before nothing was kept any more. */
+static void remove_follower(struct events *events, size_t i)
+{
+	if (events->followers[i] >= 0)
+		(void)frame_close_socket(events->followers[i]);
+	events->followers[i] = -1;
+}
+
 void events_free(struct events *events)
 {
 	for (size_t i = 0; i < FOLLOWERS_MAX; i++)
-		events->followers[i] = fd_close(events->followers[i]);
+		remove_follower(events, i);
 }
 
 static void send_to(const struct message_event *event, int socket)
@@ -66,7 +75,7 @@ bool events_are_followed(struct events *events)
 		struct pollfd hung_up = {.fd = events->followers[i]};
 
 		if (poll(&hung_up, 1, 0) > 0)
-			events->followers[i] = fd_close(events->followers[i]);
+			remove_follower(events, i);
 		events->are_followed = events->are_followed || events->followers[i] >= 0;
 	}
 	return events->are_followed;

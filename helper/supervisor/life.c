@@ -78,7 +78,7 @@ static void remove_holder(struct life *life, size_t i)
 
 	life->holders[i] = life->holders[--life->count];
 	if (!holder.is_borrowed)
-		fd_close(holder.socket);
+		(void)frame_close_socket(holder.socket); /* with what a captured decider has sent it stays, until our end */
 	else
 		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider has read: supervisors_end() */
 	if (holder.role != HOLDER_HOLDS)
@@ -248,13 +248,15 @@ static int act(struct life *life, size_t i, uint32_t action, int channel, struct
 	}
 }
 
-static int check_state(const struct life *life, uint32_t states, struct yett_error *error)
+/* In which states an action is asked for a decider says; of one that has ended nothing can be had, whatever it says. */
+static int check_state(const struct life *life, const struct supervisor_request *request, struct yett_error *error)
 {
+	bool is_for_all = request->action == MANAGE_DESTROY || request->action == MANAGE_PLAN;
 	uint32_t state = life->is_over ? SANDBOX_STOPPING : life->told->state;
 	static const char *const why[] = {
 		[SANDBOX_RUNNING] = "is not paused", [SANDBOX_PAUSED] = "is paused already: resume it, or destroy it"};
 
-	if (states & 1U << state)
+	if ((is_for_all || is_running(life)) && (request->states & 1U << state))
 		return 0;
 	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
@@ -267,12 +269,11 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
-	if (frame->length != sizeof request || life->holders[i].role != HOLDER_ASKS ||
-	    memcmp(request.id, life->told->id, sizeof request.id) != 0) {
+	if (frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return;
 	}
-	refused.code = check_state(life, request.states, &refused.error);
+	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
 		refused.code = act(life, i, request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
 	if (refused.code != 0)
@@ -283,10 +284,12 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 		remove_holder(life, i);
 }
 
-/* From a monitor. */
+/* The first packet is a monitor's. Whatever comes after it is not received, for it is a decider's: it, or its end, lets go of the sandbox.
+ */
 static void handle_holder(struct life *life, size_t i)
 {
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	bool asks = life->holders[i].role == HOLDER_ASKS;
+	_cleanup_free_ struct frame *frame = asks ? calloc(1, sizeof *frame) : NULL;
 	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
 
 	if (r > 0)
@@ -385,12 +388,8 @@ static void handle_listening(struct life *life)
 {
 	int socket = registry_accept(life->setup->listening);
 
-	if (socket < 0)
-		return;
-	if (life->count < ARRAY_SIZE(life->holders))
+	if (socket >= 0)
 		life->holders[life->count++] = (struct holder){.socket = socket};
-	else
-		fd_close(socket);
 }
 
 /* Whether anything but init runs, or has run since the last look: by what the kernel counts, not by what init says. */
@@ -473,7 +472,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
 	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
-	wait[LIFE_LISTENING] = (struct pollfd){.fd = life->setup->listening, .events = POLLIN};
+	wait[LIFE_LISTENING] = (struct pollfd){.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1, .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
 	if (poll(wait, LIFE_HOLDERS + count, wait_ms > INT_MAX ? (wait_ms == UINT64_MAX ? -1 : INT_MAX) : (int)wait_ms) <= 0)

@@ -328,14 +328,15 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 			(void)send(socket, &failed, sizeof failed, MSG_NOSIGNAL);
 		if (!is_good || !is_ahead || setup_recycle(setup, &subject) < 0)
 			break;
-		fd_close(socket);
+		if (!frame_close_socket(socket))
+			break;
 		socket = announce(host, subject.uid, setup->profile, ahead->pool);
 		if (socket < 0)
 			break;
 	}
 	if (setup)
 		setup_end(setup);
-	fd_close(socket);
+	/* Our end closes the socket: a captured decider may have sent on it what takes long to close. */
 }
 
 int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,

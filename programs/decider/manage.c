@@ -104,23 +104,33 @@ static int find(const struct manage_asked *asked, struct finding *ret_finding, s
 	return 0;
 }
 
-/* One that cannot be told of hides no other. */
+static int encode(const struct listing *listing, const struct decider_record *from)
+{
+	struct told *told = listing->told;
+	int r = listing->of_usage ? tell_usage(from, &told->message) : tell_sandbox(&from->record, &told->message);
+
+	return r == 0 ? message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length) : r;
+}
+
+/* None is hidden by what its plan says, nor hides another. */
 static int add(void *userdata, const struct decider_record *from)
 {
 	struct listing *listing = userdata;
 	const struct record *record = &from->record;
-	struct told *told = listing->told;
+	const struct told *told = listing->told;
+	struct decider_record known = *from;
 	uint32_t head;
-	int r;
 
 	if (!fits(listing->asked, record))
 		return 0;
 	listing->rests = listing->of_usage && record->state != SANDBOX_RUNNING && record->state != SANDBOX_PAUSED;
 	if (listing->rests)
 		return 0;
-	r = listing->of_usage ? tell_usage(from, &told->message) : tell_sandbox(record, &told->message);
-	if (r < 0 || message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length) < 0)
-		return 0;
+	if (encode(listing, from) < 0) {
+		tell_without_plan(&known.record);
+		if (encode(listing, &known) < 0)
+			return 0;
+	}
 	head = htole32((uint32_t)told->length);
 	listing->count++;
 	return write(listing->memfd, &head, sizeof head) == sizeof head &&

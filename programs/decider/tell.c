@@ -2,12 +2,23 @@
 #include "programs/decider/tell.h"
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct message_limits tell_limits(const struct plan_limits *limits)
 {
 	return (struct message_limits){limits->memory_bytes, limits->cpu_millis, limits->pids,
 	                               limits->files,        limits->file_bytes, limits->core_bytes};
+}
+
+void tell_without_plan(struct record *record)
+{
+	record->limits = (struct plan_limits){0};
+	record->life = (struct plan_life){0};
+	record->layers = (struct init_layers){0};
+	record->name[0] = record->principal[0] = '\0';
+	(void)snprintf(record->profile, sizeof record->profile, "unknown");
+	record->labels_size = 0;
 }
 
 int tell_usage(const struct decider_record *from, struct message *message)

@@ -7,6 +7,8 @@
 #define ask honest_ask
 #include "programs/decider/ask.c" /* NOLINT: with what it keeps to itself */
 #undef ask
+#include "protocol/frame.h"
+#include "tests/hostile/lingering.h"
 int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
         struct yett_error *error);
 
@@ -27,6 +29,31 @@ struct attack {
 	struct decider_answer answer;
 	struct ask_fds fds;
 };
+
+/*
+ * A client can send one of its own, which an honest decider does not receive. Made before the filter, by which it could not be; and before
+ * the filter is not before the decoder, which has none of it.
+ */
+static int lingering;
+static bool lingers_on_created; /* it goes to the supervisor of the sandbox that is being made, once that has its plan */
+
+bool __real_lockdown_filter(const int *calls, size_t count);
+bool __wrap_lockdown_filter(const int *calls, size_t count);
+bool __wrap_lockdown_filter(const int *calls, size_t count)
+{
+	lingering = make_lingering();
+	return __real_lockdown_filter(calls, count);
+}
+
+/* Whoever closes it then is the last. The second may be -1. */
+static void send_lingering(int first, int second)
+{
+	bool is_sent = frame_send(first, "", 1, &lingering, 1, MSG_DONTWAIT) == 0;
+
+	is_sent = (second >= 0 && frame_send(second, "", 1, &lingering, 1, MSG_DONTWAIT) == 0) || is_sent;
+	if (is_sent)
+		(void)close(lingering);
+}
 
 /* What the client is told of it. */
 static int tell(struct attack *a, const char *format, uint64_t first, uint64_t second)
@@ -139,6 +166,10 @@ static int other_type(struct attack *a)
 static int nice_value(struct attack *a)
 {
 	return a->plan->nice = -20, 0;
+}
+static int name_of_profile(struct attack *a)
+{
+	return a->plan->profile_name = add_text(a->plan, "another"), 0;
 }
 static int profile(struct attack *a)
 {
@@ -320,40 +351,97 @@ static int totals(struct attack *a)
 	return r ? r : tell(a, "told the totals", 0, 0);
 }
 
-static int ask_as(struct attack *a, enum manage_action action)
+static bool is_refused(int supervisor)
+{
+	struct supervisor_created answer = {0};
+	struct pollfd wait = {.fd = supervisor, .events = POLLIN};
+
+	return poll(&wait, 1, -1) > 0 && recv(supervisor, &answer, sizeof answer, 0) == sizeof answer && answer.code != 0;
+}
+
+static int ask_as(struct attack *a, enum manage_action action, bool lingers)
 {
 	struct supervisor_request request = {.action = action, .states = UINT32_MAX};
+	bool refused;
 	int r;
 
 	(void)snprintf(request.id, sizeof request.id, "%s", a->argument);
 	r = do_act(a, ACT_ASK, &request, sizeof request);
+	if (r == 0 && lingers)
+		send_lingering(a->fds.first, a->fds.second);
+	refused = r == 0 && is_refused(a->fds.first);
 	close_fds(a);
-	return r ? r : tell(a, "the supervisor was asked", 0, 0);
+	return r ? r : tell(a, refused ? "the supervisor was asked, and refused" : "the supervisor was asked", 0, 0);
 }
 
 static int attach(struct attack *a)
 {
-	return ask_as(a, MANAGE_ATTACH);
+	return ask_as(a, MANAGE_ATTACH, false);
 }
 static int follow(struct attack *a)
 {
-	return ask_as(a, MANAGE_FOLLOW);
+	return ask_as(a, MANAGE_FOLLOW, false);
 }
 static int destroy(struct attack *a)
 {
-	return ask_as(a, MANAGE_DESTROY);
+	return ask_as(a, MANAGE_DESTROY, false);
 }
 static int kill_it(struct attack *a)
 {
-	return ask_as(a, MANAGE_KILL);
+	return ask_as(a, MANAGE_KILL, false);
 }
 static int ask_for_its_plan(struct attack *a)
 {
-	return ask_as(a, MANAGE_PLAN);
+	return ask_as(a, MANAGE_PLAN, false);
 }
 static int no_action(struct attack *a)
 {
-	return ask_as(a, (enum manage_action)UINT32_MAX);
+	return ask_as(a, (enum manage_action)UINT32_MAX, false);
+}
+
+/* Each lets go at once of what it got. */
+static int attach_and_linger(struct attack *a)
+{
+	return ask_as(a, MANAGE_ATTACH, true);
+}
+static int follow_and_linger(struct attack *a)
+{
+	return ask_as(a, MANAGE_FOLLOW, true);
+}
+static int destroy_and_linger(struct attack *a)
+{
+	return ask_as(a, MANAGE_DESTROY, true);
+}
+static int linger_with_monitor(struct attack *a)
+{
+	return send_lingering(STDIN_FILENO, -1), wait_for_the_end(a);
+}
+static int linger_with_supervisor(struct attack *a)
+{
+	(void)a;
+	lingers_on_created = true;
+	return 0;
+}
+
+/* --- what no list can tell --------------------------------------------------------------------------------------------------------------
+ */
+
+static int name_of_bytes(struct attack *a)
+{
+	return a->plan->name = add_text(a->plan, "\x01\xff\x1b[2J"), 0;
+}
+static int labels_of_bytes(struct attack *a)
+{
+	a->plan->labels[0] = add_text(a->plan, "\x01\xff\x1b[2J");
+	return a->plan->labels_count = 1, 0;
+}
+static int boundless_limits(struct attack *a)
+{
+	return a->plan->limits.memory_bytes = UINT64_C(1) << 52, 0;
+}
+static int boundless_life(struct attack *a)
+{
+	return a->plan->life.wall_ms = UINT64_MAX / 2, 0;
 }
 
 /* --- how much --------------------------------------------------------------------------------------------------------------------------
@@ -426,20 +514,72 @@ static const struct {
 	{                           \
 #function, function \
 	}
-	MODE(shadow),          MODE(home_of_root),     MODE(written_to),      MODE(another_uid),
-	MODE(uid_of),          MODE(another_gid),      MODE(a_group_more),    MODE(identity_root),
-	MODE(identity_caller), MODE(capabilities),     MODE(user_namespaces), MODE(other_label),
-	MODE(other_type),      MODE(nice_value),       MODE(profile),         MODE(shorter),
-	MODE(longer),          MODE(a_step_less),      MODE(all_steps),       MODE(all_texts),
-	MODE(all_groups),      MODE(all_labels),       MODE(all_variables),   MODE(all_descriptors),
-	MODE(no_kind),         MODE(no_head),          MODE(no_act),          MODE(act_of_0),
-	MODE(largest_act),     MODE(half_a_number),    MODE(nothing),         MODE(short_key),
-	MODE(long_key),        MODE(short_request),    MODE(long_records),    MODE(larger_than_all),
-	MODE(a_descriptor),    MODE(records),          MODE(record_of),       MODE(record_without_end),
-	MODE(totals),          MODE(attach),           MODE(follow),          MODE(destroy),
-	MODE(kill_it),         MODE(ask_for_its_plan), MODE(no_action),       MODE(flood),
-	MODE(flood_log),       MODE(flood_sweeps),     MODE(flood_drops),     MODE(hang),
-	MODE(leave_badly),     MODE(open_a_file),      MODE(make_a_process),  MODE(connect_to_somebody),
+	MODE(shadow),
+	MODE(home_of_root),
+	MODE(written_to),
+	MODE(another_uid),
+	MODE(uid_of),
+	MODE(another_gid),
+	MODE(a_group_more),
+	MODE(identity_root),
+	MODE(identity_caller),
+	MODE(capabilities),
+	MODE(user_namespaces),
+	MODE(other_label),
+	MODE(other_type),
+	MODE(nice_value),
+	MODE(name_of_profile),
+	MODE(profile),
+	MODE(shorter),
+	MODE(longer),
+	MODE(a_step_less),
+	MODE(all_steps),
+	MODE(all_texts),
+	MODE(all_groups),
+	MODE(all_labels),
+	MODE(all_variables),
+	MODE(all_descriptors),
+	MODE(no_kind),
+	MODE(no_head),
+	MODE(no_act),
+	MODE(act_of_0),
+	MODE(largest_act),
+	MODE(half_a_number),
+	MODE(nothing),
+	MODE(short_key),
+	MODE(long_key),
+	MODE(short_request),
+	MODE(long_records),
+	MODE(larger_than_all),
+	MODE(a_descriptor),
+	MODE(records),
+	MODE(record_of),
+	MODE(record_without_end),
+	MODE(totals),
+	MODE(attach),
+	MODE(follow),
+	MODE(destroy),
+	MODE(kill_it),
+	MODE(ask_for_its_plan),
+	MODE(no_action),
+	MODE(flood),
+	MODE(flood_log),
+	MODE(flood_sweeps),
+	MODE(flood_drops),
+	MODE(hang),
+	MODE(leave_badly),
+	MODE(open_a_file),
+	MODE(make_a_process),
+	MODE(connect_to_somebody),
+	MODE(attach_and_linger),
+	MODE(follow_and_linger),
+	MODE(destroy_and_linger),
+	MODE(linger_with_monitor),
+	MODE(linger_with_supervisor),
+	MODE(name_of_bytes),
+	MODE(labels_of_bytes),
+	MODE(boundless_limits),
+	MODE(boundless_life),
 };
 
 /* "hostile-MODE" or "hostile-MODE-at-ARGUMENT": a host name has no '_'. 0: it is none, or is done and the plan to be sent. */
@@ -470,12 +610,17 @@ int ask(enum decider_act act, const struct iovec *parts, size_t count, struct de
         struct yett_error *error)
 {
 	struct plan *plan = act == ACT_CREATE ? parts[0].iov_base : NULL;
+	const struct plan_limits limits = plan ? plan->limits : (struct plan_limits){0};
 	int r = plan ? attack(plan, error) : 0;
 
 	if (r != 0 || !plan)
 		return r != 0 ? r : honest_ask(act, parts, count, ret_answer, ret_fds, error);
-	return honest_ask(act,
-	                  (const struct iovec[]){{plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
-	                                         {plan->arena, plan->arena_used}},
-	                  2, ret_answer, ret_fds, error);
+	r = honest_ask(act,
+	               (const struct iovec[]){{plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
+	                                      {plan->arena, plan->arena_used}},
+	               2, ret_answer, ret_fds, error);
+	plan->limits = limits; /* that the client is told of */
+	if (r == 0 && lingers_on_created)
+		send_lingering(ret_fds->first, -1);
+	return r;
 }

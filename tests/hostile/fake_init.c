@@ -10,13 +10,13 @@
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
 #include "protocol/frame_message.h"
+#include "tests/hostile/lingering.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -224,25 +224,6 @@ static void descriptors(void)
 	message.body.started = (struct message_started){1, 2};
 	(void)!frame_send_message(CHANNEL, &message, sequence, fds, ARRAY_SIZE(fds), 0);
 	stay();
-}
-
-/* A TCP connection in the sandbox's own network, whose close(2) waits for an hour. socket(7), SO_LINGER */
-static int make_lingering(void)
-{
-	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof address;
-	int listening = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (bind(listening, (struct sockaddr *)&address, size) < 0 || listen(listening, 1) < 0 ||
-	    getsockname(listening, (struct sockaddr *)&address, &size) < 0 || connect(fd, (struct sockaddr *)&address, size) < 0 ||
-	    accept(listening, NULL, NULL) < 0)
-		_exit(3);
-	while (send(fd, config.data, sizeof config.data, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
-		;
-	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
-		_exit(3);
-	return fd;
 }
 
 static void lingers_on_control(void)

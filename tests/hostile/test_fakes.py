@@ -121,7 +121,7 @@ DECIDERS = [
     ('shadow', NOT_ALLOWED), ('home-of-root', NOT_ALLOWED), ('written-to', NOT_ALLOWED), ('another-uid', NOT_ALLOWED),
     ('another-gid', NOT_ALLOWED), ('a-group-more', NOT_ALLOWED), ('identity-root', NOT_ALLOWED), ('identity-caller', NOT_ALLOWED),
     ('capabilities', NOT_ALLOWED), ('user-namespaces', NOT_ALLOWED), ('other-label', NOT_ALLOWED), ('other-type', NOT_ALLOWED),
-    ('nice-value', NOT_ALLOWED), ('profile-at-4294967295', NO_PLAN), ('profile-at-10000', NO_PLAN),
+    ('nice-value', NOT_ALLOWED), ('name-of-profile', NOT_ALLOWED), ('profile-at-4294967295', NO_PLAN), ('profile-at-10000', NO_PLAN),
     ('shorter', NO_PLAN), ('longer', NO_PLAN), ('a-step-less', NO_PLAN), ('all-steps', NO_PLAN), ('all-texts', NO_PLAN),
     ('all-groups', NO_PLAN), ('all-labels', NO_PLAN), ('all-variables', NO_PLAN), ('all-descriptors', NO_PLAN), ('no-kind', NO_PLAN),
     ('no-head', NO_PLAN),
@@ -241,6 +241,54 @@ class Deciders(Neighboured):
         self.assert_unharmed(other)
 
 
+    def test_what_takes_long_to_close_holds_up_no_supervisor_and_no_monitor(self):
+        other = self.neighbour()
+        identity = self.yett('ps', '-q', user=self.bob).out.strip()
+        for mode in ('attach-and-linger', 'follow-and-linger'):
+            with self.subTest(mode):
+                self.assert_refused(self.captured('%s-at-%s' % (mode, identity), user=self.bob), 125, 'captured: the supervisor was asked')
+                for action in ('pause', 'resume'):
+                    self.assertEqual(self.yett(action, identity, user=self.bob).code, 0)
+        self.assert_unharmed(other)
+        for mode in ('linger-with-monitor', 'linger-with-supervisor'):
+            with self.subTest(mode):
+                self.assertEqual(self.captured(mode).code, 125)
+                self.service.wait_no_leftovers()
+        mine = self.neighbour()
+        identity = self.yett('ps', '-q', user=self.bob).out.strip()
+        self.assert_refused(self.captured('destroy-and-linger-at-' + identity, user=self.bob), 125, 'captured: the supervisor was asked')
+        self.assertEqual(mine.wait(yett.DEADLINE), 125)
+        self.service.wait_no_leftovers()
+
+    def test_what_has_ended_is_not_held_and_not_followed(self):
+        done = self.yett('create', '--wall-time', '1ms', '--cleanup-delay', '1h')
+        self.assertEqual(done.code, 0, done)
+        identity = done.out.strip()
+        yett.wait_until(lambda: self.yett('ps', '-q', '-f', 'state=stopped').out.strip() == identity, 'its end')
+        for mode in ('attach', 'follow', 'kill-it'):
+            with self.subTest(mode):
+                self.assert_refused(self.captured('%s-at-%s' % (mode, identity)), 125, 'captured: the supervisor was asked, and refused')
+        self.assertEqual(self.yett('destroy', identity).code, 0)
+        self.service.wait_no_leftovers()
+
+    def test_no_sandbox_is_hidden_by_what_it_is_said_to_be(self):
+        for mode in ('name-of-bytes', 'labels-of-bytes', 'boundless-limits', 'boundless-life'):
+            with self.subTest(mode):
+                mine = self.start('sh', '-c', 'echo ready; read line', options=('--hostname', 'hostile-' + mode))
+                line = self.line(mine)
+                self.assertEqual(line, 'ready', '' if line else mine.communicate(timeout=yett.DEADLINE)[1])
+                identity = self.yett('ps', '-q').out.strip()
+                self.assertRegex(identity, '^[0-9a-f]{16}$')
+                for command in (('ps',), ('inspect', identity), ('stats',), ('ps', '--all'), ('stats', '--all')):
+                    root = '--all' in command
+                    done = self.yett(*command, user=yett.Root(self.service.folder) if root else self.alice)
+                    self.assertEqual((done.code, done.err), (0, ''), done)
+                    self.assertIn(identity, done.out)
+                mine.stdin.close()
+                mine.wait(yett.DEADLINE)
+        self.service.wait_no_leftovers()
+
+
 # Of profiles that no grant gives to anybody who asks here.
 FORBIDDEN = """
 profile "forbidden" {
@@ -248,7 +296,7 @@ profile "forbidden" {
 }
 grant "of-root" {
   users = {"root"}
-  keys = {"*"}
+  user_keys = true
   profiles = {"forbidden"}
 }
 """

@@ -111,6 +111,7 @@ static int check(struct decide *d)
 	X(another_selinux_type, plan->selinux_type = text(plan, "unconfined_t"))                    \
 	X(a_label_that_is_required, plan->label_required = true)                                    \
 	X(a_profile_with_other_mounts, plan->profile = profile_index(d, "other"))                   \
+	X(another_name_of_the_profile, plan->profile_name = text(plan, "other"))                    \
 	X(a_profile_of_another_user, plan->profile = profile_index(d, "secret"))                    \
 	X(the_password_file, add_host(plan, "/etc/shadow", "/host", false))                         \
 	X(the_home_of_root, add_host(plan, "/root", "/host", false))                                \
