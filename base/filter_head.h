@@ -6,12 +6,22 @@
  */
 #pragma once
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define FILTER_HEAD 4
+
+/* The one that we are built for. */
+#if defined(__x86_64__)
+#define FILTER_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define FILTER_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "the architecture's AUDIT_ARCH is not known here"
+#endif
 
 /* `arch` is an AUDIT_ARCH_*, `otherwise` the action for all others. */
 static inline void filter_head(struct sock_filter head[FILTER_HEAD], uint32_t arch, uint32_t otherwise)

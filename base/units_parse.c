@@ -54,14 +54,14 @@ int units_parse_size(const char *text, uint64_t *ret_bytes)
 
 int units_parse_core(const char *text, uint64_t *ret_bytes)
 {
-	uint64_t bytes = 1;
-	int r = strcmp(text, "none") == 0 ? 0 : units_parse_size(text, &bytes);
+	uint64_t bytes;
+	int r = strcmp(text, "none") == 0 ? 1 : units_parse_size(text, &bytes);
 
 	if (r < 0)
 		return r;
-	if (bytes != 1 && bytes < 4096)
+	if (r == 0 && bytes < 4096)
 		return -EINVAL;
-	*ret_bytes = bytes;
+	*ret_bytes = r == 0 ? bytes : 1;
 	return 0;
 }
 

@@ -1,9 +1,13 @@
 /* See frame.h. Sends and receives; the bytes are not looked at here. Privilege of the caller; never blocks for more. */
 #include "protocol/frame.h"
 
+#include <linux/sockios.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+
+#define UNREAD_MAX 131072 /* as the kernel counts packets; some more fit into a socket's buffer */
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4 /* linux/socket.h; Linux 6.5 */
@@ -150,6 +154,13 @@ bool frame_close_socket(int socket)
 	}
 	fd_close(socket);
 	return true;
+}
+
+bool frame_has_room(int socket)
+{
+	int unread = 0;
+
+	return ioctl(socket, SIOCOUTQ, &unread) == 0 && unread <= UNREAD_MAX;
 }
 
 void frame_drop(int socket)

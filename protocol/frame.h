@@ -52,5 +52,11 @@ bool frame_peek_fds(int socket);
  */
 bool frame_close_socket(int socket);
 
+/*
+ * Whether the peer has so little unread that more may be sent to it: else events are lost to who does not read. There is room besides for
+ * one packet that is sent in any case, the end's.
+ */
+bool frame_has_room(int socket);
+
 /* Closes the descriptors that were not taken. Takes NULL. */
 void frame_close_fds(struct frame *frame);

@@ -4,6 +4,7 @@
 #include "base/kernel.h"
 #include "base/log.h"
 #include "helper/monitor/keys.h"
+#include "helper/monitor/program_end.h"
 #include "helper/plan/admit.h"
 #include "helper/privilege/privilege.h"
 #include "protocol/frame.h"
@@ -67,15 +68,19 @@ bool monitor_may_see(const struct monitor *m, const struct record *record)
 
 /* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer with its descriptors --------------- */
 
-static int find_key(struct monitor *m, struct decider_answer *answer, int fds[2])
+struct reply {
+	struct decider_answer answer;
+	int fds[2]; /* those that go with it, and are closed then; -1: none */
+};
+
+static int find_key(struct monitor *m, struct reply *reply)
 {
 	const struct decider_key *asked = &m->ask->key;
-	struct decider_answer_key *key = &answer->key;
-	struct yett_error *error = &answer->error;
+	struct decider_answer_key *key = &reply->answer.key;
+	struct yett_error *error = &reply->answer.error;
 	char line[KEY_LINE_LENGTH + 1];
 	int r = supervisors_check_policy(m, error);
 
-	(void)fds;
 	memcpy(line, asked->line, KEY_LINE_LENGTH);
 	line[KEY_LINE_LENGTH] = '\0';
 	if (r == 0)
@@ -107,7 +112,7 @@ static int make_id(char id[static PLAN_ID_SIZE])
 	return 0;
 }
 
-static int create(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int create(struct monitor *m, struct reply *reply)
 {
 	struct plan *plan = &m->ask->plan;
 	int r = admit_unpack(plan, m->ask->length);
@@ -117,16 +122,16 @@ static int create(struct monitor *m, struct decider_answer *answer, int fds[2])
 	if (r < 0)
 		return r;
 	/* Without root it has nothing but what is its client's anyway. */
-	r = m->means ? 0 : admit_check(m->policy, &m->peer, plan, &answer->error);
-	memcpy(answer->id, plan->id, sizeof answer->id);
+	r = m->means ? 0 : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
+	memcpy(reply->answer.id, plan->id, sizeof reply->answer.id);
 	plan->policy_generation = m->policy->generation; /* of the policy whose image the decider has */
-	return r == 0 ? supervisors_begin(m, &fds[0], &answer->error) : r;
+	return r == 0 ? supervisors_begin(m, &reply->fds[0], &reply->answer.error) : r;
 }
 
-static int ask(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int ask(struct monitor *m, struct reply *reply)
 {
 	m->ask->request.id[PLAN_ID_SIZE - 1] = '\0';
-	return supervisors_ask(m, &fds[0], &fds[1], &answer->error);
+	return supervisors_ask(m, &reply->fds[0], &reply->fds[1], &reply->answer.error);
 }
 
 struct telling {
@@ -157,48 +162,44 @@ static int tell_record(void *userdata, const struct record *record)
 	return write(telling->memfd, &telling->told, sizeof telling->told) == sizeof telling->told ? 0 : -EIO;
 }
 
-static int tell_records(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int tell_records(struct monitor *m, struct reply *reply)
 {
-	struct telling telling = {m, answer, .memfd = memfd_create("yett-records", MFD_CLOEXEC)};
+	struct telling telling = {m, &reply->answer, .memfd = memfd_create("yett-records", MFD_CLOEXEC)};
 
 	m->ask->records.id[PLAN_ID_SIZE - 1] = '\0';
-	fds[0] = telling.memfd;
-	return fds[0] < 0 ? -errno : registry_each(&m->host->reserve, tell_record, &telling);
+	reply->fds[0] = telling.memfd;
+	return telling.memfd < 0 ? -errno : registry_each(&m->host->reserve, tell_record, &telling);
 }
 
-static int tell_totals(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int tell_totals(struct monitor *m, struct reply *reply)
 {
-	(void)fds;
 	if (!admit_is_administrator(&m->peer))
 		return -EPERM;
-	registry_read_totals(&m->host->reserve, &answer->totals);
+	registry_read_totals(&m->host->reserve, &reply->answer.totals);
 	return 0;
 }
 
 /* It has let go of the client's connection. */
-static int taken(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int taken(struct monitor *m, struct reply *reply)
 {
-	(void)answer;
-	(void)fds;
+	(void)reply;
 	m->taker = fd_close(m->taker);
 	return 0;
 }
 
-static int streams_stay(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int streams_stay(struct monitor *m, struct reply *reply)
 {
-	(void)answer;
-	(void)fds;
+	(void)reply;
 	m->has_streams = true;
 	return 0;
 }
 
 /* By a process that nobody waits for: closing what a client made may take as long as that chose. See frame_drop(). */
-static int drop(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int drop(struct monitor *m, struct reply *reply)
 {
 	pid_t pid = fork();
 	struct pollfd wait = {.events = POLLIN};
 
-	(void)fds;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 		fd_close_except(&m->socket, 1); /* what ends with us must not live on with it */
@@ -206,8 +207,8 @@ static int drop(struct monitor *m, struct decider_answer *answer, int fds[2])
 		_exit(0);
 	}
 	wait.fd = pid < 0 ? -1 : pidfd_open(pid, 0);
-	answer->is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
-	if (pid > 0 && answer->is_over) {
+	reply->answer.is_over = wait.fd < 0 || poll(&wait, 1, DROP_MS) <= 0;
+	if (pid > 0 && reply->answer.is_over) {
 		(void)kill(pid, SIGKILL);
 		(void)poll(&wait, 1, DROP_MS); /* left to the listener, one that was killed would pass for a supervisor */
 	}
@@ -217,42 +218,41 @@ static int drop(struct monitor *m, struct decider_answer *answer, int fds[2])
 	return 0;
 }
 
-static int sweep(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int sweep(struct monitor *m, struct reply *reply)
 {
-	(void)answer;
-	(void)fds;
+	(void)reply;
 	(void)!kernel_wait_end(supervisors_sweep(m), DROP_MS); /* who asks without end has one at a time */
 	return 0;
 }
 
 /* Who it is about is not the decider's to say. */
-static int write_log(struct monitor *m, struct decider_answer *answer, int fds[2])
+static int write_log(struct monitor *m, struct reply *reply)
 {
 	enum log_level level = m->ask->log.level == LOG_LEVEL_NOTICE ? LOG_LEVEL_NOTICE : LOG_LEVEL_INFO;
 
-	(void)answer;
-	(void)fds;
+	(void)reply;
 	m->ask->log.text[sizeof m->ask->log.text - 1] = '\0';
 	log_line(level, "uid=%" PRIu32 " pid=%d %s", (uint32_t)m->peer.uid, m->peer.pid, m->ask->log.text);
 	return 0;
 }
 
 static const struct {
-	int (*act)(struct monitor *m, struct decider_answer *answer, int fds[2]);
+	int (*act)(struct monitor *m, struct reply *reply);
 	size_t size;       /* of what is asked; 0: it varies */
+	bool is_told;      /* the decider waits for no answer */
 	bool takes_host;   /* nothing of it can be done where nothing can be built */
 	bool is_of_policy; /* nor by a policy that is not in force */
 } acts[ACTS] = {
-	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false},
-	[ACT_CREATE] = {create, 0, true, true},
-	[ACT_ASK] = {ask, sizeof(struct supervisor_request), true, true},
-	[ACT_RECORDS] = {tell_records, sizeof(struct decider_records), true, true},
-	[ACT_TOTALS] = {tell_totals, 0, true, true},
-	[ACT_TAKEN] = {taken, 0, false, false},
-	[ACT_STREAMS] = {streams_stay, 0, false, false},
-	[ACT_DROP] = {drop, 0, false, false},
-	[ACT_LOST] = {sweep, 0, true, false},
-	[ACT_LOG] = {write_log, 0, false, false},
+	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false, false},
+	[ACT_CREATE] = {create, 0, false, true, true},
+	[ACT_ASK] = {ask, sizeof(struct supervisor_request), false, true, true},
+	[ACT_RECORDS] = {tell_records, sizeof(struct decider_records), false, true, true},
+	[ACT_TOTALS] = {tell_totals, 0, false, true, true},
+	[ACT_TAKEN] = {taken, 0, true, false, false},
+	[ACT_STREAMS] = {streams_stay, 0, true, false, false},
+	[ACT_DROP] = {drop, 0, false, false, false},
+	[ACT_LOST] = {sweep, 0, false, true, false},
+	[ACT_LOG] = {write_log, 0, true, false, false},
 };
 
 /*
@@ -273,9 +273,8 @@ static int send_to_decider(const struct monitor *m, const void *bytes, size_t si
 static int serve(struct monitor *m)
 {
 	struct iovec parts[] = {{&m->ask->act, sizeof m->ask->act}, {&m->ask->key, sizeof *m->ask - offsetof(struct decider_ask, key)}};
-	struct decider_answer answer = {0};
-	int fds[2] = {-1, -1},
-	    r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0; /* it has none to send, and closing them may take long */
+	struct reply reply = {.fds = {-1, -1}};
+	int r = frame_peek_fds(m->decider.socket) ? -EPROTO : 0; /* it has none to send, and closing them may take long */
 	ssize_t n = r < 0 ? r : program_hear(&m->decider, parts, ARRAY_SIZE(parts), 0);
 	uint32_t act = m->ask->act;
 
@@ -286,21 +285,19 @@ static int serve(struct monitor *m)
 	    (acts[act].takes_host && !m->host))
 		return -EPROTO;
 	if (acts[act].is_of_policy)
-		r = m->shut_ms ? error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the connection has ended")
-		               : supervisors_check_policy(m, &answer.error);
+		r = m->shut_ms ? error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the connection has ended")
+		               : supervisors_check_policy(m, &reply.answer.error);
 	if (r == 0)
-		r = acts[act].act(m, &answer, fds);
+		r = acts[act].act(m, &reply);
 	if (r < 0)
-		error_set(&answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the helper cannot do what is asked: %s", strerror(-r));
+		error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the helper cannot do what is asked: %s", strerror(-r));
 	if (r == 0 && acts[act].is_of_policy && m->is_proven)
 		*m->is_proven = true;
-	r = act == ACT_LOG || act == ACT_TAKEN || act == ACT_STREAMS ? 0
-	                                                             : send_to_decider(m, &answer, sizeof answer, fds,
-	                                                                               fds[0] < 0   ? 0
-	                                                                               : fds[1] < 0 ? 1
-	                                                                                            : 2);
-	fd_close(fds[0]);
-	fd_close(fds[1]);
+	r = acts[act].is_told
+	            ? 0
+	            : send_to_decider(m, &reply.answer, sizeof reply.answer, reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
+	fd_close(reply.fds[0]);
+	fd_close(reply.fds[1]);
 	return r;
 }
 

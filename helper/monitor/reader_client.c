@@ -4,6 +4,7 @@
  * As root inside the monitor. Never waits without a deadline, and never believes a text to end or a number to be one.
  */
 #include "base/clock.h"
+#include "helper/monitor/program_end.h"
 #include "helper/monitor/reader.h"
 
 #include <string.h>

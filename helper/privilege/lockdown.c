@@ -1,8 +1,8 @@
 /* See lockdown.h. */
 #include "helper/privilege/lockdown.h"
+#include "base/filter_head.h"
 
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -95,26 +95,14 @@ bool lockdown_death_signal(void)
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
 }
 
-#if defined(__x86_64__)
-#define NATIVE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define NATIVE_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the architecture's AUDIT_ARCH is not known here"
-#endif
-
 bool lockdown_filter(const int *calls, size_t count)
 {
-	struct sock_filter program[2 * LOCKDOWN_CALLS_MAX + 5] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	};
-	struct sock_fprog filter = {.len = 4, .filter = program};
+	struct sock_filter program[FILTER_HEAD + 2 * LOCKDOWN_CALLS_MAX + 1];
+	struct sock_fprog filter = {.len = FILTER_HEAD, .filter = program};
 
 	if (count > LOCKDOWN_CALLS_MAX)
 		return false;
+	filter_head(program, FILTER_ARCH, SECCOMP_RET_KILL_PROCESS);
 	for (size_t i = 0; i < count; i++) {
 		program[filter.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], 0, 1);
 		program[filter.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);

@@ -4,7 +4,7 @@
  *
  * Questions and answers are one packet each. None is waited for without a deadline, and what comes back is bounded by the room for it; what
  * it says is the caller's to doubt. With the privilege of the caller, which leaves SIGCHLD at its default, so that a pid stays the
- * program's until program_end().
+ * program's until it is reaped.
  */
 #pragma once
 
@@ -31,6 +31,3 @@ _must_check_ int program_ask(const struct program *program, const struct iovec *
 /* Waits for its answer: how many bytes came; -EPIPE: it is gone; -ETIMEDOUT; -EPROTO: there were more; or -errno. `parts` may be written
  * anyway. */
 _must_check_ ssize_t program_hear(const struct program *program, struct iovec *parts, size_t count, uint64_t deadline_ms);
-
-/* Kills and reaps it, whatever it is held up by, and closes the socket. Takes PROGRAM_NONE. */
-void program_end(struct program *program);

@@ -4,13 +4,8 @@
 #include "protocol/frame.h"
 
 #include <fcntl.h>
-#include <linux/sockios.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
-
-/* As the kernel counts unread packets. The end, which is told in any case, fits into the socket's buffer besides. */
-#define UNREAD_MAX 131072
 
 void events_init(struct events *events)
 {
@@ -35,9 +30,7 @@ void events_free(struct events *events)
 
 static void send_to(const struct message_event *event, int socket)
 {
-	int unread = 0;
-
-	if (ioctl(socket, SIOCOUTQ, &unread) == 0 && (unread <= UNREAD_MAX || event->kind == EVENT_ENDED))
+	if (event->kind == EVENT_ENDED || frame_has_room(socket))
 		(void)!send(socket, event, sizeof *event, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 

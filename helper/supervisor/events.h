@@ -20,7 +20,7 @@ struct events {
 void events_init(struct events *events);
 void events_free(struct events *events);
 
-/* Makes a follower of the peer of `socket`, which is borrowed. 0, -ENOMEM, or -EUSERS when there are FOLLOWERS_MAX. */
+/* Makes a follower of the peer of `socket`, which is borrowed. 0, -EUSERS when there are FOLLOWERS_MAX, or -errno. */
 _must_check_ int events_add(struct events *events, int socket, enum sandbox_state state);
 
 /* Whether anybody follows; those that closed their end do not. */

@@ -106,6 +106,7 @@ int connection_send_plan(struct connection *c, uint64_t sequence, struct yett_er
 	return 0;
 }
 
+/* For a plan to be printed with: what is made has one of its maker's. */
 static void make_id(char id[static PLAN_ID_SIZE])
 {
 	uint8_t bytes[(PLAN_ID_SIZE - 1) / 2];

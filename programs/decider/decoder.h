@@ -62,7 +62,7 @@ _must_check_ int decoder_start(const char *libexec, uint32_t id, const char *emp
 
 /*
  * Waits at most timeout_ms for the decoder to have dropped everything. 0; -ETIMEDOUT; -EPIPE when it ended instead,
- * then `error` (may be NULL) names the stage that failed; -EPROTO. After a failure only decoder_free() is of use.
+ * then `error` (may be NULL) names the stage that failed; -EPROTO. After a failure only decoder_end() is of use.
  */
 _must_check_ int decoder_wait_ready(struct decoder *decoder, int timeout_ms, struct yett_error *error);
 
@@ -89,6 +89,3 @@ _must_check_ int decoder_print(struct decoder *decoder, const struct plan *plan,
 
 /* Has the decoder end, and waits a moment for that; it is reaped elsewhere. Takes DECODER_NONE. */
 void decoder_end(struct decoder *decoder);
-
-/* Closes what belongs to the decoder, by which it ends. Takes DECODER_NONE and what decoder_start() failed on. */
-void decoder_free(struct decoder *decoder);

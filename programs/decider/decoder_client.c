@@ -36,12 +36,6 @@ void decoder_end(struct decoder *decoder)
 		(void)!kernel_wait_end(decoder->program.pid, END_WAIT_MS);
 }
 
-void decoder_free(struct decoder *decoder)
-{
-	decoder->program.socket = fd_close(decoder->program.socket);
-	*decoder = DECODER_NONE;
-}
-
 /* Says in `error` how the decoder ended, if it did. Does not reap it. */
 static void explain_end(const struct decoder *decoder, struct yett_error *error)
 {

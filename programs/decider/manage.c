@@ -89,7 +89,7 @@ static int take_first(void *userdata, const struct decider_record *told)
 	return finding->is_found;
 }
 
-static int find(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+static int look_up(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
 {
 	const struct decider_records wanted = {.of_all = true};
 
@@ -98,10 +98,16 @@ static int find(const struct manage_asked *asked, struct finding *ret_finding, s
 	(void)each_record(&wanted, take_first, ret_finding, error);
 	if (error->code != YETT_OK)
 		return (int)error->code;
-	if (!ret_finding->is_found)
-		return not_found(asked, error);
-	ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id, asked->row->name);
-	return 0;
+	return ret_finding->is_found ? 0 : not_found(asked, error);
+}
+
+static int find(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+{
+	int r = look_up(asked, ret_finding, error);
+
+	if (r == 0)
+		ask_log(LOG_LEVEL_NOTICE, "sandbox=%s asks for %s", ret_finding->record.id, asked->row->name);
+	return r;
 }
 
 static int encode(const struct listing *listing, const struct decider_record *from)
@@ -148,8 +154,15 @@ static int list(const struct manage_asked *asked, struct yett_error *error)
 	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct listing listing = {.asked = asked, .told = told, .memfd = memfd, .of_usage = of_usage};
 	struct decider_records wanted = {.of_all = asked->scope != SCOPE_OWN, .with_usage = of_usage};
+	struct finding found;
 	int r = memfd < 0 || !told ? -ENOMEM : 0;
 
+	/* What a sandbox uses root reads from its control groups: of the one that is asked about. */
+	if (r == 0 && of_usage && asked->scope == SCOPE_ONE) {
+		r = look_up(asked, &found, error);
+		if (r == 0)
+			memcpy(wanted.id, found.record.id, sizeof wanted.id);
+	}
 	if (r == 0)
 		r = each_record(&wanted, add, &listing, error);
 	if (r == 0 && asked->scope == SCOPE_ONE && listing.count == 0)

@@ -5,13 +5,9 @@
  */
 #include "programs/decider/connection.h"
 
-#include <linux/sockios.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* As the kernel counts unread packets. The end, which is told in any case, fits into the socket's buffer besides. */
-#define UNREAD_MAX  131072
 #define AT_ONCE_MAX 32 /* others have their turn, too */
 
 struct stream {
@@ -57,9 +53,7 @@ static void end(struct connection *c, size_t i)
 
 static void pass_on(const struct connection *c, int client, const struct message_event *event)
 {
-	int unread = 0;
-
-	if (ioctl(client, SIOCOUTQ, &unread) < 0 || (unread > UNREAD_MAX && event->kind != EVENT_ENDED))
+	if (event->kind != EVENT_ENDED && !frame_has_room(client))
 		return;
 	message_begin(c->message, MESSAGE_EVENT)->event = *event;
 	(void)!frame_send_message(client, c->message, 0, NULL, 0, MSG_DONTWAIT);

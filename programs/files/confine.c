@@ -1,6 +1,5 @@
 /* See files.h. */
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/landlock.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -8,14 +7,6 @@
 
 #include "base/filter_head.h"
 #include "programs/files/files.h"
-
-#if defined(__x86_64__)
-#define CONFINE_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define CONFINE_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the architecture's AUDIT_ARCH is not known here"
-#endif
 
 /* What each version of Landlock brought, besides the 13 rights of the first. */
 #define RIGHTS_FIRST    (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
@@ -60,7 +51,7 @@ static int filter(void)
 	const struct sock_fprog program = {ARRAY_SIZE(code), code};
 	struct sock_filter *at = code + FILTER_HEAD, *refuse = code + ARRAY_SIZE(code) - 2, *allow = refuse + 1;
 
-	filter_head(code, CONFINE_ARCH, SECCOMP_RET_ERRNO | ENOSYS);
+	filter_head(code, FILTER_ARCH, SECCOMP_RET_ERRNO | ENOSYS);
 	for (size_t i = 0; i < ARRAY_SIZE(judged); i++, at += 6) {
 		size_t value = offsetof(struct seccomp_data, args) + judged[i].argument * sizeof(uint64_t);
 

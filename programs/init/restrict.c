@@ -10,19 +10,10 @@
 #include "base/filter_head.h"
 
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-
-#if defined(__x86_64__)
-#define RESTRICT_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define RESTRICT_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the architecture's AUDIT_ARCH is not known here"
-#endif
 
 /* Another numbering of the same architecture, which a list of numbers does not see. syscall(2), "x32" */
 #define RESTRICT_X32 0x40000000U
@@ -185,7 +176,7 @@ int restrict_calls(const struct init_config *config, const struct message *messa
 		return 0;
 	if (config->landlock_abi < 3 && restrictions & RESTRICT_PATHS)
 		restrictions |= RESTRICT_TRUNCATE;
-	filter_head(filter, RESTRICT_ARCH, SECCOMP_RET_ERRNO | ENOSYS);
+	filter_head(filter, FILTER_ARCH, SECCOMP_RET_ERRNO | ENOSYS);
 #ifdef __x86_64__
 	restrict_push(&program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, RESTRICT_X32, 0, 1));
 	restrict_push(&program, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));

@@ -9,7 +9,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/seccomp.h>
@@ -21,14 +20,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-
-#if defined(__x86_64__)
-#define START_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define START_ARCH AUDIT_ARCH_AARCH64
-#else
-#error "the architecture's AUDIT_ARCH is not known here"
-#endif
 
 int start_check_config(const struct init_config *config, size_t length)
 {
@@ -387,7 +378,7 @@ static bool start_has_head(const struct init_config *config)
 
 	if (config->init_filter_count < FILTER_HEAD)
 		return false;
-	filter_head(head, START_ARCH, program[2].k);
+	filter_head(head, FILTER_ARCH, program[2].k);
 	return memcmp(head, program, sizeof head) == 0;
 }
 

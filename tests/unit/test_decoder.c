@@ -44,7 +44,8 @@ static void end(struct decoder *decoder)
 {
 	pid_t pid = decoder->program.pid;
 
-	decoder_free(decoder);
+	fd_close(decoder->program.socket);
+	*decoder = DECODER_NONE;
 	if (pid > 0 && (kill(pid, SIGKILL) < 0 || waitpid(pid, NULL, 0) != pid))
 		fail_msg("the decoder could not be ended");
 }

@@ -552,6 +552,7 @@ static void sizes_are_read_and_written_exactly(void **state)
 	assert_int_equal(n, 4096);
 	assert_int_equal(units_parse_core("4095", &n), -EINVAL);
 	assert_int_equal(units_parse_core("0", &n), -EINVAL);
+	assert_int_equal(units_parse_core("1", &n), -EINVAL);
 	assert_int_equal(units_parse_size("2G", &n), 0);
 	assert_int_equal(n, 2ull << 30);
 	assert_int_equal(units_parse_size("16777215T", &n), 0);

@@ -84,7 +84,8 @@ static void end_decoder(struct fixture *f)
 {
 	pid_t pid = f->decoder.program.pid;
 
-	decoder_free(&f->decoder);
+	fd_close(f->decoder.program.socket);
+	f->decoder = DECODER_NONE;
 	end(pid);
 }
 

@@ -1,6 +1,6 @@
-/* See program.h. Apart from the rest, which programs without privilege use, too. */
+/* See program_end.h. */
+#include "helper/monitor/program_end.h"
 #include "helper/privilege/privilege.h"
-#include "helper/privilege/program.h"
 #include "protocol/frame.h"
 
 #include <signal.h>
