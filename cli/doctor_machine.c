@@ -262,10 +262,43 @@ static void look_idmap(struct doctor_finding *finding)
 	             "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
 }
 
+/* That the host has one of the two below for nobody is no fault: most users want neither. */
+static void look_perf_events(struct doctor_finding *finding)
+{
+	char text[32];
+	long level;
+
+	if (!read_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof text)) {
+		doctor_found(finding, DOCTOR_OK, NULL, "the kernel has none");
+		return;
+	}
+	level = strtol(text, NULL, 10);
+	if (level <= 2)
+		doctor_found(finding, DOCTOR_OK, NULL, "users may count their own, and commands where a profile has perf_events");
+	else
+		doctor_found(finding, DOCTOR_OK, NULL,
+		             "not for users, so not for commands: kernel.perf_event_paranoid is %ld, and lets them at 2", level);
+}
+
+/* What init allows, and why: programs/init/cores.c. core(5) */
+static void look_cores(struct doctor_finding *finding)
+{
+	char text[160] = "";
+
+	if (!read_text("/proc/sys/kernel/core_pattern", text, sizeof text))
+		return (void)lacks_proc(finding);
+	text[strcspn(text, "\n")] = '\0';
+	if (*text && *text != '|' && *text != '@' && !strchr(text, '/'))
+		doctor_found(finding, DOCTOR_OK, NULL, "written where a command is that asks for them (--core): '%s'", text);
+	else
+		doctor_found(finding, DOCTOR_OK, NULL, "none inside: kernel.core_pattern is '%s', and no file's name such as core", text);
+}
+
 const struct doctor_check doctor_machine[] = {
 	{"kernel", look_kernel},          {"user namespaces", look_user_namespaces},
 	{"cgroups", look_cgroups},        {"seccomp", look_seccomp},
 	{"Landlock", look_landlock},      {"label", look_lsm},
 	{"overlay", look_overlay},        {"private ids", look_ids},
-	{"root file system", look_idmap}, {0},
+	{"root file system", look_idmap}, {"perf events", look_perf_events},
+	{"core files", look_cores},       {0},
 };

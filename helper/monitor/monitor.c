@@ -444,6 +444,12 @@ int monitor_serve(struct monitor *m, int socket)
 	if (error.code)
 		log_refusal(m, &error);
 	r = r < 0 ? r : begin(m, &error);
+	if (r == -EPIPE) { /* it was killed while it waited: for want of memory, say */
+		program_end(&m->decider);
+		m->decider_id = fd_close(m->decider_id);
+		r = start_decider(m, m->reader.libexec);
+		r = r < 0 ? r : begin(m, &error);
+	}
 	if (r == 0 && loop(m) < 0)
 		tell_end(m);
 	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */

@@ -265,6 +265,19 @@ class Lives(yett.Case):
         self.assertEqual(self.yett('exec', sandbox, '--', 'echo', 'here').out, 'here\n')
 
 
+    def test_who_connects_is_served_though_the_deciders_that_waited_were_killed(self):
+        self.assertEqual(self.yett('destroy', self.create()).code, 0)
+        monitors = [pid for pid in yett.children_of(self.service.pid()) if yett.is_alive(pid)]
+        waiting = [decider for decider, _ in map(yett.decider_and_decoder, monitors) if decider]
+        self.assertGreater(len(waiting), 3)
+        for decider in waiting:
+            os.kill(decider, signal.SIGKILL)
+        yett.wait_until(lambda: not any(yett.is_alive(pid) for pid in waiting), 'the end of all that wait')
+        for _ in range(len(waiting) + 1):
+            self.assertEqual(self.output('echo', 'served'), 'served\n')
+        self.service.reload()  # of those that nobody connected to some wait without one still
+
+
 class CapturedInit(yett.Case):
     """Init is the attacker: its supervisor goes on being one."""
 

@@ -56,6 +56,7 @@ class Cores(yett.Case):
             self.assertEqual((head[:4], struct.unpack('<H', head[16:18])[0]), (b'\x7fELF', 4))  # ET_CORE
             self.assertGreater(st.st_size, 4096)
             self.assertEqual((st.st_uid, stat.S_IMODE(st.st_mode)), (self.alice.uid, 0o600))
+            self.assertRegex(self.yett('doctor').out, "(?m)^ok +core files +written where .*'core'$")
             self.assertEqual(self.crash(), [])
             self.assertEqual(self.crash('--core', 'none', '-p', 'dumps'), [])
             self.assertEqual(len(self.crash('-p', 'dumps')), 1)
@@ -85,6 +86,7 @@ class Cores(yett.Case):
                 for options in ('--core', '1M'), ('-p', 'dumps'), ('--core', '1M', '--dry-run'):
                     self.assert_refused(self.sandbox(*CRASH, options=('-q', *options)), 125, shown, MEND)
                 self.assertEqual(self.crash(), [])
+                self.assertRegex(self.yett('doctor').out, '(?m)^ok +core files +none inside: ' + re.escape(shown))
                 if pattern.startswith('|'):  # whatever the limit is, but for 1: this is what those inside are kept from
                     self.service.run(self.alice, *CRASH, preexec_fn=no_limit)
                     yett.wait_until(lambda: yett.read(told), "the host's handler of the one outside")

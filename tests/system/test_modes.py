@@ -676,6 +676,13 @@ class Doctor(yett.Case):
         self.assertIn('the service answers', done.out)
         self.assertIn('yett run will work.', done.out)
 
+    def test_it_says_what_the_host_lets_no_command_have(self):
+        told = {check['check']: check['found'] for check in yett.told(self.yett('doctor', '--json').out)['checks']}
+        level = int(yett.read('/proc/sys/kernel/perf_event_paranoid'))
+        pattern = yett.read('/proc/sys/kernel/core_pattern').rstrip('\n')
+        self.assertIn('users may count their own' if level <= 2 else 'kernel.perf_event_paranoid is %d' % level, told['perf events'])
+        self.assertIn("'%s'" % pattern, told['core files'])
+
     def test_json_says_the_same_to_programs(self):
         for options, works in (((), True), (('--socket', '/no/such/socket'), False)):
             done = self.yett('doctor', '--json', *options)
