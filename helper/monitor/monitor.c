@@ -337,6 +337,21 @@ static int begin(const struct monitor *m, const struct yett_error *refused)
 	return send_to_decider(m, &begin, sizeof begin, &m->socket, 1);
 }
 
+/* The decider may have been killed while it waited: for want of memory, say. */
+static int begin_anew(struct monitor *m, const struct yett_error *refused)
+{
+	int r = begin(m, refused);
+
+	if (r != -EPIPE)
+		return r;
+	log_line(LOG_LEVEL_INFO, "uid=%" PRIu32 " pid=%d yett-decider had ended before; another one is started", (uint32_t)m->peer.uid,
+	         m->peer.pid);
+	program_end(&m->decider);
+	m->decider_id = fd_close(m->decider_id);
+	r = start_decider(m, m->reader.libexec);
+	return r < 0 ? r : begin(m, refused);
+}
+
 /* Whoever has been granted nothing makes room for others when the listener says so. */
 static void give_way(const struct monitor *m)
 {
@@ -443,13 +458,7 @@ int monitor_serve(struct monitor *m, int socket)
 	}
 	if (error.code)
 		log_refusal(m, &error);
-	r = r < 0 ? r : begin(m, &error);
-	if (r == -EPIPE) { /* it was killed while it waited: for want of memory, say */
-		program_end(&m->decider);
-		m->decider_id = fd_close(m->decider_id);
-		r = start_decider(m, m->reader.libexec);
-		r = r < 0 ? r : begin(m, &error);
-	}
+	r = r < 0 ? r : begin_anew(m, &error);
 	if (r == 0 && loop(m) < 0)
 		tell_end(m);
 	(void)shutdown(socket, SHUT_RDWR); /* closed by our end, which does not linger over what is still queued there */

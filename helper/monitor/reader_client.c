@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "helper/monitor/program_end.h"
 #include "helper/monitor/reader.h"
+#include "protocol/frame.h"
 
+#include <poll.h>
 #include <string.h>
 
 #define DEADLINE_MS 10000 /* a home may be on a network file system */
@@ -38,7 +40,11 @@ static int send_question(struct reader *reader, const struct peer *peer, const c
 static int take_answer(const struct reader *reader, struct peer *peer, struct reader_answer *answer)
 {
 	struct peer_names *names = &answer->names;
-	ssize_t n = program_hear(&reader->program, &(struct iovec){answer, sizeof *answer}, 1, clock_now_ms() + DEADLINE_MS);
+	struct pollfd wait = {.fd = reader->program.socket, .events = POLLIN};
+	uint64_t deadline_ms = clock_now_ms() + DEADLINE_MS;
+	ssize_t n = poll(&wait, 1, DEADLINE_MS) > 0 && frame_peek_fds(wait.fd)
+	                    ? -EPROTO /* it has none to send, and closing them may take long */
+	                    : program_hear(&reader->program, &(struct iovec){answer, sizeof *answer}, 1, deadline_ms);
 
 	if (n != sizeof *answer)
 		return n < 0 ? (int)n : -EPROTO;

@@ -504,8 +504,8 @@ void setup_end(struct setup *setup)
 	end_sandbox(setup);
 	fd_close(setup->mount_ns);
 	setup_forget(setup);
-	registry_unlisten(&setup->host->reserve, setup->name);
-	fd_close(setup->listening);
+	registry_unlisten(&setup->host->reserve,
+	                  setup->name); /* our end closes it: who waits there may have sent what takes long to close */
 	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);

@@ -17,8 +17,8 @@ void events_init(struct events *events)
 /* Who follows may have sent something before nothing was kept any more. */
 static void remove_follower(struct events *events, size_t i)
 {
-	if (events->followers[i] >= 0)
-		(void)frame_close_socket(events->followers[i]);
+	if (events->followers[i] >= 0 && !frame_close_socket(events->followers[i]))
+		events->is_spoilt = true;
 	events->followers[i] = -1;
 }
 

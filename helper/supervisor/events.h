@@ -15,6 +15,7 @@ struct events {
 	uint64_t number;              /* of the last event */
 	int followers[FOLLOWERS_MAX]; /* sockets; -1 */
 	bool are_followed;            /* were so, when that was looked at last */
+	bool is_spoilt;               /* something of a follower's could not be closed */
 };
 
 void events_init(struct events *events);

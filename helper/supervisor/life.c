@@ -72,13 +72,20 @@ static bool is_running(const struct life *life)
 	return !life->is_over && (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
 }
 
+/* A decider has the other end. With what a captured one has sent there it stays open, until our end; of such there are not to be many. */
+static void let_go(struct life *life, int socket)
+{
+	if (socket >= 0 && !frame_close_socket(socket))
+		end(life, ENDED_HELPER);
+}
+
 static void remove_holder(struct life *life, size_t i)
 {
 	struct holder holder = life->holders[i];
 
 	life->holders[i] = life->holders[--life->count];
 	if (!holder.is_borrowed)
-		(void)frame_close_socket(holder.socket); /* with what a captured decider has sent it stays, until our end */
+		let_go(life, holder.socket);
 	else
 		(void)shutdown(holder.socket, SHUT_WR); /* its monitor may wait for what the decider has read: supervisors_end() */
 	if (holder.role != HOLDER_HOLDS)
@@ -262,7 +269,7 @@ static int check_state(const struct life *life, const struct supervisor_request 
 }
 
 /* One who asks for a sandbox that was here before is sent away without a word. */
-static void answer_holder(struct life *life, size_t i, const struct frame *frame)
+static int answer_holder(struct life *life, size_t i, const struct frame *frame)
 {
 	struct supervisor_created refused = {0};
 	struct supervisor_request request;
@@ -271,7 +278,7 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 		memcpy(&request, frame->bytes, sizeof request);
 	if (frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
-		return;
+		return YETT_E_NOT_FOUND;
 	}
 	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
@@ -282,6 +289,7 @@ static void answer_holder(struct life *life, size_t i, const struct frame *frame
 		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
+	return refused.code;
 }
 
 /* The first packet is a monitor's. Whatever comes after it is not received, for it is a decider's: it, or its end, lets go of the sandbox.
@@ -293,9 +301,11 @@ static void handle_holder(struct life *life, size_t i)
 	int r = frame ? frame_receive(life->holders[i].socket, frame, MSG_DONTWAIT) : -ENOMEM;
 
 	if (r > 0)
-		answer_holder(life, i, frame);
+		r = answer_holder(life, i, frame);
 	else if (r != -EAGAIN)
 		remove_holder(life, i);
+	for (size_t j = 0; r > 0 && j < frame->fd_count; j++) /* nobody else has that end */
+		let_go(life, steal_fd(&frame->fds[j]));
 	frame_close_fds(frame);
 }
 
@@ -374,6 +384,8 @@ static uint64_t see_to_followers(struct life *life)
 	bool is_followed = events_are_followed(&life->events);
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
+	if (life->events.is_spoilt)
+		end(life, ENDED_HELPER);
 	if (!is_followed)
 		life->denied.lost = 0; /* of nobody's events */
 	tell_followed(life, is_followed);

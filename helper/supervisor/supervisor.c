@@ -241,6 +241,8 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	listener = -1; /* is life's now */
 	order->connection = fd_close(order->connection);
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
+	if (r < 0)
+		(void)frame_close_socket(steal_fd(&channel)); /* nobody else has that end, and a captured init may have used the other */
 	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	setup_keep_order(setup, order);
 	/* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
@@ -268,16 +270,21 @@ static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, 
 	return r < 0 ? r : pair[0];
 }
 
-/* Waits for an order, or its end. Who asks about the sandbox that was here before finds nobody. */
-static void await_order(const struct setup *setup, int socket)
+/* Waits for an order, or its end. Who asks about the sandbox that was here before finds nobody. False: not all of that one's could be
+ * closed. */
+static bool await_order(const struct setup *setup, int socket)
 {
 	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup->listening, .events = POLLIN}};
 
-	do {
-		wait[0].revents = 0;
-		if (poll(wait, ARRAY_SIZE(wait), -1) > 0 && wait[1].revents)
-			fd_close(registry_accept(setup->listening));
-	} while (!wait[0].revents);
+	for (;;) {
+		int asking, ready = poll(wait, ARRAY_SIZE(wait), -1);
+
+		if (ready > 0 && wait[0].revents)
+			return true;
+		asking = ready > 0 ? registry_accept(setup->listening) : -1;
+		if (asking >= 0 && !frame_close_socket(asking))
+			return false;
+	}
 }
 
 /* One that outlasts who started it: no terminal, no pipe and no signal of that one's is its own. */
@@ -318,8 +325,8 @@ static void run(const struct setup_host *host, const struct supervisor_ahead *ah
 	while (!is_useless) {
 		bool is_good;
 
-		if (is_ahead && setup)
-			await_order(setup, socket);
+		if (is_ahead && setup && !await_order(setup, socket))
+			break;
 		if (is_ahead && receive_order(socket, &order) <= 0)
 			break;
 		is_good = prepared == 0 && serve(setup, &order, socket, is_ahead);

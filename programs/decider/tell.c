@@ -2,7 +2,6 @@
 #include "programs/decider/tell.h"
 #include "base/clock.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct message_limits tell_limits(const struct plan_limits *limits)
@@ -17,7 +16,6 @@ void tell_without_plan(struct record *record)
 	record->life = (struct plan_life){0};
 	record->layers = (struct init_layers){0};
 	record->name[0] = record->principal[0] = '\0';
-	(void)snprintf(record->profile, sizeof record->profile, "unknown");
 	record->labels_size = 0;
 }
 

@@ -7,22 +7,36 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A TCP connection over loopback with as much under way as there is room for, which nobody reads. socket(7), SO_LINGER */
-static inline int make_lingering(void)
+/* A TCP connection to a port of this machine, with as much under way as there is room for, which is never read there. socket(7), SO_LINGER
+ */
+static inline int make_lingering_to(in_port_t port)
 {
 	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
 	static const char data[4096];
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof address;
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = port};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (bind(listening, (struct sockaddr *)&address, size) < 0 || listen(listening, 1) < 0 ||
-	    getsockname(listening, (struct sockaddr *)&address, &size) < 0 || connect(fd, (struct sockaddr *)&address, size) < 0 ||
-	    accept(listening, NULL, NULL) < 0)
+	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
 		_exit(3);
 	while (send(fd, data, sizeof data, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
 		;
 	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
+		_exit(3);
+	return fd;
+}
+
+/* The other end is our own: it lingers as long as we are there. */
+static inline int make_lingering(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof address;
+	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+
+	if (bind(listening, (struct sockaddr *)&address, size) < 0 || listen(listening, 1) < 0 ||
+	    getsockname(listening, (struct sockaddr *)&address, &size) < 0)
+		_exit(3);
+	fd = make_lingering_to(address.sin_port);
+	if (accept(listening, NULL, NULL) < 0)
 		_exit(3);
 	return fd;
 }

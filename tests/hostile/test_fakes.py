@@ -5,6 +5,7 @@ sandbox, with an error that a person can read, and nobody else's.
 import os
 import pty
 import signal
+import socket
 import termios
 
 import hostile
@@ -146,6 +147,9 @@ class Deciders(Neighboured):
     def setUpClass(cls):
         libexec = yett.run_of_process().libexec('libexec-decider', decider=hostile.program('fake-decider'))
         cls.service_options = {'libexec': libexec, 'before': FORBIDDEN}
+        cls.listens = socket.create_server(('127.0.0.1', 0), backlog=4096)  # and never reads
+        cls.addClassCleanup(cls.listens.close)
+        yett.write(libexec + '/port', '%d\n' % cls.listens.getsockname()[1])
         super().setUpClass()
 
     def captured(self, mode, user=None, **more):
@@ -243,22 +247,24 @@ class Deciders(Neighboured):
 
     def test_what_takes_long_to_close_holds_up_no_supervisor_and_no_monitor(self):
         other = self.neighbour()
-        identity = self.yett('ps', '-q', user=self.bob).out.strip()
-        for mode in ('attach-and-linger', 'follow-and-linger'):
+        for mode in ('attach-and-linger', 'follow-and-linger', 'destroy-and-linger'):
             with self.subTest(mode):
-                self.assert_refused(self.captured('%s-at-%s' % (mode, identity), user=self.bob), 125, 'captured: the supervisor was asked')
-                for action in ('pause', 'resume'):
-                    self.assertEqual(self.yett(action, identity, user=self.bob).code, 0)
+                mine = self.start('sleep', '1000')
+                yett.wait_until(lambda: self.yett('ps', '-q').out, 'a sandbox')
+                identity = self.yett('ps', '-q').out.strip()
+                done = self.captured('%s-at-%s' % (mode, identity))
+                self.assert_refused(done, 125, 'captured: the supervisor was asked')
+                if mode != 'follow-and-linger':  # a follower is shut up in the same moment
+                    self.assertIn('and sent what lingers', done.err)
+                self.yett('destroy', identity)  # it is gone by what was sent, or by this
+                self.assertEqual(mine.wait(yett.DEADLINE), 125)
+                yett.wait_until(lambda: not self.yett('ps', '-q').out, 'its end')
+        with self.subTest('linger-with-monitor'):
+            self.assert_refused(self.captured('linger-with-monitor'), 125, CLOSED)
+        with self.subTest('linger-with-supervisor'):
+            done = self.sandbox('sleep', '1000', options=('--hostname', 'hostile-linger-with-supervisor'))
+            self.assertEqual(done.code, 125, done)
         self.assert_unharmed(other)
-        for mode in ('linger-with-monitor', 'linger-with-supervisor'):
-            with self.subTest(mode):
-                self.assertEqual(self.captured(mode).code, 125)
-                self.service.wait_no_leftovers()
-        mine = self.neighbour()
-        identity = self.yett('ps', '-q', user=self.bob).out.strip()
-        self.assert_refused(self.captured('destroy-and-linger-at-' + identity, user=self.bob), 125, 'captured: the supervisor was asked')
-        self.assertEqual(mine.wait(yett.DEADLINE), 125)
-        self.service.wait_no_leftovers()
 
     def test_what_has_ended_is_not_held_and_not_followed(self):
         done = self.yett('create', '--wall-time', '1ms', '--cleanup-delay', '1h')
