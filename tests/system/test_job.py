@@ -59,12 +59,13 @@ class Case(test_terminal.Case):
 
     def jobs_until(self, word):
         """The list of jobs, when it holds the word."""
+        texts = []
         for _ in range(1000):
-            text = self.do('jobs; echo "[""jobs]"', r'\[jobs\]')
-            if re.search(word, text):  # or the shell has said so before its prompt, when it was asked before
-                return text
+            texts.append(self.do('jobs; echo "[""jobs]"', r'\[jobs\]'))
+            if re.search(word, texts[-1]):  # or the shell has said so before its prompt, when it was asked before
+                return texts[-1]
             self.terminal.read(0.05)
-        raise AssertionError('%r did not come: %r' % (word, text))
+        raise AssertionError('%r did not come: %r' % (word, sorted(set(texts), key=texts.index)))
 
     def wait_running(self, pid):
         """Until its command runs: the terminal has told so, or there is a process of its sandbox."""
