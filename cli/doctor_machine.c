@@ -1,9 +1,12 @@
 /* See doctor.h: the checks of the machine, which ask the kernel and read files that everybody may read. */
 #include "cli/doctor.h"
 
+#include <errno.h>
 #include <linux/landlock.h>
 #include <linux/magic.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -262,22 +265,81 @@ static void look_idmap(struct doctor_finding *finding)
 	             "the root file system (type %#lx) may refuse id-mapped mounts", (unsigned long)fs.f_type);
 }
 
-/* That the host has one of the two below for nobody is no fault: most users want neither. */
-static void look_perf_events(struct doctor_finding *finding)
+static void add_lack(char *lacks, size_t size, const char *format, ...) _printf_(3, 4);
+static void add_lack(char *lacks, size_t size, const char *format, ...)
 {
-	char text[32];
-	long level;
+	size_t used = strlen(lacks);
+	va_list args;
 
-	if (!read_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof text)) {
-		doctor_found(finding, DOCTOR_OK, NULL, "the kernel has none");
-		return;
+	used += (size_t)snprintf(lacks + used, size - used, "%s", used ? "; " : "");
+	va_start(args, format);
+	if (used < size)
+		(void)vsnprintf(lacks + used, size - used, format, args);
+	va_end(args);
+}
+
+/* Whether terminals belong to the group of terminals, as programs expect that make one for another user. */
+static bool has_tty_group(void)
+{
+	char *line = NULL;
+	size_t size = 0;
+	bool found = false;
+	FILE *mounts = fopen("/proc/self/mounts", "re");
+
+	while (mounts && !found && getline(&line, &size, mounts) >= 0)
+		found = strstr(line, " /dev/pts devpts ") && has_word(line, "gid=5");
+	if (mounts)
+		(void)fclose(mounts);
+	free(line);
+	return found;
+}
+
+static bool has_own_name(void)
+{
+	char hosts[8192] = "", name[256] = "";
+
+	(void)gethostname(name, sizeof name - 1);
+	return read_text("/etc/hosts", hosts, sizeof hosts) && has_word(hosts, name);
+}
+
+/*
+ * What programs ask of any host, and of this one in vain: the column `host` of the corpus, tests/programs/corpus.py. That some are missing
+ * is no fault: most users want none of it.
+ */
+static void look_programs(struct doctor_finding *finding)
+{
+	static const struct {
+		const char *name, *path;
+		long most;
+		const char *whom;
+	} settings[] = {
+		{"kernel.perf_event_paranoid", "/proc/sys/kernel/perf_event_paranoid", 2, "perf, of a profile with perf_events"},
+		{"kernel.yama.ptrace_scope", "/proc/sys/kernel/yama/ptrace_scope", 0, "gdb --pid"},
+		{"vm.mmap_rnd_bits", "/proc/sys/vm/mmap_rnd_bits", 28, "ThreadSanitizer"},
+	};
+	char lacks[sizeof finding->found - 32] = "", text[32];
+	const char *mend;
+
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+		if (read_text(settings[i].path, text, sizeof text)) {
+			if (strtol(text, NULL, 10) > settings[i].most)
+				add_lack(lacks, sizeof lacks, "%s at %ld or less (%s)", settings[i].name, settings[i].most,
+				         settings[i].whom);
+		} else if (errno != ENOENT) {
+			add_lack(lacks, sizeof lacks, "perhaps %s at %ld or less, which root can see (%s)", settings[i].name,
+			         settings[i].most, settings[i].whom);
+		}
 	}
-	level = strtol(text, NULL, 10);
-	if (level <= 2)
-		doctor_found(finding, DOCTOR_OK, NULL, "users may count their own, and commands where a profile has perf_events");
+	if (!doctor_has_user_namespace(&mend))
+		add_lack(lacks, sizeof lacks, "user namespaces for ordinary users (bwrap)");
+	if (!has_tty_group())
+		add_lack(lacks, sizeof lacks, "devpts mounted with gid=5 (sshd)");
+	if (!has_own_name())
+		add_lack(lacks, sizeof lacks, "its own name in /etc/hosts (hostname -f, java)");
+	if (*lacks)
+		doctor_found(finding, DOCTOR_OK, NULL, "some find less here: %s", lacks);
 	else
-		doctor_found(finding, DOCTOR_OK, NULL,
-		             "not for users, so not for commands: kernel.perf_event_paranoid is %ld, and lets them at 2", level);
+		doctor_found(finding, DOCTOR_OK, NULL, "the host has all that some ask for");
 }
 
 /* What init allows, and why: programs/init/cores.c. core(5) */
@@ -299,6 +361,6 @@ const struct doctor_check doctor_machine[] = {
 	{"cgroups", look_cgroups},        {"seccomp", look_seccomp},
 	{"Landlock", look_landlock},      {"label", look_lsm},
 	{"overlay", look_overlay},        {"private ids", look_ids},
-	{"root file system", look_idmap}, {"perf events", look_perf_events},
+	{"root file system", look_idmap}, {"programs", look_programs},
 	{"core files", look_cores},       {0},
 };

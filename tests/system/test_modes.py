@@ -678,9 +678,13 @@ class Doctor(yett.Case):
 
     def test_it_says_what_the_host_lets_no_command_have(self):
         told = {check['check']: check['found'] for check in yett.told(self.yett('doctor', '--json').out)['checks']}
-        level = int(yett.read('/proc/sys/kernel/perf_event_paranoid'))
         pattern = yett.read('/proc/sys/kernel/core_pattern').rstrip('\n')
-        self.assertIn('users may count their own' if level <= 2 else 'kernel.perf_event_paranoid is %d' % level, told['perf events'])
+        for name, most in (('kernel/perf_event_paranoid', 2), ('kernel/yama/ptrace_scope', 0)):
+            if os.path.exists('/proc/sys/' + name):
+                lack = '%s at %d or less' % (name.replace('/', '.'), most)
+                self.assertEqual(lack in told['programs'], int(yett.read('/proc/sys/' + name)) > most, told['programs'])
+        with yett.machine_setting('/proc/sys/kernel/perf_event_paranoid', '3'):
+            self.assertIn('kernel.perf_event_paranoid at 2 or less (perf', self.yett('doctor').out)
         self.assertIn("'%s'" % pattern, told['core files'])
 
     def test_json_says_the_same_to_programs(self):
