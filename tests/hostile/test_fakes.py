@@ -254,7 +254,7 @@ class Deciders(Neighboured):
                 identity = self.yett('ps', '-q').out.strip()
                 done = self.captured('%s-at-%s' % (mode, identity))
                 self.assert_refused(done, 125, 'captured: the supervisor was asked')
-                if mode != 'follow-and-linger':  # a follower is shut up in the same moment
+                if mode == 'attach-and-linger':  # the others are let go of in the same moment
                     self.assertIn('and sent what lingers', done.err)
                 self.yett('destroy', identity)  # it is gone by what was sent, or by this
                 self.assertEqual(mine.wait(yett.DEADLINE), 125)
