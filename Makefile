@@ -1,7 +1,7 @@
 # make demo    set up, build what runs a command in a sandbox, and run some
 # make check   set up, build, and run all tests
 # make programs  install programs of every kind, and run each outside and inside (as root): docs/programs.md
-# make bench   set up, build, and measure against bubblewrap, posix_spawn, tar and cat; REST=600: a user rests for so many seconds
+# make bench   set up, build, and measure against bubblewrap, posix_spawn, tar, cat, pasta and slirp4netns; REST=600: a user rests for so many seconds
 # make deb     set up, and build the Debian packages into build/deb
 # make guest   the packages and the system tests in emulated machines: Debian 12 with AppArmor, and with SELinux (as root)
 # make fuzz    see tests/fuzz

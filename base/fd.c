@@ -75,3 +75,29 @@ int fd_copy_program(const char *name, int file)
 	r = fchmod(memfd, 0555) < 0 ? -errno : fd_seal(memfd);
 	return r < 0 ? r : steal_fd(&memfd);
 }
+
+bool fd_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool fd_is_in(int directory, const struct stat *other)
+{
+	_cleanup_fd_ int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat here, above;
+
+	if (at < 0 || fstat(at, &here) < 0)
+		return false;
+	while (!fd_same_file(&here, other)) {
+		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (up < 0 || fstat(up, &above) < 0 || fd_same_file(&here, &above)) {
+			fd_close(up);
+			return false;
+		}
+		fd_close(at);
+		at = up;
+		here = above;
+	}
+	return true;
+}

@@ -8,7 +8,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define _cleanup_(f)   __attribute__((cleanup(f)))
@@ -54,6 +56,11 @@ _must_check_ int fd_new_sealed(const char *name, const void *bytes, size_t lengt
 
 /* A sealed memfd, close-on-exec, with what is in the regular file `file` from its offset on, to be executed; or -errno. */
 _must_check_ int fd_copy_program(const char *name, int file);
+
+bool fd_same_file(const struct stat *a, const struct stat *b);
+
+/* Whether `directory` or one above it is the other one. Names play no part; false, too, where that cannot be seen. */
+bool fd_is_in(int directory, const struct stat *other);
 
 /* What is in the directory, to be read once and by nobody else; NULL where that cannot be. opendir(3) */
 DIR *fd_entries(int directory);

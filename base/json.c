@@ -145,6 +145,26 @@ void json_raw(struct json *json, const char *name, const char *value, size_t len
 	(void)fwrite(value, 1, length, json->to);
 }
 
+/* In JSON control characters stand between values only, and all that is not ASCII within texts: RFC 8259, 2 and 7. */
+void json_foreign(struct json *json, const char *name, const char *value)
+{
+	size_t left = strlen(value), length;
+
+	begin(json, name);
+	for (; left > 0; value += length, left -= length) {
+		uint32_t point = 0;
+
+		length = json_utf8_next(value, left, &point);
+		if (length != 0 && !json_is_harmful(point))
+			(void)fwrite(value, 1, length, json->to);
+		else if (length != 0 && point < 0x20)
+			(void)fputc(' ', json->to);
+		else
+			(void)fprintf(json->to, "\\u%04x", length ? point : 0xfffd);
+		length = length ? length : 1;
+	}
+}
+
 static bool is_text(const char *bytes, size_t length)
 {
 	uint32_t point;

@@ -35,6 +35,9 @@ void json_null(struct json *json, const char *name);
 /* What is JSON already: written as it is. */
 void json_raw(struct json *json, const char *name, const char *value, size_t length);
 
+/* The same of JSON that came from a peer or a file: the same value, but what a terminal would act on is \uNNNN or a space. */
+void json_foreign(struct json *json, const char *name, const char *value);
+
 /*
  * Bytes as an object {length, text, base64}: `text` where they are UTF-8 and hold no NUL, `base64` (RFC 4648) where they are not; the other
  * one is null.

@@ -236,6 +236,25 @@ static void look_trial(struct yett_connection *connection, struct doctor_finding
 	yett_sandbox_close(sandbox);
 }
 
+/* Whether one with a network can be had without root, and what it lacks. What the policy does not give is no fault. */
+static void look_network(struct yett_connection *connection, struct doctor_finding *finding)
+{
+	const struct yett_sandbox_options options = {.size = sizeof options, .network = YETT_NETWORK_LIMITED};
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_error error = {0};
+	int r = yett_sandbox_create(connection, &options, &sandbox, &error);
+
+	if (r == YETT_E_PERMISSION_DENIED)
+		doctor_found(finding, DOCTOR_OK, NULL, "none by the policy");
+	else if (r)
+		doctor_found(finding, DOCTOR_WEAKER, mend_of(&error), "%s", error.message);
+	else
+		doctor_found(finding, DOCTOR_WEAKER, "have the administrator start the service",
+		             "without root a listener for each port that rules are about, 256 at most, and so no rule without a port");
+	(void)yett_sandbox_end(sandbox, NULL);
+	yett_sandbox_close(sandbox);
+}
+
 /* The examination so far. */
 struct doctor_report {
 	bool works;
@@ -258,7 +277,7 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	struct yett_connection *connection = NULL;
 	struct doctor_finding finding = {0};
 	struct doctor_report report = {.works = true};
-	bool has_key;
+	bool has_key, is_rootless;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
@@ -275,10 +294,19 @@ int doctor_main(const struct subcommand *self, int argc, char **argv)
 	add(&report, "key", &finding);
 	look_start(&options.connect, &connection, &finding);
 	add(&report, "start", &finding);
+	is_rootless = connection && yett_connection_start(connection) == YETT_START_PERSONAL && geteuid() != 0;
+	doctor_look_network(is_rootless, &finding);
+	if (report.works)
+		doctor_add_host_network(is_rootless, &finding);
+	add(&report, "network", &finding);
 	if (connection) {
 		report.works = report.works || has_key; /* a trial counts more than what was found before */
 		(has_key ? look_trial : look_plan)(connection, &finding);
 		add(&report, "trial", &finding);
+	}
+	if (report.works && has_key && is_rootless) {
+		look_network(connection, &finding);
+		add(&report, "network", &finding);
 	}
 	yett_connection_close(connection);
 	if (output_json()) {

@@ -39,5 +39,14 @@ extern const struct doctor_check doctor_machine[]; /* ends with a nameless one *
  * child. */
 bool doctor_has_user_namespace(const char **ret_mend);
 
+/* Whether sandboxes can have a network, as the helper would be started. */
+void doctor_look_network(bool is_rootless, struct doctor_finding *finding);
+
+/* Adds whether they can have that of the host: without root SELinux labels nothing. */
+void doctor_add_host_network(bool is_rootless, struct doctor_finding *finding);
+
+/* Whether a table as in /proc/net/route has a way to 198.18.0.0/15 or to a part of it, and by which interface. proc_pid_net(5) */
+bool doctor_routes_fakes(const char *routes, char ret_interface[16]);
+
 /* Whether a kernel release like "5.19.0-1-amd64" is at least major.minor. */
 bool doctor_kernel_is(const char *release, unsigned major, unsigned minor);

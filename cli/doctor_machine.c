@@ -347,8 +347,12 @@ static void look_cores(struct doctor_finding *finding)
 {
 	char text[160] = "";
 
-	if (!read_text("/proc/sys/kernel/core_pattern", text, sizeof text))
-		return (void)lacks_proc(finding);
+	if (lacks_proc(finding))
+		return;
+	if (!read_text("/proc/sys/kernel/core_pattern", text, sizeof text)) {
+		doctor_found(finding, DOCTOR_OK, NULL, "the kernel writes none");
+		return;
+	}
 	text[strcspn(text, "\n")] = '\0';
 	if (*text && *text != '|' && *text != '@' && !strchr(text, '/'))
 		doctor_found(finding, DOCTOR_OK, NULL, "written where a command is that asks for them (--core): '%s'", text);

@@ -5,15 +5,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/escape.h"
+#include "cli/blocked.h"
 #include "cli/output.h"
 
 struct follower {
 	struct yett_events *events;
 	char name[YETT_NAME_SIZE]; /* as it is called in the lines */
+	events_print_fn print;
 	bool has_ended;
 };
 
-static void print_time(uint64_t ms)
+void events_print_time(uint64_t ms)
 {
 	time_t seconds = (time_t)(ms / 1000);
 	char text[32] = "";
@@ -48,12 +51,48 @@ static void print_call(const struct yett_event *e)
 		(void)printf(", %llu times", (unsigned long long)e->count);
 }
 
-static void print_line(const struct follower *follower, const struct yett_event *e)
+/* Why a connection could not be made. */
+static const char *unreachable_text(int error, char *text, size_t size)
 {
-	print_time(e->time_ms);
+	if (error < YETT_EVENT_OF_PROXY)
+		return blocked_error_text(error);
+	error -= YETT_EVENT_OF_PROXY;
+	if (error == 0)
+		return "the proxy has no address";
+	(void)(error < 300 ? snprintf(text, size, "the proxy: %s", strerror(error)) : snprintf(text, size, "the proxy answered %d", error));
+	return text;
+}
+
+/* pypi.org:443 (151.101.0.223). */
+static void print_peer(const struct yett_event *e)
+{
+	const struct yett_peer *peer = e->peer;
+	char text[BLOCKED_TEXT_SIZE];
+
+	blocked_print_peer(peer, text);
+	(void)printf(" %s", text);
+	if (*peer->name && *peer->address)
+		(void)printf(" (%s)", ESCAPE(peer->address));
+	if (e->kind == YETT_EVENT_DISCONNECTED)
+		(void)printf(" sent %llu received %llu", (unsigned long long)peer->sent_bytes, (unsigned long long)peer->received_bytes);
+	if (e->kind == YETT_EVENT_UNREACHABLE)
+		(void)printf(": %s", unreachable_text(e->os_error, text, sizeof text));
+	if (e->kind == YETT_EVENT_BLOCKED)
+		(void)printf(": %s", yett_blocked_text(peer->why));
+	if (*peer->rule)
+		(void)printf(", rule '%s'", ESCAPE(peer->rule));
+	if (*peer->place)
+		(void)printf(" (%s)", ESCAPE(peer->place));
+	if (e->count > 1)
+		(void)printf(", %llu times", (unsigned long long)e->count);
+}
+
+static void print_line(const char *name, const struct yett_event *e)
+{
+	events_print_time(e->time_ms);
 	if (e->lost)
-		(void)printf(" %s lost %llu events\n%*s", follower->name, (unsigned long long)e->lost, 12, "");
-	(void)printf(" %s %s", follower->name, yett_event_name(e->kind));
+		(void)printf(" %s lost %llu events\n%*s", name, (unsigned long long)e->lost, 12, "");
+	(void)printf(" %s %s", name, yett_event_name(e->kind));
 	if (e->command)
 		(void)printf(" %llu", (unsigned long long)e->command);
 	switch (e->kind) {
@@ -80,6 +119,17 @@ static void print_line(const struct follower *follower, const struct yett_event 
 	case YETT_EVENT_ENDED:
 		(void)printf(" %s", yett_ended_name(e->ended));
 		break;
+	case YETT_EVENT_CONNECTED:
+	case YETT_EVENT_DISCONNECTED:
+	case YETT_EVENT_UNREACHABLE:
+	case YETT_EVENT_BLOCKED:
+	case YETT_EVENT_FULL:
+	case YETT_EVENT_ASKED:
+		print_peer(e);
+		break;
+	case YETT_EVENT_NETWORK_LOST:
+		(void)printf(", %s", e->count ? "started again" : "and not started again");
+		break;
 	case YETT_EVENT_TIMEOUT:
 	case YETT_EVENT_PAUSED:
 	case YETT_EVENT_RESUMED:
@@ -88,12 +138,33 @@ static void print_line(const struct follower *follower, const struct yett_event 
 	(void)putchar('\n');
 }
 
-/* What an event says nothing of is null. */
-static void print_json(struct json *json, const struct follower *follower, const struct yett_event *e)
+static void json_peer(struct json *json, const struct yett_event *e)
+{
+	const struct yett_peer *peer = e->peer;
+
+	if (!peer) {
+		json_null(json, "peer");
+		return;
+	}
+	json_open(json, "peer", '{');
+	json_text_or_null(json, "name", peer->name);
+	json_text_or_null(json, "address", peer->address);
+	json_number_or_null(json, "port", peer->port);
+	json_text(json, "why", e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL);
+	json_number(json, "sent_bytes", peer->sent_bytes);
+	json_number(json, "received_bytes", peer->received_bytes);
+	json_number(json, "open", peer->open);
+	json_text_or_null(json, "rule", peer->rule);
+	json_text_or_null(json, "place", peer->place);
+	json_close(json);
+}
+
+void events_print_json(struct json *json, const char *id, const struct yett_event *e)
 {
 	bool is_denied = e->kind == YETT_EVENT_DENIED;
+	char text[128];
 
-	json_text(json, "sandbox", yett_events_id(follower->events));
+	json_text(json, "sandbox", id);
 	json_number(json, "number", e->number);
 	json_number(json, "lost", e->lost);
 	json_number(json, "time_ms", e->time_ms);
@@ -105,8 +176,11 @@ static void print_json(struct json *json, const struct follower *follower, const
 		output_json_result(json, "result", e->result);
 	else
 		json_null(json, "result");
-	json_text(json, "error", e->kind == YETT_EVENT_FAILED ? strerror(e->os_error) : NULL);
-	json_number_or_null(json, "errno", e->kind == YETT_EVENT_FAILED ? (uint64_t)e->os_error : 0);
+	if (e->kind == YETT_EVENT_UNREACHABLE)
+		json_text(json, "error", unreachable_text(e->os_error, text, sizeof text));
+	else
+		json_text(json, "error", e->os_error ? strerror(e->os_error) : NULL);
+	json_number_or_null(json, "errno", (uint64_t)e->os_error);
 	json_number_or_null(json, "count", e->count);
 	json_text(json, "call", is_denied ? yett_call_name(e->call) : NULL);
 	if (is_denied)
@@ -114,26 +188,32 @@ static void print_json(struct json *json, const struct follower *follower, const
 	else
 		json_null(json, "call_number");
 	json_text(json, "ended", e->kind == YETT_EVENT_ENDED ? yett_ended_name(e->ended) : NULL);
+	json_peer(json, e);
 	output_json_line();
 }
 
-static void print_event(const struct yett_event *event, void *data)
+static void print_event(const char *name, const char *id, const struct yett_event *event)
+{
+	if (output_json())
+		events_print_json(output_json(), id, event);
+	else
+		print_line(name, event);
+}
+
+static void take_event(const struct yett_event *event, void *data)
 {
 	struct follower *follower = data;
 
 	follower->has_ended = event->kind == YETT_EVENT_ENDED;
-	if (output_json())
-		print_json(output_json(), follower, event);
-	else
-		print_line(follower, event);
+	follower->print(follower->name, yett_events_id(follower->events), event);
 }
 
 static int follow(struct yett_connection *connection, const char *sandbox, const char *name, struct follower *follower,
                   struct yett_error *error)
 {
-	*follower = (struct follower){0};
+	*follower = (struct follower){.print = follower->print};
 	(void)snprintf(follower->name, sizeof follower->name, "%s", name);
-	return yett_sandbox_follow(connection, sandbox, print_event, follower, &follower->events, error);
+	return yett_sandbox_follow(connection, sandbox, take_event, follower, &follower->events, error);
 }
 
 static int no_memory(struct yett_error *error)
@@ -141,15 +221,24 @@ static int no_memory(struct yett_error *error)
 	return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "there is not enough memory to follow sandboxes");
 }
 
+static struct follower *make_followers(size_t count, events_print_fn print)
+{
+	struct follower *followers = calloc(count + 1, sizeof *followers);
+
+	for (size_t i = 0; followers && i < count; i++)
+		followers[i].print = print;
+	return followers;
+}
+
 /* All that are there now; one that ends meanwhile is none. */
-static int follow_all(struct yett_connection *connection, bool all, struct follower **ret_followers, size_t *ret_count,
-                      struct yett_error *error)
+static int follow_all(struct yett_connection *connection, bool all, events_print_fn print, struct follower **ret_followers,
+                      size_t *ret_count, struct yett_error *error)
 {
 	struct yett_sandbox_list *list = NULL;
 	int r = yett_sandboxes_list(connection, all ? YETT_LIST_ALL : 0, &list, error);
 	size_t count = r == 0 ? yett_sandbox_list_count(list) : 0;
 
-	*ret_followers = r == 0 ? calloc(count + 1, sizeof **ret_followers) : NULL;
+	*ret_followers = r == 0 ? make_followers(count, print) : NULL;
 	if (r == 0 && !*ret_followers)
 		r = no_memory(error);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -204,30 +293,38 @@ static int tell(struct follower *followers, size_t count, struct yett_error *err
 	return result;
 }
 
-int events_main(const struct subcommand *self, int argc, char **argv)
+int events_tell(struct yett_connection *connection, const struct events_wanted *wanted, events_print_fn print, struct yett_error *error)
 {
 	_cleanup_free_ struct follower *followers = NULL;
-	struct manage_run_options options = {0};
-	struct yett_connection *connection;
-	struct yett_error error = {0};
 	size_t count = 0;
-	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
+	int r = 0;
 
-	if (r >= 0)
-		return r;
-	if (first == argc) {
-		r = follow_all(connection, options.all, &followers, &count, &error);
+	if (wanted->count == 0) {
+		r = follow_all(connection, wanted->all, print, &followers, &count, error);
 	} else {
-		followers = calloc((size_t)(argc - first), sizeof *followers);
-		r = followers ? 0 : no_memory(&error);
-		for (int at = first; r == 0 && at < argc; at++) {
-			r = follow(connection, argv[at], argv[at], &followers[count], &error);
+		followers = make_followers(wanted->count, print);
+		r = followers ? 0 : no_memory(error);
+		for (size_t i = 0; r == 0 && i < wanted->count; i++) {
+			r = follow(connection, wanted->names[i], wanted->names[i], &followers[count], error);
 			count += r == 0;
 		}
 	}
 	if (r == 0)
-		r = tell(followers, count, &error);
+		r = tell(followers, count, error);
 	for (size_t i = 0; i < count; i++)
 		yett_events_free(followers[i].events);
+	return r;
+}
+
+int events_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct manage_run_options options = {0};
+	struct yett_connection *connection;
+	struct yett_error error = {0};
+	int first, r = manage_begin(self, argc, argv, &options, &first, &connection);
+
+	if (r >= 0)
+		return r;
+	r = events_tell(connection, &(struct events_wanted){argv + first, (size_t)(argc - first), options.all}, print_event, &error);
 	return manage_finish(connection, r, &error);
 }

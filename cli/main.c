@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cli/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/diff.h"
 #include "cli/doctor.h"
 #include "cli/events.h"
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
+#include "cli/net.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/policy.h"
@@ -19,6 +22,7 @@
 #include "cli/stats.h"
 #include "cli/suggest.h"
 #include "cli/top.h"
+#include "cli/work.h"
 #include "libclient/yett.h"
 
 static int help_main(const struct subcommand *self, int argc, char **argv);
@@ -34,6 +38,9 @@ static const struct subcommand subcommands[] = {
 	{"stats", "[SANDBOX…]", "Show what sandboxes use: time, memory, disks, processes", stats_options, 0, -1, stats_main},
 	{"top", "", "Watch sandboxes on the terminal, with keys to pause, resume and kill", manage_options, 0, 0, top_main},
 	{"events", "[SANDBOX…]", "Tell what happens in sandboxes until they end", events_options, 0, -1, events_main},
+	{"net", "allow|deny|show|log|publish|socket [SANDBOX] [WHAT…]",
+         "Let a sandbox reach more, or less, while it runs; tell of its connections; lead ports and sockets", events_options, 1, -1,
+         net_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", manage_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
@@ -49,6 +56,11 @@ static const struct subcommand subcommands[] = {
          cp_main},
 	{"ls", "SANDBOX:/PATH", "List a directory of a sandbox", manage_options, 1, 1, ls_main},
 	{"cat", "SANDBOX:/PATH…", "Print files of a sandbox", manage_options, 1, -1, cat_main},
+	{"checkpoint", "put|get|latest|list|history|rollback|delete|delete-thread [THREAD|ID] [FILE|ID]",
+         "Keep states of an agent's work, look through them, and go back to one", checkpoint_options, 1, -1, checkpoint_main},
+	{"work", "list", "List what copy-on-write sandboxes changed and left", work_options, 1, 1, work_main},
+	{"diff", "ID [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
+	{"discard", "ID…", "Throw away what a copy-on-write sandbox changed", discard_options, 1, -1, discard_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",
          enroll_options, 0, 2, enroll_main},

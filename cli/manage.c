@@ -138,6 +138,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "private_uid", s->info->private_uid);
 	json_text_or_null(json, "label", s->info->label);
 	json_number(json, "landlock_abi", s->info->landlock_abi);
+	output_json_network(json, s->info);
 	output_json_limits(json, s->info);
 	json_bool(json, "linger", (s->flags & YETT_SANDBOX_LINGER));
 	json_number(json, "linger_ms", s->linger_ms);
@@ -267,6 +268,8 @@ static void print_status(const struct yett_sandbox_status *s)
 	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);
 	print_text("label", s->info->label);
 	(void)printf("%-12s %u\n", "landlock", s->info->landlock_abi);
+	(void)printf("%-12s %s%s%s%s%s\n", "network", output_network_name(s->info->network), *s->info->address4 ? ", " : "",
+	             s->info->address4, *s->info->address6 ? ", " : "", s->info->address6);
 	if (limits->memory_bytes)
 		output_size(size, sizeof size, limits->memory_bytes);
 	(void)printf("%-12s %s\n", "memory", size);

@@ -284,7 +284,29 @@ void output_json_sandbox(struct json *json, const char *name, const struct yett_
 	json_text_or_null(json, "weaker", info->weaker);
 	json_number(json, "private_uid", info->private_uid);
 	json_number(json, "landlock_abi", info->landlock_abi);
+	output_json_network(json, info);
 	output_json_limits(json, info);
+	json_close(json);
+}
+
+const char *output_network_name(enum yett_network network)
+{
+	static const char *const names[] = {[YETT_NETWORK_NONE] = "none",
+	                                    [YETT_NETWORK_LIMITED] = "limited",
+	                                    [YETT_NETWORK_OPEN] = "open",
+	                                    [YETT_NETWORK_HOST] = "host"};
+
+	return network >= YETT_NETWORK_NONE && network <= YETT_NETWORK_HOST ? names[network] : "none";
+}
+
+void output_json_network(struct json *json, const struct yett_sandbox_info *info)
+{
+	json_text(json, "network", output_network_name(info->network));
+	json_open(json, "addresses", '[');
+	if (*info->address4)
+		json_text(json, NULL, info->address4);
+	if (*info->address6)
+		json_text(json, NULL, info->address6);
 	json_close(json);
 }
 

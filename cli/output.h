@@ -58,6 +58,12 @@ void output_be_quiet(void);
  * could. */
 void output_json_line(void);
 
+/* Adds "network", its mode, and "addresses", those of the sandbox's own. */
+void output_json_network(struct json *json, const struct yett_sandbox_info *info);
+
+/* "none", "limited" or "open". */
+const char *output_network_name(enum yett_network network);
+
 /* Members that several documents have. An error with code 0 is null. */
 void output_json_error(struct json *json, const char *name, const struct yett_error *error);
 void output_json_result(struct json *json, const char *name, const struct yett_result *result);

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/net_idn.h"
+#include "base/net_rule_parse.h"
+
 #define DURATION_MAX_MS (30ULL * 24 * 3600 * 1000)
 
 /* Digits, and thousandths behind a point. Numbers that no unit makes sensible are -ERANGE. */
@@ -166,6 +169,22 @@ int parse_share(const char *directory, const char *text, char **ret_path, char *
 	return 0;
 }
 
+int parse_cow(const char *directory, const char *text, char **ret_path, char **ret_target, uint64_t *ret_bytes)
+{
+	const char *colon = strrchr(text, ':');
+	bool has_size = colon && strncmp(colon, ":memory=", strlen(":memory=")) == 0;
+	_cleanup_free_ char *share = has_size ? strndup(text, (size_t)(colon - text)) : strdup(text);
+	int r = has_size ? parse_size(colon + strlen(":memory="), ret_bytes) : 0;
+
+	if (!share || r < 0)
+		return r < 0 ? r : -ENOMEM;
+	if (has_size && *ret_bytes == 0)
+		return -EINVAL;
+	if (!has_size)
+		*ret_bytes = 0;
+	return parse_share(directory, share, ret_path, ret_target);
+}
+
 int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes)
 {
 	const char *colon = strrchr(text, ':');
@@ -188,4 +207,24 @@ int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes)
 	*ret_target = target;
 	*ret_bytes = bytes;
 	return 0;
+}
+
+int parse_rule(const char *option, const char *text, char **ret_text, struct yett_error *error)
+{
+	_cleanup_free_ char *canonical = NULL;
+	struct yett_error why = {0};
+	struct net_rule rule;
+	int r = net_idn_rule(text, &canonical, &why);
+
+	if (r == 0)
+		r = net_rule_parse(canonical, &rule, &why);
+	if (r < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "no memory for %s", option);
+	if (r == 0) {
+		*ret_text = steal_ptr(&canonical);
+		return 0;
+	}
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%s %s", option, why.message);
+	error_mend(error, "%s", why.mend);
+	return r;
 }

@@ -25,5 +25,16 @@ _must_check_ int parse_path(const char *directory, const char *path, char **ret_
  */
 _must_check_ int parse_share(const char *directory, const char *text, char **ret_path, char **ret_target);
 
+/*
+ * PATH[:TARGET][:memory=SIZE]: the same, with a size of memory; 0 when none was given. -EINVAL, -ERANGE, -ENOMEM.
+ */
+_must_check_ int parse_cow(const char *directory, const char *text, char **ret_path, char **ret_target, uint64_t *ret_bytes);
+
+/*
+ * A rule for a network, with its name as DNS has it. The caller frees it. YETT_E_INVALID_REQUEST with what is wrong about it, told of
+ * `option`, and the mend.
+ */
+_must_check_ int parse_rule(const char *option, const char *text, char **ret_text, struct yett_error *error);
+
 /* TARGET[:SIZE]. The target is allocated; size 0 when none was given. -EINVAL, -ERANGE, -ENOMEM. */
 _must_check_ int parse_tmpfs(const char *text, char **ret_target, uint64_t *ret_bytes);

@@ -441,7 +441,7 @@ static bool may_read(const struct pump *pump)
 	return pump->is_shown || tcgetattr(pump->in.from, &modes) < 0 || (modes.c_lflag & ICANON);
 }
 
-enum { ENTRY_SIGNALS, ENTRY_SANDBOX, ENTRY_IN_FROM, ENTRY_IN_TO, ENTRY_OUT, ENTRY_ERR, ENTRIES };
+enum { ENTRY_SIGNALS, ENTRY_SANDBOX, ENTRY_BLOCKED, ENTRY_RELAYS, ENTRY_IN_FROM, ENTRY_IN_TO, ENTRY_OUT, ENTRY_ERR, ENTRIES };
 
 /* What an output waits for: more of it, or room for what is there. */
 static struct pollfd output_entry(const struct pump_bridge *bridge)
@@ -457,6 +457,8 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 	struct pollfd e[ENTRIES] = {
 		[ENTRY_SIGNALS] = {.fd = pump->signals, .events = POLLIN},
 		[ENTRY_SANDBOX] = {.fd = yett_sandbox_fd(sandbox), .events = POLLIN},
+		[ENTRY_BLOCKED] = {.fd = pump->blocked ? blocked_fd(pump->blocked) : -1, .events = POLLIN},
+		[ENTRY_RELAYS] = {.fd = pump->relays ? relays_fd(pump->relays) : -1, .events = POLLIN},
 		[ENTRY_IN_FROM] = {.fd = has_input || !reads ? -1 : pump->in.from, .events = POLLIN},
 		/* a pipe tells that nobody reads; of a terminal that is no news, for it may be opened again */
 		[ENTRY_IN_TO] = {.fd = has_input || !pump->terminal ? pump->in.to : -1, .events = has_input ? POLLOUT : 0},
@@ -472,6 +474,10 @@ static void wait_turn(struct pump *pump, struct yett_sandbox *sandbox, struct ye
 		pass_signals(pump, command);
 		return; /* whose terminal it is may have changed */
 	}
+	if (e[ENTRY_BLOCKED].revents)
+		blocked_read(pump->blocked);
+	if (e[ENTRY_RELAYS].revents)
+		relays_dispatch(pump->relays);
 	if (e[ENTRY_IN_FROM].revents && !may_read(pump))
 		e[ENTRY_IN_FROM].revents = 0; /* since we looked, it became another's */
 	/* a terminal that hung up ends the run: there is no pipe to tell the command */

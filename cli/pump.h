@@ -13,7 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/blocked.h"
 #include "cli/job.h"
+#include "cli/relays.h"
 #include "cli/terminal.h"
 #include "libclient/yett.h"
 
@@ -41,6 +43,8 @@ struct pump {
 	bool is_shown;             /* output goes to a terminal */
 	int ended_by;              /* the signal that ended the run, or says why; 0: none */
 	int lost;                  /* errno of the first write of output that failed; 0: none. A reader that went away is none */
+	struct blocked *blocked;   /* read meanwhile, borrowed; NULL: none */
+	struct relays *relays;     /* served meanwhile, borrowed; NULL: none */
 	uint64_t term_by_ms;       /* when a command that got SIGTERM has had its time; UINT64_MAX: none did */
 };
 

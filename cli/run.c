@@ -40,6 +40,7 @@ static int check_streams(struct run *run)
 {
 	const struct run_options *o = &run->options;
 	const char *why = o->tty                               ? "has no terminal of the caller's"
+	                  : o->relays.count > 0                ? "has no ports and sockets that this program serves"
 	                  : o->copies_out_count > 0            ? "has not ended when files would be copied out"
 	                  : !run->attach_to && !o->life.linger ? "needs a sandbox that lingers: --linger"
 	                                                       : NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/net_rule_parse.h"
 #include "base/units_parse.h"
 #include "cli/output.h"
 #include "cli/set_id.h"
@@ -58,10 +59,16 @@ static struct yett_sandbox_options sandbox_options(const struct run_options *o)
 		.open_files = o->limits.files,
 		.file_bytes = o->limits.file_bytes,
 		.core_bytes = o->limits.core_bytes,
+		.network = o->network,
+		.allow = (const char *const *)o->allow,
+		.allow_count = o->allow_count,
+		.deny = (const char *const *)o->deny,
+		.deny_count = o->deny_count,
 		.name = o->name,
 		.labels = o->labels,
 		.annotations = o->annotations,
-		.flags = o->life.linger ? YETT_SANDBOX_LINGER : 0,
+		.flags = (o->life.linger ? YETT_SANDBOX_LINGER : 0U) | (o->ask ? YETT_SANDBOX_ASK : 0U) |
+	                 (o->allow_private ? YETT_SANDBOX_PRIVATE : 0U),
 		.idle_action = o->life.idle_action,
 		.wall_time_ms = o->life.wall_ms,
 		.cpu_time_ms = o->life.cpu_ms,
@@ -107,6 +114,11 @@ static int ask(struct run *run, char **ret_plan)
 	struct run_options *o = &run->options;
 	struct yett_error first = run->error;
 
+	if (run->has_default_share && run->error.reason == YETT_R_WANTED_COW && r) {
+		o->shares[o->shares_count - 1].flags = YETT_SHARE_COW;
+		r = ask_once(run, ret_plan);
+		first = run->error;
+	}
 	if (r == 0)
 		note_weaker(run);
 	if (!run->has_default_share || !may_be_for_a_share(r))
@@ -135,14 +147,36 @@ static void note_set_id(const struct run_options *o)
 			            path);
 }
 
+/* It counts for names that lead there, and whoever writes it may have meant a server of this host. */
+static void note_loopback(const struct run_options *o)
+{
+	struct net_rule rule;
+
+	for (size_t i = 0; i < o->allow_count; i++)
+		if (net_rule_parse(o->allow[i], &rule, NULL) == 0 && rule.kind == NET_RULE_ADDRESS &&
+		    net_address_network_kind(&rule.address, rule.prefix) == NET_ADDRESS_LOCAL)
+			output_note("--allow %s: inside, this is the sandbox itself; a server of this host is reached by a name that "
+			            "leads there outside: --allow NAME:PORT@ADDRESS",
+			            o->allow[i]);
+}
+
 int run_ask_sandbox(struct run *run)
 {
 	note_set_id(&run->options);
+	note_loopback(&run->options);
 	return ask(run, NULL);
+}
+
+/* The helper is asked about each when it is relayed, and a plan has no step for them. */
+static void note_relays(const struct run *run)
+{
+	if (run->options.relays.count > 0)
+		output_note("whether ports and sockets may be relayed is not in this: that is asked when they are");
 }
 
 int run_ask_text(struct run *run, char **ret_text)
 {
+	note_relays(run);
 	return ask(run, ret_text);
 }
 
@@ -151,6 +185,7 @@ int run_ask_plan(struct run *run)
 	_cleanup_(connect_text_freep) char *plan = NULL;
 	int r = ask(run, &plan);
 
+	note_relays(run);
 	if (r == 0 && output_json())
 		json_raw(output_json(), "plan", plan, strlen(plan));
 	else if (r == 0)

@@ -33,6 +33,11 @@ void run_options_free(struct run_options *options)
 		free(options->copies_in[i].from);
 	for (size_t i = 0; i < options->copies_out_count; i++)
 		free(options->copies_out[i].from);
+	for (size_t i = 0; i < options->allow_count; i++)
+		free(options->allow[i]);
+	for (size_t i = 0; i < options->deny_count; i++)
+		free(options->deny[i]);
+	relays_free(&options->relays);
 	free(options->memory_dir);
 	free(options->current_directory);
 }
@@ -54,20 +59,27 @@ static int invalid(struct yett_error *error, const char *option, const char *val
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
 }
 
+/* Without symbolic links, so that it can be compared with the current directory. Consumes the target. */
+static int add_real(struct run_options *options, const char *name, const char *value, const char *path, char *target, uint32_t flags,
+                    struct yett_error *error)
+{
+	char *real = realpath(path, NULL);
+
+	if (real)
+		return run_options_add_share(options, real, target, flags, error);
+	free(target);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
+	                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
+}
+
 static int add_share(struct run_options *options, const char *name, const char *value, uint32_t flags, struct yett_error *error)
 {
 	_cleanup_free_ char *path = NULL, *target = NULL;
 	const char *directory = options->current_directory ? options->current_directory : "/";
-	char *real;
 
 	if (parse_share(directory, value, &path, &target) < 0)
 		return invalid(error, name, value, "PATH or PATH:TARGET");
-	/* without symbolic links, so that it can be compared with the current directory */
-	real = realpath(path, NULL);
-	if (!real)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
-		                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
-	return run_options_add_share(options, real, steal_ptr(&target), flags, error);
+	return add_real(options, name, value, path, steal_ptr(&target), flags, error);
 }
 
 static int set_ro(void *into, const char *value, struct yett_error *error)
@@ -78,6 +90,22 @@ static int set_ro(void *into, const char *value, struct yett_error *error)
 static int set_rw(void *into, const char *value, struct yett_error *error)
 {
 	return add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
+}
+
+static int set_cow(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	const char *directory = options->current_directory ? options->current_directory : "/";
+	_cleanup_free_ char *path = NULL, *target = NULL;
+	uint64_t bytes;
+	int r = parse_cow(directory, value, &path, &target, &bytes);
+
+	if (r < 0)
+		return invalid(error, "cow", value, "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
+	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
+	if (r == 0)
+		options->shares[options->shares_count - 1].memory_bytes = bytes;
+	return r;
 }
 
 static int set_share_socket(void *into, const char *value, struct yett_error *error)
@@ -99,6 +127,67 @@ static int set_tmpfs(void *into, const char *value, struct yett_error *error)
 	entry->target = target;
 	options->tmpfs_count++;
 	return 0;
+}
+
+static int set_network(void *into, const char *value, struct yett_error *error)
+{
+	static const struct {
+		const char *word;
+		enum yett_network network;
+		bool ask;
+	} words[] = {{"none", YETT_NETWORK_NONE, false},
+	             {"limited", YETT_NETWORK_LIMITED, false},
+	             {"ask", YETT_NETWORK_LIMITED, true},
+	             {"open", YETT_NETWORK_OPEN, false},
+	             {"host", YETT_NETWORK_HOST, false}};
+	struct run_options *options = into;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (strcmp(value, words[i].word) == 0) {
+			options->network = words[i].network;
+			options->ask = words[i].ask;
+			return 0;
+		}
+	return invalid(error, "net", value, "none, limited, ask, open or host");
+}
+
+static int add_rule(struct run_options *options, const char *option, const char *value, struct yett_error *error)
+{
+	bool is_deny = strcmp(option, "--deny") == 0;
+	_cleanup_free_ char *text = NULL;
+	int r = parse_rule(option, value, &text, error);
+
+	if (r)
+		return r;
+	if (options->allow_count + options->deny_count == RUN_RULES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --allow and --deny together", RUN_RULES_MAX);
+	if (is_deny)
+		options->deny[options->deny_count++] = steal_ptr(&text);
+	else
+		options->allow[options->allow_count++] = steal_ptr(&text);
+	return 0;
+}
+
+OPTION_FLAG(set_allow_private, struct run_options, allow_private)
+
+static int set_allow(void *into, const char *value, struct yett_error *error)
+{
+	return add_rule(into, "--allow", value, error);
+}
+
+static int set_deny(void *into, const char *value, struct yett_error *error)
+{
+	return add_rule(into, "--deny", value, error);
+}
+
+static int set_publish(void *into, const char *value, struct yett_error *error)
+{
+	return relays_add_port(&((struct run_options *)into)->relays, "--publish", value, error);
+}
+
+static int set_relay_socket(void *into, const char *value, struct yett_error *error)
+{
+	return relays_add_socket(&((struct run_options *)into)->relays, "--relay-socket", value, error);
 }
 
 /* FROM:TO; the one of them that is inside is absolute, and has no colon. */
@@ -397,14 +486,29 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARES                                                                                                  \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},      \
-		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                     \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                      \
-		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket}, \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                       \
-	{                                                                                                       \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir       \
+#define SHARES                                                                                                                       \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                           \
+		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                          \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                                           \
+		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart", set_cow}, \
+		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket},                      \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                            \
+	{                                                                                                                            \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                            \
+	}
+#define NETWORK                                                                                                                     \
+	{0, "net", "MODE",                                                                                                          \
+	 "what can be connected to: none, limited (what rules allow), ask (what is allowed meanwhile), open, or host (as outside)", \
+	 set_network},                                                                                                              \
+		{0, "allow", "HOST[:PORT]", "let connections be made there; more by repeating it", set_allow},                      \
+		{0, "deny", "HOST[:PORT]", "let none be made there, whatever is allowed", set_deny},                                \
+	{                                                                                                                           \
+		0, "allow-private", NULL, "let names that are allowed lead to private addresses", set_allow_private                 \
+	}
+#define RELAYS                                                                                                               \
+	{0, "publish", "[ADDR:]HOSTPORT:PORT", "let a port of the host lead to one inside, while this runs", set_publish},   \
+	{                                                                                                                    \
+		0, "relay-socket", "PATH[:TARGET]", "lead inside to a socket of the host, while this runs", set_relay_socket \
 	}
 #define COPIES                                                                                                   \
 	{0, "copy-in", "PATH:INSIDE", "copy a file or directory in, before the command", set_copy_in},           \
@@ -461,9 +565,10 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                    \
 		0, "dry-run", NULL, "print the steps of making the sandbox, if it can be made, and run nothing", set_dry_run \
 	}
-#define ALL_BUT_TTY SHARES, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
+#define ALL_BUT_TTY \
+	SHARES, NETWORK, RELAYS, COPIES, SURROUNDINGS, RESTRICTIONS, LIMITS, TIMEOUT, NAMES, LINGER, LIFE, DRY_RUN, CONNECT_OPTIONS
 
 const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
-const struct option create_options[] = {SHARES, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
-const struct option exec_options[] = {TTY, BACKGROUND, SURROUNDINGS, RESTRICTIONS, TIMEOUT, CONNECT_OPTIONS, {0}};
+const struct option create_options[] = {SHARES, NETWORK, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
+const struct option exec_options[] = {TTY, BACKGROUND, RELAYS, SURROUNDINGS, RESTRICTIONS, TIMEOUT, CONNECT_OPTIONS, {0}};

@@ -5,6 +5,7 @@
 
 #include "cli/connect.h"
 #include "cli/options.h"
+#include "cli/relays.h"
 #include "libclient/yett.h"
 
 #define RUN_SHARES_MAX    125
@@ -13,6 +14,7 @@
 #define RUN_LABELS_MAX    32
 #define RUN_COPIES_MAX    64
 #define RUN_PATHS_MAX     64
+#define RUN_RULES_MAX     256
 #define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
 
 struct run_copy {
@@ -28,6 +30,12 @@ struct run_options {
 	size_t shares_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
+	enum yett_network network;
+	bool ask; /* what no rule allows waits for one */
+	bool allow_private;
+	char *allow[RUN_RULES_MAX], *deny[RUN_RULES_MAX]; /* as many in both together; owned */
+	size_t allow_count, deny_count;
+	struct relays relays;
 	struct run_copy copies_in[RUN_COPIES_MAX], copies_out[RUN_COPIES_MAX];
 	size_t copies_in_count, copies_out_count;
 	const char *env[RUN_ENV_MAX + 1];

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "cli/blocked.h"
 #include "cli/pump.h"
 #include "cli/run_options.h"
 #include "cli/terminal.h"
@@ -40,6 +41,7 @@ struct run {
 	bool is_told;          /* it is in the document, with its outputs */
 	struct yett_error error;
 	struct pump pump;
+	struct blocked blocked; /* of a sandbox of our own */
 };
 
 /* The home of `user`, by name or number (NULL: of the caller), which is shared as a current directory by nobody. */

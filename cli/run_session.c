@@ -8,6 +8,7 @@
 #include "cli/copy.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/work.h"
 #include "cli/workdir.h"
 
 /* How much later than the command's own time limit we stop believing in init. */
@@ -233,6 +234,16 @@ static int take_end(struct run *run, int r)
 	return 0;
 }
 
+/* What is changed in some share is kept outside. */
+static bool has_store(const struct run *run)
+{
+	bool has_store = false;
+
+	for (size_t i = 0; !run->attach_to && i < run->options.shares_count; i++)
+		has_store = has_store || ((run->options.shares[i].flags & YETT_SHARE_COW) && !run->options.shares[i].memory_bytes);
+	return has_store;
+}
+
 int run_session(struct run *run)
 {
 	struct yett_error late = {0};
@@ -245,15 +256,24 @@ int run_session(struct run *run)
 	r = find_session(run);
 	if (r == 0) {
 		choose_directories(run);
+		r = relays_open(&run->options.relays, run->sandbox, false, &run->error);
+	}
+	if (r == 0) {
+		run->pump.relays = &run->options.relays;
 		r = copy_all_in(run->sandbox, &run->options, &run->error);
 	}
 	r = take_end(run, r);
 	if (r || run->has_result) {
+		relays_close(&run->options.relays, run->attach_to ? run->sandbox : NULL);
 		/* one of our own is not what was asked for without the files that belong in it */
 		(void)leave(run, run->attach_to != NULL, &late);
 		return r;
 	}
 	r = open_pump(run);
+	if (!run->attach_to && !goes_on && !run->options.background) {
+		blocked_begin(&run->blocked, run->connection, &run->info);
+		run->pump.blocked = &run->blocked;
+	}
 	if (r == 0 && !run->options.background)
 		r = pump_catch_signals(&run->pump, &run->error);
 	if (r == 0)
@@ -268,6 +288,8 @@ int run_session(struct run *run)
 			terminal_restore(&run->terminal);
 		r = copy_all_out(run->sandbox, &run->options, &run->error);
 	}
+	blocked_end(&run->blocked);
+	relays_close(&run->options.relays, goes_on && yett_sandbox_ended(run->sandbox) == YETT_ENDED_NOT ? run->sandbox : NULL);
 	/* what the command left behind is gone after this, so the pipes have an end */
 	is_news = leave(run, goes_on, &late);
 	pump_drain(&run->pump);
@@ -276,6 +298,8 @@ int run_session(struct run *run)
 		r = check_output(run);
 	if (run->options.tty)
 		terminal_close(&run->terminal);
+	if (has_store(run))
+		work_note(run->info.id);
 	if (is_news)
 		output_note("the sandbox %s goes on", run->options.name ? run->options.name : run->info.id);
 	if (late.code)

@@ -88,13 +88,15 @@ static void print_count(bool is_known, uint64_t count)
 static void print_row(const struct yett_usage *before, const struct yett_usage *u)
 {
 	char cpu[STATS_TEXT_SIZE], memory[STATS_TEXT_SIZE], peak[STATS_TEXT_SIZE], up[STATS_TEXT_SIZE];
-	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE];
+	char read_bytes[STATS_TEXT_SIZE], written[STATS_TEXT_SIZE], sent[STATS_TEXT_SIZE], received[STATS_TEXT_SIZE];
 
 	stats_time(cpu, u->known & YETT_USAGE_CPU, u->cpu_us / 1000);
 	stats_size(memory, u->known & YETT_USAGE_MEMORY, u->memory_bytes);
 	stats_size(peak, u->known & YETT_USAGE_MEMORY_PEAK, u->memory_peak_bytes);
 	stats_size(read_bytes, u->known & YETT_USAGE_READ_BYTES, u->read_bytes);
 	stats_size(written, u->known & YETT_USAGE_WRITTEN_BYTES, u->written_bytes);
+	stats_size(sent, u->known & YETT_USAGE_SENT_BYTES, u->sent_bytes);
+	stats_size(received, u->known & YETT_USAGE_RECEIVED_BYTES, u->received_bytes);
 	stats_time(up, true, u->uptime_ms);
 	(void)printf("%-16.16s ", *u->name ? u->name : u->id);
 	print_percent(stats_cpu_percent(before, u));
@@ -103,7 +105,9 @@ static void print_row(const struct yett_usage *before, const struct yett_usage *
 	print_count(u->known & YETT_USAGE_PROCESSES, u->processes);
 	print_count(u->known & YETT_USAGE_THREADS, u->threads);
 	print_count(u->known & YETT_USAGE_OPEN_FILES, u->open_files);
-	(void)printf("%6s %6s %8s%s\n", read_bytes, written, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
+	(void)printf("%6s %6s ", read_bytes, written);
+	print_count(u->known & YETT_USAGE_CONNECTIONS, u->connections);
+	(void)printf("%6s %6s %8s%s\n", sent, received, up, u->state == YETT_STATE_PAUSED ? " paused" : "");
 }
 
 static void json_percent(struct json *json, const char *name, double percent)
@@ -135,6 +139,11 @@ static void json_usage(struct json *json, const struct yett_usage *before, const
 		{"open_files", YETT_USAGE_OPEN_FILES, u->open_files},
 		{"oom_kills", YETT_USAGE_OOM_KILLS, u->oom_kills},
 		{"forks_refused", YETT_USAGE_FORKS_REFUSED, u->forks_refused},
+		{"connections", YETT_USAGE_CONNECTIONS, u->connections},
+		{"connected", YETT_USAGE_CONNECTED, u->connected},
+		{"blocked", YETT_USAGE_BLOCKED, u->blocked},
+		{"sent_bytes", YETT_USAGE_SENT_BYTES, u->sent_bytes},
+		{"received_bytes", YETT_USAGE_RECEIVED_BYTES, u->received_bytes},
 	};
 
 	json_open(json, NULL, '{');
@@ -170,8 +179,8 @@ static void print_reading(const struct reading *before, const struct reading *no
 	if (json)
 		json_open(json, "sandboxes", '[');
 	else
-		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK", "MEM%",
-		             "PROCS", "THRDS", "FILES", "READ", "WRITE", "UP");
+		(void)printf("%-16s %6s %8s %7s %7s %6s %5s %5s %5s %6s %6s %5s %6s %6s %8s\n", "SANDBOX", "CPU%", "CPU", "MEMORY", "PEAK",
+		             "MEM%", "PROCS", "THRDS", "FILES", "READ", "WRITE", "CONNS", "SENT", "RECV", "UP");
 	for (size_t i = 0; i < now->count; i++) {
 		const struct yett_usage *u = &now->list[i], *last = stats_find(before->list, before->count, u->id);
 

@@ -41,7 +41,11 @@ static const struct habit option_habits[] = {
 	{" -m ", " run shell create ", "--memory SIZE"},
 	{" --cpu ", " run shell create ", "--cpus N"},
 	{" --pids-limit ", " run shell create ", "--pids N"},
-	{" --net --network --share-net --publish ", " run shell create exec ", "a sandbox has no network but loopback"},
+	{" --network ", " run shell create ", "--net none, --net limited, --net open, or --net host where the policy allows it"},
+	{" --share-net ", " run shell create ", "--net open, or --net host where the policy allows it"},
+	{" --publish ", " run shell create exec ", "nothing inside can be connected to from outside"},
+	{" --net --network --share-net --allow --deny ", " exec ",
+         "what the sandbox reaches is said when it is made: yett run, yett create"},
 	{" --unshare-all --unshare-net --unshare-pid --unshare-user --unshare-ipc --unshare-uts --unshare-cgroup --die-with-parent --new-session "
          "--proc --dev --clearenv --cap-drop --security-opt ",
          " run shell create ", "a sandbox is so anyway"},

@@ -112,6 +112,14 @@ static void draw_row(const struct top *top, int line, const struct top_row *row)
 	put_right(line, 64, 5, text);
 	stats_time(text, true, u->uptime_ms);
 	put_right(line, 70, 8, text);
+	if (!(u->known & YETT_USAGE_CONNECTIONS))
+		return;
+	(void)snprintf(text, sizeof text, "%llu", (unsigned long long)u->connections);
+	put_right(line, 81, 5, text);
+	stats_size(text, true, u->sent_bytes);
+	put_right(line, 87, 6, text);
+	stats_size(text, true, u->received_bytes);
+	put_right(line, 94, 6, text);
 }
 
 static void draw_list(struct top *top)
@@ -125,6 +133,7 @@ static void draw_list(struct top *top)
 	put(LIST_TOP - 1, 32, 15, "         MEMORY");
 	put(LIST_TOP - 1, 48, 6, top->all ? "   UID" : "  MEM%");
 	put(LIST_TOP - 1, 64, 14, "PROCS       UP");
+	put(LIST_TOP - 1, 81, 19, "CONNS   SENT   RECV"); /* where the screen is wide enough */
 	(void)attroff(A_REVERSE);
 	if (selected < top->first)
 		top->first = selected;

@@ -4,13 +4,13 @@ A line of the page that begins with "@" stands for text that is declared elsewhe
   @title NAME SECTION TITLE   the first line
   @subcommand NAME            synopsis, summary and options, as `yett help --json` has them
   @others                     the same of every subcommand that the page does not name
-  @names GROUP                the functions of a group of yett.h, for the section NAME
+  @names GROUP                the functions of a group of yett.h or yett-checkpoint.h, for the section NAME
   @types GROUP                its types and constants
   @functions GROUP            each function with its contract
   @capabilities ROLE          the capabilities of a role of the helper, and what takes them
   @codes                      the codes of errors
   @file PATH                  a file of the sources
-A group of yett.h begins with a comment line "--- NAME ---"; what stands before the first one is the group "library".
+A group of a header begins with a comment line "--- NAME ---"; what stands before the first one is the group "library".
 """
 import json
 import os
@@ -44,7 +44,7 @@ def subcommand_text(subcommand):
 
 
 def groups(header):
-    """{group: [block]} of yett.h: what stands between empty lines."""
+    """{group: [block]} of a header: what stands between empty lines."""
     found, group = {}, "library"
     body = header[header.index("#define YETT_API"):header.rindex("#ifdef __cplusplus")]
     for block in re.split(r"\n\n+", body):
@@ -131,6 +131,8 @@ class Page:
         with open(options, encoding="utf-8") as file:
             self.subcommands = json.load(file)["result"]["subcommands"]
         self.groups = groups(self.read("libclient/yett.h"))
+        of_checkpoints = groups(self.read("checkpoint/yett-checkpoint.h"))
+        self.groups.update({group: of_checkpoints[group] for group in of_checkpoints if group != "library"})
 
     def read(self, path):
         with open(os.path.join(self.root, path), encoding="utf-8") as file:

@@ -183,7 +183,7 @@ static bool fds_may_be(uint32_t kind, size_t count)
 	if (kind == MESSAGE_STARTED)
 		return count <= 1; /* by what the command was asked to have: command.c */
 	return count == (kind == MESSAGE_CREATED || kind == MESSAGE_PLAN || kind == MESSAGE_LISTING || kind == MESSAGE_FOLLOWING ||
-	                                 kind == MESSAGE_FILE_OPENED
+	                                 kind == MESSAGE_CONNECTED || kind == MESSAGE_FILE_OPENED
 	                         ? 1
 	                         : 0);
 }

@@ -81,7 +81,7 @@ static int route(struct yett_sandbox *sandbox, struct yett_error *error)
 	int r;
 
 	if (kind != MESSAGE_STARTED && kind != MESSAGE_EXITED && kind != MESSAGE_ERROR && kind != MESSAGE_COMMANDS &&
-	    kind != MESSAGE_SURROUNDINGS)
+	    kind != MESSAGE_SURROUNDINGS && kind != MESSAGE_CONNECTED)
 		return channel_violation(channel, YETT_R_KIND, error, "init sent a message of kind %u", kind);
 	if (sequence == 0 || sequence > channel->sequence)
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "init answered request %llu, which was not made",
@@ -415,7 +415,7 @@ int yett_sandbox_exec(struct yett_sandbox *sandbox, const struct yett_command_op
                       struct yett_error *error)
 {
 	struct yett_command_options known;
-	int r = options_take(&options_command, options, &known, error);
+	int r = sized_take(&options_command, options, &known, error);
 
 	return r ? r : command_exec(sandbox, &known, false, ret_command, error);
 }

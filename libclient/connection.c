@@ -2,6 +2,7 @@
 #include "libclient/connection.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -118,6 +119,27 @@ static int find_request(struct yett_connection *connection, struct connection_re
 	return 0;
 }
 
+/* programs/egress/egress.h: EGRESS_OWN_V4, EGRESS_OWN_V6 */
+#define ADDRESS4 "198.18.0.1"
+#define ADDRESS6 "fd79:6574:7400::1"
+
+/* Whether this host, and so a sandbox on it, has IPv6: ipv6.disable=1 leaves no socket to be made. */
+static bool has_ipv6(void)
+{
+	_cleanup_fd_ int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return fd >= 0 || errno != EAFNOSUPPORT;
+}
+
+void connection_fill_network(struct yett_sandbox_info *info, uint32_t network)
+{
+	info->network = (enum yett_network)(network + YETT_NETWORK_NONE);
+	if (info->network != YETT_NETWORK_LIMITED && info->network != YETT_NETWORK_OPEN)
+		return;
+	(void)snprintf(info->address4, sizeof info->address4, "%s", ADDRESS4);
+	(void)snprintf(info->address6, sizeof info->address6, "%s", has_ipv6() ? ADDRESS6 : "");
+}
+
 static int take_created(struct yett_connection *connection, struct connection_request *request, struct yett_error *error)
 {
 	const struct message *message = &connection->channel->message;
@@ -143,6 +165,7 @@ static int take_created(struct yett_connection *connection, struct connection_re
 	info->open_files = created->limits.files;
 	info->file_bytes = created->limits.file_bytes;
 	info->core_bytes = created->limits.core_bytes;
+	connection_fill_network(info, created->network);
 	request->fd = steal_fd(&connection->channel->frame.fds[0]);
 	request->state = CONNECTION_ANSWERED;
 	return 0;
@@ -185,7 +208,8 @@ static bool is_answer(uint32_t kind, enum connection_wanted *ret_wanted)
 		uint32_t kind;
 		enum connection_wanted wanted;
 	} answers[] = {{MESSAGE_CREATED, CONNECTION_SANDBOX}, {MESSAGE_PLAN, CONNECTION_PLAN},        {MESSAGE_LISTING, CONNECTION_LISTING},
-	               {MESSAGE_DONE, CONNECTION_DONE},       {MESSAGE_FOLLOWING, CONNECTION_STREAM}, {MESSAGE_TOTALS, CONNECTION_TOTALS}};
+	               {MESSAGE_DONE, CONNECTION_DONE},       {MESSAGE_FOLLOWING, CONNECTION_STREAM}, {MESSAGE_TOTALS, CONNECTION_TOTALS},
+	               {MESSAGE_ALLOWED, CONNECTION_ALLOWED}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		if (answers[i].kind != kind)
@@ -217,6 +241,8 @@ static int route(struct yett_connection *connection, struct connection_request *
 			request->fd = steal_fd(&channel->frame.fds[0]);
 		if (kind == MESSAGE_DONE)
 			take_id(&channel->message, channel->message.body.done.id, request);
+		if (kind == MESSAGE_LISTING)
+			request->listing = channel->message.body.listing;
 		if (kind == MESSAGE_TOTALS)
 			request->totals = channel->message.body.totals;
 		if (kind == MESSAGE_FOLLOWING)

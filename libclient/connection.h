@@ -31,7 +31,15 @@ struct yett_connection {
 };
 
 /* What is expected. */
-enum connection_wanted { CONNECTION_SANDBOX, CONNECTION_PLAN, CONNECTION_LISTING, CONNECTION_DONE, CONNECTION_STREAM, CONNECTION_TOTALS };
+enum connection_wanted {
+	CONNECTION_SANDBOX,
+	CONNECTION_PLAN,
+	CONNECTION_LISTING,
+	CONNECTION_DONE,
+	CONNECTION_STREAM,
+	CONNECTION_TOTALS,
+	CONNECTION_ALLOWED
+};
 
 /* Where the answer to a request goes. CONNECTION_ASKED until it is there. */
 enum connection_state { CONNECTION_ASKED, CONNECTION_ANSWERED, CONNECTION_REFUSED, CONNECTION_ENDED };
@@ -41,12 +49,13 @@ struct connection_request {
 	uint64_t sequence;
 	enum connection_state state;
 	enum connection_wanted wanted;
-	int fd;                        /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
-	struct yett_sandbox_info info; /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done, or is followed */
-	struct message_totals totals;  /* CONNECTION_ANSWERED, of these */
-	enum yett_state sandbox_state; /* as the helper told last */
-	struct yett_error error;       /* CONNECTION_REFUSED */
-	enum yett_ended ended;         /* CONNECTION_ENDED */
+	int fd;                         /* CONNECTION_ANSWERED: the exec channel, plan, listing or event stream; owned */
+	struct yett_sandbox_info info;  /* CONNECTION_ANSWERED, of a sandbox; only its id where it was done, or is followed */
+	struct message_totals totals;   /* CONNECTION_ANSWERED, of these */
+	struct message_listing listing; /* CONNECTION_ANSWERED, of one */
+	enum yett_state sandbox_state;  /* as the helper told last */
+	struct yett_error error;        /* CONNECTION_REFUSED */
+	enum yett_ended ended;          /* CONNECTION_ENDED */
 };
 
 /*
@@ -65,6 +74,9 @@ _must_check_ int connection_step(struct yett_connection *connection, deadline_ms
 
 /* The same for all that is there, without waiting; what somebody waits for is left to that one. 0, or that code. */
 _must_check_ int connection_look(struct yett_connection *connection, struct yett_error *error);
+
+/* Fills in what a sandbox has with this network, which is as in a created. */
+void connection_fill_network(struct yett_sandbox_info *info, uint32_t network);
 
 /* The public name of an enum ended_reason. */
 enum yett_ended connection_ended_of(uint32_t reason);

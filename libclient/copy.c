@@ -57,7 +57,7 @@ static int prepare_copy(const char *path, const struct yett_copy_options *option
 		                 path ? path : "none is given");
 	if (strlen(path) > MESSAGE_PATH_MAX || strlen(copy->host_path) > MESSAGE_PATH_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path is longer than %d bytes", MESSAGE_PATH_MAX);
-	r = options_take(&options_copy, options, &copy->options, error);
+	r = sized_take(&options_copy, options, &copy->options, error);
 	if (r)
 		return r;
 	if (copy->options.entries_max == 0)

@@ -12,6 +12,7 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
+#include "libclient/work.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)
@@ -25,6 +26,7 @@ struct share_fds {
 	size_t count;
 	bool has_memory;             /* the last one is what is kept */
 	const char *first_directory; /* where it is to be inside; NULL: none is one */
+	struct work *works;          /* stores that were made for it */
 };
 
 static void share_fds_close(struct share_fds *fds)
@@ -32,6 +34,7 @@ static void share_fds_close(struct share_fds *fds)
 	for (size_t i = 0; i < fds->count; i++)
 		if (fds->opened[i])
 			fd_close(fds->fds[i]);
+	work_drop(&fds->works);
 }
 
 /* That there is one source: a share that is all zeros is none, not descriptor 0. */
@@ -39,12 +42,18 @@ static int check_source(const struct yett_share *share, const char *name, struct
 {
 	bool has_fd = share->flags & YETT_SHARE_FD;
 
-	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET))
+	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET | YETT_SHARE_COW))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name,
 		                 share->flags);
 	if ((share->flags & YETT_SHARE_WRITABLE) && (share->flags & YETT_SHARE_SOCKET))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "share %s is a socket, and to be writable: it can be connected to", name);
+	if ((share->flags & YETT_SHARE_COW) && (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "share %s is to be copy-on-write, and writable or a socket: it is one of them", name);
+	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has a size of memory, and is not copy-on-write",
+		                 name);
 	if (!share->path && !has_fd)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
@@ -62,19 +71,57 @@ static int cannot_share(const char *name, struct yett_error *error)
 	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
 }
 
+static int put_share(struct channel *channel, enum share_mode mode, const char *target, struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	struct message_share *entry = &create->shares[create->shares_count];
+
+	entry->fd = create->shares_count++;
+	entry->mode = mode;
+	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
+}
+
+/* Where what is changed goes: a store of its own, or memory, which is a tmpfs with the same target. */
+static int add_store(struct channel *channel, const struct yett_share *share, int source, const char *target, struct share_fds *fds,
+                     struct yett_error *error)
+{
+	struct message_create *create = &channel->message.body.create;
+	int r;
+
+	if (share->memory_bytes) {
+		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tmpfs and memory of shares",
+			                 MESSAGE_TMPFS_MAX);
+		create->tmpfs[create->tmpfs_count].size_bytes = share->memory_bytes;
+		return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share",
+		                        &create->tmpfs[create->tmpfs_count++].target, error);
+	}
+	if (create->shares_count == MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
+	r = work_make(source, target, &fds->works, error);
+	if (r)
+		return r;
+	fds->targets[fds->count] = target;
+	fds->opened[fds->count] = false; /* the work's */
+	fds->fds[fds->count++] = fds->works->store;
+	return put_share(channel, SHARE_STORE, target, error);
+}
+
 /* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
 static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
 {
-	struct message_create *create = &channel->message.body.create;
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
-	struct message_share *entry = &create->shares[create->shares_count];
-	bool is_socket = share->flags & YETT_SHARE_SOCKET;
+	bool is_socket = share->flags & YETT_SHARE_SOCKET, is_cow = share->flags & YETT_SHARE_COW;
 	struct stat st;
 	int fd, r = check_source(share, name, error);
 
 	if (r)
 		return r;
+	if (channel->message.body.create.shares_count == MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
+		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
 	fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
 	if (fd < 0)
 		return cannot_share(name, error);
@@ -88,11 +135,18 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 		                 is_socket ? "no socket" : "neither a directory nor a regular file");
 	if (!target || target[0] != '/')
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
-	entry->fd = create->shares_count++;
-	entry->mode = is_socket ? SHARE_SOCKET : share->flags & YETT_SHARE_WRITABLE ? SHARE_RW : SHARE_RO;
+	r = is_socket ? 0 : is_cow ? work_check_source(fd, name, share->memory_bytes != 0, error) : work_check_share(fd, name, error);
+	if (r)
+		return r;
 	if (S_ISDIR(st.st_mode) && !fds->first_directory)
 		fds->first_directory = target;
-	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
+	r = put_share(channel,
+	              is_socket                            ? SHARE_SOCKET
+	              : is_cow                             ? SHARE_COW
+	              : share->flags & YETT_SHARE_WRITABLE ? SHARE_RW
+	                                                   : SHARE_RO,
+	              target, error);
+	return r == 0 && is_cow ? add_store(channel, share, fd, target, fds, error) : r;
 }
 
 #define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
@@ -116,7 +170,7 @@ static int check_names(const struct yett_sandbox_options *options, struct yett_e
 		                 "%.100s cannot be a host name: letters, digits, '.' and '-' only, and a letter or digit first", hostname);
 	if (name && !sandbox_is_name(name))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%.100s cannot be the name of a sandbox: " NAME_RULE, name);
-	if (options->flags & ~(uint32_t)YETT_SANDBOX_LINGER)
+	if (options->flags & ~(uint32_t)(YETT_SANDBOX_LINGER | YETT_SANDBOX_ASK | YETT_SANDBOX_PRIVATE))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of the sandbox are not all known: %#x",
 		                 options->flags);
 	if (options->directory && options->directory[0] != '/')
@@ -184,6 +238,8 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	if (r)
 		return r;
 	r = put_identity(channel, options, error);
+	if (r == 0)
+		r = reach_put(channel, options, error);
 	if (r)
 		return r;
 	r = channel_put_text(channel, options->profile ? options->profile : "default", MESSAGE_NAME_MAX, "the name of the profile",
@@ -193,7 +249,7 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++) {
 		struct yett_share share;
 
-		r = options_take_element(&options_share, options->shares, i, &share, error);
+		r = sized_take_element(&options_share, options->shares, i, &share, error);
 		if (r == 0)
 			r = add_share(channel, &share, fds, error);
 	}
@@ -210,12 +266,15 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
 		struct yett_tmpfs tmpfs;
 
-		r = options_take_element(&options_tmpfs, options->tmpfs, i, &tmpfs, error);
+		r = sized_take_element(&options_tmpfs, options->tmpfs, i, &tmpfs, error);
 		if (r)
 			break;
-		create->tmpfs[i].size_bytes = tmpfs.size_bytes;
-		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs", &create->tmpfs[i].target, error);
-		create->tmpfs_count++;
+		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
+			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tmpfs and memory of shares",
+			                 MESSAGE_TMPFS_MAX);
+		create->tmpfs[create->tmpfs_count].size_bytes = tmpfs.size_bytes;
+		r = channel_put_text(channel, tmpfs.target, MESSAGE_PATH_MAX, "the target of a tmpfs",
+		                     &create->tmpfs[create->tmpfs_count++].target, error);
 	}
 	create->limits = (struct message_limits){
 		.memory_bytes = options->memory_bytes,
@@ -276,6 +335,8 @@ static int ask(struct yett_connection *connection, const struct yett_sandbox_opt
 		r = sandbox_send(connection, fds.fds, fds.count, sandbox, error);
 	if (r == 0)
 		r = sandbox_finish(sandbox, channel_deadline(connection->timeout_ms), error);
+	if (r == 0 && sandbox->request.wanted == CONNECTION_SANDBOX)
+		work_keep(&fds.works, sandbox->request.info.id);
 	return explain(connection, &fds, r, error);
 }
 
@@ -304,7 +365,7 @@ static int ask_for(struct yett_connection *connection, const struct yett_sandbox
 	struct yett_sandbox_options with;
 	struct yett_error why = {0};
 	char memory[KEYFILE_PATH_SIZE];
-	int r = options_take(&options_sandbox, options, &with, error);
+	int r = sized_take(&options_sandbox, options, &with, error);
 
 	if (r)
 		return r;
@@ -426,8 +487,10 @@ static int step_creation(struct yett_operation *base, struct yett_error *error)
 	if (creation->asked->request.state == CONNECTION_ASKED && channel_time_left(base->deadline) != 0)
 		return -EAGAIN;
 	r = sandbox_finish(creation->asked, channel_deadline(0), error);
-	if (r == 0)
+	if (r == 0) {
+		work_keep(&creation->fds.works, creation->asked->request.info.id);
 		return sandbox_take(steal_ptr(&creation->asked), &base->made, error);
+	}
 	r = explain_kept(creation, r, error);
 	if (error->reason != YETT_R_WANTED_MOUNT || creation->fds.has_memory)
 		return r;
@@ -469,7 +532,7 @@ int yett_sandbox_create_begin(struct yett_connection *connection, const struct y
 	struct creation *creation = operation_new(&creation_kind, sizeof *creation);
 	_cleanup_(operation_freep) struct yett_operation *base = (struct yett_operation *)creation;
 	struct yett_sandbox_options known;
-	int r = options_take(&options_sandbox, options, &known, error);
+	int r = sized_take(&options_sandbox, options, &known, error);
 
 	if (r)
 		return r;

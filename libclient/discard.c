@@ -34,6 +34,6 @@ void discard_frame(struct frame *frame)
 
 void discard_socket(int socket)
 {
-	if (socket >= 0 && !frame_close_socket(socket))
+	if (!frame_close_socket(socket))
 		discard_fd(socket);
 }

@@ -15,8 +15,24 @@ struct yett_events {
 /* calls.py: a name for each number, from 0 on; an empty one where there is none */
 extern const char calls_text[], *const calls_end;
 
-static const char *const kinds[] = {"followed",      "started", "exited",  "failed", "timeout", "oom",
-                                    "forks-refused", "paused",  "resumed", "ended",  "denied"};
+static const char *const kinds[] = {"followed",      "started",     "exited",  "failed", "timeout",      "oom",
+                                    "forks-refused", "paused",      "resumed", "ended",  "denied",       "connected",
+                                    "disconnected",  "unreachable", "blocked", "full",   "network-lost", "asked"};
+
+static const char *const reasons[] = {"allowed",
+                                      "a rule denies it",
+                                      "no rule allows it",
+                                      "its rule binds the name to other addresses",
+                                      "it leads to a private address, which no rule names",
+                                      "it leads to this host",
+                                      "nothing may connect there",
+                                      "nobody has allowed it"};
+_Static_assert(ARRAY_SIZE(reasons) == NETWORK_VERDICT_MAX + 1, "each has a text");
+
+const char *yett_blocked_text(enum yett_blocked why)
+{
+	return (size_t)why < ARRAY_SIZE(reasons) ? reasons[why] : "unknown";
+}
 
 const char *yett_event_name(enum yett_event_kind kind)
 {
@@ -72,8 +88,26 @@ void yett_events_free(struct yett_events *events)
 	free(events);
 }
 
-static void take_event(const struct message_event *from, const struct yett_result *result, struct yett_event *to)
+static struct yett_peer take_peer(const struct message *message)
 {
+	const struct message_connection *from = &message->body.event.connection;
+
+	return (struct yett_peer){.name = message_text(message, from->name),
+	                          .address = message_text(message, from->address),
+	                          .port = (uint16_t)from->port,
+	                          .why = (enum yett_blocked)from->verdict,
+	                          .sent_bytes = from->sent_bytes,
+	                          .received_bytes = from->received_bytes,
+	                          .open = from->open,
+	                          .rule = message_text(message, from->rule),
+	                          .place = message_text(message, from->place)};
+}
+
+static void take_event(const struct message_event *from, const struct yett_result *result, const struct yett_peer *peer,
+                       struct yett_event *to)
+{
+	bool has_peer = (from->kind >= EVENT_CONNECTED && from->kind <= EVENT_FULL) || from->kind == EVENT_ASKED;
+
 	*to = (struct yett_event){
 		.size = sizeof *to,
 		.number = from->number,
@@ -87,6 +121,7 @@ static void take_event(const struct message_event *from, const struct yett_resul
 		.count = from->count,
 		.call = from->call,
 		.ended = from->kind == EVENT_ENDED ? connection_ended_of(from->ended) : YETT_ENDED_NOT,
+		.peer = has_peer ? peer : NULL,
 	};
 }
 
@@ -96,12 +131,14 @@ static int handle(struct yett_events *events, struct yett_error *error)
 	struct channel *channel = events->channel;
 	struct yett_result result;
 	struct yett_event event;
+	struct yett_peer peer;
 
 	if (channel->message.kind != MESSAGE_EVENT)
 		return channel_violation(channel, YETT_R_KIND, error, "a message of kind %u came on an event stream",
 		                         channel->message.kind);
 	result = command_result(&channel->message.body.event.result);
-	take_event(&channel->message.body.event, &result, &event);
+	peer = take_peer(&channel->message);
+	take_event(&channel->message.body.event, &result, &peer, &event);
 	if ((event.kind == YETT_EVENT_FOLLOWED) == events->has_begun || events->has_ended ||
 	    (events->has_begun && event.number <= events->number))
 		return channel_violation(channel, YETT_R_OUT_OF_ORDER, error, "the events of the sandbox are out of order");

@@ -2,10 +2,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "libclient/discard.h"
 #include "libclient/failure.h"
 #include "libclient/operation.h"
+#include "libclient/relay.h"
 #include "libclient/worker.h"
 
 #define READ_FIRST 65536 /* what a file is expected to have when its size says nothing */
@@ -35,6 +38,7 @@ struct file_call {
 	enum message_kind last; /* what its last word is when it went well */
 	char *path;             /* owned */
 	unsigned flags;         /* of an open */
+	bool listens;           /* it is not to open a file but to listen */
 	size_t told, max;       /* of a list */
 	yett_file_fn each;
 	void *data;
@@ -152,6 +156,27 @@ int yett_file_open(struct yett_sandbox *sandbox, const char *path, unsigned flag
 	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
 	int r = operation_run(yett_file_open_begin(sandbox, path, flags, mode, &operation, error), &operation, error);
 
+	if (r == 0)
+		*ret_fd = yett_operation_take_fd(operation);
+	return r;
+}
+
+int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned mode, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_(operation_freep) struct yett_operation *operation = NULL;
+	struct message_file *request;
+	struct file_call *call;
+	int r;
+
+	if (mode > 0777)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%o is no mode of a socket", mode);
+	r = begin(sandbox, FILE_LISTEN, path, &call, &request, error);
+	if (r)
+		return r;
+	request->mode = mode;
+	call->listens = true;
+	call->last = MESSAGE_FILE_OPENED;
+	r = operation_run(send_it(sandbox, call, &operation, error), &operation, error);
 	if (r == 0)
 		*ret_fd = yett_operation_take_fd(operation);
 	return r;
@@ -365,8 +390,13 @@ static int take(struct file_call *call, struct yett_error *error)
 		return take_stat(call, error);
 	if (kind_of == MESSAGE_FILE_OPENED) {
 		_cleanup_fd_ int fd = steal_fd(&worker->channel->frame.fds[0]);
-		int r = check_descriptor(fd, call->flags, error);
+		int r = call->listens ? 0 : check_descriptor(fd, call->flags, error);
 
+		if (call->listens && !sockets_is(fd, AF_UNIX, true)) {
+			discard_fd(steal_fd(&fd));
+			r = error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+			              "the sandbox answered with something else than a socket that listens");
+		}
 		if (r == 0)
 			call->base.fd = steal_fd(&fd);
 		return r;

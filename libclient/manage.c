@@ -22,9 +22,7 @@ const char *yett_ended_name(enum yett_ended ended)
 	return (size_t)ended < ARRAY_SIZE(ends) ? ends[ended] : "unknown";
 }
 
-/* Puts a manage together, with the lock held. */
-static int put_manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-                      struct yett_error *error)
+int manage_put(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name, struct yett_error *error)
 {
 	struct channel *channel = connection->channel;
 	struct message_manage *body;
@@ -46,7 +44,7 @@ static int put_manage(struct yett_connection *connection, const struct message_m
 static int manage(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
                   struct yett_sandbox *sandbox, struct yett_error *error)
 {
-	int r = put_manage(connection, asked, id_or_name, error);
+	int r = manage_put(connection, asked, id_or_name, error);
 
 	return r ? r : sandbox_request(connection, NULL, 0, sandbox, error);
 }
@@ -80,7 +78,7 @@ void manage_let_go(struct yett_connection *connection, const char *id)
 	CONNECTION_LOCKED(connection);
 
 	/* what cannot be sent need not be: the connection is over, and so is what it held */
-	if (sandbox && put_manage(connection, &asked, id, NULL) == 0 && sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
+	if (sandbox && manage_put(connection, &asked, id, NULL) == 0 && sandbox_send(connection, NULL, 0, sandbox, NULL) == 0)
 		sandbox_forget(sandbox); /* an answer that nobody waits for is dropped */
 }
 
@@ -163,6 +161,7 @@ static struct yett_sandbox_info *take_info(const struct message *message, void *
 	channel_copy_text(message, from->label, to->label, sizeof to->label);
 	to->private_uid = from->private_uid;
 	to->landlock_abi = from->landlock_abi;
+	connection_fill_network(to, from->network);
 	to->memory_bytes = from->limits.memory_bytes;
 	to->cpu_millis = from->limits.cpu_millis;
 	to->pids = from->limits.pids;
@@ -246,8 +245,9 @@ static int read_listing(const char *bytes, size_t length, const struct manage_it
 	return 0;
 }
 
-int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
-                   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
+int manage_listing_of(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+                      const struct manage_items *items, struct list **ret_list, struct message_listing *ret_listing,
+                      struct yett_error *error)
 {
 	_cleanup_(sandbox_freep) struct yett_sandbox *sandbox = sandbox_new(CONNECTION_LISTING);
 	_cleanup_(memory_freep) char *bytes = NULL;
@@ -262,6 +262,20 @@ int manage_listing(struct yett_connection *connection, const struct message_mana
 	r = sealed_read(sandbox->request.fd, LISTING_MAX, &bytes, &length, "list", error);
 	if (r == 0)
 		r = read_listing(bytes, length, items, &list, error);
+	if (r)
+		return r;
+	*ret_list = steal_ptr(&list);
+	*ret_listing = sandbox->request.listing;
+	return 0;
+}
+
+int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+                   const struct manage_items *items, struct list **ret_list, struct yett_error *error)
+{
+	_cleanup_(memory_freep) struct list *list = NULL;
+	struct message_listing unused;
+	int r = manage_listing_of(connection, asked, id_or_name, items, &list, &unused, error);
+
 	if (r == 0 && id_or_name && list->count != 1)
 		r = error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's list has %zu sandboxes where one was asked", list->count);
 	if (r == 0)

@@ -3,16 +3,19 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "libclient/discard.h"
 #include "libclient/failure.h"
 #include "libclient/options.h"
-#include "libclient/sandbox.h"
+#include "libclient/relay.h"
 
-#define ANSWER_TIMEOUT_MS 10000
-#define FOLLOW_SIZE       65536
-#define LIST_MAX          4096 /* more than init knows of at a time; one that lies may not go on for ever */
+#define ANSWER_TIMEOUT_MS  10000
+#define CONNECT_TIMEOUT_MS 2000 /* a relay has others to serve */
+#define FOLLOW_SIZE        65536
+#define LIST_MAX           4096 /* more than init knows of at a time; one that lies may not go on for ever */
 
 _Static_assert((int)YETT_COMMAND_PENDING == EXECUTION_PENDING && (int)YETT_COMMAND_RUNNING == EXECUTION_RUNNING &&
                        (int)YETT_COMMAND_COMPLETED == EXECUTION_COMPLETED && (int)YETT_COMMAND_FAILED == EXECUTION_FAILED &&
@@ -78,6 +81,10 @@ static int take_answer(struct channel *channel, struct ask *ask, struct yett_err
 	ask->is_done = true;
 	if (channel->message.kind == MESSAGE_ERROR) {
 		channel_get_error(channel, &ask->error);
+		return 0;
+	}
+	if (ask->answer == MESSAGE_CONNECTED) {
+		ask->fds[0] = steal_fd(&channel->frame.fds[0]);
 		return 0;
 	}
 	if (ask->answer == MESSAGE_SURROUNDINGS) {
@@ -209,18 +216,18 @@ int query_route(struct yett_sandbox *sandbox, bool *ret_is_mine, struct yett_err
 		if (c->is_attached && c->sequence == sequence && !command_is_over(c) && (kind == MESSAGE_COMMANDS || kind == MESSAGE_ERROR))
 			return take_end(channel, c, error);
 	/* an answer that came too late; anything else is about a command that this handle started */
-	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS;
+	*ret_is_mine = kind == MESSAGE_COMMANDS || kind == MESSAGE_SURROUNDINGS || kind == MESSAGE_CONNECTED;
 	return 0;
 }
 
 /* Sends what is put together, unless nobody would answer. */
-static int send_question(struct yett_sandbox *sandbox, struct yett_error *error)
+static int send_question(struct yett_sandbox *sandbox, int timeout_ms, struct yett_error *error)
 {
 	int r;
 
 	if (sandbox_is_paused(sandbox))
 		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox is paused");
-	r = channel_send(sandbox->channel, NULL, 0, channel_deadline(ANSWER_TIMEOUT_MS), error);
+	r = channel_send(sandbox->channel, NULL, 0, channel_deadline(timeout_ms), error);
 	return r == YETT_E_NOT_RUNNING ? sandbox_why_ended(sandbox, error) : r;
 }
 
@@ -229,7 +236,7 @@ static int send_query(struct yett_sandbox *sandbox, enum query_action action, ui
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
 	*query = (struct message_query){.action = action, .command = id};
-	return send_question(sandbox, error);
+	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
 int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, struct yett_error *error)
@@ -237,7 +244,7 @@ int query_send_signal(struct yett_sandbox *sandbox, uint64_t id, int number, str
 	struct message_query *query = &channel_prepare(sandbox->channel, MESSAGE_QUERY)->body.query;
 
 	*query = (struct message_query){.action = QUERY_SIGNAL, .command = id, .signal = (uint32_t)number};
-	return send_question(sandbox, error);
+	return send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 }
 
 int query_send_directory(struct yett_sandbox *sandbox, struct yett_error *error)
@@ -275,7 +282,7 @@ static void ask_free(struct ask *ask)
 /* Waits for the answer to what was sent last, while everything else that comes is handled. */
 static int ask_wait(struct yett_sandbox *sandbox, struct ask *ask, struct yett_error *error)
 {
-	deadline_ms deadline = channel_deadline(ANSWER_TIMEOUT_MS);
+	deadline_ms deadline = channel_deadline(ask->answer == MESSAGE_CONNECTED ? CONNECT_TIMEOUT_MS : ANSWER_TIMEOUT_MS);
 	int r = 0;
 
 	ask->sequence = sandbox->channel->sequence;
@@ -302,6 +309,27 @@ static int ask_for(struct yett_sandbox *sandbox, enum query_action action, uint6
 	return r ? r : ask_wait(sandbox, ask, error);
 }
 
+int query_connect(struct yett_sandbox *sandbox, uint16_t port, bool is_v6, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_(ask_free) struct ask ask = {.answer = MESSAGE_CONNECTED, .fds = {-1, -1}};
+	int r;
+
+	channel_prepare(sandbox->channel, MESSAGE_CONNECT)->body.connect =
+		(struct message_connect){.port = port, .family = is_v6 ? CONNECT_V6 : CONNECT_V4};
+	r = send_question(sandbox, CONNECT_TIMEOUT_MS, error);
+	if (r == 0)
+		r = ask_wait(sandbox, &ask, error);
+	if (r)
+		return r;
+	if (!sockets_is(ask.fds[0], is_v6 ? AF_INET6 : AF_INET, false)) {
+		discard_fd(steal_fd(&ask.fds[0]));
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "the sandbox answered with something else than a connection to a port");
+	}
+	*ret_fd = steal_fd(&ask.fds[0]);
+	return 0;
+}
+
 int yett_session_change(struct yett_sandbox *sandbox, const char *directory, const char *const *set, const char *const *unset,
                         struct yett_error *error)
 {
@@ -318,7 +346,7 @@ int yett_session_change(struct yett_sandbox *sandbox, const char *directory, con
 	if (r == 0)
 		r = command_put_env(channel, unset, false, session->unset, &session->unset_count, error);
 	if (r == 0)
-		r = send_question(sandbox, error);
+		r = send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 	return r ? r : ask_wait(sandbox, &ask, error);
 }
 
@@ -328,7 +356,7 @@ int yett_session_get(struct yett_sandbox *sandbox, struct yett_session **ret_ses
 	int r;
 
 	(void)channel_prepare(sandbox->channel, MESSAGE_SESSION);
-	r = send_question(sandbox, error);
+	r = send_question(sandbox, ANSWER_TIMEOUT_MS, error);
 	if (r == 0)
 		r = ask_wait(sandbox, &ask, error);
 	if (r == 0)
@@ -472,7 +500,7 @@ int yett_command_attach(struct yett_sandbox *sandbox, uint64_t id, const struct 
 	_cleanup_free_ struct yett_command *command = NULL;
 	struct yett_follow_options known;
 	bool is_kept;
-	int r = options_take(&options_follow, options, &known, error);
+	int r = sized_take(&options_follow, options, &known, error);
 
 	if (r == 0)
 		r = attach(sandbox, id, &known, &is_kept, &command, error);
@@ -491,7 +519,7 @@ int yett_command_follow(struct yett_sandbox *sandbox, uint64_t id, const struct 
 	_cleanup_free_ struct yett_command *command = NULL;
 	struct yett_follow_options known;
 	bool is_kept;
-	int r = options_take(&options_follow, options, &known, error);
+	int r = sized_take(&options_follow, options, &known, error);
 
 	if (r)
 		return r;

@@ -91,7 +91,7 @@ int yett_run(struct yett_sandbox *sandbox, const struct yett_command_options *op
 	struct yett_command_options streamed;
 	struct yett_command *command = NULL;
 	const struct yett_result *result;
-	int r = options_take(&options_command, options, &streamed, error);
+	int r = sized_take(&options_command, options, &streamed, error);
 
 	if (r)
 		return r;

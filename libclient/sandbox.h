@@ -57,11 +57,11 @@ struct ask {
 	struct ask *next;
 	uint64_t sequence;
 	bool is_done;
-	enum message_kind answer;     /* COMMANDS or SURROUNDINGS */
+	enum message_kind answer;     /* COMMANDS, SURROUNDINGS or CONNECTED */
 	struct message_query query;   /* of COMMANDS */
 	struct yett_error error;      /* code 0: it was answered */
 	struct list *list;            /* of struct yett_command_status; owned */
-	int fds[2];                   /* outputs, or at 0 an input; owned; -1: none */
+	int fds[2];                   /* outputs, or at 0 an input or a connection; owned; -1: none */
 	struct yett_session *session; /* owned */
 };
 
@@ -109,6 +109,20 @@ void streams_wait(const struct yett_sandbox *sandbox, deadline_ms deadline);
 /* arguments.c: puts arguments and variables into the EXEC that is put together; *ret_memory is what the message has no room for, or -1. */
 _must_check_ int arguments_put(struct channel *channel, const char *const *argv, const char *const *env, int *ret_memory,
                                struct yett_error *error);
+
+/*
+ * reach.c: rules, in the parts in which requests have them: whether lists of texts may be; the one of an option that text i says, or what
+ * is wrong with it, told by its place; and one of a message that is put together.
+ */
+struct net_rule;
+_must_check_ int reach_check(const char *const *allow, size_t allow_count, const char *const *deny, size_t deny_count,
+                             struct yett_error *error);
+_must_check_ int reach_parse(const char *option, size_t i, const char *text, struct net_rule *ret_rule, struct yett_error *error);
+_must_check_ int reach_put_rule(struct channel *channel, struct message_rule *into, bool deny, const struct net_rule *rule,
+                                struct yett_error *error);
+
+/* reach.c: puts network and rules into the CREATE that is put together. */
+_must_check_ int reach_put(struct channel *channel, const struct yett_sandbox_options *options, struct yett_error *error);
 
 /* answer.c: a command or a session that init tells of, to be freed with yett_free(); NULL: no memory. And why a command failed. */
 struct yett_command_status *answer_status(const struct channel *channel, const struct message_command *from);
@@ -185,6 +199,10 @@ _must_check_ int manage_stream(struct yett_connection *connection, const char *i
 /* manage.c: gives up the hold on a sandbox, which nobody waits for. Without the lock. */
 void manage_let_go(struct yett_connection *connection, const char *id);
 
+/* manage.c: puts a manage together, with the lock held. */
+_must_check_ int manage_put(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+                            struct yett_error *error);
+
 /* manage.c: a manage request with a plain answer, without the lock. */
 _must_check_ int manage_done(struct yett_connection *connection, enum manage_action action, const char *id_or_name,
                              struct yett_error *error);
@@ -195,7 +213,12 @@ struct manage_items {
 	void *(*take)(const struct message *message);
 };
 
-/* A manage request that is answered with a listing, of one where one was named. Without the lock. */
+/* A manage request that is answered with a listing, of as many as there are; and what is said of them all. Without the lock. */
+_must_check_ int manage_listing_of(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
+                                   const struct manage_items *items, struct list **ret_list, struct message_listing *ret_listing,
+                                   struct yett_error *error);
+
+/* The same of sandboxes, and of one where one was named. */
 _must_check_ int manage_listing(struct yett_connection *connection, const struct message_manage *asked, const char *id_or_name,
                                 const struct manage_items *items, struct list **ret_list, struct yett_error *error);
 

@@ -364,7 +364,7 @@ int yett_connect(const struct yett_connect_options *asked, struct yett_connectio
 	enum yett_start start;
 	struct yett_error why = {0};
 	deadline_ms deadline;
-	int fd = -1, r = options_take(&options_connect, asked, &known, error);
+	int fd = -1, r = sized_take(&options_connect, asked, &known, error);
 
 	if (r)
 		return r;

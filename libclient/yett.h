@@ -192,6 +192,11 @@ enum yett_share_flag {
 	YETT_SHARE_WRITABLE = 1,
 	YETT_SHARE_FD = 2,     /* `fd` is what is shared, and `path` is NULL */
 	YETT_SHARE_SOCKET = 4, /* it is a socket that somebody listens at, which the policy has to name; not with YETT_SHARE_WRITABLE */
+	/*
+	 * It is a directory of the caller's that stays as it is: all inside may change it, and what was changed is kept apart: see "work".
+	 * Alone, or with YETT_SHARE_FD.
+	 */
+	YETT_SHARE_COW = 8,
 };
 
 /* One source, which is `path`, or `fd` with its flag; a share that has none or both is YETT_E_INVALID_REQUEST. */
@@ -201,6 +206,8 @@ struct yett_share {
 	const char *target; /* absolute path inside; NULL: `path`, which is then absolute */
 	uint32_t flags;     /* enum yett_share_flag, or-ed */
 	int fd;             /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
+	/* With YETT_SHARE_COW: what is changed is kept in so much memory of the sandbox's, and gone with it; 0: in a store. Linux 6.6 */
+	uint64_t memory_bytes;
 };
 
 struct yett_tmpfs {
@@ -215,10 +222,26 @@ enum yett_idle_action { YETT_IDLE_END = 0, YETT_IDLE_PAUSE = 1 };
 /* Bits of yett_sandbox_options.flags and of yett_sandbox_status.flags. */
 enum yett_sandbox_flag {
 	YETT_SANDBOX_LINGER = 1, /* it outlives the connection that made it; the policy says for how long at rest */
+	/*
+	 * Of options only, with YETT_NETWORK_LIMITED: a connection that no rule allows, and that the policy would let `allow` allow, is
+	 * YETT_EVENT_ASKED, and waits 8 seconds for a rule that allows it. At most 64 wait at once.
+	 */
+	YETT_SANDBOX_ASK = 2,
+	/* Of options only: names that rules allow may lead to private addresses, though no rule names these. */
+	YETT_SANDBOX_PRIVATE = 4,
 };
 
 /* As core_bytes. */
 #define YETT_CORE_NONE 1
+
+/* What a sandbox can connect to. */
+enum yett_network {
+	YETT_NETWORK_PROFILE = 0, /* what the profile says; YETT_NETWORK_LIMITED where that is none, and `allow` is set */
+	YETT_NETWORK_NONE = 1,    /* nothing but itself */
+	YETT_NETWORK_LIMITED = 2, /* what rules allow: those of the profile and of `allow` */
+	YETT_NETWORK_OPEN = 3,    /* all but private addresses, and what rules deny */
+	YETT_NETWORK_HOST = 4,    /* that of the host, with all that listens there; no rules. It takes Landlock 6, or SELinux */
+};
 
 struct yett_sandbox_options {
 	size_t size;
@@ -251,6 +274,15 @@ struct yett_sandbox_options {
 	const char *const *annotations; /* KEY=VALUE for people; as labels; both together at most 32 of 255 bytes, and 2500 bytes in all */
 	uint64_t file_bytes;            /* a limit of each file that a process writes; 0: as the profile says */
 	uint64_t core_bytes;            /* of core files, which the kernel writes where a command crashes; 0: as the profile says */
+	enum yett_network network;
+	/*
+	 * Rules besides the profile's: HOST[:PORT[-PORT]], as "api.example.org:443", "*.example.org", "10.1.0.0/16:5432" or "*:22";
+	 * yett.conf(5) has all forms. The policy says what `allow` may have in it; `deny` wins. At most 256 in both together.
+	 */
+	const char *const *allow;
+	size_t allow_count;
+	const char *const *deny;
+	size_t deny_count;
 };
 
 struct yett_sandbox_info {
@@ -261,10 +293,12 @@ struct yett_sandbox_info {
 	char label[YETT_LABEL_SIZE]; /* of AppArmor, as the kernel writes it: "yett-sandbox (enforce)"; empty: none */
 	uint32_t landlock_abi;       /* the version of Landlock in force inside (landlock(7)); 0: none */
 	uint64_t memory_bytes, cpu_millis, pids, open_files; /* limits in force, as in the options; 0: unlimited */
-	char weaker[YETT_WEAKER_SIZE]; /* by what it is weaker than others, "without root: …", "by devices of the host: …"; for people;
-	                                  empty: it is not */
+	char weaker[YETT_WEAKER_SIZE]; /* by what it is weaker than others, "without root: …", "by devices of the host: …", "by the network
+	                                  of the host: …"; for people; empty: it is not */
 	uint64_t file_bytes;           /* as the other limits: of each file that a process writes */
 	uint64_t core_bytes;           /* of core files; YETT_CORE_NONE: there are none */
+	enum yett_network network;     /* that it has; never YETT_NETWORK_PROFILE */
+	char address4[16], address6[46]; /* its own, inside, with rules; address6 empty: this host has no IPv6. All have the same */
 };
 
 enum yett_ended {
@@ -700,6 +734,11 @@ enum yett_usage_count {
 	YETT_USAGE_OPEN_FILES = 2048,
 	YETT_USAGE_OOM_KILLS = 4096,
 	YETT_USAGE_FORKS_REFUSED = 8192,
+	YETT_USAGE_CONNECTIONS = 16384, /* this and the next: of a sandbox that has a network */
+	YETT_USAGE_CONNECTED = 32768,
+	YETT_USAGE_BLOCKED = 65536,
+	YETT_USAGE_SENT_BYTES = 131072,
+	YETT_USAGE_RECEIVED_BYTES = 262144,
 };
 
 /* What a sandbox uses, by what the kernel counts for all its processes together. */
@@ -715,10 +754,14 @@ struct yett_usage {
 	uint64_t cpu_us, user_us, system_us;
 	uint64_t memory_bytes, memory_peak_bytes;          /* with what of files is kept in memory */
 	uint64_t read_bytes, written_bytes, reads, writes; /* of disks */
-	uint64_t processes, threads;                       /* with init, and the child that it may have ready for the next command */
+	uint64_t processes, threads; /* with init, the child that it may have ready for the next command, and what serves its network */
 	uint64_t open_files;
-	uint64_t oom_kills;     /* processes killed for want of memory */
-	uint64_t forks_refused; /* because of the limit of processes */
+	uint64_t oom_kills;                  /* processes killed for want of memory */
+	uint64_t forks_refused;              /* because of the limit of processes */
+	uint64_t connections;                /* out of the sandbox, open now */
+	uint64_t connected;                  /* that were made */
+	uint64_t blocked;                    /* that were not allowed, and names that are not */
+	uint64_t sent_bytes, received_bytes; /* over connections that have ended */
 };
 
 /*
@@ -762,7 +805,80 @@ struct yett_totals {
 YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals,
                                                 struct yett_error *error);
 
+/* --- work ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Each share with YETT_SHARE_COW has a store of its own, a directory $XDG_STATE_HOME/yett/work/ID (~/.local/state without that variable,
+ * home as the user database has it), which is there until it is discarded. What its files are called and hold is as a sandbox left it.
+ */
+struct yett_work {
+	size_t size;
+	char id[YETT_ID_SIZE];
+	bool is_complete;    /* else its request came to nothing, or is under way, and the texts are empty */
+	bool is_used;        /* by a sandbox that is there */
+	const char *source;  /* the directory outside; as a store tells it, like what follows */
+	const char *target;  /* where it is inside */
+	const char *sandbox; /* its id */
+	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
+	const char *store;   /* its directory; "upper" in it has what was changed. */
+};
+
+struct yett_work_list;
+
+/* All stores of the caller's, in no order; freed with yett_free(). */
+YETT_API YETT_MUST_CHECK int yett_works_list(struct yett_work_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_work_list_count(const struct yett_work_list *list);
+YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list *list, size_t i);
+
+/* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works on it; YETT_E_FILE_OPERATION_FAILED. */
+YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
+
+/* --- network ------------------------------------------------------------------------------------------------ */
+
+enum yett_rule_list {
+	YETT_RULES_ALLOW = 0,
+	YETT_RULES_DENY = 1,
+	YETT_RULES_ASK = 2, /* with YETT_SANDBOX_ASK: what the policy would let a request allow */
+};
+
+/* One rule by which it goes. */
+struct yett_rule {
+	size_t size;
+	enum yett_rule_list list;
+	const char *text; /* as in the options of a sandbox */
+	int is_asked;     /* 1: of who made the sandbox, or changed its rules since; 0: of the policy */
+	const char *file; /* of the policy, where it stands; empty: of none, or that was loaded anew since */
+	uint32_t line;
+};
+
+struct yett_rules;
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_rules_count(const struct yett_rules *rules);
+YETT_API const struct yett_rule *yett_rules_get(const struct yett_rules *rules, size_t i);
+
+/* What the network of a sandbox goes by. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING; YETT_E_INVALID_REQUEST: it has no network, or the host's. */
+YETT_API YETT_MUST_CHECK int yett_network_rules(struct yett_connection *connection, const char *id_or_name, struct yett_rules **ret_rules,
+                                                struct yett_error *error);
+
+/*
+ * Adds rules to those that the sandbox was asked for with; the same rule in the other list is taken away. By the policy as it is now. New
+ * connections go by them from a moment later on, in a paused sandbox when it goes on, and those that they do not allow are cut. Where only
+ * `deny` has something, rules of before go that the policy does not let requests allow any more. `allow` and `deny` may be NULL where
+ * their counts are 0. Errors as above; YETT_E_PERMISSION_DENIED: the grant does not let it be allowed, or the sandbox is another user's.
+ */
+YETT_API YETT_MUST_CHECK int yett_network_change(struct yett_connection *connection, const char *id_or_name, const char *const *allow,
+                                                 size_t allow_count, const char *const *deny, size_t deny_count, struct yett_error *error);
+
 /* --- events ------------------------------------------------------------------------------------------------- */
+
+/*
+ * Where connections go by way of an HTTP proxy, which the policy names, os_error of UNREACHABLE is this and the status with which the proxy
+ * has refused (300 to 599), or the errno of why it was not reached, or nothing more: the proxy has no address.
+ */
+enum yett_event_error { YETT_EVENT_OF_PROXY = 1000 };
 
 enum yett_event_kind {
 	YETT_EVENT_FOLLOWED = 0,      /* the first of every stream: `state` is how things stand */
@@ -774,8 +890,43 @@ enum yett_event_kind {
 	YETT_EVENT_FORKS_REFUSED = 6, /* the limit of processes was met; `count` times, if that is counted here */
 	YETT_EVENT_PAUSED = 7,
 	YETT_EVENT_RESUMED = 8,
-	YETT_EVENT_ENDED = 9,   /* the last: `ended` says why */
-	YETT_EVENT_DENIED = 10, /* the system call `call` was forbidden to process `pid`, `count` times since it was last told of */
+	YETT_EVENT_ENDED = 9,      /* the last: `ended` says why */
+	YETT_EVENT_DENIED = 10,    /* the system call `call` was forbidden to process `pid`, `count` times since it was last told of */
+	YETT_EVENT_CONNECTED = 11, /* a connection out of the sandbox was made: `peer`; so the next ones, `count` times within a second */
+	YETT_EVENT_DISCONNECTED = 12, /* it ended */
+	YETT_EVENT_UNREACHABLE =
+		13, /* it was allowed, and could not be made: `os_error`; 0: the name has no address; see YETT_EVENT_OF_PROXY */
+	YETT_EVENT_BLOCKED = 14,      /* it was not allowed: `peer->why` */
+	YETT_EVENT_FULL = 15,         /* it was reset, since there were as many as there may be */
+	YETT_EVENT_NETWORK_LOST = 16, /* what serves the network was killed, and with it all connections; `count` 1: it was started again */
+	YETT_EVENT_ASKED = 17,        /* with YETT_SANDBOX_ASK: it waits a few seconds for yett_network_change(); `peer` says what for */
+};
+
+/* Why a connection was not allowed. */
+enum yett_blocked {
+	YETT_BLOCKED_NOT = 0,
+	YETT_BLOCKED_BY_RULE = 1, /* a rule denies it */
+	YETT_BLOCKED_NO_RULE = 2, /* no rule allows it */
+	YETT_BLOCKED_UNBOUND = 3, /* its rule binds the name to other addresses */
+	YETT_BLOCKED_PRIVATE = 4, /* it leads to a private address, which no rule names */
+	YETT_BLOCKED_LOCAL = 5,   /* it leads to this host */
+	YETT_BLOCKED_NEVER = 6, /* it leads to where nothing may connect: link-local addresses, and what clouds tell their machines there */
+	YETT_BLOCKED_ASKED = 7, /* it was asked about (YETT_EVENT_ASKED), and nobody has allowed it */
+};
+
+/* "no rule allows it" and so on. Never NULL. */
+YETT_API const char *yett_blocked_text(enum yett_blocked why);
+
+/* The other end of a connection. */
+struct yett_peer {
+	const char *name;    /* by which the sandbox asked for it; empty: by its address */
+	const char *address; /* empty: it came to none */
+	uint16_t port;       /* 0: the name was looked up, and not more */
+	enum yett_blocked why;
+	uint64_t sent_bytes, received_bytes; /* of one that ended: by and for the sandbox */
+	uint32_t open;                       /* connections of the sandbox, afterwards */
+	const char *rule;                    /* of YETT_EVENT_CONNECTED and _BLOCKED: the rule that it rests on; empty: none */
+	const char *place;                   /* of the rule: "FILE:LINE" of the policy, or "the request"; empty: it is not there any more */
 };
 
 struct yett_event {
@@ -788,10 +939,11 @@ struct yett_event {
 	uint64_t command;                 /* of the sandbox's commands, whoever started it, counted from 1; 0: it is about none */
 	uint32_t pid;                     /* its own, inside; of a denied call: of the process, or 0 where that was gone */
 	const struct yett_result *result; /* of one that has exited; otherwise NULL */
-	int os_error;                     /* an errno */
+	int os_error;                     /* an errno; of UNREACHABLE see YETT_EVENT_OF_PROXY, too */
 	uint64_t count;
 	uint32_t call; /* the number of a system call; yett_call_name() */
 	enum yett_ended ended;
+	const struct yett_peer *peer; /* of events about connections; otherwise NULL */
 };
 
 struct yett_events;
@@ -963,6 +1115,61 @@ YETT_API YETT_MUST_CHECK int yett_copy_in(struct yett_sandbox *sandbox, const ch
 YETT_API YETT_MUST_CHECK int yett_copy_out(struct yett_sandbox *sandbox, const char *path, const char *host_path,
                                            const struct yett_copy_options *options, struct yett_copy_result **ret_result,
                                            struct yett_error *error);
+
+/* --- sockets ------------------------------------------------------------------------------------------------ */
+
+/*
+ * A connection to a port at which a program of the sandbox listens, at 127.0.0.1 or ::1 inside, from outside: a TCP socket, non-blocking
+ * and close-on-exec, of the caller's. It needs no network, and no grant: whoever has the sandbox could have a command connect.
+ * YETT_E_COMMAND_FAILED: nobody listens there, or nobody answered for 10 seconds; YETT_E_SECURITY_VIOLATION: what came is no such socket.
+ */
+YETT_API YETT_MUST_CHECK int yett_socket_connect(struct yett_sandbox *sandbox, uint16_t port, int *ret_fd, struct yett_error *error);
+
+/*
+ * A Unix socket that listens at a path inside, of at most 107 bytes, for the caller to accept(2) from: non-blocking, close-on-exec, of type
+ * SOCK_STREAM. Directories above are made. A socket that is there, and at which nobody listens any more, is replaced. It is there
+ * until somebody removes it. Who connects are programs of the sandbox, hostile ones perhaps: what they send is to be read with
+ * MSG_DONTWAIT, and descriptors may come with it. YETT_E_FILE_OPERATION_FAILED: there is something already; YETT_E_SECURITY_VIOLATION.
+ */
+YETT_API YETT_MUST_CHECK int yett_socket_listen(struct yett_sandbox *sandbox, const char *path, unsigned mode, int *ret_fd,
+                                                struct yett_error *error);
+
+#define YETT_RELAY_CONNECTIONS_MAX 256
+
+/*
+ * Serves ports and sockets: accepts on one side, connects on the other, and copies both ways. It works in yett_relay_dispatch() alone,
+ * so as long as its program calls that. Connections beyond YETT_RELAY_CONNECTIONS_MAX are closed at once; who does not read is not read
+ * for, and keeps 64 KiB at most. Descriptors are not relayed: who sends some is disconnected. A relay belongs to the thread that uses its
+ * sandbox, and is closed before that.
+ */
+struct yett_relay;
+
+YETT_API YETT_MUST_CHECK int yett_relay_new(struct yett_sandbox *sandbox, struct yett_relay **ret_relay, struct yett_error *error);
+
+/*
+ * From now on `host_port` at the `address` of the host (NULL: 127.0.0.1) leads to `port` of the sandbox. With `host_port` 0 the kernel
+ * chooses; *ret_host_port (may be NULL) is the one in use. Ports below 1024 are refused, and so are addresses other than those of
+ * loopback, unless the policy's grant has them (`publish`). YETT_E_INVALID_REQUEST: the port is taken or there is no such address;
+ * YETT_E_PERMISSION_DENIED.
+ */
+YETT_API YETT_MUST_CHECK int yett_relay_publish(struct yett_relay *relay, const char *address, uint16_t host_port, uint16_t port,
+                                                uint16_t *ret_host_port, struct yett_error *error);
+
+/*
+ * From now on who connects to `target` inside (NULL: the same path) is led to the Unix socket `path` of the host, which sees a connection
+ * of the caller's. The policy's grant must have the path (`sockets`), as it is without symbolic links. Errors as of yett_socket_listen(),
+ * and YETT_E_PERMISSION_DENIED.
+ */
+YETT_API YETT_MUST_CHECK int yett_relay_socket(struct yett_relay *relay, const char *path, const char *target, struct yett_error *error);
+
+/* For poll(2): readable when yett_relay_dispatch() has something to do. Owned by the relay. */
+YETT_API int yett_relay_fd(const struct yett_relay *relay);
+
+/* Does what can be done without waiting for anything but init's answer to a new connection. Not in a callback of the sandbox's. */
+YETT_API void yett_relay_dispatch(struct yett_relay *relay);
+
+/* Ends its connections, and closes what it listens at. Takes NULL. Not in a callback of the sandbox's. */
+YETT_API void yett_relay_close(struct yett_relay *relay);
 
 /* --- operations --------------------------------------------------------------------------------------------- */
 

@@ -133,6 +133,8 @@ bool frame_close_socket(int socket)
 {
 	const int on = 1;
 
+	if (socket < 0)
+		return true;
 	(void)shutdown(socket, SHUT_RDWR); /* nothing is queued any more */
 	if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0)
 		return false;

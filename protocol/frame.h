@@ -48,7 +48,7 @@ bool frame_peek_fds(int socket);
 
 /*
  * Closes a socket that packets may be queued in, unless one of them has descriptors: then it is shut down and stays open, for
- * the end of the process to close, which does not linger. Whether it is closed.
+ * the end of the process to close, which does not linger. Whether it is closed; takes -1.
  */
 bool frame_close_socket(int socket);
 

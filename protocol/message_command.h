@@ -25,7 +25,9 @@
 	X(QUERY, 36, query)               /* client → init */                                                                            \
 	X(COMMANDS, 37, commands)         /* init → client, answers a query; a descriptor for each output asked for that is not empty */ \
 	X(SESSION, 38, session)           /* client → init */                                                                            \
-	X(SURROUNDINGS, 39, surroundings) /* init → client, answers a session */
+	X(SURROUNDINGS, 39, surroundings) /* init → client, answers a session */                                                         \
+	X(CONNECT, 40, connect)           /* client → init */                                                                            \
+	X(CONNECTED, 41, connected)       /* init → client, answers a connect; one descriptor: the socket */
 
 enum stdio_kind {
 	STDIO_NULL = 0,
@@ -144,3 +146,14 @@ MESSAGE_STRUCT(session, MESSAGE_SESSION_FIELDS);
 	F(S, TEXT, cwd, ANY, 0, MESSAGE_PATH_MAX) /* empty: "/" */ \
 	F(S, TEXTS, env, 0, MESSAGE_ENV_MAX, ENVIRONMENT, MESSAGE_PACKET_MAX)
 MESSAGE_STRUCT(surroundings, MESSAGE_SURROUNDINGS_FIELDS);
+
+enum connect_family { CONNECT_V4 = 0, CONNECT_V6 = 1 };
+
+/* A connection to a port of the sandbox's loopback, 127.0.0.1 or ::1. */
+#define MESSAGE_CONNECT_FIELDS(F, S) \
+	F(S, U32, port, 1, 65535)    \
+	F(S, U32, family, 0, CONNECT_V6) /* enum connect_family */
+MESSAGE_STRUCT(connect, MESSAGE_CONNECT_FIELDS);
+
+#define MESSAGE_CONNECTED_FIELDS(F, S) /* the socket is in the descriptor; what became of the attempt, it tells */
+MESSAGE_STRUCT(connected, MESSAGE_CONNECTED_FIELDS);

@@ -26,6 +26,7 @@ enum file_operation {
 	FILE_REMOVE = 6,
 	FILE_PACK = 7,   /* a file or tree becomes an archive */
 	FILE_UNPACK = 8, /* and the other way round */
+	FILE_LISTEN = 9, /* a Unix socket */
 };
 
 /* Bits of message_file.flags; the operation says which have a meaning. */
@@ -42,7 +43,7 @@ enum file_flag {
 };
 
 #define MESSAGE_FILE_FIELDS(F, S)                                                \
-	F(S, U32, operation, FILE_OPEN, FILE_UNPACK) /* enum file_operation */   \
+	F(S, U32, operation, FILE_OPEN, FILE_LISTEN) /* enum file_operation */   \
 	F(S, BITS, flags, FILE_BITS)                 /* enum file_flag, or-ed */ \
 	F(S, U32, mode, 0, 0777)                     /* of what is made */       \
 	F(S, PATH, path, 0, MESSAGE_PATH_MAX)                                    \

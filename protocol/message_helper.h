@@ -10,6 +10,10 @@
 #define MESSAGE_SHARES_MAX       125
 #define MESSAGE_TMPFS_MAX        32
 #define MESSAGE_HOSTNAME_MAX     64
+#define MESSAGE_RULES_MAX        256
+#define MESSAGE_RULE_KIND_MAX    4   /* of enum net_rule_kind */
+#define MESSAGE_RULE_NAME_MAX    253 /* NET_NAME_SIZE without the NUL */
+#define MESSAGE_REACH_RULE_MAX   335 /* NET_RULE_TEXT_SIZE without the NUL */
 #define MESSAGE_CHALLENGE_SIZE   32
 #define MESSAGE_LANDLOCK_ABI_MAX 255
 #define MESSAGE_LABEL_MAX        127
@@ -35,6 +39,9 @@
 	X(EVENT, 13, event)     /* helper → client, on an event stream */                                                              \
 	X(FOLLOWING, 14, following) /* helper → client, answers a manage; one descriptor: an event stream */                           \
 	X(TOTALS, 15, totals)       /* helper → client, answers a manage */                                                            \
+	X(REACH, 16, reach)         /* in the memfd of a listing, and nowhere else */                                                    \
+	X(RELAY, 24, relay)         /* client → helper, signed */                                                                      \
+	X(ALLOWED, 25, allowed)     /* helper → client, answers a relay */                                                             \
 	X(EXITED, 34, exited)       /* init → client; what an EVENT has of it is the same */
 
 #define MESSAGE_HELLO_FIELDS(F, S)     \
@@ -43,11 +50,14 @@
 	F(S, BYTES, challenge, MESSAGE_CHALLENGE_SIZE)
 MESSAGE_STRUCT(hello, MESSAGE_HELLO_FIELDS);
 
-enum share_mode { SHARE_RO = 0, SHARE_RW = 1, SHARE_SOCKET = 2 };
+/*
+ * COW: a directory behind an overlay, whose changes go into the STORE of the same target, or where a tmpfs has that target, into memory.
+ */
+enum share_mode { SHARE_RO = 0, SHARE_RW = 1, SHARE_SOCKET = 2, SHARE_COW = 3, SHARE_STORE = 4 };
 
 #define MESSAGE_SHARE_FIELDS(F, S)                                                                   \
 	F(S, U32, fd, 0, MESSAGE_SHARES_MAX - 1)     /* index among the descriptors of the packet */ \
-	F(S, U32, mode, 0, SHARE_SOCKET)             /* enum share_mode */                           \
+	F(S, U32, mode, 0, SHARE_STORE)              /* enum share_mode */                           \
 	F(S, TEXT, target, ANY, 0, MESSAGE_PATH_MAX) /* absolute path inside */
 MESSAGE_STRUCT(share, MESSAGE_SHARE_FIELDS);
 
@@ -78,16 +88,34 @@ enum idle_action { IDLE_END = 0, IDLE_PAUSE = 1 };
 	F(S, U64, cleanup_ms, 0, TIMEOUT_MS_MAX) /* how long it can be looked at when it has ended */
 MESSAGE_STRUCT(life, MESSAGE_LIFE_FIELDS);
 
-#define MESSAGE_CREATE_FIELDS(F, S)                                                                                   \
-	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                \
-	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX) /* empty: the profile's */                            \
-	F(S, MAP, limits, limits)                                                                                     \
-	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                                              \
-	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs)                                                                \
-	F(S, BOOL, plan_only)                                                                                         \
-	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                    /* empty: none */              \
-	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX) /* KEY=VALUE, each key once */ \
-	F(S, MAP, life, life)
+enum network_asked { NETWORK_OF_PROFILE = 0, NETWORK_NONE = 1, NETWORK_LIMITED = 2, NETWORK_OPEN = 3, NETWORK_HOST = 4 };
+
+/* A struct net_rule of base/net_rule.h, which says what is valid. */
+#define MESSAGE_RULE_FIELDS(F, S)                                                                       \
+	F(S, BOOL, deny)                          /* else it allows */                                  \
+	F(S, U32, kind, 0, MESSAGE_RULE_KIND_MAX) /* enum net_rule_kind */                              \
+	F(S, BOOL, bound)                         /* of a name: only where it leads into the network */ \
+	F(S, U32, prefix, 0, 128)                 /* of the network */                                  \
+	F(S, U32, port_first, 1, 65535)                                                                 \
+	F(S, U32, port_last, 1, 65535)                                                                  \
+	F(S, BYTES, address, 16)                        /* the first of the network; of IPv4 mapped */  \
+	F(S, TEXT, name, ANY, 0, MESSAGE_RULE_NAME_MAX) /* canonical */
+MESSAGE_STRUCT(rule, MESSAGE_RULE_FIELDS);
+
+#define MESSAGE_CREATE_FIELDS(F, S)                                                                                       \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                    \
+	F(S, TEXT, hostname, HOSTNAME, 0, MESSAGE_HOSTNAME_MAX) /* empty: the profile's */                                \
+	F(S, MAP, limits, limits)                                                                                         \
+	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                                                  \
+	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs)                                                                    \
+	F(S, BOOL, plan_only)                                                                                             \
+	F(S, TEXT, name, NAME, 0, MESSAGE_NAME_MAX)                                    /* empty: none */                  \
+	F(S, TEXTS, labels, 0, MESSAGE_LABELS_MAX, ENVIRONMENT, MESSAGE_KEY_VALUE_MAX) /* KEY=VALUE, each key once */     \
+	F(S, MAP, life, life)                                                                                             \
+	F(S, U32, network, 0, NETWORK_HOST) /* enum network_asked */                                                      \
+	F(S, MAPS, rules, 0, MESSAGE_RULES_MAX, rule)                                                                     \
+	F(S, BOOL, ask)           /* what no rule allows, and the policy would let a rule allow, waits for such a rule */ \
+	F(S, BOOL, allow_private) /* names that rules allow may lead to private addresses */
 MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 
 #define MESSAGE_CREATED_FIELDS(F, S)                                                                                                   \
@@ -98,7 +126,8 @@ MESSAGE_STRUCT(create, MESSAGE_CREATE_FIELDS);
 	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX) /* the version of Landlock that holds them as well; 0: none */            \
 	F(S, MAP, limits, limits)                            /* in force; 0: unlimited */                                              \
 	F(S, TEXT, weaker, ANY, 0,                                                                                                     \
-	  MESSAGE_WEAKER_MAX) /* by what it is weaker than others: without root, by devices; for people; empty: it is not */
+	  MESSAGE_WEAKER_MAX) /* by what it is weaker than others: without root, by devices; for people; empty: it is not */           \
+	F(S, U32, network, 0, NETWORK_HOST - NETWORK_NONE) /* that it has: enum network_asked, less NETWORK_NONE */
 MESSAGE_STRUCT(created, MESSAGE_CREATED_FIELDS);
 
 #define MESSAGE_PLAN_FIELDS(F, S) /* the text is in the descriptor */
@@ -124,10 +153,25 @@ MESSAGE_STRUCT(error, MESSAGE_ERROR_FIELDS);
 MESSAGE_STRUCT(ended, MESSAGE_ENDED_FIELDS);
 
 #define MESSAGE_MANAGE_FIELDS(F, S)                                                                                      \
-	F(S, U32, action, 0, MANAGE_PLAN)              /* enum manage_action */                                          \
+	F(S, U32, action, 0, MANAGE_NETWORK)           /* enum manage_action */                                          \
 	F(S, TEXT, sandbox, NAME, 0, MESSAGE_NAME_MAX) /* an id or a name; empty for a list, and for the usage of all */ \
-	F(S, BOOL, all)                                /* of these: everybody's, for an administrator */
+	F(S, BOOL, all)                                /* of these: everybody's, for an administrator */                 \
+	F(S, U32, changes, 0, UINT32_MAX)              /* of NETWORK: as many as the listing of its rules told */        \
+	F(S, MAPS, rules, 0, MESSAGE_RULES_MAX, rule)  /* of NETWORK: in place of those of the request, all */           \
+	F(S, BOOL, ask)                                /* of NETWORK: as of a create */                                  \
+	F(S, BOOL, allow_private)                      /* likewise */
 MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
+
+/* Whether a client may relay, for a sandbox of the profile: a socket of the host into it, or one of its ports to an address of the host. */
+#define MESSAGE_RELAY_FIELDS(F, S)                                                                                        \
+	F(S, TEXT, profile, NAME, 1, MESSAGE_NAME_MAX)                                                                    \
+	F(S, TEXT, socket, ANY, 0, MESSAGE_PATH_MAX) /* absolute, as the kernel would tell it; empty: it is a port */     \
+	F(S, BYTES, address, 16)                     /* where the port is to be reached; of IPv4 mapped; of a socket 0 */ \
+	F(S, U32, port, 0, 65535)                    /* 0: the kernel chooses; of a socket 0 */
+MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
+
+#define MESSAGE_ALLOWED_FIELDS(F, S) /* nothing more */
+MESSAGE_STRUCT(allowed, MESSAGE_ALLOWED_FIELDS);
 
 #define MESSAGE_DONE_FIELDS(F, S) F(S, TEXT, id, HEX, 16, 16) /* of the sandbox */
 MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
@@ -135,8 +179,21 @@ MESSAGE_STRUCT(done, MESSAGE_DONE_FIELDS);
 #define MESSAGE_STATE_FIELDS(F, S) F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */
 MESSAGE_STRUCT(state, MESSAGE_STATE_FIELDS);
 
-#define MESSAGE_LISTING_FIELDS(F, S) F(S, U32, count, 0, UINT32_MAX) /* of sandboxes in the memfd */
+#define MESSAGE_LISTING_FIELDS(F, S)                                                                          \
+	F(S, U32, count, 0, UINT32_MAX)   /* of sandboxes, or rules, in the memfd */                          \
+	F(S, U32, changes, 0, UINT32_MAX) /* of rules: so often they were changed so far */                   \
+	F(S, BOOL, by_port)               /* of rules: only ports that they were about at first are caught */ \
+	F(S, BOOL, allow_private)         /* of rules: as of a create, or the last change */
 MESSAGE_STRUCT(listing, MESSAGE_LISTING_FIELDS);
+
+/* One rule by which the network of a sandbox goes. */
+#define MESSAGE_REACH_FIELDS(F, S)                                                                               \
+	F(S, U32, list, 0, 2)                            /* enum net_list_kind */                                \
+	F(S, TEXT, rule, ANY, 1, MESSAGE_REACH_RULE_MAX) /* as the policy and the command line have rules */     \
+	F(S, BOOL, asked)                                /* by a request, and so one that the next may change */ \
+	F(S, TEXT, file, ANY, 0, ERROR_TEXT_MAX(file))   /* of the policy, where it stands; empty: not known */  \
+	F(S, U32, line, 0, UINT32_MAX)
+MESSAGE_STRUCT(reach, MESSAGE_REACH_FIELDS);
 
 #define MESSAGE_SANDBOX_FIELDS(F, S)                                                                                                   \
 	F(S, TEXT, id, HEX, 16, 16)                                                                                                    \
@@ -150,9 +207,10 @@ MESSAGE_STRUCT(listing, MESSAGE_LISTING_FIELDS);
 	F(S, TEXT, label, ANY, 0, MESSAGE_LABEL_MAX)                                                                                   \
 	F(S, U32, landlock_abi, 0, MESSAGE_LANDLOCK_ABI_MAX)                                                                           \
 	F(S, MAP, limits, limits)                                                                                                      \
-	F(S, MAP, life, life)                  /* in force */                                                                          \
-	F(S, U64, linger_ms, 0, CLOCK_MS_MAX)  /* how long it may rest with nobody attached; 0: no bound */                            \
-	F(S, U64, created_ms, 0, CLOCK_MS_MAX) /* since 1970; 0: not yet */                                                            \
+	F(S, U32, network, 0, NETWORK_HOST - NETWORK_NONE) /* as of a created */                                                       \
+	F(S, MAP, life, life)                              /* in force */                                                              \
+	F(S, U64, linger_ms, 0, CLOCK_MS_MAX)              /* how long it may rest with nobody attached; 0: no bound */                \
+	F(S, U64, created_ms, 0, CLOCK_MS_MAX)             /* since 1970; 0: not yet */                                                \
 	F(S, U64, started_ms, 0, CLOCK_MS_MAX)                                                                                         \
 	F(S, U64, ended_ms, 0, CLOCK_MS_MAX)                                                                                           \
 	F(S, U32, attached, 0, UINT32_MAX) /* connections that hold it */                                                              \

@@ -10,6 +10,10 @@
 
 #define MESSAGE_NAME_MAX 64 /* of a sandbox, a profile, an enrolled key */
 
+#define NETWORK_NAME_MAX    253 /* of a host: NET_NAME_SIZE */
+#define NETWORK_ADDRESS_MAX 45
+#define NETWORK_VERDICT_MAX 7
+
 enum ended_reason {
 	ENDED_CLOSED = 0,
 	ENDED_INIT_DIED = 1,
@@ -34,6 +38,8 @@ enum manage_action {
 	MANAGE_FOLLOW = 9,
 	MANAGE_TOTALS = 10,
 	MANAGE_PLAN = 11,
+	MANAGE_RULES = 12,   /* of its network */
+	MANAGE_NETWORK = 13, /* has other rules for that */
 };
 
 /* DESTROYED is gone, and never on the wire. */
@@ -63,7 +69,12 @@ enum sandbox_state {
 	X(THREADS, threads)               \
 	X(OPEN_FILES, open_files)         \
 	X(OOM_KILLS, oom_kills)           \
-	X(FORKS_REFUSED, forks_refused)
+	X(FORKS_REFUSED, forks_refused)   \
+	X(CONNECTIONS, connections)       \
+	X(CONNECTED, connected)           \
+	X(BLOCKED, blocked)               \
+	X(SENT_BYTES, sent_bytes)         \
+	X(RECEIVED_BYTES, received_bytes)
 
 enum usage_count {
 #define X(name, field) USAGE_##name,
@@ -103,22 +114,40 @@ enum event_kind {
 	EVENT_PAUSED = 7,        /* the sandbox, here and below */
 	EVENT_RESUMED = 8,
 	EVENT_ENDED = 9,
-	EVENT_DENIED = 10, /* a system call was refused */
+	EVENT_DENIED = 10,       /* a system call was refused */
+	EVENT_CONNECTED = 11,    /* out of the sandbox; here and below `connection` says where */
+	EVENT_DISCONNECTED = 12, /* that ended */
+	EVENT_UNREACHABLE = 13,  /* it was allowed, and could not be made */
+	EVENT_BLOCKED = 14,      /* it was not allowed, or only the name was asked for, which is not */
+	EVENT_FULL = 15,         /* there were as many connections as there may be */
+	EVENT_NETWORK_LOST = 16, /* what serves the network ended; with `count` 0 it is not started again */
+	EVENT_ASKED = 17,        /* a connection is not allowed, and waits for somebody to allow it */
 };
 
-#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                     \
-	F(S, U64, number, 0,                                                                                                           \
-	  UINT64_MAX) /* each of a sandbox has the next one, but FOLLOWED that of the last: a gap is what the reader lost */           \
-	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                           \
-	F(S, U32, kind, 0, EVENT_DENIED)    /* enum event_kind */                                                                      \
-	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                   \
-	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                 \
-	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                         \
-	F(S, MAP, result, exited)           /* of EXITED */                                                                            \
-	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                  \
-	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */ \
-	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                 \
-	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason, of ENDED */
+#define MESSAGE_CONNECTION_FIELDS(F, S)                                                                         \
+	F(S, TEXT, name, ANY, 0, NETWORK_NAME_MAX)       /* empty: it was to an address as such */              \
+	F(S, TEXT, address, ANY, 0, NETWORK_ADDRESS_MAX) /* empty: it came to none */                           \
+	F(S, U32, port, 0, 65535)                        /* 0: the name was only looked up */                   \
+	F(S, U32, verdict, 0, NETWORK_VERDICT_MAX)       /* enum net_verdict, of BLOCKED: why */                \
+	F(S, U64, sent_bytes, 0, UINT64_MAX)             /* of DISCONNECTED; by the sandbox */                  \
+	F(S, U64, received_bytes, 0, UINT64_MAX)                                                                \
+	F(S, U32, open, 0, UINT32_MAX)                                            /* connections, afterwards */ \
+	F(S, TEXT, rule, ANY, 0, 335) F(S, TEXT, place, ANY, 0, MESSAGE_PATH_MAX) /* of CONNECTED, BLOCKED; or empty */
+MESSAGE_STRUCT(connection, MESSAGE_CONNECTION_FIELDS);
+
+#define MESSAGE_EVENT_FIELDS(F, S)                                                                                                      \
+	F(S, U64, number, 0, UINT64_MAX)    /* each of a sandbox has the next, but FOLLOWED that of the last: a gap is what was lost */ \
+	F(S, U64, time_ms, 0, CLOCK_MS_MAX) /* since 1970 */                                                                            \
+	F(S, U32, kind, 0, EVENT_ASKED)     /* enum event_kind */                                                                       \
+	F(S, U32, state, 0, SANDBOX_FAILED) /* enum sandbox_state */                                                                    \
+	F(S, U64, command, 0, UINT64_MAX)   /* which of the sandbox's commands, counted from 1; 0: it is about none */                  \
+	F(S, U32, pid, 0, PIDS_MAX)         /* its own, inside; of DENIED: of the process that called, or 0 */                          \
+	F(S, MAP, result, exited)           /* of EXITED */                                                                             \
+	F(S, U32, error, 0, 4095)           /* of FAILED: an errno */                                                                   \
+	F(S, U64, count, 0, UINT64_MAX)     /* of OOM, FORKS_REFUSED and DENIED: how many since the last such event; 0: not counted */  \
+	F(S, U32, call, 0, CALLS_MAX)       /* of DENIED: the number of the system call, on the host's architecture */                  \
+	F(S, U32, ended, 0, ENDED_IDLE)     /* enum ended_reason, of ENDED */                                                           \
+	F(S, MAP, connection, connection)   /* of CONNECTED to FULL, and ASKED */
 MESSAGE_STRUCT(event, MESSAGE_EVENT_FIELDS);
 
 /* Since the runtime directory is there: since the machine started, for a service. Commands are counted by init. */

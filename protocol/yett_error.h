@@ -70,7 +70,8 @@ enum yett_code {
 	X(TOO_SHORT, 25, "too-short", "a text or a list is too short")                              \
 	X(RESERVED, 26, "reserved", "a reserved part of the message is not zero")                   \
 	X(WANTED_MOUNT, 27, "wanted-mount", "the profile wants a share that did not come")          \
-	X(LATER, 28, "later", "the same may be granted in a moment")
+	X(LATER, 28, "later", "the same may be granted in a moment")                                \
+	X(WANTED_COW, 29, "wanted-cow", "the profile wants what is shared to be copy-on-write")
 
 enum yett_reason {
 	YETT_R_NONE = 0,

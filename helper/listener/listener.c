@@ -1,6 +1,7 @@
 /* See listener.h. */
 #include "helper/listener/listener.h"
 #include "base/clock.h"
+#include "base/closing.h"
 #include "base/kernel.h"
 #include "base/log.h"
 #include "helper/listener/admission.h"
@@ -20,7 +21,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 
 #define CONNECTIONS_AT_ONCE  8 /* taken before anything else is looked at again, and then a pause: a flood has no processor to itself */
@@ -28,7 +28,6 @@
 #define MONITORS_READY       8
 #define REFILL_AFTER_MS      8 /* of nobody wanting anything; forking takes time from whoever is being served */
 #define MONITOR_RETRY_MS     1000
-#define CLOSING_MS           20
 #define USERS_MAX            64 /* that supervisors are kept ready for */
 #define USER_IDLE_MS         300000
 #define MEMORY_PART          16 /* of the host's memory: while less is available, no sandbox is made or kept ahead */
@@ -78,15 +77,13 @@ static int load_here(struct listener *l, struct yett_error *error)
 	_cleanup_(policy_freep) struct policy *policy = NULL;
 	_cleanup_(setup_host_closep) struct setup_host *host = NULL;
 	_cleanup_fd_ int helpers = -1;
-	char init[4096];
 	const struct policy_source source = {l->options->libexec, l->options->policy_path, true, 0};
 	int r = policy_load(&source, &policy, error);
 
-	(void)snprintf(init, sizeof init, "%s/yett-init", l->options->libexec);
 	if (r == 0) {
 		policy->generation = *l->generation + 1;
 		l->closer.id = policy->ids_first + IDMAP_ROLE_CLOSER;
-		r = setup_host_open(policy, init, NULL, &host, error);
+		r = setup_host_open(policy, l->options->libexec, NULL, &host, error);
 	}
 	if (r == 0) {
 		helpers = cgroup_host_make_helpers(&host->cgroups);
@@ -483,22 +480,6 @@ static int watch(struct listener *l)
 	return (int)(idle_exit_ms && idle_exit_ms < wait_ms ? idle_exit_ms : wait_ms);
 }
 
-static void interrupt(int number)
-{
-	(void)number;
-}
-
-/*
- * Until Linux 6.9 whoever closes a Unix socket also closes what others have lost in flight between sockets (unix_gc()), were it a
- * descriptor that takes an hour; any signal ends that. socket(7), SO_LINGER
- */
-static void bound_closing(bool is_on)
-{
-	const struct timeval every = {.tv_usec = is_on ? CLOSING_MS * 1000 : 0};
-
-	(void)setitimer(ITIMER_REAL, &(struct itimerval){every, every}, NULL);
-}
-
 static void loop(struct listener *l)
 {
 	bool has_work = true;
@@ -520,7 +501,7 @@ static void loop(struct listener *l)
 			continue;
 		}
 		has_work = true;
-		bound_closing(true);
+		closing_bound(true);
 		for (size_t i = count; i > 0; i--)
 			if (l->poll[i - 1 + POLL_FIXED].revents)
 				handle_worker(l, i - 1);
@@ -529,7 +510,7 @@ static void loop(struct listener *l)
 		taken = 0;
 		while (l->poll[POLL_SOCKET].revents && taken < CONNECTIONS_AT_ONCE && handle_connection(l))
 			taken++;
-		bound_closing(false);
+		closing_bound(false);
 		if (l->poll[POLL_SIGNALS].revents)
 			handle_signal(l);
 		if (taken == CONNECTIONS_AT_ONCE && !refill(l))
@@ -539,7 +520,6 @@ static void loop(struct listener *l)
 
 static int take_signals(struct listener *l)
 {
-	const struct sigaction action = {.sa_handler = interrupt};
 	sigset_t set;
 
 	(void)sigemptyset(&set);
@@ -547,7 +527,7 @@ static int take_signals(struct listener *l)
 	(void)sigaddset(&set, SIGHUP);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGINT);
-	if (sigaction(SIGALRM, &action, NULL) < 0 || sigprocmask(SIG_SETMASK, &set, NULL) < 0)
+	if (sigprocmask(SIG_SETMASK, &set, NULL) < 0)
 		return -errno;
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return l->signals < 0 ? -errno : 0;

@@ -33,7 +33,7 @@ struct decider_begin {
 	bool is_rootless; /* then these are all that there are */
 };
 
-/* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS and LOG are answered. */
+/* Decider → monitor: a number, and what the table says. All but TAKEN, STREAMS, LOG and RULES are answered. */
 enum decider_act {
 	ACT_KEY = 1, /* struct decider_key */
 	ACT_CREATE,  /* struct plan, as far as it is used */
@@ -45,6 +45,8 @@ enum decider_act {
 	ACT_DROP,    /* the client's next packet, which has descriptors */
 	ACT_LOST,    /* a supervisor has gone without a word */
 	ACT_LOG,     /* a number of enum log_level and a text */
+	ACT_RULES, /* bytes that follow those of the last one: struct egress_rules, for the network of what is created next, or asked about
+	            */
 	ACTS
 };
 

@@ -1,6 +1,7 @@
 /* See monitor.h. */
 #include "helper/monitor/monitor.h"
 #include "base/clock.h"
+#include "base/closing.h"
 #include "base/kernel.h"
 #include "base/log.h"
 #include "helper/monitor/keys.h"
@@ -23,8 +24,9 @@
 #include <sys/wait.h>
 
 #define FORGET_AFTER_MS 20
-#define SPARES_MS       10000 /* whoever makes no further sandbox for so long has nothing kept ready */
-#define DROP_MS         1000  /* longer than any close takes that is not held up on purpose */
+#define SPARES_MS       10000     /* whoever makes no further sandbox for so long has nothing kept ready */
+#define RULES_MAX       (3 << 20) /* EGRESS_RULES_SIZE_MAX */
+#define DROP_MS         1000      /* longer than any close takes that is not held up on purpose */
 
 /* The program begins as root, gives that up, and starts yett-decoder: the id is for both. */
 static int start_decider(struct monitor *m, const char *libexec)
@@ -57,13 +59,16 @@ void monitor_free(struct monitor *m)
 {
 	program_end(&m->decider);
 	m->decider_id = fd_close(m->decider_id);
+	fd_close(m->rules);
 	reader_free(&m->reader);
 	m->listener = fd_close(m->listener);
 }
 
 bool monitor_may_see(const struct monitor *m, const struct record *record)
 {
-	return record->uid == m->peer.uid || admit_is_administrator(&m->peer);
+	/* By one that is in the network of the host who is confined would get out: admit_check() */
+	return (record->uid == m->peer.uid && !(m->peer.confined && record->network.mode == PLAN_NETWORK_HOST)) ||
+	       admit_is_administrator(&m->peer);
 }
 
 /* --- acts: `m->ask` is what the decider asks, and its length fits; 0 or a code, and the answer with its descriptors --------------- */
@@ -236,16 +241,29 @@ static int write_log(struct monitor *m, struct reply *reply)
 	return 0;
 }
 
+/* They are nothing to us: memory of our own, which those who go by them look at. */
+static int take_rules(struct monitor *m, struct reply *reply)
+{
+	(void)reply;
+	if (m->rules < 0)
+		m->rules = memfd_create("yett-rules", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (m->rules < 0 || lseek(m->rules, 0, SEEK_CUR) + (off_t)m->ask->length > RULES_MAX ||
+	    write(m->rules, m->ask->rules, m->ask->length) != (ssize_t)m->ask->length)
+		return -ENOSPC;
+	return 0;
+}
+
 static const struct {
 	int (*act)(struct monitor *m, struct reply *reply);
 	size_t size;       /* of what is asked; 0: it varies */
 	bool is_told;      /* the decider waits for no answer */
 	bool takes_host;   /* nothing of it can be done where nothing can be built */
 	bool is_of_policy; /* nor by a policy that is not in force */
+	bool uses_rules;   /* for which they are told, and then forgotten */
 } acts[ACTS] = {
 	[ACT_KEY] = {find_key, sizeof(struct decider_key), false, false, false},
-	[ACT_CREATE] = {create, 0, false, true, true},
-	[ACT_ASK] = {ask, sizeof(struct supervisor_request), false, true, true},
+	[ACT_CREATE] = {create, 0, false, true, true, true},
+	[ACT_ASK] = {ask, sizeof(struct supervisor_request), false, true, true, true},
 	[ACT_RECORDS] = {tell_records, sizeof(struct decider_records), false, true, true},
 	[ACT_TOTALS] = {tell_totals, 0, false, true, true},
 	[ACT_TAKEN] = {taken, 0, true, false, false},
@@ -253,6 +271,7 @@ static const struct {
 	[ACT_DROP] = {drop, 0, false, false, false},
 	[ACT_LOST] = {sweep, 0, false, true, false},
 	[ACT_LOG] = {write_log, 0, true, false, false},
+	[ACT_RULES] = {take_rules, 0, true, true, true},
 };
 
 /*
@@ -293,11 +312,13 @@ static int serve(struct monitor *m)
 		error_set(&reply.answer.error, YETT_E_HELPER_UNAVAILABLE, 0, "the helper cannot do what is asked: %s", strerror(-r));
 	if (r == 0 && acts[act].is_of_policy && m->is_proven)
 		*m->is_proven = true;
+	if (acts[act].uses_rules)
+		m->rules = fd_close(m->rules);
 	r = acts[act].is_told
-	            ? 0
+	            ? r < 0 ? r : 0
 	            : send_to_decider(m, &reply.answer, sizeof reply.answer, reply.fds, (reply.fds[0] >= 0) + (reply.fds[1] >= 0));
-	fd_close(reply.fds[0]);
-	fd_close(reply.fds[1]);
+	closing_fd(reply.fds[0]); /* the decider may have closed them already */
+	closing_fd(reply.fds[1]);
 	return r;
 }
 

@@ -40,6 +40,7 @@ struct monitor {
 	int process; /* pidfd of who connected: what outlives it of the connection does not count */
 	struct peer peer;
 	struct decider_ask *ask; /* mapped; its pages are given back when idle */
+	int rules;               /* memory with what the decider has told of them; -1: nothing */
 	int taker;               /* of the supervisor that takes the client's packet, until it has answered; -1 */
 	struct monitor_child *children;
 	size_t children_count;
@@ -53,7 +54,7 @@ struct monitor {
 };
 #define MONITOR_NONE                                                                                                               \
 	.decider = PROGRAM_NONE, .decider_id = -1, .reader = READER_NONE, .socket = -1, .process = -1, .pool = -1, .pool_end = -1, \
-	.taker = -1, .lasting = PLACE_HERE
+	.rules = -1, .taker = -1, .lasting = PLACE_HERE
 
 /* What the decider asks for: its packet, and where the parts of a plan come to lie. */
 struct decider_ask {
@@ -64,6 +65,7 @@ struct decider_ask {
 		struct plan plan;
 		struct supervisor_request request;
 		struct decider_records records;
+		uint8_t rules[65536];
 		struct {
 			uint32_t level;
 			char text[1024];

@@ -134,7 +134,8 @@ static int give_order(const struct monitor *m, int supervisor)
 	int r = privilege_raise();
 
 	if (r == 0)
-		r = supervisor_order(supervisor, &m->ask->plan, m->ask->plan.share_fds ? m->socket : -1);
+		r = supervisor_order(supervisor, &m->ask->plan, plan_network_has_rules(m->ask->plan.network) ? m->rules : -1,
+		                     m->ask->plan.share_fds ? m->socket : -1);
 	return privilege_lower() < 0 ? -EPERM : r;
 }
 
@@ -209,17 +210,20 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, 
 	const struct supervisor_request *request = &m->ask->request;
 	struct finding finding = {.monitor = m, .id = request->id};
 	bool takes_channel = request->action == MANAGE_ATTACH || request->action == MANAGE_FOLLOW;
-	int channel[2] = {-1, -1}, r = -ENOENT;
+	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r = -ENOENT;
 
 	*ret_socket = -1;
 	if (registry_each(&m->host->reserve, take_first, &finding) != 0)
 		r = *ret_socket = registry_connect(&m->host->reserve, finding.record.cgroup);
 	if (r >= 0 && takes_channel && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		r = -errno;
+	if (r >= 0 && rules >= 0)
+		r = fd_seal(rules);
 	if (r >= 0)
 		r = privilege_raise();
 	if (r >= 0)
-		r = frame_send(*ret_socket, request, sizeof *request, &channel[1], takes_channel, MSG_DONTWAIT);
+		r = frame_send(*ret_socket, request, sizeof *request, takes_channel ? &channel[1] : &rules, takes_channel || rules >= 0,
+		               MSG_DONTWAIT);
 	if (privilege_lower() < 0)
 		r = -EPERM;
 	fd_close(channel[1]);

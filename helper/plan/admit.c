@@ -38,13 +38,15 @@ int admit_unpack(struct plan *plan, size_t length)
 	if (length < head || plan->steps_count > PLAN_STEPS_MAX || plan->arena_used > PLAN_ARENA_MAX ||
 	    length != head + plan->steps_count * sizeof *plan->steps + plan->arena_used || plan->groups_count > PLAN_GROUPS_MAX ||
 	    plan->labels_count > PLAN_LABELS_MAX || plan->env_count > PLAN_ENV_MAX || plan->share_fds > MESSAGE_FDS_MAX ||
-	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->steps_count <= PLAN_CGROUP)
+	    plan->terminals_max > PLAN_TERMINALS_MAX || plan->network >= PLAN_NETWORKS || plan->steps_count <= PLAN_CGROUP)
 		return -EPROTO;
 	memmove(plan->arena, plan->steps + plan->steps_count, plan->arena_used);
 	plan->weaker[sizeof plan->weaker - 1] = '\0';
 	for (uint32_t i = 0; i < plan->steps_count; i++)
 		if (plan->steps[i].kind >= PLAN_STEP_KINDS || (i <= PLAN_CGROUP && plan->steps[i].kind != i) ||
-		    (plan->steps[i].kind == PLAN_SHARE && plan->steps[i].fd >= plan->share_fds))
+		    (plan->steps[i].kind == PLAN_SHARE && plan->steps[i].fd >= plan->share_fds) ||
+		    (plan->steps[i].layer && (plan->steps[i].kind != PLAN_SHARE || plan->steps[i].is_socket)) ||
+		    plan->steps[i].layer > PLAN_LAYER_STORE)
 			return -EPROTO;
 	return 0;
 }
@@ -72,7 +74,8 @@ static bool is_granted(const struct policy *policy, const struct peer *peer, con
 		is_bounded = is_bounded && is_within(plan->sandboxes_max, grant->sandboxes_max) &&
 		             is_within(all->memory_bytes, grant->user_limits.memory_bytes) &&
 		             is_within(all->cpu_millis, grant->user_limits.cpu_millis) && is_within(all->pids, grant->user_limits.pids);
-		is_given = is_given || (!grant->is_void && (!peer->confined || grant->confined_clients) &&
+		is_given = is_given || (!grant->is_void && plan->network <= grant->network &&
+		                        (!peer->confined || (grant->confined_clients && plan->network != PLAN_NETWORK_HOST)) &&
 		                        (admit_list_has(&grant->profiles, "*") || admit_list_has(&grant->profiles, profile)));
 	}
 	return is_given && is_bounded;

@@ -50,7 +50,7 @@ enum init_order_fd {
 #define INIT_BUILD_CAPABILITIES(X)                                                               \
 	X(CAP_SYS_ADMIN)    /* mounts; names_host; lower_enter */                                \
 	X(CAP_SYS_CHROOT)   /* enter_root */                                                     \
-	X(CAP_NET_ADMIN)    /* names_loopback */                                                 \
+	X(CAP_NET_ADMIN)    /* names_loopback, network_make */                                   \
 	X(CAP_SETUID)       /* lower_make (uid_map), lower_be_command */                         \
 	X(CAP_SETGID)       /* lower_make (gid_map), lower_be_command */                         \
 	X(CAP_SETFCAP)      /* lower_make: a map that has id 0 */                                \
@@ -58,7 +58,7 @@ enum init_order_fd {
 	X(CAP_SYS_RESOURCE) /* close_door, where there is no lower user namespace */             \
 	X(CAP_KILL)         /* what init keeps, likewise: lower_stay */                          \
 	X(CAP_CHOWN)        /* make_directory and its like; gone with lower_shed, as the next */ \
-	X(CAP_DAC_OVERRIDE) /* make_component below a home */                                    \
+	X(CAP_DAC_OVERRIDE) /* make_component below a home; lower_be_mounter */                  \
 	X(CAP_FOWNER)       /* make_personal: the mode of what was just given away */
 
 #define INIT_CONTEXT_SIZE 192 /* SELINUX_CONTEXT_MAX */
@@ -70,6 +70,7 @@ struct init_order {
 	bool limits_pids_by_user;          /* RLIMIT_NPROC bounds processes: there is no control group for it */
 	bool uses_selinux;                 /* else the plan's label is AppArmor's */
 	char process_label[INIT_CONTEXT_SIZE], files_label[INIT_CONTEXT_SIZE]; /* SELinux contexts; empty: none */
+	char resolvers[4096]; /* of a sandbox in the host's network: the host's resolv.conf(5), as much as fits; empty: none */
 };
 
 /* What a profile decides and no plan says; the same for all its sandboxes. */

@@ -27,6 +27,22 @@ static bool same_text(const struct plan *a, struct plan_text text_a, const struc
 	return strcmp(plan_text(a, text_a), plan_text(b, text_b)) == 0;
 }
 
+bool plan_has_layers(const struct plan *plan)
+{
+	bool has_layers = false;
+
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		has_layers = has_layers || plan->steps[i].layer;
+	return has_layers;
+}
+
+const char *plan_network_name(uint32_t network)
+{
+	static const char *const names[PLAN_NETWORKS] = {"none", "limited", "open", "host"};
+
+	return network < PLAN_NETWORKS ? names[network] : "";
+}
+
 bool plan_same_base(const struct plan *a, const struct plan *b)
 {
 	return a->policy_generation == b->policy_generation && a->profile == b->profile && a->terminals_max == b->terminals_max &&

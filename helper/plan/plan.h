@@ -44,6 +44,7 @@
 	X(READ_ONLY, "read-only") /* a path inside, made read-only */                                          \
 	X(MASK, "mask")           /* a path inside, hidden */                                                  \
 	X(LOOPBACK, "loopback")   /* lo up */                                                                  \
+	X(NETWORK, "network")     /* all addresses lead to who serves the network */                           \
 	X(HOSTNAME, "hostname")                                                                                \
 	X(IDENTITY, "identity") /* capabilities of building dropped, the user namespace of commands entered */ \
 	X(INIT, "init")         /* yett-init serves, with the label of commands */
@@ -69,17 +70,33 @@ struct plan_step {
 	struct plan_text source;
 	uint32_t fd;           /* SHARE: index among the client's descriptors */
 	uint32_t mode;         /* TMPFS: permissions of its root */
+	uint32_t layer;        /* SHARE: enum plan_layer */
 	bool writable;         /* SHARE, HOST */
 	bool is_socket;        /* SHARE */
 	bool optional;         /* HOST, READ_ONLY, MASK: skip where the path does not exist */
-	uint64_t size_bytes;   /* TMPFS, ROOT */
+	uint64_t size_bytes;   /* TMPFS, ROOT; SHARE that is a source: of the memory that changes go into; 0: there is a store */
 	struct plan_text from; /* FILE:LINE of the policy that asks for it, or bounds it; empty: the request, or every sandbox */
+};
+
+/* What a share is of an overlay that is mounted at its target. Both are directories of the caller's. */
+enum plan_layer {
+	PLAN_LAYER_NONE = 0,   /* it is mounted there itself */
+	PLAN_LAYER_SOURCE = 1, /* what is shown, and stays as it is */
+	PLAN_LAYER_STORE = 2,  /* "upper" and "work" are in it: what was changed */
 };
 
 enum plan_identity {
 	PLAN_IDENTITY_PRIVATE = 0, /* the caller's number inside, a private id outside */
 	PLAN_IDENTITY_ROOT = 1,    /* 0 inside, a private id outside */
 	PLAN_IDENTITY_CALLER = 2,  /* the caller's id inside and outside */
+};
+
+enum plan_network {
+	PLAN_NETWORK_NONE = 0,    /* loopback only */
+	PLAN_NETWORK_LIMITED = 1, /* what rules allow. With the next one: by yett-front and yett-dialer, which have the rules */
+	PLAN_NETWORK_OPEN = 2,    /* all but private addresses, and what rules deny */
+	PLAN_NETWORK_HOST = 3,    /* the host's: the sandbox has no network namespace of its own, and nobody serves or bounds it */
+	PLAN_NETWORKS,
 };
 
 struct plan_limits {
@@ -123,6 +140,7 @@ struct plan {
 	bool overlay_ro;        /* ROOT's trees, and each SHARE and HOST that is not writable: behind an overlay of the sandbox's own */
 	uint32_t sandboxes_max; /* of this caller at once; 0: unlimited */
 	uint32_t terminals_max; /* of the sandbox at once */
+	uint32_t network;       /* enum plan_network */
 	struct plan_life life;
 	struct plan_limits limits;      /* of this sandbox */
 	struct plan_limits user_limits; /* of all the caller's sandboxes together: memory, cpu, pids */
@@ -151,6 +169,9 @@ struct plan {
 /* The C string of a text of the plan; "" for the zero text (offset 0 always holds ""). */
 const char *plan_text(const struct plan *plan, struct plan_text text);
 
+/* Whether an overlay of the client's layers is mounted. */
+bool plan_has_layers(const struct plan *plan);
+
 /* Of two bounds, of which 0 is none. Then the same of each limit. */
 uint64_t plan_lesser(uint64_t a, uint64_t b);
 void plan_narrow_limits(struct plan_limits *limits, const struct plan_limits *by);
@@ -162,6 +183,15 @@ _must_check_ int plan_add_text(struct plan *plan, const char *string, struct pla
 struct plan_step *plan_add_step(struct plan *plan, enum plan_step_kind kind);
 
 const char *plan_step_name(enum plan_step_kind kind);
+
+/* Whether it goes by rules, which yett-front and yett-dialer serve. */
+static inline bool plan_network_has_rules(uint32_t network)
+{
+	return network == PLAN_NETWORK_LIMITED || network == PLAN_NETWORK_OPEN;
+}
+
+/* As the policy writes it; "" for what is none. */
+const char *plan_network_name(uint32_t network);
 
 /*
  * Whether two plans have the same base: what the profile, the caller and the caller's grants decide, whatever else is asked. A sandbox in

@@ -28,6 +28,7 @@
 	static const struct image_type name = {sizeof(OBJECT), name##_fields, ARRAY_SIZE(name##_fields)}
 
 static const struct image_type number_type = {sizeof(uint32_t), NULL, 0};
+static const struct image_type byte_type = {1, NULL, 0};
 static const struct image_type filter_type = {sizeof(struct sock_filter), NULL, 0};
 
 #define OBJECT char *
@@ -46,6 +47,11 @@ TYPE(paths_type, {ARRAY(items, path_type, count, LIST_MAX)}, {ARRAY(places, plac
 #define TEXTS(field) INSIDE(field, texts_type, 1)
 #define PATHS(field) INSIDE(field, paths_type, 1)
 
+#define OBJECT struct policy_rules
+TYPE(rules_type, {ARRAY(list, byte_type, size, POLICY_RULES_SIZE_MAX)});
+#undef OBJECT
+#define RULES(field) INSIDE(field, rules_type, 1)
+
 #define OBJECT struct policy_mount
 TYPE(mount_type, {TEXT(source)}, {TEXT(target), .problem = policy_path_problem}, {BOOL(writable)}, {PLACE(place)});
 #undef OBJECT
@@ -58,14 +64,17 @@ TYPE(profile_type, {TEXT(name)}, {PLACE(place)}, {PATHS(system)}, {TEXTS(etc)}, 
      {ARRAY(build_filter, filter_type, build_filter_count, BPF_MAXINSNS)}, {TEXTS(capabilities)}, {BOOL(nested_userns)},
      {BOOL(perf_events)}, {BOOL(core_files)}, {NUMBER(identity, 0, PLAN_IDENTITY_CALLER)}, {NUMBER(umask, 0, PLAN_UMASK_CALLER)},
      {TEXT(hostname)}, {TEXT(apparmor_profile), .problem = policy_label_problem}, {TEXT(selinux_type), .problem = policy_label_problem},
-     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)});
+     {NUMBER(label, 0, POLICY_LABEL_REQUIRED)}, {BOOL(shares)}, {NUMBER(workspace, 0, POLICY_WORKSPACE_COW)},
+     {INSIDE(limits_places, place_type, POLICY_LIMITS)}, {PLACE(shares_place)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)}, {RULES(allow)},
+     {RULES(deny)}, {BOOL(allow_private)}, {NUMBER(connections, 1, POLICY_CONNECTIONS_MAX)}, {PLACE(network_place)});
 #undef OBJECT
 
 #define OBJECT struct policy_grant
 TYPE(grant_type, {TEXT(name)}, {PLACE(place)}, {ARRAY(uids, number_type, uids_count, LIST_MAX)},
      {ARRAY(gids, number_type, gids_count, LIST_MAX)}, {BOOL(everyone)}, {TEXTS(keys)}, {TEXTS(profiles)}, {TEXTS(share_ro)},
-     {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)}, {BOOL(identity_root)},
-     {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)},
+     {TEXTS(share_rw)}, {TEXTS(sockets)}, {TEXTS(publish)}, {TEXTS(capabilities)}, {TEXTS(devices)}, {BOOL(identity_caller)},
+     {BOOL(identity_root)}, {BOOL(nested_userns)}, {BOOL(perf_events)}, {BOOL(allow_private)}, {NUMBER(network, 0, PLAN_NETWORKS - 1)},
+     {RULES(allow)}, {RULES(deny)}, {BOOL(user_keys)}, {BOOL(confined_clients)}, {BOOL(fall_through)},
      {NUMBER(sandboxes_max, 0, POLICY_SANDBOXES_MAX)}, {NUMBER(terminals_max, 0, INT32_MAX)}, {INSIDE(places, place_type, POLICY_KEYS)},
      {TEXT(notice)}, {BOOL(is_void)});
 #undef OBJECT
@@ -76,7 +85,7 @@ TYPE(policy_type, {ARRAY(files, text_type, files_count, POLICY_FILES_MAX)}, {TEX
      {TEXT(keys_dir), .problem = policy_path_problem}, {TEXT(cgroup), .problem = policy_path_problem},
      {NUMBER(ids_first, POLICY_IDS_FIRST_MIN, POLICY_IDS_END_MAX - 2 * POLICY_IDS_STEP)}, {NUMBER(ids_ranges, 2, POLICY_IDS_RANGES_MAX)},
      {PLACE(ids_place)}, {NUMBER(spares, 0, POLICY_SPARES_MAX)}, {ARRAY(profiles, profile_type, profiles_count, SECTIONS_MAX)},
-     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)});
+     {ARRAY(grants, grant_type, grants_count, SECTIONS_MAX)}, {ARRAY(rule_lines, number_type, rule_lines_count, IMAGE_SIZE_MAX)});
 #undef OBJECT
 const struct image_type *const image_policy = &policy_type;
 
@@ -153,7 +162,7 @@ static bool load_field(struct loading *loading, const struct image_field *field,
 
 static bool load_objects(struct loading *loading, const struct image_type *type, char *object, size_t count)
 {
-	for (; count > 0; count--, object += type->size)
+	for (; type->count > 0 && count > 0; count--, object += type->size)
 		for (size_t i = 0; i < type->count; i++)
 			if (!load_field(loading, &type->fields[i], object))
 				return false;

@@ -19,6 +19,9 @@
 #define POLICY_FILES_MAX         256
 #define POLICY_SPARES_MAX        16
 #define POLICY_SANDBOXES_MAX     4095
+#define POLICY_CONNECTIONS_MAX   256
+#define POLICY_RULES_MAX         5000         /* of a list */
+#define POLICY_RULES_SIZE_MAX    (640u << 10) /* so that those of a profile, a grant and a request fit into EGRESS_RULES_SIZE_MAX */
 #define POLICY_LINGER_UNLIMITED  UINT64_MAX
 #define POLICY_IDS_FIRST_DEFAULT UINT32_C(0x70000000) /* above what systemd hands out, below 2^31 */
 /* yett-policy runs as this id, of the roles' range of the shipped policy: which range is in force it has yet to read. */
@@ -45,6 +48,13 @@ struct policy_list {
 	struct policy_place place; /* of the first item; of the section when there is none */
 };
 
+/* Rules for the network, in bytes that root only hands on. The origin of each is its index in policy->rule_lines, from 1 on. */
+struct policy_rules {
+	struct net_list *list; /* base/net_list.h, of one kind */
+	size_t size;           /* 0: there are none, and no list either */
+};
+#define POLICY_RULE_LINE_BITS 20 /* of an item of rule_lines; above them is the index of the file in policy->files */
+
 /* What a profile mounts in each of its sandboxes, checked against its system directories. */
 struct policy_mount {
 	char *source; /* the host's path; "": it is a tmpfs */
@@ -53,6 +63,9 @@ struct policy_mount {
 	bool writable;
 	struct policy_place place;
 };
+
+/* What a request may share: anything, or nothing that a command could change. */
+enum policy_workspace { POLICY_WORKSPACE_ANY = 0, POLICY_WORKSPACE_COW = 1 };
 
 /* What becomes of a request where the profile's label cannot be had. */
 enum policy_label { POLICY_LABEL_IF_AVAILABLE = 0, POLICY_LABEL_REQUIRED = 1 };
@@ -102,7 +115,15 @@ struct policy_profile {
 	char *apparmor_profile; /* of init and commands; "": none */
 	char *selinux_type;     /* of init; what commands get follows from it in the loaded SELinux policy. "": none */
 	enum policy_label label;
-	bool shares; /* whether a request may bring shares and tmpfs of its own at all */
+	bool shares;                     /* whether a request may bring shares and tmpfs of its own at all */
+	enum policy_workspace workspace; /* what it shares has to be copy-on-write, or can be anything */
+	/* what its sandboxes reach, unless a request says otherwise */
+	enum plan_network network;
+	struct policy_rules allow, deny;
+	bool allow_private;                               /* addresses of private networks need no rule that names them */
+	uint32_t connections;                             /* at once; 1 to POLICY_CONNECTIONS_MAX */
+	uint64_t bandwidth_in_bytes, bandwidth_out_bytes; /* a second; 0: unlimited */
+	struct policy_place network_place;
 };
 
 /* Keys of a grant by which a request is refused: the first ones cap a limit. */
@@ -119,6 +140,9 @@ enum policy_key {
 	POLICY_KEY_PERF_EVENTS,
 	POLICY_KEY_USER_KEYS,
 	POLICY_KEY_CONFINED,
+	POLICY_KEY_ALLOW_PRIVATE,
+	POLICY_KEY_NETWORK,
+	POLICY_KEY_ALLOW,
 	POLICY_KEY_KEYS,
 	POLICY_KEY_PROFILES,
 	POLICY_KEY_SHARE_RO,
@@ -143,14 +167,16 @@ struct policy_grant {
 	struct policy_list profiles; /* names; "*" is all */
 	struct policy_list share_ro; /* host directories below which a client may share read-only; "*" is anything it can open */
 	struct policy_list share_rw;
-	struct policy_list sockets;               /* paths of the sockets that a client may share; %u is its uid */
+	struct policy_list sockets, publish;      /* paths that a client may share or relay, %u its uid; addresses for ports */
 	struct policy_list capabilities, devices; /* that its profiles may give */
 	uint64_t capabilities_mask;
-	bool identity_caller, identity_root, nested_userns, perf_events; /* profiles with these */
-	bool user_keys;                                                  /* ~/.config/yett/authorized_keys counts */
-	bool confined_clients;                                           /* a client in another namespace than the helper's may ask */
-	bool fall_through;           /* what it does not give is looked for in grants that name the asker less closely */
-	struct plan_limits ceilings; /* of one sandbox; 0: the profile's own value is the ceiling */
+	bool identity_caller, identity_root, nested_userns, perf_events, allow_private; /* profiles, and requests, with these */
+	enum plan_network network;                                                      /* the most */
+	struct policy_rules allow, deny; /* each rule that a request allows is within one of these; what is denied in any case */
+	bool user_keys;                  /* ~/.config/yett/authorized_keys counts */
+	bool confined_clients;           /* a client in another namespace than the helper's may ask */
+	bool fall_through;               /* what it does not give is looked for in grants that name the asker less closely */
+	struct plan_limits ceilings;     /* of one sandbox; 0: the profile's own value is the ceiling */
 	/* of all sandboxes of whomever the grant is for, also of those that another one gives */
 	struct plan_limits user_limits;          /* memory, cpu, pids */
 	unsigned sandboxes_max, terminals_max;   /* 0: unlimited */
@@ -174,6 +200,8 @@ struct policy {
 	size_t profiles_count;
 	struct policy_grant *grants;
 	size_t grants_count;
+	uint32_t *rule_lines; /* where each rule for the network stands: line, and file above POLICY_RULE_LINE_BITS */
+	size_t rule_lines_count;
 	uint64_t generation; /* of the text that was read: another text, another number */
 	void *image;         /* where all the pointers lead, read-only; policy_free() unmaps it */
 	size_t image_size;

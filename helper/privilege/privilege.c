@@ -10,21 +10,23 @@
 
 /* What building a sandbox takes, and which step takes it. CAP_SYS_RESOURCE is not here: it must not be needed. */
 static const int build[] = {
-	CAP_SYS_ADMIN,    /* the template, clones and id maps of mounts, namespaces */
-	CAP_SYS_CHROOT,   /* setns of a mount namespace, the decoder's file system */
-	CAP_MKNOD,        /* the template's /dev */
-	CAP_CHOWN,        /* the template, cgroup delegation */
-	CAP_DAC_OVERRIDE, /* what a client shares, and above it; leaves of groups that init owns */
-	CAP_SETUID,       /* uid_map; decoder, reader */
-	CAP_SETGID,       /* gid_map */
-	CAP_SETPCAP,      /* bounding sets */
-	CAP_SETFCAP,      /* uid_map lines that name host id 0: identity = "caller" for root */
-	CAP_SYS_PTRACE,   /* /proc/PID/ns of a client, to tell a confined one, and of init: builder_make_init() */
-	CAP_KILL,         /* ending processes of private ids */
+	CAP_SYS_ADMIN,        /* the template, clones and id maps of mounts, namespaces */
+	CAP_SYS_CHROOT,       /* setns of a mount namespace, the decoder's file system */
+	CAP_MKNOD,            /* the template's /dev */
+	CAP_CHOWN,            /* the template, cgroup delegation */
+	CAP_DAC_OVERRIDE,     /* what a client shares, and above it; leaves of groups that init owns */
+	CAP_SETUID,           /* uid_map; decoder, reader */
+	CAP_SETGID,           /* gid_map */
+	CAP_SETPCAP,          /* bounding sets */
+	CAP_SETFCAP,          /* uid_map lines that name host id 0: identity = "caller" for root */
+	CAP_SYS_PTRACE,       /* /proc/PID/ns of a client, to tell a confined one, and of init: builder_make_init() */
+	CAP_KILL,             /* ending processes of private ids */
+	CAP_NET_BIND_SERVICE, /* port 53 of a sandbox's network namespace: catch_listen() */
+	CAP_NET_ADMIN,        /* a map of sockets, before Linux 6.4: catch_attach() */
 };
 
 /* Without root: what init builds with and the helper does not, since both have one user namespace. INIT_BUILD_CAPABILITIES */
-static const int hand_on[] = {CAP_NET_ADMIN, CAP_FOWNER, CAP_SYS_RESOURCE};
+static const int hand_on[] = {CAP_FOWNER, CAP_SYS_RESOURCE};
 
 static const int supervise[] = {
 	CAP_KILL,         /* ending init */

@@ -25,7 +25,7 @@ int program_start(const char *folder, char *const argv[], const int *fds, size_t
 	return 0;
 }
 
-int program_ask(const struct program *program, const struct iovec *parts, size_t count)
+int program_ask(const struct program *program, const struct iovec *parts, unsigned count)
 {
 	struct msghdr header = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = count};
 	char unasked;
@@ -37,7 +37,7 @@ int program_ask(const struct program *program, const struct iovec *parts, size_t
 	return 0;
 }
 
-ssize_t program_hear(const struct program *program, struct iovec *parts, size_t count, uint64_t deadline_ms)
+ssize_t program_hear(const struct program *program, struct iovec *parts, unsigned count, uint64_t deadline_ms)
 {
 	struct pollfd wait = {.fd = program->socket, .events = POLLIN};
 	struct msghdr header = {.msg_iov = parts, .msg_iovlen = count};

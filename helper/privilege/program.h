@@ -26,8 +26,8 @@ struct program {
 _must_check_ int program_start(const char *folder, char *const argv[], const int *fds, size_t count, struct program *ret_program);
 
 /* Sends it a question. 0; -EPROTO: it has said what nobody asked, which would pass for the answer; -EPIPE: it is gone; or -errno. */
-_must_check_ int program_ask(const struct program *program, const struct iovec *parts, size_t count);
+_must_check_ int program_ask(const struct program *program, const struct iovec *parts, unsigned count);
 
 /* Waits for its answer: how many bytes came; -EPIPE: it is gone; -ETIMEDOUT; -EPROTO: there were more; or -errno. `parts` may be written
  * anyway. */
-_must_check_ ssize_t program_hear(const struct program *program, struct iovec *parts, size_t count, uint64_t deadline_ms);
+_must_check_ ssize_t program_hear(const struct program *program, struct iovec *parts, unsigned count, uint64_t deadline_ms);

@@ -21,11 +21,16 @@
 #define BUILDER_DEADLINE_MS 20000
 #define END_DEADLINE_MS     2000
 
-/* Descriptors with a request for an init. */
+/* Descriptors of a leaver. */
 enum make_fd { MAKE_CONTROL, MAKE_CHANNEL, MAKE_FDS };
 
+/* What a builder is asked for, and has not been told by struct setup when it was forked. */
 struct make {
+	enum builder_child child;
 	uint32_t profile, init_inside, init_host; /* struct setup */
+	uint32_t front_id;                        /* struct egress */
+	unsigned starts;
+	bool shares_network; /* struct setup */
 };
 
 _Static_assert(INIT_FD_DEV - INIT_FD_MEMORY_EVENTS == CGROUP_FILES_OF_INIT, "leave() opens them one after the other");
@@ -63,7 +68,8 @@ static int detach_group(const struct setup *setup)
 /* The process that leaves: `ends` are init's. */
 static void __attribute__((noreturn)) leave(const struct setup *setup, const int ends[static MAKE_FDS])
 {
-	const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
+	const uint64_t namespaces =
+		CLONE_NEWNS | CLONE_NEWPID | (setup->shares_network ? 0 : CLONE_NEWNET) | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_PARENT;
 	struct identity_fds fds = {{ends[MAKE_CONTROL], ends[MAKE_CHANNEL], detach_group(setup)}};
 	/* A new leaf for each sandbox. */
 	_cleanup_fd_ int leaf = openat(setup->cgroup.group, "init", O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -92,6 +98,28 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 	_exit(name_step(setup, "leave", pid < 0 ? pid : 0) < 0);
 }
 
+/* `fds` are its own, as many as it takes. */
+static void __attribute__((noreturn)) become(const struct setup *setup, enum builder_child child, const int *fds)
+{
+	if (child == BUILDER_LEAVER)
+		leave(setup, fds);
+	(void)name_step(setup, "network", egress_become(setup, child, fds));
+	_exit(1);
+}
+
+/*
+ * Where it is born: a leaver in the group itself, in which its cgroup namespace begins, and which init then leaves; the others beside init.
+ * A descriptor, -1 where there is no group, or -errno.
+ */
+static int open_birthplace(const struct setup *setup, enum builder_child child)
+{
+	int fd = has_cgroup(setup) ? openat(setup->cgroup.group, child == BUILDER_LEAVER ? "." : "init",
+	                                    O_DIRECTORY | O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+	                           : -1;
+
+	return fd < 0 && has_cgroup(setup) ? -errno : fd;
+}
+
 static void __attribute__((noreturn)) builder(struct setup *setup)
 {
 	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
@@ -106,15 +134,23 @@ static void __attribute__((noreturn)) builder(struct setup *setup)
 	while (r == 0 && frame_receive(setup->go, frame, 0) > 0) {
 		struct make make = {0};
 		pid_t pid;
+		int place;
 
-		r = frame->length == sizeof make && frame->fd_count == MAKE_FDS ? reached_step("builder", "fork") : -EPROTO;
+		r = frame->length == sizeof make ? reached_step("builder", "fork") : -EPROTO;
 		memcpy(&make, frame->bytes, sizeof make);
 		setup->profile = make.profile;
 		setup->map.init_inside = make.init_inside;
 		setup->init_host = make.init_host;
-		pid = r == 0 ? kernel_clone(CLONE_PARENT, 0, -1, NULL) : r;
+		setup->egress.front_id = make.front_id;
+		setup->egress.starts = make.starts;
+		setup->shares_network = make.shares_network;
+		/* A leaver is born where we are. */
+		place = r == 0 && make.child != BUILDER_LEAVER ? open_birthplace(setup, make.child) : -1;
+		r = r == 0 && place < -1 ? place : r;
+		pid = r == 0 ? kernel_clone(CLONE_PARENT | (place >= 0 ? CLONE_INTO_CGROUP : 0), 0, place, NULL) : r;
+		place = fd_close(place);
 		if (pid == 0)
-			leave(setup, frame->fds);
+			become(setup, make.child, frame->fds);
 		r = name_step(setup, "fork", pid < 0 ? pid : 0);
 		if (write(setup->go, &pid, sizeof pid) != sizeof pid)
 			r = -EPIPE;
@@ -142,16 +178,21 @@ static int start_builder(struct setup *setup)
 	return pid < 0 ? pid : 0;
 }
 
-/* The pid of the process that leaves, which is a child of ours, or -errno. */
-static int ask_builder(struct setup *setup, const int ends[static MAKE_FDS])
+static pid_t ask_builder(struct setup *setup, enum builder_child child, const int *fds, size_t count)
 {
-	const struct make make = {.profile = setup->profile, .init_inside = setup->map.init_inside, .init_host = setup->init_host};
+	const struct make make = {.child = child,
+	                          .profile = setup->profile,
+	                          .init_inside = setup->map.init_inside,
+	                          .init_host = setup->init_host,
+	                          .front_id = setup->egress.front_id,
+	                          .starts = setup->egress.starts,
+	                          .shares_network = setup->shares_network};
 	int r = setup->builder > 0 ? 0 : start_builder(setup);
 	struct pollfd wait = {.fd = setup->go, .events = POLLIN};
 	pid_t pid = -1;
 
 	if (r == 0)
-		r = frame_send(setup->go, &make, sizeof make, ends, MAKE_FDS, 0);
+		r = frame_send(setup->go, &make, sizeof make, fds, count, 0);
 	if (r == 0 && poll(&wait, 1, BUILDER_DEADLINE_MS) <= 0)
 		r = -ETIMEDOUT;
 	if (r == 0 && (read(setup->go, &pid, sizeof pid) != sizeof pid || pid < 0))
@@ -161,18 +202,20 @@ static int ask_builder(struct setup *setup, const int ends[static MAKE_FDS])
 	return r < 0 ? r : pid;
 }
 
-static int start_leaver(struct setup *setup, const int ends[static MAKE_FDS])
+pid_t builder_fork(struct setup *setup, enum builder_child child, const int *fds, size_t count)
 {
-	int group = setup->cgroup.group;
+	_cleanup_fd_ int place = setup->host->cgroups.has_v1 ? -1 : open_birthplace(setup, child);
 	pid_t pid;
 
 	if (setup->host->cgroups.has_v1)
-		return ask_builder(setup, ends);
-	pid = kernel_clone(group < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, group, NULL);
+		return ask_builder(setup, child, fds, count);
+	if (place < 0 && has_cgroup(setup))
+		return place;
+	pid = kernel_clone(place < 0 ? 0 : CLONE_INTO_CGROUP, SIGCHLD, place, NULL);
 	if (pid == 0) {
 		(void)close(setup->control); /* else the supervisor's death would leave it reading */
 		(void)close(setup->channel);
-		leave(setup, ends);
+		become(setup, child, fds);
 	}
 	return pid;
 }
@@ -213,7 +256,7 @@ int builder_make_init(struct setup *setup)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		return fd_close(control[1]), -errno;
 	setup->channel = channel[0];
-	pid = start_leaver(setup, (const int[]){control[1], channel[1]});
+	pid = builder_fork(setup, BUILDER_LEAVER, (const int[]){control[1], channel[1]}, MAKE_FDS);
 	(void)close(control[1]);
 	(void)close(channel[1]);
 	if (pid < 0)

@@ -109,8 +109,9 @@ static const struct {
 #define PROCESS                        LIMIT("process", pids, CGROUP_PIDS)
 	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_FAIL},
 	{MEMORY, 1, "memory.limit_in_bytes", 1, 1, 0, "-1", MUST},
-	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT}, /* where swap accounting is off */
-	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT},            /* else what does not fit would go to the host's swap */
+	{MEMORY, 1, "memory.memsw.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT},    /* where swap accounting is off */
+	{MEMORY, 1, "memory.kmem.tcp.limit_in_bytes", 1, 1, 0, "-1", MAY_BE_ABSENT}, /* else what nobody reads is the host's memory */
+	{MEMORY, 2, "memory.swap.max", 0, 1, 0, "max", MAY_BE_ABSENT}, /* else what does not fit would go to the host's swap */
 	{MEMORY, 2, "memory.max", 1, 1, 0, "max", MUST},
 	{CPU, 1, "cpu.cfs_quota_us", 100, 1, 0, "-1", MUST}, /* of a period of 100 ms, the default */
 	{CPU, 2, "cpu.max", 100, 1, 0, "max", MUST},

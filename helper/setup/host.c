@@ -2,6 +2,7 @@
 #include "helper/setup/setup.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,17 +10,20 @@
  * Copies yett-init into a sealed memfd: what runs as PID 1 inside is then no file of the host, and nobody can change
  * it between one sandbox and the next.
  */
-static int load_init(const char *path, int *ret_fd, struct yett_error *error)
+static int load_init(const char *libexec, int *ret_fd, struct yett_error *error)
 {
-	_cleanup_fd_ int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	char path[PATH_MAX];
+	_cleanup_fd_ int file = -1;
 
+	(void)snprintf(path, sizeof path, "%s/yett-init", libexec);
+	file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (file < 0)
 		return error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "%s cannot be read: %s", path, strerror(errno));
 	*ret_fd = fd_copy_program("yett-init", file);
 	return *ret_fd < 0 ? *ret_fd : 0;
 }
 
-int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless, struct setup_host **ret_host,
+int setup_host_open(const struct policy *policy, const char *libexec, const struct setup_rootless *rootless, struct setup_host **ret_host,
                     struct yett_error *error)
 {
 	_cleanup_(setup_host_closep) struct setup_host *host = calloc(1, sizeof *host);
@@ -28,6 +32,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	if (!host)
 		return -ENOMEM;
 	host->policy = policy;
+	host->libexec = libexec;
 	host->rootless = rootless;
 	host->is_rootless = rootless;
 	host->face = rootless ? UINT32_MAX : policy->ids_first + IDMAP_ROLE_FACE;
@@ -45,7 +50,7 @@ int setup_host_open(const struct policy *policy, const char *init_path, const st
 	if (r == 0 && rootless)
 		rootless->expect(host);
 	if (r == 0)
-		r = load_init(init_path, &host->init_program, error);
+		r = load_init(libexec, &host->init_program, error);
 	if (r == 0 && (!rootless || rootless->cgroup >= 0))
 		r = cgroup_host_open(rootless ? rootless->cgroup : -1, policy->cgroup, &host->cgroups, error);
 	if (r == 0)

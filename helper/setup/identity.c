@@ -139,9 +139,12 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	return keep_what_building_takes();
 }
 
-/* Puts each of `fds` (-1: leave out) at first, first + 1, … without one overwriting another. */
-static int place(int *fds, int count, int first)
+int identity_place(int *fds, int count, int first)
 {
+	/* Above all the final numbers, as the copies are: nothing is overwritten that is still needed, or closed. */
+	int opened = open("/dev/null", O_RDWR | O_CLOEXEC), null = fcntl(opened, F_DUPFD_CLOEXEC, first + count);
+
+	fd_close(opened);
 	for (int i = 0; i < count; i++) {
 		if (fds[i] < 0)
 			continue;
@@ -149,10 +152,13 @@ static int place(int *fds, int count, int first)
 		if (fds[i] < 0)
 			return -errno;
 	}
-	for (int i = 0; i < count; i++)
-		if (fds[i] >= 0 && dup2(fds[i], first + i) < 0)
+	for (int i = 0; i < first + count; i++) {
+		int from = i < first ? null : fds[i - first];
+
+		if (from >= 0 ? dup2(from, i) < 0 : close(i) < 0 && errno != EBADF)
 			return -errno;
-	return 0;
+	}
+	return null < 0 || syscall(SYS_close_range, first + count, ~0u, CLOSE_RANGE_CLOEXEC) < 0 ? -errno : 0;
 }
 
 /* What it refuses is not for init to take back. That nothing is executed with more privilege CAP_SYS_ADMIN answers for: seccomp(2) */
@@ -166,26 +172,13 @@ static int load_filter(const struct policy_profile *profile)
 int identity_become_init(const struct setup *setup, struct identity_fds *fds)
 {
 	static char *const arguments[] = {"yett-init", "build", NULL}, *const environment[] = {NULL};
-	const int count = INIT_FD_END - INIT_FD_CONTROL;
-	/* Both above all the final numbers, which place() overwrites. */
-	_cleanup_fd_ int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int null = fcntl(opened, F_DUPFD_CLOEXEC, 128), nulls[3] = {null, null, null};
-	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r;
+	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r; /* above all the final numbers */
 
-	if (null < 0 || program < 0)
+	if (program < 0)
 		return -errno;
-	/* place() closes nothing that it still needs: its copies lie above all the final numbers. */
-	r = place(fds->fds, count, INIT_FD_CONTROL);
+	r = identity_place(fds->fds, INIT_FD_END - INIT_FD_CONTROL, INIT_FD_CONTROL);
 	if (r == 0)
-		r = place(nulls, 3, 0);
-	if (r != 0)
-		return r;
-	for (int i = 0; i < count; i++)
-		if (fds->fds[i] < 0)
-			(void)close(INIT_FD_CONTROL + i);
-	if (syscall(SYS_close_range, INIT_FD_END, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
-		return -errno;
-	r = reached_step("leaver", "init");
+		r = reached_step("leaver", "init");
 	if (r == 0)
 		r = load_filter(&setup->host->policy->profiles[setup->profile]);
 	if (r == 0)

@@ -164,26 +164,26 @@ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, u
 }
 
 /* `id` stands for the caller's on the disk; what it stands for is nobody else's there. */
-static void add_shared(struct specials *specials, uint32_t id, uint32_t host)
+static void add_shared(struct specials *specials, uint32_t id, uint32_t host, bool alone)
 {
-	if (host == id)
+	if (host == id && !alone)
 		return;
 	add_special(specials, id, host);
-	add_special(specials, host, NO_ID);
+	add_special(specials, host, NO_ID); /* unless it stays what it is, which has its line by now */
 }
 
-int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject)
+int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, bool alone)
 {
 	struct specials uids = {0}, gids = {0};
 	struct idmap shares = {0};
 	int r;
 
-	add_shared(&uids, subject->uid, idmap_host(&map->uids, subject->uid));
-	add_shared(&gids, subject->gid, idmap_host(&map->gids, subject->gid));
+	add_shared(&uids, subject->uid, idmap_host(&map->uids, subject->uid), alone);
+	add_shared(&gids, subject->gid, idmap_host(&map->gids, subject->gid), alone);
 	for (size_t i = 0; i < subject->groups_count; i++)
-		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]));
-	r = fill(&uids, 0, UINT32_MAX, &shares.uids);
+		add_shared(&gids, subject->groups[i], idmap_host(&map->gids, subject->groups[i]), alone);
+	r = fill(&uids, 0, alone ? 0 : UINT32_MAX, &shares.uids);
 	if (r == 0)
-		r = fill(&gids, 0, UINT32_MAX, &shares.gids);
+		r = fill(&gids, 0, alone ? 0 : UINT32_MAX, &shares.gids);
 	return r == 0 ? open_with(0, &shares.uids, &shares.gids) : r;
 }

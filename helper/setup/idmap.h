@@ -10,7 +10,8 @@
 
 #define IDMAP_RANGE     65536u
 #define IDMAP_DECIDERS  32768u /* so many at once */
-#define IDMAP_LINES_MAX 340    /* the kernel's bound on a map */
+#define IDMAP_FRONTS    16384u
+#define IDMAP_LINES_MAX 340 /* the kernel's bound on a map */
 
 /* Ids of the first range, which no sandbox gets. */
 enum idmap_role {
@@ -18,6 +19,7 @@ enum idmap_role {
 	IDMAP_ROLE_COMPILER = 2,        /* yett-policy: POLICY_COMPILER_ID, in the shipped policy's range */
 	IDMAP_ROLE_CLOSER = 3,          /* of the listener's, for connections that are not served */
 	IDMAP_ROLES_OF_DECIDERS = 1024, /* and up: each yett-decider has one of IDMAP_DECIDERS while it lives, with its yett-decoder */
+	IDMAP_ROLES_OF_FRONTS = 34816,  /* and up: each yett-front has one of IDMAP_FRONTS, by its sandbox's range */
 };
 
 struct idmap_line {
@@ -62,9 +64,9 @@ _must_check_ int idmap_open_of(pid_t pid, const struct idmap *map);
 _must_check_ int idmap_open_single(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid);
 
 /*
- * A user namespace for mounts of what `subject`, of whom `map` was made, shares: the ids of the caller onto those in the sandbox, and
- * all others onto themselves. So whoever takes ids of the sandbox can be nobody who owns a file there but the caller (and, of files that
- * they gave away before, private ids), files of others keep the rights that they give to groups and to everybody, and chown(2) says EPERM
- * where it says so outside. A descriptor, -E2BIG or -errno.
+ * A user namespace for mounts of what `subject`, of whom `map` was made, shares: the ids of the caller onto those in the sandbox, and,
+ * unless those are to be `alone`, all others onto themselves. So whoever takes ids of the sandbox can be nobody who owns a file there but
+ * the caller (and, of files that they gave away before, private ids), files of others keep the rights that they give to groups and to
+ * everybody, and chown(2) says EPERM where it says so outside. A descriptor, -E2BIG or -errno.
  */
-_must_check_ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject);
+_must_check_ int idmap_open_shares(const struct idmap *map, const struct idmap_subject *subject, bool alone);

@@ -15,6 +15,19 @@ struct setup_shared {
 	pid_t init_pid;
 };
 
+/* What a process becomes that is born in the sandbox's groups, and with what. */
+enum builder_child {
+	BUILDER_LEAVER, /* identity_leave() */
+	BUILDER_FRONT,  /* egress_become() */
+	BUILDER_DIALER,
+};
+
+/*
+ * builder.c: forks a child of ours that is born in the sandbox's groups; starts the builder if need be. `fds` are borrowed. Its pid or
+ * -errno. When it fails later, the shared error says why.
+ */
+_must_check_ pid_t builder_fork(struct setup *setup, enum builder_child child, const int *fds, size_t count);
+
 /*
  * builder.c: starts init in new namespaces for the template of `profile`, with the supervisor's ends of its sockets in `setup`; starts
  * the builder if need be. 0 or -errno, with the step in the shared error.
@@ -40,6 +53,18 @@ struct identity_fds {
  */
 _must_check_ int identity_leave(const struct setup *setup, int control, struct identity_fds *fds);
 _must_check_ int identity_become_init(const struct setup *setup, struct identity_fds *fds);
+
+/*
+ * For a process that is to execute another program: puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all
+ * others end with the exec. 0 or -errno.
+ */
+_must_check_ int identity_place(int *fds, int count, int first);
+
+/*
+ * egress.c: what a child does to become a front or a dialer. -errno, or it does not return. `fds`: of a front the dialer, the rules, init's
+ * pidfd, and where the link goes that catches connections; of a dialer the front, the supervisor and the plan.
+ */
+_must_check_ int egress_become(const struct setup *setup, enum builder_child child, const int *fds);
 
 /*
  * share.c: the process that looks at what a client wants to share, takes it out of the client's packet on `connection`, and sends clones

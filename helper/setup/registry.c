@@ -40,6 +40,7 @@ void record_plan(struct record *record, const struct plan *plan)
 {
 	record->limits = plan->limits;
 	record->life = plan->life;
+	record->network = (struct record_network){.mode = plan->network};
 	(void)snprintf(record->id, sizeof record->id, "%s", plan->id);
 	(void)snprintf(record->name, sizeof record->name, "%s", plan_text(plan, plan->name));
 	(void)snprintf(record->profile, sizeof record->profile, "%s", plan_text(plan, plan->profile_name));

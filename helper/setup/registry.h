@@ -13,8 +13,16 @@
 #include "helper/setup/reserve.h"
 
 /* Another layout, another number, of which the last 16 are one's own: sandboxes of before an upgrade are not told of, but swept. */
-#define RECORD_MAGIC   UINT32_C(0x59523034)
+#define RECORD_MAGIC   UINT32_C(0x59523035)
 #define RECORD_LAYOUTS 16
+
+/* Of its connections, as yett-dialer says. */
+struct record_network {
+	uint32_t mode; /* enum plan_network */
+	uint32_t open;
+	uint32_t changes; /* so often its rules were changed */
+	uint64_t made, blocked, sent_bytes, received_bytes;
+};
 
 struct record {
 	uint64_t sum; /* of all that follows and is used */
@@ -30,8 +38,9 @@ struct record {
 	struct plan_life life;
 	uint32_t private_uid;
 	struct init_layers layers;
-	uint32_t attached;                         /* connections that hold it */
-	struct cgroup_usage before;                /* what its cgroup had counted for earlier sandboxes */
+	uint32_t attached;          /* connections that hold it */
+	struct cgroup_usage before; /* what its cgroup had counted for earlier sandboxes */
+	struct record_network network;
 	uint64_t created_ms, started_ms, ended_ms; /* CLOCK_REALTIME; 0: not yet */
 	uint32_t labels_size;
 	char labels[PLAN_LABELS_SIZE]; /* each with its NUL; last, so that only the used part is written */

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/kernel.h"
 #include "base/reached.h"
+#include "helper/privilege/privilege.h"
 #include "helper/setup/making.h"
 #include "protocol/frame.h"
 
@@ -19,7 +20,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define LEFT_MAX (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
+#define LEFT_MAX     (16 << 20) /* bytes of a sandbox that may be freed after its client was told of its end */
+#define LEFT_WAIT_MS 2000       /* for what was seen through an overlay: 100,000 names take half a second */
 
 /* A refusal says which grant bounds their number: the plan's first step is this one. */
 static int reserve_users_slot(const struct setup_host *host, const struct plan *plan, struct reservation *ret_slot,
@@ -61,10 +63,12 @@ static int limit_cgroup(struct setup *setup, const struct plan *plan, struct yet
 	                          false};
 
 	/*
-	 * Besides them init may have a child ready for the next command. What is near the kernel's PID_MAX_LIMIT limits nothing, and more
-	 * than that is refused; where the user's processes are counted, init sees to it.
+	 * Besides them init may have a child ready for the next command, and there are those that serve the network. What is near the
+	 * kernel's PID_MAX_LIMIT limits nothing, and more than that is refused; where the user's processes are counted, init sees to it.
 	 */
-	limits.pids = limits.pids == 0 || limits.pids > 4194300 || setup_limits_pids_by_user(setup->host) ? 0 : limits.pids + 1;
+	limits.pids = limits.pids == 0 || limits.pids > 4194200 || setup_limits_pids_by_user(setup->host)
+	                      ? 0
+	                      : limits.pids + 1 + (plan_network_has_rules(plan->network) ? EGRESS_PROCESSES : 0);
 	return cgroup_limit(&setup->cgroup, &limits, &plan->user_limits, &rule, error);
 }
 
@@ -115,10 +119,11 @@ static int map_ids(struct setup *setup, const struct plan *plan, struct yett_err
 	return r == -E2BIG ? error_set(error, YETT_E_UNSUPPORTED, 0, "this user's groups need more lines than an id map can have") : r;
 }
 
-static void setup_init(const struct setup_host *host, uint32_t profile, struct setup *setup)
+static void setup_init(const struct setup_host *host, uint32_t profile, uint32_t network, struct setup *setup)
 {
 	*setup = (struct setup){.host = host,
 	                        .profile = profile,
+	                        .shares_network = network == PLAN_NETWORK_HOST,
 	                        .range = {.fd = -1},
 	                        .slot = {.fd = -1},
 	                        .called = {.fd = -1},
@@ -127,12 +132,20 @@ static void setup_init(const struct setup_host *host, uint32_t profile, struct s
 	                        .user_ns = -1,
 	                        .builder = -1,
 	                        .sharer = -1,
+	                        .egress = EGRESS_NONE_YET,
 	                        .go = -1,
 	                        .control = -1,
 	                        .last = SETUP_NO_ORDER,
 	                        .channel = -1,
 	                        .init_pidfd = -1,
 	                        .mount_ns = -1};
+}
+
+/* Init is to be started for such a plan. */
+static void expect(struct setup *setup, const struct plan *plan)
+{
+	setup->profile = plan->profile;
+	setup->shares_network = plan->network == PLAN_NETWORK_HOST;
 }
 
 static int prepare_cgroup(struct setup *setup, uid_t uid, const char *name)
@@ -165,7 +178,7 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 
 	if (!setup)
 		return -ENOMEM;
-	setup_init(host, profile, setup);
+	setup_init(host, profile, plan ? plan->network : host->policy->profiles[profile].network, setup);
 	setup->shared = mmap(NULL, sizeof *setup->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (setup->shared == MAP_FAILED) {
 		free(setup);
@@ -216,6 +229,19 @@ int setup_prepare(const struct setup_host *host, const struct idmap_subject *sub
 	return 0;
 }
 
+/*
+ * How the host looks up names, in which nothing is looked at. It may be a link to where a daemon writes, which is believed as far as what
+ * it leads to is a file that others may read; nothing is waited for.
+ */
+static void read_resolvers(struct init_order *order)
+{
+	_cleanup_fd_ int fd = open("/etc/resolv.conf", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & S_IROTH))
+		(void)!read(fd, order->resolvers, sizeof order->resolvers - 1);
+}
+
 /* Has init build what the plan says, or what the profile decides of it. What is to be attached comes from `trees`; -1: nothing is. */
 static int give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int trees)
 {
@@ -230,6 +256,8 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 	const int fds[INIT_ORDER_FDS] = {
 		[INIT_ORDER_PLAN] = given->memory, [INIT_ORDER_PROFILE] = template->profile, [INIT_ORDER_TREES] = trees};
 
+	if (kind == INIT_ORDER_SANDBOX && plan->network == PLAN_NETWORK_HOST)
+		read_resolvers(&order);
 	if (template->selinux >= SELINUX_PERMISSIVE) {
 		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
 		selinux_file_context(setup->init_host, order.files_label);
@@ -248,11 +276,13 @@ static bool has_ended(const struct setup *setup)
 static void end_sandbox(struct setup *setup)
 {
 	setup_end_sharer(setup);
+	egress_end(setup);
+	setup->egress.starts = 0;
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
 	/* A captured init may have sent descriptors: then it stays open until our end, which is near. */
-	if (setup->control >= 0 && !frame_close_socket(setup->control))
+	if (!frame_close_socket(setup->control))
 		setup->is_spoilt = true;
 	setup->control = -1;
 	setup->channel = fd_close(setup->channel);
@@ -260,14 +290,14 @@ static void end_sandbox(struct setup *setup)
 }
 
 /* The guess was wrong: another init, which has built nothing yet. */
-static int start_over(struct setup *setup, uint32_t profile)
+static int start_over(struct setup *setup, const struct plan *plan)
 {
 	end_sandbox(setup);
 	setup->mount_ns = fd_close(setup->mount_ns);
 	setup->shared->result = -EINPROGRESS;
 	setup->shared->error = (struct yett_error){0};
 	setup->is_ready = false;
-	setup->profile = profile;
+	expect(setup, plan);
 	return builder_make_init(setup);
 }
 
@@ -351,14 +381,22 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 
 	if (r == 0)
 		r = check_devices(setup, plan, error);
+	/* What was started ahead, and is not wanted, is in the groups that are to be limited. */
+	if (order->rules < 0)
+		egress_end(setup);
 	if (r == 0)
 		r = reserve_all(setup, plan, error);
 	fits = r == 0 && setup->fits && !has_ended(setup) && setup->profile == plan->profile &&
+	       setup->shares_network == (plan->network == PLAN_NETWORK_HOST) &&
 	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	if (r == 0 && !fits)
-		r = start_over(setup, plan->profile);
-	/* What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. */
-	if (has_shares(plan))
+		r = start_over(setup, plan);
+	/*
+	 * What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. But
+	 * an overlay takes as long as names were seen through it: let_go_of_mounts().
+	 */
+	setup->leaves_mounts = plan_has_layers(plan);
+	if (has_shares(plan) && !setup->leaves_mounts)
 		setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		r = -errno;
@@ -368,6 +406,8 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, plan, order->connection, trees[0]);
 	fd_close(trees[0]); /* now the end of that process is the end of the socket */
+	if (r == 0 && order->rules >= 0)
+		r = egress_use(setup, order->memory, order->rules);
 	/* init has given up already: whoever waits for it learns why. */
 	if (r != 0 && r != -EPIPE)
 		return r;
@@ -381,6 +421,7 @@ void setup_drop_order(struct setup_order *order)
 	if (order->plan)
 		(void)munmap((void *)(uintptr_t)order->plan, sizeof *order->plan);
 	fd_close(order->memory);
+	fd_close(order->rules);
 	fd_close(order->connection);
 	*order = SETUP_NO_ORDER;
 }
@@ -405,6 +446,46 @@ void setup_end_sharer(struct setup *setup)
 	setup->sharer = -1;
 }
 
+bool setup_restart_network(struct setup *setup)
+{
+	bool may_start = setup->egress.starts < EGRESS_STARTS_MAX && privilege_raise() == 0;
+	int r = may_start ? egress_start(setup, setup->last.memory, EGRESS_ORDER_RULES, setup->last.rules) : -ECANCELED;
+
+	if (r == 0)
+		r = egress_await(setup);
+	if (r < 0)
+		egress_end(setup);
+	return (!may_start || privilege_narrow() == 0) && r == 0;
+}
+
+/*
+ * Who closes the last descriptor unmounts: a process that waits until we have closed ours, and is waited for no longer than `wait_ms`. Its
+ * parent ends at once, so that it is not ours to reap. Where none can be made, it is us.
+ */
+static void let_go_of_mounts(struct setup *setup, int wait_ms)
+{
+	int pair[2] = {-1, -1};
+	bool is_left = setup->leaves_mounts && setup->mount_ns >= 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0;
+	pid_t pid = is_left ? fork() : -1;
+	char byte;
+
+	if (pid == 0) {
+		if (fork() == 0) {
+			setup_host_keep_only(setup->host, (const int[]){setup->mount_ns, pair[1]}, 2);
+			(void)!read(pair[1], &byte, 1);
+			(void)close(setup->mount_ns);
+		}
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	fd_close(pair[1]);
+	setup->mount_ns = fd_close(setup->mount_ns);
+	if (pid > 0 && shutdown(pair[0], SHUT_WR) == 0) /* until its end has closed the other one: POLLHUP, which need not be asked for */
+		(void)poll(&(struct pollfd){.fd = pair[0]}, 1, wait_ms);
+	fd_close(pair[0]);
+}
+
 bool setup_finish(struct setup *setup)
 {
 	(void)reached_step("supervisor", "end");
@@ -412,9 +493,13 @@ bool setup_finish(struct setup *setup)
 	 * What lies in its memory is charged to its user for as long as that is mounted: the client waits only for much of it, and where it
 	 * will be listed for a while.
 	 */
-	if (setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms)
+	bool is_waited_for = setup_count(setup, USAGE_MEMORY) > LEFT_MAX || setup->record.life.cleanup_ms;
+
+	if (is_waited_for && !setup->leaves_mounts)
 		setup->mount_ns = fd_close(setup->mount_ns);
 	end_sandbox(setup);
+	if (setup->leaves_mounts)
+		let_go_of_mounts(setup, is_waited_for ? LEFT_WAIT_MS : 0);
 	return setup_count(setup, USAGE_OOM_KILLS) > setup->record.before.counts[USAGE_OOM_KILLS];
 }
 
@@ -489,12 +574,14 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	/* Nothing runs under these ids any more. */
 	reserve_release(&last);
 	if (setup->last.plan)
-		setup->profile = setup->last.plan->profile;
+		expect(setup, setup->last.plan);
 	if (r == 0)
 		r = builder_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready)
 		r = give_order(setup, &setup->last, INIT_ORDER_READY, -1);
+	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
+		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
 	return r > 0 ? -ENOSPC : r;
 }
 
@@ -502,10 +589,10 @@ void setup_end(struct setup *setup)
 {
 	builder_end(setup);
 	end_sandbox(setup);
-	fd_close(setup->mount_ns);
+	let_go_of_mounts(setup, 0);
 	setup_forget(setup);
-	registry_unlisten(&setup->host->reserve,
-	                  setup->name); /* our end closes it: who waits there may have sent what takes long to close */
+	/* The socket itself our end closes: who waits there may have sent what takes long to close. */
+	registry_unlisten(&setup->host->reserve, setup->name);
 	if (!setup->cgroup.host || cgroup_destroy(&setup->cgroup) == 0)
 		reserve_release(&setup->range); /* else the file stays, and the next sweep finds it */
 	cgroup_close(&setup->cgroup);

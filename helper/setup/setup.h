@@ -15,6 +15,7 @@
 #include "helper/plan/plan.h"
 #include "helper/policy/policy.h"
 #include "helper/setup/cgroup.h"
+#include "helper/setup/egress.h"
 #include "helper/setup/idmap.h"
 #include "helper/setup/registry.h"
 #include "helper/setup/template.h"
@@ -26,6 +27,7 @@ struct setup_host {
 	struct reserve_host reserve;
 	struct template *templates; /* one for each profile of the policy */
 	int init_program;           /* sealed memfd with yett-init */
+	const char *libexec;        /* where the other programs are, borrowed */
 	uint32_t face;              /* UINT32_MAX where is_rootless: files are whose they are */
 	bool is_rootless;
 	const struct setup_rootless *rootless; /* borrowed; NULL: with root's privilege */
@@ -36,14 +38,16 @@ struct setup_rootless {
 	int cgroup;                              /* a v2 group that was delegated to the caller, borrowed; -1: none */
 	void (*expect)(struct setup_host *host); /* while the rest is opened, once the runtime directory is there */
 	void (*make_map)(const struct idmap_subject *subject, struct idmap *ret_map);
+	/* For a front, in the sandbox's network namespace: listeners, and how many, or -errno. CATCH_PORTS_MAX */
+	int (*listen)(const struct setup *setup, int rules, int *ret_sockets);
 	int (*reopen)(int fd); /* what the client has open, by a mount of this mount namespace; a descriptor or -errno */
 };
 
 /*
- * Opens what every profile needs; the policy, and `rootless`, are borrowed and must outlive the host. `init_path` is the installed
- * yett-init. `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
+ * Opens what every profile needs; the policy, and `rootless`, are borrowed and must outlive the host. The programs are in
+ * `libexec`. `rootless` NULL: with root's privilege. 0, -errno or a positive code with the reason.
  */
-_must_check_ int setup_host_open(const struct policy *policy, const char *init_path, const struct setup_rootless *rootless,
+_must_check_ int setup_host_open(const struct policy *policy, const char *libexec, const struct setup_rootless *rootless,
                                  struct setup_host **ret_host, struct yett_error *error);
 
 /* Builds the template of a profile unless that was done. 0, -errno or a positive code. */
@@ -73,11 +77,12 @@ void setup_sweep(const struct setup_host *host);
 /* What is to be made. setup_keep_order() and setup_drop_order() own what it has. */
 struct setup_order {
 	int memory;              /* sealed, with the plan as far as it is used; -1: there is no order */
+	int rules;               /* sealed: struct egress_rules of programs/egress/egress.h; -1: the plan has no network */
 	const struct plan *plan; /* the same, mapped */
 	int connection;          /* of the client's, whose next packet has what is shared; -1: the plan has no shares */
 };
 
-#define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .connection = -1})
+#define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .rules = -1, .connection = -1})
 
 /* One sandbox in the making, or made. Only setup/ changes it, but for what `record` says of the sandbox, and `is_spoilt`; its supervisor
  * reads it. */
@@ -97,13 +102,17 @@ struct setup {
 	int go;               /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
 	int init_pidfd;
-	int mount_ns;            /* init's: what is mounted there goes after the client was told of the end. -1: with init */
-	pid_t sharer;            /* -1: none */
+	int mount_ns;       /* init's: what is mounted there goes after the client was told of the end. -1: with init */
+	bool leaves_mounts; /* to a process that nobody waits for */
+	pid_t sharer;       /* -1: none */
+	struct egress egress;
 	uint32_t profile;        /* that init was started for */
+	bool shares_network;     /* init is in the network namespace of its maker, and has none of its own */
 	struct setup_order last; /* by which the sandbox was made that is here, or was before this one */
 	bool fits;               /* init has the ids of `map` */
 	bool is_ready;           /* init builds, or has built, the base of the plan of `last`: then it reports that, too */
-	bool is_spoilt;          /* something of an init's could not be closed, or a process did not end: it is the last sandbox here */
+	bool is_spoilt; /* something of an init's or a decider's could not be closed, or a process did not end: it is the last sandbox here
+	                 */
 };
 
 /* Whose sandbox the plan makes. */
@@ -149,6 +158,9 @@ bool setup_is_busy(const struct setup *setup);
 
 /* The process of a thread of a sandbox, as it is numbered inside; 0: it is gone, or not to be seen. proc_pid_status(5) */
 uint32_t setup_pid_inside(uint32_t thread);
+
+/* When what serves the network has ended: starts it again, unless that was done. Whether it runs. For that, privilege is raised. */
+bool setup_restart_network(struct setup *setup);
 
 /* Ends what runs of the sandbox. Whether the kernel killed in it for want of memory. */
 bool setup_finish(struct setup *setup);

@@ -23,6 +23,7 @@ struct sharing {
 	const struct plan *plan;
 	struct frame *frame; /* the client's packet */
 	int user_ns;         /* that shares are mapped by */
+	int layer_ns;        /* that layers of an overlay are */
 	int to;              /* init */
 };
 
@@ -67,33 +68,6 @@ static const char *pseudo_name(int fd)
 	return NULL;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Whether `directory` or one above it is the other one. Names play no part. */
-static bool is_in(int directory, const struct stat *other)
-{
-	_cleanup_fd_ int at = openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct stat here, above;
-
-	if (at < 0 || fstat(at, &here) < 0)
-		return false;
-	while (!same_file(&here, other)) {
-		int up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-		if (up < 0 || fstat(up, &above) < 0 || same_file(&here, &above)) {
-			fd_close(up);
-			return false;
-		}
-		fd_close(at);
-		at = up;
-		here = above;
-	}
-	return true;
-}
-
 /*
  * `rules` is the step's source: directories separated by newlines; "*" is any. Of sockets it is their paths, compared with the one that the
  * kernel tells: root looks up no name where users can make some. In another mount namespace the names are others', so open_tree(2) is to
@@ -117,7 +91,7 @@ static bool is_allowed(int fd, const struct stat *st, const char *rules)
 		if (length < sizeof rule && S_ISDIR(st->st_mode)) {
 			memcpy(rule, at, length);
 			rule[length] = '\0';
-			if (stat(rule, &wanted) == 0 && is_in(fd, &wanted))
+			if (stat(rule, &wanted) == 0 && fd_is_in(fd, &wanted))
 				return true;
 		}
 		at += length + (at[length] == '\n');
@@ -137,7 +111,7 @@ static bool is_runtime(int fd, const struct stat *st, const char *runtime_dir)
 		_cleanup_fd_ int held = open(directories[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
 		struct stat runtime;
 
-		if (held >= 0 && (fstat(held, &runtime) < 0 || is_in(fd, &runtime) || is_in(held, st)))
+		if (held >= 0 && (fstat(held, &runtime) < 0 || fd_is_in(fd, &runtime) || fd_is_in(held, st)))
 			return true;
 	}
 	return false;
@@ -147,11 +121,15 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
                 struct yett_error *error)
 {
 	const char *target = plan_text(plan, step->target), *rules = plan_text(plan, step->source);
+	bool writes = step->writable && !step->layer;
 	static const char *const kinds[] = {"file", "directory", "socket"}, *const keys[] = {"share_ro", "share_rw", "sockets"};
 	const char *pseudo = pseudo_name(fd);
 
 	if (fstat(fd, ret_stat) < 0)
 		return -errno;
+	if (step->layer && (!S_ISDIR(ret_stat->st_mode) || ret_stat->st_uid != plan->caller_uid))
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the %s for %s is no directory that belongs to the caller",
+		                 step->layer == PLAN_LAYER_STORE ? "store" : "source", target);
 	if (step->is_socket ? !S_ISSOCK(ret_stat->st_mode) : !S_ISDIR(ret_stat->st_mode) && !S_ISREG(ret_stat->st_mode))
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "the share for %s is %s", target,
 		                 step->is_socket ? "no socket" : "neither a directory nor a regular file");
@@ -163,8 +141,8 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
 	if (is_allowed(fd, ret_stat, rules))
 		return 0;
 	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy does not let this user share that %s %s",
-	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)], step->writable ? "read-write" : "read-only");
-	error_rest(error, &(struct error_rule){keys[step->is_socket ? 2 : step->writable], "grant", plan_text(plan, plan->grant_name),
+	                kinds[step->is_socket ? 2 : S_ISDIR(ret_stat->st_mode)], writes ? "read-write" : "read-only");
+	error_rest(error, &(struct error_rule){keys[step->is_socket ? 2 : writes], "grant", plan_text(plan, plan->grant_name),
 	                                       plan_text(plan, step->from), 0, ESCAPE(target), rules[0] ? rules : "nothing", true});
 	return YETT_E_PERMISSION_DENIED;
 }
@@ -173,22 +151,35 @@ int share_check(const struct setup_host *host, const struct plan *plan, int fd, 
  * Private first of all: a clone in a peer group would carry mounts made inside out to the host and the other way
  * round. Recursive: a clone of the top alone would uncover what was mounted over.
  */
-static int restrict_tree(const struct sharing *sharing, int tree, bool writable, const char *target, struct yett_error *error)
+static int restrict_tree(const struct sharing *sharing, int tree, const struct plan_step *step, struct yett_error *error)
 {
-	bool is_rootless = sharing->setup->host->is_rootless;
+	bool is_rootless = sharing->setup->host->is_rootless, writable = step->writable && step->layer != PLAN_LAYER_SOURCE;
 	struct mount_attr attributes = {
 		.attr_set =
 			MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY) | (is_rootless ? 0 : MOUNT_ATTR_IDMAP),
 		.propagation = MS_PRIVATE,
-		.userns_fd = is_rootless ? 0 : (uint64_t)sharing->user_ns,
+		.userns_fd = is_rootless ? 0 : (uint64_t)(step->layer ? sharing->layer_ns : sharing->user_ns),
 	};
 
 	if (mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) == 0)
 		return 0;
 	if (!is_rootless && (errno == EINVAL || errno == EPERM))
 		return error_set(error, YETT_E_UNSUPPORTED, 0,
-		                 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped", target);
+		                 "what is to be shared at %s, or a mount below it, is on a file system that cannot be id-mapped",
+		                 plan_text(sharing->plan, step->target));
 	return -errno;
+}
+
+/* The kernel lays an overlay over what its own upper directory lies in, and shows that in itself. */
+static bool lies_in_source(const struct sharing *sharing, int store)
+{
+	struct stat source;
+	bool lies = false;
+
+	for (uint32_t i = 0; i < sharing->plan->steps_count; i++)
+		lies = lies || (sharing->plan->steps[i].layer == PLAN_LAYER_SOURCE &&
+		                fstat(sharing->frame->fds[sharing->plan->steps[i].fd], &source) == 0 && fd_is_in(store, &source));
+	return lies;
 }
 
 static int clone_share(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
@@ -203,6 +194,8 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 		return error_set(error, YETT_E_UNSUPPORTED, 0, "the share for %s cannot be found by its path: %s", target, strerror(-own));
 	fd = own < 0 ? fd : own;
 	r = share_check(host, sharing->plan, fd, step, &asked, error);
+	if (r == 0 && step->layer == PLAN_LAYER_STORE && lies_in_source(sharing, fd))
+		r = error_set(error, YETT_E_INVALID_REQUEST, 0, "the store for %s lies in what is to be copy-on-write", target);
 	if (r != 0)
 		return r;
 	tree = open_tree(fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
@@ -211,9 +204,9 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 		                 target);
 	if (tree < 0 || fstat(tree, &cloned) < 0)
 		return -errno;
-	if (!same_file(&asked, &cloned))
+	if (!fd_same_file(&asked, &cloned))
 		return error_set(error, YETT_E_SECURITY_VIOLATION, 0, "the share for %s changed while it was looked at", target);
-	r = restrict_tree(sharing, tree, step->writable, target, error);
+	r = restrict_tree(sharing, tree, step, error);
 	if (r == 0)
 		*ret_tree = steal_fd(&tree);
 	return r;
@@ -222,7 +215,7 @@ static int clone_share(const struct sharing *sharing, const struct plan_step *st
 /* -1, where there is none and none need be. */
 static int clone_host(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
 {
-	const char *target = plan_text(sharing->plan, step->target), *source = plan_text(sharing->plan, step->source);
+	const char *source = plan_text(sharing->plan, step->source);
 	_cleanup_fd_ int tree = open_tree(AT_FDCWD, source, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
 	int r;
 
@@ -231,10 +224,15 @@ static int clone_host(const struct sharing *sharing, const struct plan_step *ste
 		return 0;
 	if (tree < 0)
 		return -errno;
-	r = restrict_tree(sharing, tree, step->writable, target, error);
+	r = restrict_tree(sharing, tree, step, error);
 	if (r == 0)
 		*ret_tree = steal_fd(&tree);
 	return r;
+}
+
+static bool is_shared(const struct plan_step *step)
+{
+	return step->kind == PLAN_SHARE || step->kind == PLAN_HOST;
 }
 
 /* Takes the client's packet: the monitor has seen that it lies there and what it says. */
@@ -250,6 +248,8 @@ static int take_packet(struct sharing *sharing, int connection, struct yett_erro
 /*
  * Shares show the ids of the caller, and nobody else's, as ids of the sandbox: init may take each of these while it builds, and has
  * capabilities over files that are theirs. A payload that is 0 inside, or keeps capabilities, is nobody to its own groups' files, too.
+ * What an overlay copies up keeps its owner and its mode: of a layer nobody is anybody but the caller, or a set-uid file of root's that is
+ * renamed there would be one in a directory of the caller's, and one that only root reads would be copied.
  */
 static int open_map(struct sharing *sharing)
 {
@@ -258,15 +258,20 @@ static int open_map(struct sharing *sharing)
 	const struct plan *plan = sharing->plan;
 	const struct idmap_subject subject = {
 		.uid = plan->caller_uid, .gid = plan->caller_gid, .groups = plan->groups, .groups_count = plan->groups_count};
+	bool has_others = false;
 
+	for (uint32_t i = 0; i < plan->steps_count; i++)
+		has_others = has_others || (is_shared(&plan->steps[i]) && !plan->steps[i].layer);
 	if (host->is_rootless)
 		return 0;
 	if (map->shares_need_own_map || plan->capabilities != 0)
-		sharing->user_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid), plan->caller_gid,
-		                                     idmap_host(&map->gids, map->payload_gid));
-	else
-		sharing->user_ns = idmap_open_shares(map, &subject);
-	return sharing->user_ns < 0 ? sharing->user_ns : 0;
+		sharing->user_ns = sharing->layer_ns = idmap_open_single(plan->caller_uid, idmap_host(&map->uids, map->payload_uid),
+		                                                         plan->caller_gid, idmap_host(&map->gids, map->payload_gid));
+	else {
+		sharing->user_ns = has_others ? idmap_open_shares(map, &subject, false) : 0;
+		sharing->layer_ns = plan_has_layers(plan) ? idmap_open_shares(map, &subject, true) : 0;
+	}
+	return sharing->user_ns < 0 ? sharing->user_ns : sharing->layer_ns < 0 ? sharing->layer_ns : 0;
 }
 
 static int clone_step(const struct sharing *sharing, const struct plan_step *step, int *ret_tree, struct yett_error *error)
@@ -290,7 +295,7 @@ static int clone_all(const struct sharing *sharing, int trees[static PLAN_STEPS_
 		const struct plan_step *step = &sharing->plan->steps[i];
 
 		trees[i] = -1;
-		if (r == 0 && i < sharing->plan->steps_count && (step->kind == PLAN_SHARE || step->kind == PLAN_HOST))
+		if (r == 0 && i < sharing->plan->steps_count && is_shared(step))
 			r = clone_step(sharing, step, &trees[i], error);
 	}
 	return r;

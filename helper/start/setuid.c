@@ -379,8 +379,8 @@ static int take_folder(struct yett_error *error)
 /* Those beside a link to us are not ours: only what lies at the place compiled in, and is root's, is executed. */
 int setuid_check_programs(struct yett_error *error)
 {
-	static const char *const names[] = {".",           "yett-decider", "yett-decoder",   "yett-init",
-	                                    "yett-policy", "yett-reader",  "yett-reader-nss"};
+	static const char *const names[] = {".",           "yett-decider",    "yett-decoder", "yett-init",   "yett-policy",
+	                                    "yett-reader", "yett-reader-nss", "yett-front",   "yett-dialer", "yett-resolver"};
 	_cleanup_fd_ int folder = open(YETT_LIBEXEC_DIR, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 

@@ -23,12 +23,10 @@ const char start_help[] = "As a set-user-id program it serves as root in one for
  */
 static int prepare_host(struct monitor *monitor, const char *libexec, struct reservation *place, struct yett_error *error)
 {
-	char init[PATH_MAX + 16];
 	int r = privilege_take(PRIVILEGE_BUILD);
 
-	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
 	if (r == 0)
-		r = setup_host_open(monitor->policy, init, NULL, &monitor->host, error);
+		r = setup_host_open(monitor->policy, libexec, NULL, &monitor->host, error);
 	if (r == 0) /* as a listener has it: not the group of a unit that ends with its connection */
 		monitor->lasting.cgroup = cgroup_host_make_helpers(&monitor->host->cgroups);
 	if (r == 0 && place)

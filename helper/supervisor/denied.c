@@ -42,7 +42,7 @@ static void tell(struct denied *denied, struct denied_call *call, struct events 
 {
 	struct message_event event = {.kind = EVENT_DENIED, .pid = call->pid, .call = call->number, .count = call->count};
 
-	events_tell(events, event, state, denied->lost);
+	events_tell(events, event, NULL, state, denied->lost);
 	denied->lost = 0;
 	call->count = 0;
 	call->is_told = true;

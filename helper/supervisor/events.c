@@ -1,6 +1,7 @@
 /* See events.h. */
 #include "helper/supervisor/events.h"
 #include "base/clock.h"
+#include "programs/egress/egress_told.h"
 #include "protocol/frame.h"
 
 #include <fcntl.h>
@@ -17,7 +18,7 @@ void events_init(struct events *events)
 /* Who follows may have sent something before nothing was kept any more. */
 static void remove_follower(struct events *events, size_t i)
 {
-	if (events->followers[i] >= 0 && !frame_close_socket(events->followers[i]))
+	if (!frame_close_socket(events->followers[i]))
 		events->is_spoilt = true;
 	events->followers[i] = -1;
 }
@@ -28,10 +29,13 @@ void events_free(struct events *events)
 		remove_follower(events, i);
 }
 
-static void send_to(const struct message_event *event, int socket)
+static void send_to(const struct message_event *event, const struct egress_told *network, int socket)
 {
+	struct iovec parts[] = {{(void *)(uintptr_t)event, sizeof *event}, {(void *)(uintptr_t)network, network ? sizeof *network : 0}};
+	struct msghdr header = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
+
 	if (event->kind == EVENT_ENDED || frame_has_room(socket))
-		(void)!send(socket, event, sizeof *event, MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)!sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void fill(const struct events *events, struct message_event *event, enum sandbox_state state)
@@ -56,7 +60,7 @@ int events_add(struct events *events, int socket, enum sandbox_state state)
 		return -errno;
 	(void)shutdown(socket, SHUT_RD); /* nothing that a follower writes is kept anywhere */
 	fill(events, &followed, state);
-	send_to(&followed, events->followers[i]);
+	send_to(&followed, NULL, events->followers[i]);
 	events->are_followed = true;
 	return 0;
 }
@@ -74,11 +78,12 @@ bool events_are_followed(struct events *events)
 	return events->are_followed;
 }
 
-void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost)
+void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+                 uint32_t lost)
 {
 	events->number += (uint64_t)lost + 1;
 	fill(events, &event, state);
 	for (size_t i = 0; i < FOLLOWERS_MAX; i++)
 		if (events->followers[i] >= 0)
-			send_to(&event, events->followers[i]);
+			send_to(&event, network, events->followers[i]);
 }

@@ -27,5 +27,10 @@ _must_check_ int events_add(struct events *events, int socket, enum sandbox_stat
 /* Whether anybody follows; those that closed their end do not. */
 bool events_are_followed(struct events *events);
 
-/* Numbers the event, and tells those who follow. `lost` so many before it were never told to us. */
-void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost);
+/*
+ * Numbers the event, and tells those who follow. `lost` so many before it were never told to us. With `network` (else NULL), which follows
+ * it in the packet, it is about a connection.
+ */
+struct egress_told;
+void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+                 uint32_t lost);

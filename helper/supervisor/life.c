@@ -1,7 +1,9 @@
 /* See life.h. */
 #include "helper/supervisor/life.h"
 #include "base/clock.h"
+#include "base/closing.h"
 #include "helper/supervisor/denied.h"
+#include "helper/supervisor/network.h"
 #include "protocol/frame.h"
 
 #include <limits.h>
@@ -21,7 +23,7 @@
 #define TOTALS_MAX       2048 /* commands in a packet of init's: as many as it can run, and INIT_TOTALS_EVERY */
 #define CONTROL_BUFFER   1    /* the kernel makes it its least, some packets: a captured init hoards no descriptors */
 
-enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_LISTENING, LIFE_HOLDERS };
+enum life_poll { LIFE_INIT, LIFE_CONTROL, LIFE_DENIED, LIFE_NETWORK, LIFE_LISTENING, LIFE_HOLDERS };
 
 /* A connection that a monitor made, and handed to its decider. */
 enum holder_role { HOLDER_ASKS, HOLDER_HOLDS, HOLDER_WAITS };
@@ -42,6 +44,7 @@ struct life {
 	uint32_t processors;
 	struct events events;
 	struct denied denied;
+	struct network network;
 	uint64_t oom_kills, forks_refused; /* that were told; with looked_ms, while somebody follows */
 	uint64_t looked_ms, heard_ms;
 	unsigned heard; /* packets of init's since heard_ms */
@@ -72,11 +75,18 @@ static bool is_running(const struct life *life)
 	return !life->is_over && (life->told->state == SANDBOX_RUNNING || life->told->state == SANDBOX_PAUSED);
 }
 
-/* A decider has the other end. With what a captured one has sent there it stays open, until our end; of such there are not to be many. */
+/* What could not be closed stays, until our end; of such there are not to be many. */
+static void spoil(struct life *life)
+{
+	life->setup->is_spoilt = true;
+	end(life, ENDED_HELPER);
+}
+
+/* A decider has the other end. */
 static void let_go(struct life *life, int socket)
 {
-	if (socket >= 0 && !frame_close_socket(socket))
-		end(life, ENDED_HELPER);
+	if (!frame_close_socket(socket))
+		spoil(life);
 }
 
 static void remove_holder(struct life *life, size_t i)
@@ -121,7 +131,7 @@ static void set_state(struct life *life, enum sandbox_state state)
 	if (state != SANDBOX_RUNNING && state != SANDBOX_PAUSED)
 		return;
 	notify_all(life, NOTICE_STATE, state);
-	events_tell(&life->events, (struct message_event){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, state, 0);
+	events_tell(&life->events, (struct message_event){.kind = state == SANDBOX_PAUSED ? EVENT_PAUSED : EVENT_RESUMED}, NULL, state, 0);
 }
 
 /* Commands are an unsafe thing to stop half-way: what will not stand still within a second goes on. */
@@ -195,9 +205,9 @@ static void tell_limits(struct life *life)
 	struct message_event forks = {.kind = EVENT_FORKS_REFUSED, .count = refused - life->forks_refused};
 
 	if (kills > life->oom_kills)
-		events_tell(&life->events, oom, state, 0);
+		events_tell(&life->events, oom, NULL, state, 0);
 	if (refused > life->forks_refused)
-		events_tell(&life->events, forks, state, 0);
+		events_tell(&life->events, forks, NULL, state, 0);
 	life->oom_kills = kills;
 	life->forks_refused = refused;
 	life->looked_ms = clock_now_ms();
@@ -228,18 +238,36 @@ static int follow(struct life *life, int stream, struct yett_error *error)
 	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the sandbox cannot be followed: %s", strerror(-r)) : 0;
 }
 
-/* In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. */
-static int act(struct life *life, size_t i, uint32_t action, int channel, struct yett_error *error)
+static int change_network(const struct life *life, uint32_t changes, int *rules, struct yett_error *error)
 {
-	switch (action) {
+	int r = network_change(life->setup, changes, rules);
+
+	return r < 0 ? error_set(error, YETT_E_RESOURCE_LIMIT, r == -EAGAIN || r == -EPIPE ? YETT_R_LATER : 0,
+	                         "the sandbox's network does not take other rules now: %s", strerror(-r))
+	             : 0;
+}
+
+/*
+ * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. `fd` is what came with
+ * it, -1: nothing.
+ */
+static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd, struct yett_error *error)
+{
+	int channel = *fd, memory;
+
+	switch (request->action) {
 	case MANAGE_DESTROY:
 		life->holders[i].role = HOLDER_WAITS;
 		end(life, ENDED_DESTROYED);
 		return 0;
 	case MANAGE_PLAN:
-		return notify(&life->holders[i], NOTICE_DONE, 0, life->setup->last.memory) < 0
-		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the plan cannot be handed over now")
+	case MANAGE_RULES:
+		memory = request->action == MANAGE_PLAN ? life->setup->last.memory : life->setup->last.rules;
+		return notify(&life->holders[i], NOTICE_DONE, 0, memory) < 0
+		               ? error_set(error, YETT_E_RESOURCE_LIMIT, 0, "what is asked for cannot be handed over now")
 		               : 0;
+	case MANAGE_NETWORK:
+		return change_network(life, request->changes, fd, error);
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -269,31 +297,33 @@ static int check_state(const struct life *life, const struct supervisor_request 
 }
 
 /* One who asks for a sandbox that was here before is sent away without a word. */
-static int answer_holder(struct life *life, size_t i, const struct frame *frame)
+static int answer_holder(struct life *life, size_t i, struct frame *frame)
 {
+	_cleanup_fd_ int rules = -1;
 	struct supervisor_created refused = {0};
 	struct supervisor_request request;
 
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
+	if (frame->length == sizeof request && request.action == MANAGE_NETWORK && frame->fd_count == 1)
+		rules = steal_fd(&frame->fds[0]); /* memory of the monitor's; all else that comes are sockets */
 	if (frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return YETT_E_NOT_FOUND;
 	}
 	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
-		refused.code = act(life, i, request.action, frame->fd_count == 1 ? frame->fds[0] : -1, &refused.error);
+		refused.code = act(life, i, &request, rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0], &refused.error);
 	if (refused.code != 0)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
-	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN)
+	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN && request.action != MANAGE_RULES)
 		(void)notify(&life->holders[i], NOTICE_DONE, 0, -1);
 	if (life->holders[i].role == HOLDER_ASKS)
 		remove_holder(life, i);
 	return refused.code;
 }
 
-/* The first packet is a monitor's. Whatever comes after it is not received, for it is a decider's: it, or its end, lets go of the sandbox.
- */
+/* The first packet is a monitor's. What comes then is a decider's, and not received: that, or its end, lets go of the sandbox. */
 static void handle_holder(struct life *life, size_t i)
 {
 	bool asks = life->holders[i].role == HOLDER_ASKS;
@@ -306,7 +336,9 @@ static void handle_holder(struct life *life, size_t i)
 		remove_holder(life, i);
 	for (size_t j = 0; r > 0 && j < frame->fd_count; j++) /* nobody else has that end */
 		let_go(life, steal_fd(&frame->fds[j]));
-	frame_close_fds(frame);
+	closing_bound(true);
+	frame_close_fds(frame); /* init and the client have them now, and may have closed them already */
+	closing_bound(false);
 }
 
 /* By what init says: a captured one can make these numbers wrong, within bounds, and nothing else. */
@@ -350,8 +382,8 @@ static bool hear(struct life *life)
 		tell_limits(life);
 	/* Before Linux 6.11 the kernel does not count that where we look. */
 	if ((told.result.limits_hit & LIMIT_PIDS) && life->forks_refused == 0)
-		events_tell(&life->events, (struct message_event){.kind = EVENT_FORKS_REFUSED}, state, 0);
-	events_tell(&life->events, event, state, told.lost);
+		events_tell(&life->events, (struct message_event){.kind = EVENT_FORKS_REFUSED}, NULL, state, 0);
+	events_tell(&life->events, event, NULL, state, told.lost);
 	return true;
 }
 
@@ -385,13 +417,13 @@ static uint64_t see_to_followers(struct life *life)
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
 	if (life->events.is_spoilt)
-		end(life, ENDED_HELPER);
+		spoil(life);
 	if (!is_followed)
 		life->denied.lost = 0; /* of nobody's events */
 	tell_followed(life, is_followed);
 	if (is_followed && clock_now_ms() - life->looked_ms >= FOLLOWED_LOOK_MS)
 		tell_limits(life);
-	if (life->heard >= HEARD_MAX)
+	if (life->heard >= HEARD_MAX || network_is_full(&life->network))
 		return lesser(next, HEARD_MS);
 	return is_followed ? lesser(next, FOLLOWED_LOOK_MS) : next;
 }
@@ -484,6 +516,7 @@ static void turn(struct life *life, uint64_t wait_ms)
 	wait[LIFE_INIT] = (struct pollfd){.fd = is_running(life) ? life->setup->init_pidfd : -1, .events = POLLIN};
 	wait[LIFE_CONTROL] = (struct pollfd){.fd = is_running(life) && is_hearing(life) ? life->setup->control : -1, .events = POLLIN};
 	wait[LIFE_DENIED] = (struct pollfd){.fd = is_running(life) ? denied_fd(&life->denied) : -1, .events = POLLIN};
+	wait[LIFE_NETWORK] = (struct pollfd){.fd = is_running(life) ? network_fd(&life->network, life->setup) : -1, .events = POLLIN};
 	wait[LIFE_LISTENING] = (struct pollfd){.fd = count < ARRAY_SIZE(life->holders) ? life->setup->listening : -1, .events = POLLIN};
 	for (size_t i = 0; i < count; i++)
 		wait[LIFE_HOLDERS + i] = (struct pollfd){.fd = life->holders[i].socket, .events = POLLIN};
@@ -497,6 +530,8 @@ static void turn(struct life *life, uint64_t wait_ms)
 		hear_all(life);
 	if (wait[LIFE_DENIED].revents)
 		denied_answer(&life->denied, &life->events, (enum sandbox_state)life->told->state);
+	if (wait[LIFE_NETWORK].revents)
+		network_hear(&life->network, life->setup, &life->events);
 	if (wait[LIFE_INIT].revents) {
 		hear_all(life);
 		end(life, life->told->life.linger ? ENDED_INIT_DIED : ENDED_CLOSED);
@@ -569,7 +604,7 @@ void life_end(struct life *life, bool out_of_memory)
 	if (life->events.are_followed)
 		tell_limits(life);
 	denied_end(&life->denied, &life->events, SANDBOX_STOPPING);
-	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, SANDBOX_STOPPING, 0);
+	events_tell(&life->events, (struct message_event){.kind = EVENT_ENDED, .ended = life->reason}, NULL, SANDBOX_STOPPING, 0);
 	events_free(&life->events);
 	registry_add_totals(&life->setup->host->reserve, &(struct message_totals){.sandboxes = 1});
 	if (cleanup_ms) {

@@ -1,6 +1,7 @@
 /* See supervisor.h. */
 #include "helper/supervisor/supervisor.h"
 #include "base/clock.h"
+#include "base/closing.h"
 #include "base/log.h"
 #include "helper/privilege/privilege.h"
 #include "helper/supervisor/life.h"
@@ -36,35 +37,46 @@ static int seal_plan(const struct plan *plan)
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
-int supervisor_order(int socket, const struct plan *plan, int connection)
+int supervisor_order(int socket, const struct plan *plan, int rules, int connection)
 {
 	_cleanup_fd_ int memory = seal_plan(plan);
-	const int fds[] = {memory, connection};
+	int fds[3] = {memory}, count = 1, r = memory;
 
-	return memory < 0 ? memory : frame_send(socket, "", 1, fds, connection >= 0 ? 2 : 1, 0);
+	if (r >= 0 && rules >= 0) {
+		fds[count++] = rules;
+		r = fd_seal(rules);
+	}
+	if (connection >= 0)
+		fds[count++] = connection;
+	return r < 0 ? r : frame_send(socket, "", 1, fds, (size_t)count, 0);
 }
 
 /* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
 static int receive_order(int socket, struct setup_order *order)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM;
+	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM, next = 0;
 	const struct plan *plan;
 	struct stat st;
 
 	if (r <= 0)
 		return r;
-	order->memory = frame->fd_count > 0 ? steal_fd(&frame->fds[0]) : -1;
-	order->connection = frame->fd_count > 1 ? steal_fd(&frame->fds[1]) : -1;
-	frame_close_fds(frame);
+	order->memory = frame->fd_count > 0 ? steal_fd(&frame->fds[next++]) : -1;
 	plan = mmap(NULL, sizeof *plan, PROT_READ, MAP_PRIVATE, order->memory, 0);
 	if (plan == MAP_FAILED)
 		return -errno;
 	order->plan = plan;
+	if (plan_network_has_rules(plan->network) && next < (int)frame->fd_count)
+		order->rules = steal_fd(&frame->fds[next++]);
+	if (plan->share_fds && next < (int)frame->fd_count)
+		order->connection = steal_fd(&frame->fds[next++]);
+	r = next == (int)frame->fd_count;
+	frame_close_fds(frame);
 	/* A monitor is trusted; this is against a version of it that is not ours. */
 	return fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
-	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
-	                       (plan->share_fds > 0) == (order->connection >= 0)
+	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) && r &&
+	                       (plan->share_fds > 0) == (order->connection >= 0) &&
+	                       plan_network_has_rules(plan->network) == (order->rules >= 0)
 	               ? 1
 	               : -EPROTO;
 }
@@ -81,6 +93,21 @@ static int check_label(const struct plan *plan, const char *label, struct yett_e
 		return 0;
 	return error_set(error, YETT_E_UNSUPPORTED, 0, "the label '%s' is required and not enforced: '%s'", *profile ? profile : type,
 	                 label);
+}
+
+/*
+ * Whoever is in the host's network namespace may connect to the abstract sockets of others there (unix(7)), unless Landlock's scope or
+ * SELinux is against it: where that enforces, init fails if it cannot take its label. AppArmor is not asked, since not each kernel that has
+ * it has it look at Unix sockets. What init says counts, as above, and of SELinux what was seen when the policy was read.
+ */
+static int check_scope(const struct setup *setup, const struct plan *plan, uint32_t landlock_abi, struct yett_error *error)
+{
+	if (plan->network != PLAN_NETWORK_HOST || landlock_abi >= 6 /* landlock(7) */ ||
+	    setup->host->templates[plan->profile].selinux == SELINUX_ENFORCING)
+		return 0;
+	return error_set(error, YETT_E_UNSUPPORTED, 0,
+	                 "the network host takes Landlock of version 6 (Linux 6.12), of which %u is in force, or SELinux, which enforces",
+	                 landlock_abi);
 }
 
 static bool is_listener(int fd)
@@ -166,7 +193,11 @@ static int await_init(struct setup *setup, const struct plan *plan, struct init_
 	if (r < 0 || report.error != 0 || report.kind != INIT_ORDER_SANDBOX)
 		return explain_failure(setup, &report, error);
 	*ret_layers = report.layers;
-	return check_label(plan, report.layers.label, error);
+	r = egress_await(setup);
+	if (r < 0)
+		return explain_failure(setup, &(struct init_report){.step = "network", .error = -r}, error);
+	r = check_label(plan, report.layers.label, error);
+	return r == 0 ? check_scope(setup, plan, report.layers.landlock_abi, error) : r;
 }
 
 static int create(struct setup *setup, const struct setup_order *order, int *ret_channel, int *ret_listener,
@@ -243,10 +274,11 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 	r = frame_send(socket, &created, sizeof created, &channel, 1, 0);
 	if (r < 0)
 		(void)frame_close_socket(steal_fd(&channel)); /* nobody else has that end, and a captured init may have used the other */
-	channel = fd_close(channel); /* the client's end is the client's: while we held it, init would never see it close */
+	channel = closing_fd(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	setup_keep_order(setup, order);
-	/* While a sandbox runs, only what ending it takes is effective; one that is used again keeps the rest in reserve. */
-	narrowed = is_kept ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
+	/* While a sandbox runs, only what ending it takes is effective; one that is used again, or serves a network, keeps the rest in
+	 * reserve. */
+	narrowed = is_kept || setup->egress.told >= 0 ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
 	if (r == 0)
 		r = narrowed;
 	if (r == 0)
@@ -270,8 +302,7 @@ static int announce(const struct setup_host *host, uid_t uid, uint32_t profile, 
 	return r < 0 ? r : pair[0];
 }
 
-/* Waits for an order, or its end. Who asks about the sandbox that was here before finds nobody. False: not all of that one's could be
- * closed. */
+/* Waits for an order, or its end. Who asks about the sandbox before finds nobody. False: one of these could not be closed. */
 static bool await_order(const struct setup *setup, int socket)
 {
 	struct pollfd wait[] = {{.fd = socket, .events = POLLIN}, {.fd = setup->listening, .events = POLLIN}};
@@ -282,7 +313,7 @@ static bool await_order(const struct setup *setup, int socket)
 		if (ready > 0 && wait[0].revents)
 			return true;
 		asking = ready > 0 ? registry_accept(setup->listening) : -1;
-		if (asking >= 0 && !frame_close_socket(asking))
+		if (!frame_close_socket(asking))
 			return false;
 	}
 }

@@ -31,11 +31,12 @@ struct supervisor_notice {
 	uint32_t value; /* enum sandbox_state, enum ended_reason, 0 */
 };
 
-/* Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new channel. */
+/* Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new channel, with a NETWORK sealed rules. */
 struct supervisor_request {
 	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the sandbox here */
 	uint32_t action;       /* enum manage_action, from ATTACH on */
 	uint32_t states;       /* bits 1 << enum sandbox_state: in others it is refused with NOT_RUNNING */
+	uint32_t changes;      /* of a NETWORK: as the record had it when the rules were made; else somebody was quicker */
 };
 
 struct supervisor {
@@ -65,8 +66,11 @@ struct supervisor_ahead {
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
                                   struct supervisor *ret_supervisor);
 
-/* Sends a plan, and for one with shares the `connection` (borrowed, else -1) whose next packet has them. 0 or -errno. */
-_must_check_ int supervisor_order(int socket, const struct plan *plan, int connection);
+/*
+ * Sends a plan; for one with a network its `rules` (memory, which is sealed), and for one with shares the `connection` whose next packet
+ * has them; both borrowed, else -1. 0 or -errno.
+ */
+_must_check_ int supervisor_order(int socket, const struct plan *plan, int rules, int connection);
 
 /* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. The child, or -1. */
 pid_t supervisor_start_sweep(const struct setup_host *host);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#define PART_MAX 60000 /* of what is told in several packets: decider.h */
+
 /* Whoever asked has nobody to answer to any more. */
 static void __attribute__((noreturn)) leave(void)
 {
@@ -14,7 +16,7 @@ static void __attribute__((noreturn)) leave(void)
 }
 
 /* Where the monitor has closed its end, what it has said before is still to be heard. */
-static void send_parts(enum decider_act act, const struct iovec *parts, size_t count)
+static void send_parts(enum decider_act act, const struct iovec *parts, unsigned count)
 {
 	uint32_t number = act;
 	struct iovec all[4] = {{&number, sizeof number}};
@@ -25,7 +27,7 @@ static void send_parts(enum decider_act act, const struct iovec *parts, size_t c
 	(void)!sendmsg(STDIN_FILENO, &header, MSG_NOSIGNAL);
 }
 
-int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
+int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
         struct yett_error *error)
 {
 	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
@@ -53,6 +55,15 @@ int ask(enum decider_act act, const struct iovec *parts, size_t count, struct de
 void ask_tell(enum decider_act act)
 {
 	send_parts(act, NULL, 0);
+}
+
+void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size)
+{
+	for (size_t used = 0; used < size; used += PART_MAX) {
+		size_t left = size - used;
+
+		send_parts(act, &(struct iovec){(char *)(uintptr_t)bytes + used, left < PART_MAX ? left : PART_MAX}, 1);
+	}
 }
 
 void ask_log(enum log_level level, const char *format, ...)

@@ -17,11 +17,14 @@ struct ask_fds {
 
 /* Asks for `act`, with what the parts hold. 0, or the code that the monitor refused it with, or for which it ends the connection. Whatever
  * descriptors come are the caller's. */
-_must_check_ int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer,
+_must_check_ int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer,
                      struct ask_fds *ret_fds, struct yett_error *error);
 
 /* Tells what is not answered. */
 void ask_tell(enum decider_act act);
+
+/* The same with so many bytes, in as many packets as they take. */
+void ask_tell_bytes(enum decider_act act, const void *bytes, size_t size);
 
 /* Has a line written to the log, about the peer. NOTICE: what was done; INFO: what else there is. */
 void ask_log(enum log_level level, const char *format, ...) _printf_(2, 3);

@@ -3,6 +3,8 @@
 #include "base/escape.h"
 #include "base/units.h"
 #include "helper/plan/admit.h"
+#include "programs/decider/host_network.h"
+#include "programs/decider/rules.h"
 
 #include <string.h>
 
@@ -71,10 +73,10 @@ bool authorize_user_keys(const struct policy *policy, const struct peer *peer)
 
 /* The keys of a grant, and where those that are lists are. */
 static const char *const keys[POLICY_KEYS] = {
-	"max_memory",    "max_cpus",    "max_pids",     "max_files",        "max_file_size",  "max_core",      "max_sandboxes",
-	"linger_max",    "user_memory", "user_cpus",    "user_pids",        "user_terminals", "identity_root", "identity_caller",
-	"nested_userns", "perf_events", "user_keys",    "confined_clients", "keys",           "profiles",      "share_ro",
-	"share_rw",      "sockets",     "capabilities", "devices"};
+	"max_memory",    "max_cpus",    "max_pids",  "max_files",        "max_file_size",  "max_core",      "max_sandboxes",
+	"linger_max",    "user_memory", "user_cpus", "user_pids",        "user_terminals", "identity_root", "identity_caller",
+	"nested_userns", "perf_events", "user_keys", "confined_clients", "allow_private",  "network",       "allow",
+	"keys",          "profiles",    "share_ro",  "share_rw",         "sockets",        "capabilities",  "devices"};
 #define LIST(name) offsetof(struct policy_grant, name)
 static const size_t lists[] = {LIST(keys),    LIST(profiles),     LIST(share_ro), LIST(share_rw),
                                LIST(sockets), LIST(capabilities), LIST(devices)};
@@ -87,10 +89,12 @@ static int refuse_key(const struct policy_grant *grant, enum policy_key key, con
 {
 	const struct policy_list *list = key < POLICY_KEY_KEYS ? NULL : (const void *)((const char *)grant + lists[key - POLICY_KEY_KEYS]);
 	const struct policy_place *place = grant->places[key].file ? &grant->places[key] : &grant->place;
+	bool is_list = key >= POLICY_KEY_ALLOW;
 	char text[128];
 
-	error_rest(error, &(struct error_rule){keys[key], "grant", grant->name, place->file, place->line, ESCAPE(asked),
-	                                       list ? escape_list(list->items, list->count, text, sizeof text) : allowed, list});
+	if (list)
+		allowed = escape_list(list->items, list->count, text, sizeof text);
+	error_rest(error, &(struct error_rule){keys[key], "grant", grant->name, place->file, place->line, ESCAPE(asked), allowed, is_list});
 	return (int)error->code;
 }
 
@@ -183,28 +187,31 @@ static uint32_t count_unwanted(const struct decision *decision)
 	return count;
 }
 
+static int refuse_shares(const struct policy_profile *profile, struct yett_error *error)
+{
+	const struct policy_place *place = profile->shares_place.file ? &profile->shares_place : &profile->place;
+
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request", profile->name);
+	error_rest(error, &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
+	return YETT_E_PERMISSION_DENIED;
+}
+
 /* Whether shares may be asked for at all; that each lies below a directory allowed is seen where it is mounted. */
 static int check_shares(const struct message_create *create, const struct decision *decision, struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	const struct policy_grant *grant = decision->grant;
 
-	if (!profile->shares && count_unwanted(decision) > 0) {
-		const struct policy_place *place = profile->shares_place.file ? &profile->shares_place : &profile->place;
-
-		(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the profile '%s' allows no shares and tmpfs of a request",
-		                profile->name);
-		error_rest(error,
-		           &(struct error_rule){"shares", "profile", profile->name, place->file, place->line, "true", "false", false});
-		return YETT_E_PERMISSION_DENIED;
-	}
+	if (!profile->shares && count_unwanted(decision) > 0)
+		return refuse_shares(profile, error);
 	for (uint32_t i = 0; i < create->shares_count && i < MESSAGE_SHARES_MAX; i++) {
 		const char *target = message_text(decision->verified->request, create->shares[i].target);
 		bool writes = create->shares[i].mode == SHARE_RW;
 
 		if (create->shares[i].mode == SHARE_SOCKET && grant->sockets.count == 0)
 			return refuse_rule(decision, "the socket ", POLICY_KEY_SOCKETS, target, error);
-		if (create->shares[i].mode != SHARE_SOCKET && grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
+		if (create->shares[i].mode != SHARE_SOCKET && create->shares[i].mode != SHARE_STORE &&
+		    grant->share_rw.count + (writes ? 0 : grant->share_ro.count) == 0)
 			return refuse_rule(decision, writes ? "the writable share " : "the share ",
 			                   writes ? POLICY_KEY_SHARE_RW : POLICY_KEY_SHARE_RO, target, error);
 	}
@@ -261,6 +268,200 @@ static int choose_limits(const struct message_create *create, const struct plan_
 	for (size_t i = 0; i < sizeof *given / sizeof *most; i++)
 		values[i] = values[i] ? plan_lesser(values[i], most[i]) : 0;
 	return r;
+}
+
+/* What libyett would have told of it before it was sent: that a name is reserved, say. */
+static int refuse_no_rule(const struct decision *decision, uint32_t index, struct yett_error *error)
+{
+	const struct text *text = &decision->rules[index].name;
+	const char *name = message_text(decision->verified->request, *text);
+	char canonical[NET_NAME_SIZE];
+	const struct net_name_problem *problem = name && *name ? net_name_canonical(name, text->length, canonical) : NULL;
+
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "rules[%u] is no rule for a network%s%s", index,
+	                problem ? ": its name " : "", problem ? problem->wrong : "");
+	if (problem)
+		error_mend(error, "%s", problem->mend);
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* What a rule of the request is, which the text of an error quotes; code 0: it is one, and may be asked for as far as itself goes. */
+static int take_rule(const struct decision *decision, uint32_t index, struct net_rule *ret_rule, struct yett_error *error)
+{
+	const struct message_rule *from = &decision->rules[index];
+	char text[NET_RULE_TEXT_SIZE];
+
+	if (!rules_take(decision->verified->request, from, ret_rule))
+		return refuse_no_rule(decision, index, error);
+	if (from->deny || !net_rule_allows_nothing(ret_rule))
+		return 0;
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+	                "'%s' allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+	                net_rule_print(ret_rule, text));
+	error_mend(error, "leave it out");
+	return YETT_E_INVALID_REQUEST;
+}
+
+static int refuse_allow(const struct decision *decision, const struct net_rule *rule, struct yett_error *error)
+{
+	const struct policy_grant *grant = decision->grant;
+	char asked[NET_RULE_TEXT_SIZE], allowed[128];
+
+	(void)net_rule_print(rule, asked);
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not let requests allow '%s'", grant->name, asked);
+	return refuse_key(grant, POLICY_KEY_ALLOW, asked, rules_print(rules_of_policy(&grant->allow), allowed, sizeof allowed), error);
+}
+
+#define NAME_COVERED    1u
+#define NETWORK_COVERED 2u
+#define COVERED         (NAME_COVERED | NETWORK_COVERED)
+
+/*
+ * Which parts of it the outer rule covers. A name that is bound to a network is within two rules, too, of which one has the name and the
+ * other the network: both together allow what it does.
+ */
+static unsigned parts_covered(const struct net_rule *outer, const struct net_rule *inner)
+{
+	struct net_rule name = *inner, network = {.kind = NET_RULE_ADDRESS,
+	                                          .prefix = inner->prefix,
+	                                          .port_first = inner->port_first,
+	                                          .port_last = inner->port_last,
+	                                          .address = inner->address};
+
+	if (net_rule_covers(outer, inner))
+		return COVERED;
+	if (!inner->is_bound)
+		return 0;
+	name.is_bound = name.prefix = 0;
+	name.address = (struct net_address){0};
+	return (net_rule_covers(outer, &name) ? NAME_COVERED : 0) | (net_rule_covers(outer, &network) ? NETWORK_COVERED : 0);
+}
+
+/* Each of the request's rules is one, and those that allow are each within what the grant has. */
+static int check_rules(const struct decision *decision, struct yett_error *error)
+{
+	const struct net_list *allowed = rules_of_policy(&decision->grant->allow);
+	struct net_rule outer, inner[MESSAGE_RULES_MAX];
+	unsigned covered[MESSAGE_RULES_MAX];
+	uint32_t count = decision->rules_count, left = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		r = take_rule(decision, i, &inner[i], error);
+		covered[i] = decision->rules[i].deny ? COVERED : 0;
+		left += covered[i] != COVERED;
+	}
+	for (const struct net_record *record = NULL; r == 0 && left > 0 && allowed && (record = net_list_next(allowed, record));) {
+		net_list_rule(record, &outer);
+		for (uint32_t i = 0; i < count; i++) {
+			left += covered[i] == COVERED;
+			covered[i] |= parts_covered(&outer, &inner[i]);
+			left -= covered[i] == COVERED;
+		}
+	}
+	for (uint32_t i = 0; r == 0 && left > 0 && i < count; i++)
+		if (covered[i] != COVERED)
+			r = refuse_allow(decision, &inner[i], error);
+	return r;
+}
+
+static void take_rules(struct decision *decision, const struct message_rule *rules, uint32_t count, bool asks, bool allows_private)
+{
+	decision->rules = rules;
+	decision->rules_count = count < MESSAGE_RULES_MAX ? count : MESSAGE_RULES_MAX;
+	decision->asks = asks;
+	decision->asks_private = allows_private;
+	decision->allows_private = decision->profile->allow_private || allows_private;
+}
+
+static bool has_rule(const struct decision *decision, bool deny)
+{
+	for (uint32_t i = 0; i < decision->rules_count; i++)
+		if (decision->rules[i].deny == deny)
+			return true;
+	return false;
+}
+
+/* Who denies something and has no network meant one that reaches the rest. It was not asked for, and is not guessed. */
+static int refuse_rules(const struct decision *decision, struct yett_error *error)
+{
+	bool allows = has_rule(decision, false);
+
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s",
+	                allows ? "rules say what may be reached, and the network that is asked for is none"
+	                       : "rules say what may not be reached, and there is no network at all");
+	error_mend(error, "%s",
+	           allows ? "leave out one of them"
+	                  : "ask for the network open (--net open), which reaches what no rule denies, or leave the rules out");
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* Where the grant lets requests allow nothing, there is nothing to wait for. */
+static int check_asks(const struct decision *decision, struct yett_error *error)
+{
+	const struct policy_grant *grant = decision->grant;
+
+	if (!decision->asks)
+		return 0;
+	if (decision->network != PLAN_NETWORK_LIMITED) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "what no rule allows can be asked about in the network limited, and not in %s",
+		                plan_network_name(decision->network));
+		error_mend(error, "leave out one of them");
+		return YETT_E_INVALID_REQUEST;
+	}
+	if (rules_of_policy(&grant->allow))
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0,
+	                "the grant '%s' does not let requests allow anything, so nothing can be asked about", grant->name);
+	return refuse_key(grant, POLICY_KEY_ALLOW, "ask", "nothing", error);
+}
+
+/* What a profile has is its own to have. */
+static int check_private(const struct decision *decision, struct yett_error *error)
+{
+	const struct policy_grant *grant = decision->grant;
+
+	if (decision->allows_private == decision->profile->allow_private || grant->allow_private)
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not let names lead to private addresses", grant->name);
+	return refuse_key(grant, POLICY_KEY_ALLOW_PRIVATE, "true", "false", error);
+}
+
+/* Whether the grant lets it have the network of the decision, with its rules. */
+static int check_network(const struct policy *policy, const struct decision *decision, struct yett_error *error)
+{
+	const struct policy_grant *grant = decision->grant;
+	const char *asked = plan_network_name(decision->network);
+	int r;
+
+	if (decision->network <= grant->network) {
+		r = decision->network == PLAN_NETWORK_HOST ? 0 : check_private(decision, error);
+		if (r == 0)
+			r = check_asks(decision, error);
+		if (r != 0)
+			return r;
+		return decision->network == PLAN_NETWORK_HOST ? host_network_check(policy, decision, error) : check_rules(decision, error);
+	}
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow the network %s to the profile '%s'", grant->name,
+	                asked, decision->profile->name);
+	return refuse_key(grant, POLICY_KEY_NETWORK, asked, plan_network_name(grant->network), error);
+}
+
+/* What is asked for, else what the profile has; rules that allow something, or asking, ask for a network by themselves. */
+static int choose_network(const struct policy *policy, const struct message_create *create, struct decision *decision,
+                          struct yett_error *error)
+{
+	take_rules(decision, create->rules, create->rules_count, create->ask, create->allow_private);
+	decision->network = decision->profile->network;
+	if (create->network != NETWORK_OF_PROFILE)
+		decision->network = create->network - NETWORK_NONE;
+	else if (decision->asks || (decision->network == PLAN_NETWORK_NONE && has_rule(decision, false)))
+		decision->network = PLAN_NETWORK_LIMITED;
+	if (decision->network == PLAN_NETWORK_NONE &&
+	    (has_rule(decision, false) || (create->network == NETWORK_OF_PROFILE && has_rule(decision, true))))
+		return refuse_rules(decision, error);
+	return check_network(policy, decision, error);
 }
 
 /* What all sandboxes of the user have together: each grant that is for the user bounds it, whichever one gives the next sandbox. */
@@ -325,26 +526,32 @@ static int check_confined(const struct policy *policy, const struct peer *peer, 
 	return refuse_key(grant, POLICY_KEY_CONFINED, "true", "false", error);
 }
 
+/* The profile by its name, and the grant that gives it to this peer. */
+static int find_grant(const struct policy *policy, const struct verified *verified, const char *name, struct decision *decision,
+                      struct yett_error *error)
+{
+	struct choice choice = authorize_choose(policy, verified, name);
+
+	decision->grant = choice.grant;
+	decision->profile = policy_find_profile(policy, name);
+	if (choice.nearest && !decision->profile)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s'", ESCAPE(name));
+	if (!decision->grant)
+		return refuse_grant(choice.nearest, verified, name, error);
+	return check_confined(policy, verified->peer, decision->grant, error);
+}
+
 int authorize(const struct policy *policy, const struct verified *verified, const struct plan_limits *given, struct decision *ret_decision,
               struct yett_error *error)
 {
 	const struct message_create *create = &verified->request->body.create;
 	const char *name = message_text(verified->request, create->profile);
 	struct decision decision = {.verified = verified};
-	struct choice choice;
 	int r;
 
 	if (verified->request->kind != MESSAGE_CREATE || !name)
 		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a sandbox");
-	name = *name ? name : "default";
-	choice = authorize_choose(policy, verified, name);
-	decision.grant = choice.grant;
-	decision.profile = policy_find_profile(policy, name);
-	if (choice.nearest && !decision.profile)
-		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s'", ESCAPE(name));
-	if (!decision.grant)
-		return refuse_grant(choice.nearest, verified, name, error);
-	r = check_confined(policy, verified->peer, decision.grant, error);
+	r = find_grant(policy, verified, *name ? name : "default", &decision, error);
 	if (r == 0)
 		r = check_privileges(&decision, error);
 	if (r == 0)
@@ -353,10 +560,135 @@ int authorize(const struct policy *policy, const struct verified *verified, cons
 		r = choose_limits(create, given, &decision, error);
 	if (r == 0)
 		r = choose_life(&create->life, &decision, error);
+	if (r == 0)
+		r = choose_network(policy, create, &decision, error);
 	bound_user(policy, &decision);
 	if (r == 0)
 		*ret_decision = decision;
 	return r;
+}
+
+int authorize_rules(const struct policy *policy, const struct verified *verified, const char *profile, enum plan_network network,
+                    struct decision *ret_decision, struct yett_error *error)
+{
+	const struct message_manage *manage = &verified->request->body.manage;
+	struct choice choice = authorize_choose(policy, verified, profile);
+	struct decision decision = {
+		.verified = verified, .profile = policy_find_profile(policy, profile), .grant = choice.grant, .network = network};
+	int r;
+
+	if (!decision.profile)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy has no profile '%s' any more", ESCAPE(profile));
+	if (!decision.grant)
+		return refuse_grant(choice.nearest, verified, profile, error);
+	take_rules(&decision, manage->rules, manage->rules_count, manage->ask, manage->allow_private);
+	r = check_confined(policy, verified->peer, decision.grant, error);
+	if (r == 0)
+		r = check_network(policy, &decision, error);
+	if (r == 0)
+		*ret_decision = decision;
+	return r;
+}
+
+/* What whoever reaches a socket of the host has, where that is more than people think: by how its path begins, the user's own ones apart.
+ */
+static const struct {
+	const char *path, *what;
+} powers[] = {
+	{"/run/docker", "root of the host"},
+	{"/run/containerd/", "root of the host"},
+	{"/run/crio/", "root of the host"},
+	{"/run/podman/", "root of the host"},
+	{"/run/user/%u/docker", "the whole of the user"},
+	{"/run/user/%u/podman/", "the whole of the user"},
+	{"/run/libvirt/", "root of the host"},
+	{"/run/user/%u/libvirt/", "the whole of the user"},
+	{"/run/incus/", "root of the host"},
+	{"/var/lib/incus/", "root of the host"},
+	{"/var/lib/lxd/", "root of the host"},
+	{"/var/snap/lxd/", "root of the host"},
+	{"/run/snapd", "what the user may have installed"},
+	{"/run/systemd/", "what the user may ask of systemd"},
+	{"/run/user/%u/systemd/", "the whole of the user: it starts programs outside"},
+	{"/run/dbus/", "what the user may ask of every service of the host"},
+	{"/run/user/%u/bus", "the whole of the user: it starts programs outside"},
+	{"/run/yett/", "sandboxes of any kind that the user may have"},
+	{"/tmp/.X11-unix/", "the user's screen and keyboard"},
+};
+
+/* How much of `path` an item of a policy takes, in which %u is the uid; 0: it does not begin so. */
+static size_t match_path(const char *item, uid_t uid, const char *path)
+{
+	const char *number = strstr(item, "%u");
+	char own[UNITS_TEXT_SIZE];
+	size_t length = number ? (size_t)(number - item) : strlen(item), used = length;
+
+	if (strncmp(path, item, length) != 0)
+		return 0;
+	if (!number)
+		return used;
+	(void)units_format_number(uid, own);
+	length = strlen(own);
+	if (strncmp(path + used, own, length) != 0)
+		return 0;
+	used += length;
+	length = strlen(number + 2);
+	return strncmp(path + used, number + 2, length) == 0 ? used + length : 0;
+}
+
+static int relay_socket(const struct decision *decision, const char *path, struct yett_error *error)
+{
+	const struct policy_list *allowed = &decision->grant->sockets;
+	uid_t uid = decision->verified->peer->uid;
+	const char *power = NULL;
+	char what[128];
+
+	if (path[0] != '/')
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the path of a socket is absolute");
+	if (!decision->profile->shares)
+		return refuse_shares(decision->profile, error);
+	for (size_t i = 0; i < allowed->count; i++)
+		if (match_path(allowed->items[i], uid, path) == strlen(path))
+			return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(powers) && !power; i++)
+		if (match_path(powers[i].path, uid, path))
+			power = powers[i].what;
+	(void)units_append(what, sizeof what, "the socket %s%s%s", power ? "(who reaches it has " : "", power ? power : "",
+	                   power ? ") " : "");
+	return refuse_rule(decision, what, POLICY_KEY_SOCKETS, path, error);
+}
+
+static int relay_port(const struct decision *decision, const struct net_address *address, struct yett_error *error)
+{
+	static const struct net_address v4_loopback = {{[10] = 0xff, [11] = 0xff, [12] = 127}}, v6_loopback = {{[15] = 1}};
+	const struct policy_list *allowed = &decision->grant->publish;
+	char text[NET_ADDRESS_TEXT_SIZE], list[128];
+
+	if (net_address_is_in(address, &v4_loopback, NET_ADDRESS_PREFIX_V4 + 8) || net_address_compare(address, &v6_loopback) == 0 ||
+	    admit_list_has(allowed, net_address_print(address, text)))
+		return 0;
+	(void)error_set(error, YETT_E_PERMISSION_DENIED, 0, "the grant '%s' does not allow ports to be published at %s",
+	                decision->grant->name, text);
+	error_rest(error, &(struct error_rule){"publish", "grant", decision->grant->name, allowed->place.file, allowed->place.line, text,
+	                                       escape_list(allowed->items, allowed->count, list, sizeof list), true});
+	return YETT_E_PERMISSION_DENIED;
+}
+
+int authorize_relay(const struct policy *policy, const struct verified *verified, struct yett_error *error)
+{
+	const struct message_relay *relay = &verified->request->body.relay;
+	const char *name = message_text(verified->request, relay->profile), *path = message_text(verified->request, relay->socket);
+	struct decision decision = {.verified = verified};
+	struct net_address address;
+	int r;
+
+	if (verified->request->kind != MESSAGE_RELAY || !name || !path)
+		return error_set(error, YETT_E_INVALID_REQUEST, 0, "this is no request for a relay");
+	memcpy(address.bytes, relay->address, sizeof address.bytes);
+	r = find_grant(policy, verified, name, &decision, error);
+	if (r != 0)
+		return r;
+	return *path ? relay_socket(&decision, path, error) : relay_port(&decision, &address, error);
 }
 
 int authorize_manager(const struct policy *policy, const struct verified *verified, struct yett_error *error)

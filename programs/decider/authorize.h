@@ -17,7 +17,7 @@ enum key_source { KEY_ENROLLED, KEY_OF_USER };
 /* A request whose signature holds. Only verify.c makes one. */
 struct verified {
 	const struct peer *peer;
-	const struct message *request; /* kind MESSAGE_CREATE or MESSAGE_MANAGE; its texts were checked by re-encoding */
+	const struct message *request; /* of a kind that is signed; its texts were checked by re-encoding */
 	enum key_source key_source;
 	bool is_first_key; /* the user may enroll keys, and has enrolled none: good for a plan alone, of which nothing runs */
 	char principal[MESSAGE_NAME_MAX + 1]; /* the enrolled key's name; for KEY_OF_USER the empty text */
@@ -35,6 +35,11 @@ struct decision {
 	unsigned sandboxes_max, terminals_max;
 	const struct policy_grant *sandboxes_grant, *memory_grant; /* which say that, and the memory; NULL: none does */
 	struct plan_life life;
+	enum plan_network network;        /* by the request's rules, the profile's, and what the grant denies: rules.h */
+	const struct message_rule *rules; /* the request's, each of which may be asked for */
+	uint32_t rules_count;
+	bool asks;                         /* what none of them allows, and the grant would let one allow, waits for it */
+	bool asks_private, allows_private; /* as asked; by the profile, too: names may lead to private addresses */
 };
 
 /* Which grant decides. */
@@ -59,6 +64,20 @@ struct choice authorize_choose(const struct policy *policy, const struct verifie
  */
 _must_check_ int authorize(const struct policy *policy, const struct verified *verified, const struct plan_limits *given,
                            struct decision *ret_decision, struct yett_error *error);
+
+/*
+ * Other rules for the network of a sandbox of `profile` that is there, whose mode is `network`: those of the request in place of all that
+ * it asked for before, by the policy as it is now. A decision about the network, and nothing else. Errors as of authorize().
+ */
+_must_check_ int authorize_rules(const struct policy *policy, const struct verified *verified, const char *profile,
+                                 enum plan_network network, struct decision *ret_decision, struct yett_error *error);
+
+/*
+ * Whether the client may relay what a MESSAGE_RELAY names, for sandboxes of the profile: a socket that the grant lists, a port at an
+ * address of loopback or one that it lists. 0, or as authorize(). The client is who relays, with what its user may do: this keeps
+ * programs that ask from what the administrator does not want in sandboxes, and no user from it.
+ */
+_must_check_ int authorize_relay(const struct policy *policy, const struct verified *verified, struct yett_error *error);
 
 /*
  * Whether the peer may manage sandboxes at all: some grant fits it and its key, and one that says confined_clients where it

@@ -1,6 +1,8 @@
 /* See connection.h. */
 #include "programs/decider/connection.h"
 #include "base/clock.h"
+#include "base/escape.h"
+#include "base/net_address.h"
 #include "programs/decider/ask.h"
 #include "programs/decider/fit.h"
 #include "programs/decider/manage.h"
@@ -127,7 +129,7 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 		r = planning_make(c->policy, &decision, id, c->plan, error);
 	}
 	if (r == 0 && c->begin->is_rootless)
-		r = fit_plan(&c->begin->means, &decision, c->plan, error);
+		r = fit_plan(c->policy, &c->begin->means, &decision, c->plan, error);
 	if (r == 0 && c->plan->is_dry)
 		r = connection_check_unread(c, error);
 	if (r != 0)
@@ -135,6 +137,29 @@ static int handle_create(struct connection *c, const struct verified *verified, 
 	/* Where nothing can be built, nothing but the policy is asked. */
 	return c->plan->is_dry && c->begin->no_host.code ? connection_send_plan(c, sequence, error)
 	                                                 : sandboxes_begin(c, &decision, sequence, error);
+}
+
+/* Whether the client may be what it would be by itself. */
+static int handle_relay(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+{
+	const struct message_relay *relay = &c->message->body.relay;
+	const char *path = message_text(c->message, relay->socket);
+	char text[NET_ADDRESS_TEXT_SIZE];
+	struct net_address address;
+	int r = authorize_relay(c->policy, verified, error);
+
+	if (r != 0)
+		return r;
+	memcpy(&address, relay->address, sizeof address);
+	if (*path)
+		ask_log(LOG_LEVEL_NOTICE, "relays the socket %s to sandboxes of profile=%s", ESCAPE(path),
+		        ESCAPE(message_text(c->message, relay->profile)));
+	else
+		ask_log(LOG_LEVEL_NOTICE, "publishes a port of sandboxes of profile=%s at address=%s port=%" PRIu32,
+		        ESCAPE(message_text(c->message, relay->profile)), net_address_print(&address, text), relay->port);
+	(void)message_begin(c->message, MESSAGE_ALLOWED);
+	connection_answer(c, sequence, -1);
+	return 0;
 }
 
 /* The whole way of a request. */
@@ -154,6 +179,8 @@ static void handle_request(struct connection *c)
 		c->is_known = !verified.is_first_key;
 	if (r == 0 && c->message->kind == MESSAGE_MANAGE)
 		r = manage_handle(c, &verified, sequence, &error);
+	else if (r == 0 && c->message->kind == MESSAGE_RELAY)
+		r = handle_relay(c, &verified, sequence, &error);
 	else if (r == 0)
 		r = handle_create(c, &verified, sequence, &error);
 	if (r < 0) {

@@ -21,6 +21,8 @@ struct sandbox {
 	char profile[MESSAGE_NAME_MAX + 1];
 	char weaker[PLAN_WEAKER_SIZE];
 	struct message_limits limits;
+	uint32_t network; /* enum plan_network */
+	uint32_t changes; /* of its rules, when this was asked */
 };
 
 struct stream; /* streams.c */
@@ -91,6 +93,9 @@ _must_check_ int sandboxes_check(const struct connection *c, struct yett_error *
  * client's packet itself. 0 or a code.
  */
 _must_check_ int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error);
+
+/* What the network of the decision goes by, for the monitor to keep until a plan comes, or what sandboxes_ask() asks. 0 or a code. */
+_must_check_ int sandboxes_tell_rules(const struct connection *c, const struct decision *decision, struct yett_error *error);
 
 /*
  * Has the supervisor of one that is there asked; its answer comes through the loop. An action that takes a channel gets an end of a new

@@ -19,7 +19,7 @@
 
 /* Decider → decoder, one packet with the bytes of a message, or of a plan as far as it is used. */
 struct decoder_question {
-	uint64_t task; /* MESSAGE_CREATE, MESSAGE_MANAGE or DECODER_PRINT */
+	uint64_t task; /* the kind of a signed message, or DECODER_PRINT */
 };
 
 /* Decoder → decider, one packet: first of all, when it has dropped everything, and then for each message, followed by its body and arena.
@@ -47,7 +47,7 @@ struct decoder {
 
 /* One thing to decode. */
 struct decoder_task {
-	uint32_t kind; /* MESSAGE_CREATE or MESSAGE_MANAGE */
+	uint32_t kind; /* of a signed message */
 	const void *bytes;
 	size_t length;
 	int timeout_ms; /* from now on, for question and answer together, and for becoming ready if it is not yet */

@@ -1,10 +1,13 @@
 /* See fit.h. */
 #include "programs/decider/fit.h"
+#include "base/net_ports.h"
 #include "base/units.h"
+#include "programs/decider/rules.h"
 
 #include <string.h>
 
 #define MEND_ROOT   "the service can (docs/admin.md)"
+#define MEND_PORTS  "let each rule have the port that it is about, as NAME:443; the service needs no ports (docs/admin.md)"
 #define MEND_CGROUP "the service can, and so can a login whose control group is yours: systemd-run --user --scope yett run ..."
 
 static int refuse(const char *what, const char *mend, struct yett_error *error)
@@ -28,6 +31,40 @@ static int check_profile(const struct means *means, const struct policy_profile 
 	return 0;
 }
 
+/* The rule with which they are too many, and where it stands if that is in the policy. */
+static int refuse_rule(const struct policy *policy, const struct net_record *record, struct yett_error *error)
+{
+	struct policy_place place = record->origin & RULES_OF_REQUEST ? (struct policy_place){NULL, 0} : rules_place(policy, record);
+	char text[NET_RULE_TEXT_SIZE], what[NET_RULE_TEXT_SIZE + 512], where[256] = "";
+	struct net_rule rule;
+
+	net_list_rule(record, &rule);
+	if (place.file)
+		(void)units_append(where, sizeof where, " (%s:%u)", place.file, place.line);
+	(void)units_append(what, sizeof what, "a network is caught at %d ports at most, and with '%s'%s its rules are about more",
+	                   NET_PORTS_MAX, net_rule_print(&rule, text), where);
+	return refuse(what, MEND_PORTS, error);
+}
+
+int fit_network(const struct policy *policy, const struct decision *decision, struct yett_error *error)
+{
+	_cleanup_free_ struct egress_rules *rules = NULL;
+	const struct net_record *record;
+	struct net_ports ports;
+	size_t size;
+	int r;
+
+	if (!plan_network_has_rules(decision->network))
+		return 0;
+	if (decision->network != PLAN_NETWORK_LIMITED)
+		return refuse("a network cannot be open: it is caught at the ports that rules name", MEND_PORTS, error);
+	if (decision->asks)
+		return refuse("nothing can be asked about: a network is caught at the ports that rules name", MEND_PORTS, error);
+	r = rules_make(policy, decision, &rules, &size, error);
+	record = r == 0 ? net_ports_collect((const struct net_list *)rules->list, &ports) : NULL;
+	return record ? refuse_rule(policy, record, error) : r;
+}
+
 static int check_life(const struct plan_life *life, struct yett_error *error)
 {
 	if (life->cpu_ms)
@@ -43,8 +80,8 @@ static void add(struct plan *plan, const char *before, const char *name, const c
 {
 	size_t used = strlen(plan->weaker);
 
-	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s", used ? "; " : "without root: ", before, name,
-	                   after);
+	(void)units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s%s%s%s", used ? "; " : "",
+	                   strstr(plan->weaker, "without root: ") ? "" : "without root: ", before, name, after);
 }
 
 static void add_limit(struct plan *plan, const char *name, const char *of, const char *value)
@@ -97,11 +134,14 @@ static int fit_limits(const struct means *means, const struct message_limits *as
 	return 0;
 }
 
-int fit_plan(const struct means *means, const struct decision *decision, struct plan *plan, struct yett_error *error)
+int fit_plan(const struct policy *policy, const struct means *means, const struct decision *decision, struct plan *plan,
+             struct yett_error *error)
 {
 	const struct policy_profile *profile = decision->profile;
 	int r = check_profile(means, profile, error);
 
+	if (r == 0)
+		r = fit_network(policy, decision, error);
 	if (r == 0 && !means->has_cgroup)
 		r = check_life(&plan->life, error);
 	if (r != 0)

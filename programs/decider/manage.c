@@ -3,6 +3,8 @@
 #include "base/escape.h"
 #include "helper/plan/admit.h"
 #include "programs/decider/ask.h"
+#include "programs/decider/fit.h"
+#include "programs/decider/rules.h"
 #include "programs/decider/tell.h"
 #include "protocol/encode.h"
 
@@ -110,6 +112,14 @@ static int find(const struct manage_asked *asked, struct finding *ret_finding, s
 	return r;
 }
 
+static int write_item(int memfd, const struct told *told)
+{
+	uint32_t head = htole32((uint32_t)told->length);
+
+	return write(memfd, &head, sizeof head) == sizeof head && write(memfd, told->bytes, told->length) == (ssize_t)told->length ? 0
+	                                                                                                                           : -EIO;
+}
+
 static int encode(const struct listing *listing, const struct decider_record *from)
 {
 	struct told *told = listing->told;
@@ -124,8 +134,6 @@ static int add(void *userdata, const struct decider_record *from)
 	struct listing *listing = userdata;
 	const struct record *record = &from->record;
 	const struct told *told = listing->told;
-	struct decider_record known = *from;
-	uint32_t head;
 
 	if (!fits(listing->asked, record))
 		return 0;
@@ -133,16 +141,14 @@ static int add(void *userdata, const struct decider_record *from)
 	if (listing->rests)
 		return 0;
 	if (encode(listing, from) < 0) {
+		struct decider_record known = *from;
+
 		tell_without_plan(&known.record);
 		if (encode(listing, &known) < 0)
 			return 0;
 	}
-	head = htole32((uint32_t)told->length);
 	listing->count++;
-	return write(listing->memfd, &head, sizeof head) == sizeof head &&
-	                       write(listing->memfd, told->bytes, told->length) == (ssize_t)told->length
-	               ? 0
-	               : -EIO;
+	return write_item(listing->memfd, told);
 }
 
 /* All that the request may see, in the form of PROTOCOL.md, "listing". */
@@ -208,6 +214,127 @@ static int ask_supervisor(const struct manage_asked *asked, struct yett_error *e
 	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence, error) : r;
 }
 
+/* --- the rules of its network ----------------------------------------------------------------------------------------------------- */
+
+static int read_rules(int memory, struct egress_rules **ret_rules)
+{
+	_cleanup_free_ struct egress_rules *rules = malloc(EGRESS_RULES_SIZE_MAX);
+	ssize_t size = rules ? pread(memory, rules, EGRESS_RULES_SIZE_MAX, 0) : -1;
+
+	if (size < 0)
+		return rules ? -errno : -ENOMEM;
+	if (size < (ssize_t)sizeof *rules || rules->list_size != (size_t)size - sizeof *rules ||
+	    !net_list_check(rules->list, rules->list_size))
+		return -EBADMSG;
+	*ret_rules = steal_ptr(&rules);
+	return 0;
+}
+
+/* Where one of the policy stands is told by the policy that it was taken from, if that is in force still. */
+static int tell_rule(struct message *message, const struct net_record *record, const struct policy *policy)
+{
+	struct message_reach *reach = &message_begin(message, MESSAGE_REACH)->reach;
+	struct policy_place place = policy ? rules_place(policy, record) : (struct policy_place){0};
+	char text[NET_RULE_TEXT_SIZE];
+	struct net_rule rule;
+	int r;
+
+	net_list_rule(record, &rule);
+	*reach = (struct message_reach){.list = record->list, .asked = record->origin & RULES_OF_REQUEST, .line = place.line};
+	r = message_add_text(message, net_rule_print(&rule, text), &reach->rule);
+	return r == 0 ? message_add_text(message, !reach->asked && place.file ? place.file : "", &reach->file) : r;
+}
+
+static int list_rules(const struct egress_rules *rules, const struct policy *policy, int memfd, uint32_t *ret_count)
+{
+	const struct net_list *list = (const struct net_list *)rules->list;
+	const struct net_record *record = NULL;
+	_cleanup_free_ struct told *told = malloc(sizeof *told);
+	int r = told ? 0 : -ENOMEM;
+
+	for (*ret_count = 0; r == 0 && (record = net_list_next(list, record));) {
+		if (record->list > NET_LIST_ASK) /* about the way, and not about where it leads */
+			continue;
+		++*ret_count;
+		r = tell_rule(&told->message, record, rules->generation == policy->generation ? policy : NULL);
+		if (r == 0)
+			r = message_encode(&told->message, told->bytes, sizeof told->bytes, &told->length);
+		if (r == 0)
+			r = write_item(memfd, told);
+	}
+	return r < 0 ? r : fd_seal(memfd);
+}
+
+int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct yett_error *error)
+{
+	_cleanup_fd_ int memfd = memfd_create("yett-listing", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	_cleanup_free_ struct egress_rules *rules = NULL;
+	uint32_t count;
+	int r = memfd < 0 ? -errno : read_rules(memory, &rules);
+
+	if (r == 0)
+		r = list_rules(rules, c->policy, memfd, &count);
+	if (r < 0) {
+		error_set(error, YETT_E_HELPER_UNAVAILABLE, 0, "the rules cannot be listed: %s", strerror(-r));
+		return r;
+	}
+	message_begin(c->message, MESSAGE_LISTING)->listing = (struct message_listing){
+		.count = count, .changes = changes, .by_port = c->begin->is_rootless, .allow_private = rules->asked_private};
+	return steal_fd(&memfd);
+}
+
+/* Which rules a sandbox of another user's is given is that user's policy to say. */
+static int find_network(const struct manage_asked *asked, struct finding *ret_finding, struct yett_error *error)
+{
+	const struct record *record = &ret_finding->record;
+	int r = find(asked, ret_finding, error);
+
+	if (r == 0 && record->uid != asked->verified->peer->uid)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the network of a sandbox is its owner's, uid %" PRIu32,
+		                 (uint32_t)record->uid);
+	if (r == 0 && record->network.mode == PLAN_NETWORK_HOST) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the sandbox is in the network of the host, which goes by no rules");
+		error_mend(error, "make it with the network limited or open");
+		return YETT_E_INVALID_REQUEST;
+	}
+	if (r == 0 && (record->network.mode == PLAN_NETWORK_NONE || record->network.mode >= PLAN_NETWORKS)) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "the sandbox has no network, which is decided when it is made");
+		error_mend(error, "make it with a network");
+		return YETT_E_INVALID_REQUEST;
+	}
+	return r;
+}
+
+static int show_rules(const struct manage_asked *asked, struct yett_error *error)
+{
+	struct supervisor_request request = {.action = asked->action, .states = asked->row->states};
+	struct finding found;
+	int r = find_network(asked, &found, error);
+
+	return r == 0 ? sandboxes_ask(asked->connection, &found.record, request, asked->sequence, error) : r;
+}
+
+static int change_rules(const struct manage_asked *asked, struct yett_error *error)
+{
+	struct connection *c = asked->connection;
+	struct supervisor_request request = {
+		.action = asked->action, .states = asked->row->states, .changes = asked->verified->request->body.manage.changes};
+	struct decision decision;
+	struct finding found;
+	int r = find_network(asked, &found, error);
+
+	if (r == 0)
+		r = authorize_rules(c->policy, asked->verified, found.record.profile, (enum plan_network)found.record.network.mode,
+		                    &decision, error);
+	if (r == 0 && c->begin->is_rootless)
+		r = fit_network(c->policy, &decision, error);
+	if (r == 0)
+		r = sandboxes_tell_rules(c, &decision, error);
+	if (r < 0)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the rules cannot be made: %s", strerror(-r));
+	return r == 0 ? sandboxes_ask(c, &found.record, request, asked->sequence, error) : r;
+}
+
 #define RUNNING (1U << SANDBOX_RUNNING)
 #define PAUSED  (1U << SANDBOX_PAUSED)
 #define ANY     (~0U)
@@ -226,6 +353,8 @@ static const struct manage_row rows[] = {
 	[MANAGE_FOLLOW] = {"follow", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, ask_supervisor},
 	[MANAGE_TOTALS] = {"totals", {WHO_NOBODY, WHO_ADMINISTRATOR, WHO_NOBODY}, false, 0, tell_totals},
 	[MANAGE_PLAN] = {"plan", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, ANY, ask_supervisor},
+	[MANAGE_RULES] = {"rules", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, true, RUNNING | PAUSED, show_rules},
+	[MANAGE_NETWORK] = {"network", {WHO_MANAGER, WHO_NOBODY, WHO_NOBODY}, false, RUNNING | PAUSED, change_rules},
 };
 
 const struct manage_row *manage_find_row(uint32_t action)

@@ -33,5 +33,11 @@ const struct manage_row *manage_find_row(uint32_t action);
  */
 _must_check_ int manage_decide(const struct manage_row *row, enum manage_scope scope, bool is_administrator, struct yett_error *error);
 
+/*
+ * The rules in the memory of a sandbox, a struct egress_rules, as a listing in sealed memory, with the message that says how many there are
+ * in `c`; `changes` is for that. A descriptor; -errno, with the error: they are none.
+ */
+_must_check_ int manage_list_rules(struct connection *c, int memory, uint32_t changes, struct yett_error *error);
+
 /* The whole way of a verified request about sandboxes that are there: 0, answered or with the answer to come; else the refusal. */
 _must_check_ int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error);

@@ -5,6 +5,7 @@
  * list.
  */
 #include "programs/decider/planning.h"
+#include "programs/decider/rules.h"
 #include "base/escape.h"
 #include "base/units.h"
 
@@ -65,12 +66,18 @@ static void add_place(struct planning *p, struct policy_place place, struct plan
 	add_text(p, line, text);
 }
 
+/* What is mounted at the target; NULL: nothing. A store is not, but what is shown with it. */
+static struct plan_step *find_mount(const struct planning *p, const char *target)
+{
+	for (struct plan_step *step = p->plan->steps + p->mounts; step < p->plan->steps + p->plan->steps_count; step++)
+		if (step->layer != PLAN_LAYER_STORE && strcmp(plan_text(p->plan, step->target), target) == 0)
+			return step;
+	return NULL;
+}
+
 static bool has_mount(const struct planning *p, const char *target)
 {
-	for (uint32_t i = p->mounts; i < p->plan->steps_count; i++)
-		if (strcmp(plan_text(p->plan, p->plan->steps[i].target), target) == 0)
-			return true;
-	return false;
+	return find_mount(p, target) != NULL;
 }
 
 static struct plan_step *add_mount(struct planning *p, enum plan_step_kind kind, const char *target, const char *field)
@@ -136,45 +143,117 @@ static struct plan_text add_rules(struct planning *p, const struct policy_list *
 	return rules;
 }
 
+/* Where the changes go of each overlay: into one store, or memory of a size that is known by now, and not both. */
+static void check_layers(struct planning *p)
+{
+	struct plan_step *end = p->plan->steps + p->plan->steps_count;
+
+	for (struct plan_step *step = p->plan->steps + p->mounts; !p->r && step < end; step++) {
+		const char *target = plan_text(p->plan, step->target);
+		unsigned stores = 0;
+
+		for (struct plan_step *other = p->plan->steps + p->mounts; step->layer && other < end; other++)
+			stores += other->layer == PLAN_LAYER_STORE && strcmp(plan_text(p->plan, other->target), target) == 0;
+		if (step->layer == PLAN_LAYER_STORE &&
+		    (stores != 1 || !has_mount(p, target) || find_mount(p, target)->layer != PLAN_LAYER_SOURCE))
+			refuse(p, "a store of the request", target, "is not the target of one copy-on-write share");
+		if (step->layer == PLAN_LAYER_SOURCE && stores + (step->size_bytes != 0) != 1)
+			refuse(p, "a copy-on-write share of the request", target,
+			       "has not one place for what is changed: a store or a tmpfs");
+	}
+}
+
+/* An empty place, or the memory into which goes what is changed in a source. */
+static void add_request_tmpfs(struct planning *p, const struct message_tmpfs *tmpfs, const char *field)
+{
+	const char *target = message_text(p->request, tmpfs->target);
+	struct plan_step *source = target ? find_mount(p, target) : NULL;
+
+	if (!source || source->layer != PLAN_LAYER_SOURCE || source->size_bytes) {
+		(void)add_tmpfs(p, target, tmpfs->size_bytes, field);
+		return;
+	}
+	source->size_bytes = tmpfs->size_bytes ? tmpfs->size_bytes : p->decision->profile->tmp_size_bytes;
+}
+
+/* Its descriptor is one of the packet's, and no other share's. */
+static bool is_its_own(const struct message_create *create, uint32_t i)
+{
+	bool is_own = create->shares[i].fd < create->shares_count;
+
+	for (uint32_t j = 0; j < i; j++)
+		is_own = is_own && create->shares[j].fd != create->shares[i].fd;
+	return is_own;
+}
+
 static void add_request_mounts(struct planning *p)
 {
 	const struct message_create *create = &p->request->body.create;
 	const struct policy_grant *grant = p->decision->grant;
 	const struct policy_list none = {0};
-	const struct plan_text rules[] = {
+	struct plan_text rules[] = {
 		[SHARE_RO] = add_rules(p, &grant->share_ro, &grant->share_rw),
 		[SHARE_RW] = add_rules(p, &grant->share_rw, &none),
 		[SHARE_SOCKET] = add_rules(p, &grant->sockets, &none),
+		[SHARE_STORE] = {0},
 	};
 	const struct policy_place places[] = {[SHARE_RO] = grant->places[POLICY_KEY_SHARE_RO],
 	                                      [SHARE_RW] = grant->places[POLICY_KEY_SHARE_RW],
-	                                      [SHARE_SOCKET] = grant->places[POLICY_KEY_SOCKETS]};
-	bool used[MESSAGE_SHARES_MAX] = {0};
+	                                      [SHARE_SOCKET] = grant->places[POLICY_KEY_SOCKETS],
+	                                      [SHARE_COW] = grant->places[POLICY_KEY_SHARE_RO],
+	                                      [SHARE_STORE] = grant->place};
+	static const enum plan_layer layers[] = {[SHARE_COW] = PLAN_LAYER_SOURCE, [SHARE_STORE] = PLAN_LAYER_STORE};
 	char field[48];
 
 	if (create->shares_count != p->decision->verified->fd_count || create->shares_count > MESSAGE_SHARES_MAX)
 		refuse(p, "shares", "the list", "does not have one share for each descriptor");
+	rules[SHARE_COW] = rules[SHARE_RO];    /* nothing of the source is changed */
+	add_text(p, "*", &rules[SHARE_STORE]); /* wherever the caller has it: root sees to it that it is the caller's */
 	for (uint32_t i = 0; !p->r && i < create->shares_count; i++) {
 		const struct message_share *share = &create->shares[i];
+		const char *target = message_text(p->request, share->target);
 		struct plan_step *step;
 
 		(void)units_append(field, sizeof field, "share %u", i + 1);
-		step = add_mount(p, PLAN_SHARE, message_text(p->request, share->target), field);
-		if (share->fd >= create->shares_count || used[share->fd] || share->mode > SHARE_SOCKET) {
+		step = share->mode == SHARE_STORE && target ? add_step(p, PLAN_SHARE, target) : add_mount(p, PLAN_SHARE, target, field);
+		if (!is_its_own(create, i) || share->mode > SHARE_STORE) {
 			refuse(p, field, plan_text(p->plan, step->target), "names a descriptor that did not come or is used twice");
 			return;
 		}
-		used[share->fd] = true;
 		step->fd = share->fd;
-		step->writable = share->mode == SHARE_RW;
+		step->layer = share->mode > SHARE_SOCKET ? layers[share->mode] : PLAN_LAYER_NONE;
+		step->writable = share->mode == SHARE_RW || step->layer; /* of a source inside only */
 		step->is_socket = share->mode == SHARE_SOCKET;
 		step->source = rules[share->mode];
 		add_place(p, places[share->mode].file ? places[share->mode] : grant->place, &step->from);
 	}
 	for (uint32_t i = 0; !p->r && i < create->tmpfs_count && i < MESSAGE_TMPFS_MAX; i++) {
 		(void)units_append(field, sizeof field, "tmpfs %u", i + 1);
-		(void)add_tmpfs(p, message_text(p->request, create->tmpfs[i].target), create->tmpfs[i].size_bytes, field);
+		add_request_tmpfs(p, &create->tmpfs[i], field);
 	}
+	check_layers(p);
+}
+
+/* Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and nothing without such a one. */
+static void check_workspace(struct planning *p)
+{
+	const struct policy_profile *profile = p->decision->profile;
+	bool has_share = false, has_writable = false, has_source = false;
+
+	for (const struct plan_step *step = p->plan->steps + p->mounts; step < p->plan->steps + p->plan->steps_count; step++) {
+		if (step->kind != PLAN_SHARE || step->is_socket ||
+		    (profile->memory_mount && strcmp(plan_text(p->plan, step->target), PLAN_MEMORY) == 0))
+			continue;
+		has_share = true;
+		has_source = has_source || step->layer == PLAN_LAYER_SOURCE;
+		has_writable = has_writable || (step->writable && !step->layer);
+	}
+	if (p->r || profile->workspace != POLICY_WORKSPACE_COW || (!has_writable && (!has_share || has_source)))
+		return;
+	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_COW,
+	                 "the profile '%s' wants what is shared to be copy-on-write, and %s: --cow PATH", profile->name,
+	                 has_writable ? "a share is writable" : "no share is");
+	error_detail(p->error, "workspace of profile '%s' (%s:%u)", profile->name, profile->place.file, profile->place.line);
 }
 
 /* What the profile wants at the conventional places, and the request does not bring. */
@@ -244,6 +323,7 @@ static void add_mounts(struct planning *p)
 	p->mounts = plan->steps_count;
 	add_profile_mounts(p);
 	add_request_mounts(p);
+	check_workspace(p);
 	add_conventional(p);
 	if (p->r)
 		return;
@@ -284,6 +364,7 @@ static void add_names(struct planning *p)
 	const struct policy_profile *profile = p->decision->profile;
 	bool is_root = profile->identity == PLAN_IDENTITY_ROOT;
 	const char *home = is_root ? "/root" : passwd_field(peer->names.home, "/");
+	size_t used = 0;
 
 	/* A home in a system directory, as daemons have it, or none at all: programs get "/" as theirs. */
 	if (!profile->private_home || policy_target_problem(profile, home) || policy_path_is_in(home, "/etc"))
@@ -297,9 +378,13 @@ static void add_names(struct planning *p)
 	add_text(p, profile->apparmor_profile, &plan->label);
 	add_text(p, profile->selinux_type, &plan->selinux_type);
 	plan->label_required = profile->label == POLICY_LABEL_REQUIRED;
-	for (size_t i = 0, used = 0; i < profile->devices.count; i++)
+	for (size_t i = 0; i < profile->devices.count; i++)
 		used += units_append(plan->weaker + used, sizeof plan->weaker - used, "%s%s",
 		                     i ? ", " : "by devices of the host: ", profile->devices.items[i]);
+	if (plan->network == PLAN_NETWORK_HOST)
+		(void)units_append(plan->weaker + used, sizeof plan->weaker - used,
+		                   "%sby the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1",
+		                   used ? "; " : "");
 	add_text(p, profile->name, &plan->profile_name);
 	add_place(p, profile->place, &plan->profile_place);
 	add_text(p, p->decision->grant->name, &plan->grant_name);
@@ -353,6 +438,7 @@ static void fill_numbers(struct planning *p, const struct policy *policy)
 	plan->caller_gid = peer->gid;
 	memcpy(plan->groups, peer->groups, peer->groups_count * sizeof plan->groups[0]);
 	plan->groups_count = (uint32_t)peer->groups_count;
+	plan->network = decision->network;
 	plan->identity = decision->profile->identity;
 	plan->capabilities = decision->profile->capabilities_mask;
 	plan->nested_userns = decision->profile->nested_userns;
@@ -436,6 +522,18 @@ static void add_bound(struct planning *p, enum plan_step_kind kind, const struct
 	add_place(p, grant->places[key], &step->from);
 }
 
+#define NETWORK_TEXT_SIZE 2048
+
+/* For who reads the plan; nobody goes by it. Where the request's own texts leave no room, it is left out. */
+static void describe_network(struct planning *p, const struct policy *policy)
+{
+	char text[NETWORK_TEXT_SIZE];
+
+	for (uint32_t i = 0; !p->r && i < p->plan->steps_count; i++)
+		if (p->plan->steps[i].kind == PLAN_NETWORK)
+			(void)!plan_add_text(p->plan, rules_describe(policy, p->decision, text, sizeof text), &p->plan->steps[i].source);
+}
+
 int planning_make(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], struct plan *ret_plan,
                   struct yett_error *error)
 {
@@ -458,8 +556,9 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	mounts_end = ret_plan->steps_count;
 	add_protected(&p, PLAN_READ_ONLY, proc_read_only, &profile->read_only, mounts_end);
 	add_protected(&p, PLAN_MASK, proc_masked, &profile->mask, mounts_end);
-	add_plain_steps(&p, PLAN_LOOPBACK, PLAN_LOOPBACK);
+	add_plain_steps(&p, decision->network == PLAN_NETWORK_HOST ? PLAN_NETWORK : PLAN_LOOPBACK, PLAN_NETWORK);
 	add_hostname(&p);
 	add_plain_steps(&p, PLAN_IDENTITY, PLAN_INIT);
+	describe_network(&p, policy);
 	return p.r;
 }

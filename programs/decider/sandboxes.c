@@ -3,6 +3,8 @@
  */
 #include "programs/decider/ask.h"
 #include "programs/decider/connection.h"
+#include "programs/decider/manage.h"
+#include "programs/decider/rules.h"
 #include "programs/decider/tell.h"
 
 #include <fcntl.h>
@@ -72,6 +74,17 @@ int sandboxes_check(const struct connection *c, struct yett_error *error)
 	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "a connection holds at most %d sandboxes", SANDBOXES_MAX);
 }
 
+int sandboxes_tell_rules(const struct connection *c, const struct decision *decision, struct yett_error *error)
+{
+	_cleanup_free_ struct egress_rules *rules = NULL;
+	size_t size;
+	int r = rules_make(c->policy, decision, &rules, &size, error);
+
+	if (r == 0)
+		ask_tell_bytes(ACT_RULES, rules, size);
+	return r;
+}
+
 int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
 {
 	const struct plan *plan = c->plan;
@@ -82,12 +95,15 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	struct ask_fds fds = {-1, -1};
 	int r = sandboxes_check(c, error);
 
+	if (r == 0 && plan_network_has_rules(plan->network))
+		r = sandboxes_tell_rules(c, decision, error);
 	if (r == 0)
 		r = ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &answer, &fds, error);
 	if (r != 0)
 		return r;
 	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
+	sandbox.network = plan->network;
 	sandbox.supervisor = fds.first;
 	r = add_sandbox(c, &sandbox);
 	if (r < 0) {
@@ -164,6 +180,8 @@ int sandboxes_ask(struct connection *c, const struct record *record, struct supe
 	int r;
 
 	sandbox.action = request.action;
+	sandbox.network = record->network.mode < PLAN_NETWORKS ? record->network.mode : PLAN_NETWORK_NONE;
+	sandbox.changes = record->network.changes;
 	memcpy(request.id, record->id, sizeof request.id);
 	r = ask(ACT_ASK, &(struct iovec){&request, sizeof request}, 1, &answer, &fds, error);
 	if (r != 0)
@@ -182,8 +200,10 @@ static void report_created(struct connection *c, struct sandbox *sandbox, const 
 {
 	struct message_created *body = &message_begin(c->message, MESSAGE_CREATED)->created;
 
-	*body = (struct message_created){
-		.private_uid = created->private_uid, .landlock_abi = created->layers.landlock_abi, .limits = sandbox->limits};
+	*body = (struct message_created){.private_uid = created->private_uid,
+	                                 .landlock_abi = created->layers.landlock_abi,
+	                                 .limits = sandbox->limits,
+	                                 .network = sandbox->network};
 	if (message_add_text(c->message, sandbox->id, &body->id) < 0 ||
 	    message_add_text(c->message, sandbox->profile, &body->profile) < 0 ||
 	    message_add_text(c->message, created->layers.label, &body->label) < 0 ||
@@ -241,6 +261,18 @@ static void report_plan(struct connection *c, uint64_t sequence, int plan)
 		connection_refuse(c, sequence, &error);
 }
 
+static void report_rules(struct connection *c, const struct sandbox *sandbox, int rules)
+{
+	struct yett_error error = {0};
+	int list = manage_list_rules(c, rules, sandbox->changes, &error);
+
+	if (list < 0)
+		connection_refuse(c, sandbox->sequence, &error);
+	else
+		connection_answer(c, sandbox->sequence, list);
+	fd_close(list);
+}
+
 /* Whether there is more to come. */
 static bool handle_notice(struct connection *c, struct sandbox *sandbox, const struct supervisor_notice *notice)
 {
@@ -250,7 +282,10 @@ static bool handle_notice(struct connection *c, struct sandbox *sandbox, const s
 		return true;
 	}
 	if (c->frame->fd_count == 1) {
-		report_plan(c, sandbox->sequence, c->frame->fds[0]);
+		if (sandbox->action == MANAGE_RULES)
+			report_rules(c, sandbox, c->frame->fds[0]);
+		else
+			report_plan(c, sandbox->sequence, c->frame->fds[0]);
 		return false;
 	}
 	if (notice->kind == NOTICE_DONE || !sandbox->is_created) {

@@ -4,14 +4,24 @@
  * Nobody is waited for: what a client leaves unread for too long is lost to it, and the numbers of events say how much.
  */
 #include "programs/decider/connection.h"
+#include "programs/decider/rules.h"
+#include "base/units.h"
+#include "programs/egress/egress.h"
 
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #define AT_ONCE_MAX 32 /* others have their turn, too */
 
+/* A packet of a supervisor's: without the second part, the event is about no connection. */
+struct told {
+	struct message_event event;
+	struct egress_told network;
+};
+
 struct stream {
-	int events; /* from the supervisor: a struct message_event in each packet */
+	int events; /* from the supervisor: a struct told in each packet, or its first part */
 	int client; /* our end */
 };
 
@@ -51,17 +61,66 @@ static void end(struct connection *c, size_t i)
 	c->streams[i] = c->streams[--c->streams_count];
 }
 
-static void pass_on(const struct connection *c, int client, const struct message_event *event)
+/*
+ * The rule that a connection or its denial rests on, and where it stands. What a dialer tells of it is looked at as bytes of a peer. The
+ * policy may be another one than that of the sandbox: its line is told where it has the same rule.
+ */
+static int add_rule(const struct connection *c, const struct egress_told *network, struct message_connection *event)
 {
-	if (event->kind != EVENT_ENDED && !frame_has_room(client))
+	char text[NET_RULE_TEXT_SIZE], same[NET_RULE_TEXT_SIZE], where[MESSAGE_PATH_MAX + 1] = "the request";
+	bool is_of_request = network->origin >= RULES_OF_REQUEST;
+	struct policy_place place = {NULL, 0};
+	struct net_rule rule;
+	int r;
+
+	memcpy(&rule, network->rule, sizeof rule);
+	if (!net_rule_is_valid(&rule))
+		return 0;
+	r = message_add_text(c->message, net_rule_print(&rule, text), &event->rule);
+	if (r < 0)
+		return r;
+	if (!is_of_request && (!rules_find(c->policy, network->origin, &place, same) || strcmp(text, same) != 0 || !place.file))
+		return 0;
+	if (!is_of_request)
+		(void)units_append(where, sizeof where, "%s:%u", place.file, place.line);
+	return message_add_text(c->message, where, &event->place);
+}
+
+static void pass_on(const struct connection *c, int client, const struct told *told)
+{
+	static const uint8_t none[sizeof told->network.address] = {0};
+	struct message_event *event;
+	char text[NET_ADDRESS_TEXT_SIZE];
+	char name[NET_NAME_SIZE];
+	struct net_address address;
+	const struct egress_told *network = &told->network;
+
+	if (told->event.kind != EVENT_ENDED && !frame_has_room(client))
 		return;
-	message_begin(c->message, MESSAGE_EVENT)->event = *event;
+	event = &message_begin(c->message, MESSAGE_EVENT)->event;
+	*event = told->event;
+	event->connection = (struct message_connection){.port = network->port,
+	                                                .verdict = network->verdict <= NETWORK_VERDICT_MAX ? network->verdict : 0,
+	                                                .sent_bytes = network->sent_bytes,
+	                                                .received_bytes = network->received_bytes,
+	                                                .open = network->open};
+	memcpy(&address, network->address, sizeof address);
+	/* It is a dialer's, which may be captured: what is no name is left out, as nothing else is a terminal's to show. */
+	if (memchr(network->name, '\0', sizeof network->name) && *network->name &&
+	    !net_name_canonical(network->name, strlen(network->name), name) &&
+	    message_add_text(c->message, name, &event->connection.name) < 0)
+		return;
+	if (memcmp(network->address, none, sizeof none) != 0 &&
+	    message_add_text(c->message, net_address_print(&address, text), &event->connection.address) < 0)
+		return;
+	if (add_rule(c, network, &event->connection) < 0)
+		return;
 	(void)!frame_send_message(client, c->message, 0, NULL, 0, MSG_DONTWAIT);
 }
 
 void streams_handle(struct connection *c, int fd)
 {
-	struct message_event event;
+	struct told told;
 	ssize_t n = 0;
 	size_t i = 0;
 
@@ -70,10 +129,11 @@ void streams_handle(struct connection *c, int fd)
 	if (i == c->streams_count)
 		return;
 	for (unsigned count = 0; fd == c->streams[i].events && count < AT_ONCE_MAX; count++) {
-		n = recv(fd, &event, sizeof event, MSG_DONTWAIT);
-		if (n != sizeof event)
+		memset(&told.network, 0, sizeof told.network);
+		n = recv(fd, &told, sizeof told, MSG_DONTWAIT);
+		if (n != sizeof told && n != sizeof told.event)
 			break;
-		pass_on(c, c->streams[i].client, &event);
+		pass_on(c, c->streams[i].client, &told);
 	}
 	if (n == 0 || (n < 0 && errno != EAGAIN))
 		end(c, i);

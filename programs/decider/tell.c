@@ -23,6 +23,7 @@ int tell_usage(const struct decider_record *from, struct message *message)
 {
 	struct message_usage *body = &message_begin(message, MESSAGE_USAGE)->usage;
 	const struct record *record = &from->record;
+	const struct record_network *network = &record->network;
 	uint64_t now_ms = clock_wall_ms();
 	int r;
 
@@ -36,6 +37,15 @@ int tell_usage(const struct decider_record *from, struct message *message)
 	                               USAGE_COUNTS(X)
 #undef X
 	};
+	if (plan_network_has_rules(network->mode)) {
+		body->known |= 1U << USAGE_CONNECTIONS | 1U << USAGE_CONNECTED | 1U << USAGE_BLOCKED | 1U << USAGE_SENT_BYTES |
+		               1U << USAGE_RECEIVED_BYTES;
+		body->connections = network->open;
+		body->connected = network->made;
+		body->blocked = network->blocked;
+		body->sent_bytes = network->sent_bytes;
+		body->received_bytes = network->received_bytes;
+	}
 	r = message_add_text(message, record->id, &body->id);
 	return r == 0 ? message_add_text(message, record->name, &body->name) : r;
 }
@@ -60,6 +70,7 @@ int tell_sandbox(const struct record *record, struct message *message)
 	                                 .private_uid = record->private_uid,
 	                                 .landlock_abi = record->layers.landlock_abi,
 	                                 .limits = tell_limits(&record->limits),
+	                                 .network = record->network.mode,
 	                                 .life = {.linger = life->linger,
 	                                          .wall_ms = life->wall_ms,
 	                                          .cpu_ms = life->cpu_ms,

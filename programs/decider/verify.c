@@ -79,9 +79,9 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 	if (r != 0)
 		return r;
 	*ret_sequence = envelope.sequence;
-	if (envelope.kind != MESSAGE_CREATE && envelope.kind != MESSAGE_MANAGE)
+	if (!envelope.is_signed)
 		return refuse(error, YETT_E_PROTOCOL, YETT_R_KIND);
-	if (envelope.kind == MESSAGE_MANAGE && fd_count > 0)
+	if (envelope.kind != MESSAGE_CREATE && fd_count > 0)
 		return refuse(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
 	r = check_order(context, &envelope, error);
 	if (r != 0)

@@ -54,30 +54,36 @@ static void add_texts(struct json *json, const char *name, const struct plan *pl
 	json_close(json);
 }
 
-/* The directories that a share may come from; null: any. */
-static void add_rules(struct json *json, const char *rules)
+/* What a line's end separates. */
+static void add_lines(struct json *json, const char *name, const char *lines)
 {
-	if (strcmp(rules, "*") == 0) {
-		json_null(json, "allowed_below");
-		return;
-	}
-	json_open(json, "allowed_below", '[');
-	for (const char *at = rules; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		char rule[4096];
+	json_open(json, name, '[');
+	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		char line[4096];
 
-		(void)snprintf(rule, sizeof rule, "%.*s", (int)strcspn(at, "\n"), at);
-		json_text(json, NULL, rule);
+		(void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+		json_text(json, NULL, line);
 	}
 	json_close(json);
 }
 
-static void add_namespaces(struct json *json)
+/* The directories that a share may come from; null: any. */
+static void add_rules(struct json *json, const char *rules)
+{
+	if (strcmp(rules, "*") == 0)
+		json_null(json, "allowed_below");
+	else
+		add_lines(json, "allowed_below", rules);
+}
+
+static void add_namespaces(struct json *json, const struct plan *plan)
 {
 	static const char *const names[] = {"mount", "pid", "network", "ipc", "uts", "cgroup"};
 
 	json_open(json, "namespaces", '[');
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		json_text(json, NULL, names[i]);
+		if (plan->network != PLAN_NETWORK_HOST || strcmp(names[i], "network") != 0)
+			json_text(json, NULL, names[i]);
 	json_close(json);
 }
 
@@ -87,6 +93,10 @@ static void add_share(struct json *json, const struct plan *plan, const struct p
 	json_number(json, "descriptor", step->fd);
 	json_bool(json, "writable", step->writable);
 	json_bool(json, "socket", step->is_socket);
+	if (step->layer) {
+		json_text(json, "layer", step->layer == PLAN_LAYER_SOURCE ? "source" : "store");
+		json_number(json, "memory_bytes", step->size_bytes);
+	}
 	add_rules(json, plan_text(plan, step->source));
 }
 
@@ -109,7 +119,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_text(json, "profile", plan, plan->profile_name);
 		break;
 	case PLAN_NAMESPACES:
-		add_namespaces(json);
+		add_namespaces(json, plan);
 		break;
 	case PLAN_ROOT:
 		json_number(json, "size_bytes", step->size_bytes);
@@ -137,6 +147,10 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 	case PLAN_MASK:
 		add_text(json, "target", plan, step->target);
 		json_bool(json, "optional", step->optional);
+		break;
+	case PLAN_NETWORK:
+		json_text(json, "network", plan_network_name(plan->network));
+		add_lines(json, "rules", plan_text(plan, step->source));
 		break;
 	case PLAN_HOSTNAME:
 		add_text(json, "hostname", plan, step->source);

@@ -74,6 +74,17 @@ static void print_rules(FILE *out, const char *rules)
 	}
 }
 
+/* What a NETWORK step goes by: each line of it, which may hold a whole rule and its place. */
+static void print_lines(FILE *out, const char *lines)
+{
+	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		char line[640], escaped[700];
+
+		(void)snprintf(line, sizeof line, "%.*s", (int)strcspn(at, "\n"), at);
+		fprintf(out, ", %s", escape_text(line, escaped, sizeof escaped));
+	}
+}
+
 /* The values of one step; each kind shows those it uses. */
 static void print_label(FILE *out, const struct plan *plan, const char *kind, struct plan_text name)
 {
@@ -84,10 +95,12 @@ static void print_label(FILE *out, const struct plan *plan, const char *kind, st
 static void print_values(FILE *out, const struct plan *plan, const struct plan_step *step)
 {
 	const char *target = ESCAPE(plan_text(plan, step->target)), *source = plan_text(plan, step->source);
-	const char *access = step->is_socket    ? "a socket"
-	                     : step->writable   ? "writable"
-	                     : plan->overlay_ro ? "read-only, behind an overlay of its own"
-	                                        : "read-only";
+	const char *access = step->is_socket                    ? "a socket"
+	                     : step->layer == PLAN_LAYER_STORE  ? "the store of what is changed there"
+	                     : step->layer == PLAN_LAYER_SOURCE ? "copy-on-write"
+	                     : step->writable                   ? "writable"
+	                     : plan->overlay_ro                 ? "read-only, behind an overlay of its own"
+	                                                        : "read-only";
 	char size[UNITS_TEXT_SIZE];
 
 	(void)units_format_size(step->size_bytes, size);
@@ -105,7 +118,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "%s", ESCAPE(plan_text(plan, plan->profile_name)));
 		break;
 	case PLAN_NAMESPACES:
-		fprintf(out, "mount pid network ipc uts cgroup");
+		fprintf(out, "mount pid %sipc uts cgroup", plan->network == PLAN_NETWORK_HOST ? "" : "network ");
 		break;
 	case PLAN_ROOT:
 		fprintf(out, "size %s, home %s%s", size, ESCAPE(plan_text(plan, plan->home)),
@@ -120,6 +133,8 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		break;
 	case PLAN_SHARE:
 		fprintf(out, "%s, descriptor %u, %s", target, step->fd, access);
+		if (step->size_bytes)
+			fprintf(out, " in memory, size %s", size);
 		print_rules(out, source);
 		break;
 	case PLAN_HOST:
@@ -128,6 +143,10 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 	case PLAN_READ_ONLY:
 	case PLAN_MASK:
 		fprintf(out, "%s%s", target, step->optional ? ", where it exists" : "");
+		break;
+	case PLAN_NETWORK:
+		fprintf(out, "%s", plan_network_name(plan->network));
+		print_lines(out, source);
 		break;
 	case PLAN_HOSTNAME:
 		fprintf(out, "%s", ESCAPE(source));

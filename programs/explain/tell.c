@@ -4,7 +4,8 @@
 #include "base/units.h"
 #include "programs/decider/planning.h"
 #include "helper/setup/making.h"
-#include "programs/explain/explain.h"
+#include "programs/decider/rules.h"
+#include "programs/explain/tell.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,15 +15,7 @@
 
 #define NO_ID "0000000000000000" /* a plan that nobody carries out */
 
-/* A key of the policy and where it stands, or its section where it does not. */
-struct rule {
-	char text[128]; /* empty: none is */
-	const char *file;
-	unsigned line;
-	bool is_asked; /* since the request says so */
-};
-
-static struct rule rule_of(const char *key, const char *section, const char *name, struct policy_place place, struct policy_place otherwise)
+struct rule tell_rule_of(const char *key, const char *section, const char *name, struct policy_place place, struct policy_place otherwise)
 {
 	struct rule rule = {.file = place.file ? place.file : otherwise.file, .line = place.file ? place.line : otherwise.line};
 
@@ -38,7 +31,7 @@ static struct rule rule_of_refusal(const struct yett_error *error)
 	return rule;
 }
 
-static void json_rule(struct json *json, const char *name, const struct rule *rule)
+void tell_json_rule(struct json *json, const char *name, const struct rule *rule)
 {
 	if (!rule || !rule->text[0]) {
 		json_null(json, name);
@@ -118,7 +111,7 @@ static struct rule value_rule(const struct decision *decision, enum policy_limit
 		return rule_of_refusal(ceiling);
 	if (!profile->limits_places[limit].file)
 		return (struct rule){.text = ""};
-	return rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
+	return tell_rule_of(limits_rows[limit].name, "profile", profile->name, profile->limits_places[limit], profile->place);
 }
 
 static void tell_limit(const struct decision *decision, enum policy_limit limit, const struct yett_error *ceiling, struct json *json,
@@ -135,9 +128,9 @@ static void tell_limit(const struct decision *decision, enum policy_limit limit,
 	json_text(json, "limit", row->json);
 	json_number_or_null(json, "value", value);
 	json_bool(json, "asked", by.is_asked);
-	json_rule(json, "set_by", &by);
+	tell_json_rule(json, "set_by", &by);
 	json_number_or_null(json, "ceiling", most);
-	json_rule(json, "ceiling_by", most ? &bound : NULL);
+	tell_json_rule(json, "ceiling_by", most ? &bound : NULL);
 	json_close(json);
 	(void)fprintf(text, "  %-15s %-10s ", row->name, format_or_unlimited(value, row->format, number));
 	if (by.text[0])
@@ -161,11 +154,11 @@ static void tell_together(const struct explain *explain, const struct decision *
 		char number[UNITS_TEXT_SIZE];
 
 		if (limit->grant)
-			rule = rule_of(limit->key, "grant", limit->grant->name, limit->place, limit->grant->place);
+			rule = tell_rule_of(limit->key, "grant", limit->grant->name, limit->place, limit->grant->place);
 		json_open(json, NULL, '{');
 		json_text(json, "limit", limit->key);
 		json_number_or_null(json, "value", limit->value);
-		json_rule(json, "set_by", &rule);
+		tell_json_rule(json, "set_by", &rule);
 		json_close(json);
 		(void)fprintf(text, "  %-15s %s", limit->key, format_or_unlimited(limit->value, limit->format, number));
 		if (rule.text[0])
@@ -191,11 +184,11 @@ static void json_linger(struct json *json, const struct policy_grant *grant)
 
 static void tell_linger(const struct policy_grant *grant, struct json *json, FILE *text)
 {
-	struct rule rule = rule_of("linger_max", "grant", grant->name, grant->places[POLICY_KEY_LINGER], grant->place);
+	struct rule rule = tell_rule_of("linger_max", "grant", grant->name, grant->places[POLICY_KEY_LINGER], grant->place);
 	char time[UNITS_TEXT_SIZE];
 
 	json_linger(json, grant);
-	json_rule(json, "linger_by", &rule);
+	tell_json_rule(json, "linger_by", &rule);
 	(void)fprintf(text, "  %-15s %-10s %s (%s:%u)\n", "linger", format_linger(grant, time), rule.text, rule.file, rule.line);
 }
 
@@ -234,23 +227,26 @@ static void tell_shares(const struct explain *explain, const struct plan *plan, 
 		enum policy_key key = POLICY_KEY_SOCKETS;
 		struct rule rule;
 
-		if (step->kind != PLAN_SHARE)
+		if (step->kind != PLAN_SHARE || step->layer == PLAN_LAYER_STORE) /* no grant says where a store may be */
 			continue;
 		if (!step->is_socket)
-			key = step->writable || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0 ? POLICY_KEY_SHARE_RW
-			                                                                                           : POLICY_KEY_SHARE_RO;
-		rule = rule_of(key == POLICY_KEY_SOCKETS    ? "sockets"
-		               : key == POLICY_KEY_SHARE_RW ? "share_rw"
-		                                            : "share_ro",
-		               "grant", grant->name, grant->places[key], grant->place);
+			key = (step->writable && !step->layer) || !has_narrow || check_share(explain, &narrow, i, fds, &unused) != 0
+			              ? POLICY_KEY_SHARE_RW
+			              : POLICY_KEY_SHARE_RO;
+		rule = tell_rule_of(key == POLICY_KEY_SOCKETS    ? "sockets"
+		                    : key == POLICY_KEY_SHARE_RW ? "share_rw"
+		                                                 : "share_ro",
+		                    "grant", grant->name, grant->places[key], grant->place);
 		json_open(json, NULL, '{');
 		json_text(json, "target", target);
 		json_bool(json, "writable", step->writable);
 		json_bool(json, "socket", step->is_socket);
-		json_rule(json, "allowed_by", &rule);
+		json_bool(json, "copy_on_write", step->layer);
+		tell_json_rule(json, "allowed_by", &rule);
 		json_close(json);
 		(void)fprintf(text, "  %-15s %s, %s: %s (%s:%u)\n", "share", ESCAPE(target),
 		              step->is_socket  ? "a socket"
+		              : step->layer    ? "copy-on-write"
 		              : step->writable ? "writable"
 		                               : "read-only",
 		              rule.text, rule.file, rule.line);
@@ -286,13 +282,13 @@ static void tell_devices(const struct explain *explain, const struct decision *d
 {
 	const struct policy_list *devices = &decision->profile->devices;
 	const struct policy_grant *grant = decision->grant;
-	struct rule rule = rule_of("devices", "grant", grant->name, grant->places[POLICY_KEY_DEVICES], grant->place);
+	struct rule rule = tell_rule_of("devices", "grant", grant->name, grant->places[POLICY_KEY_DEVICES], grant->place);
 
 	json_open(json, "devices", '[');
 	for (size_t i = 0; i < devices->count; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "path", devices->items[i]);
-		json_rule(json, "allowed_by", &rule);
+		tell_json_rule(json, "allowed_by", &rule);
 		json_close(json);
 		(void)fprintf(text, "  %-15s %s, weaker: %s (%s:%u)", "device", ESCAPE(devices->items[i]), rule.text, rule.file, rule.line);
 		if (explain->peer->uid == geteuid())
@@ -337,6 +333,7 @@ int explain_request(const struct explain *explain, const int *fds, struct explai
 	tell_linger(decision.grant, &json, text);
 	tell_shares(explain, &plan, &decision, fds, &json, text);
 	tell_devices(explain, &decision, &json, text);
+	tell_network(explain, &decision, &json, text);
 	(void)fputs("of all sandboxes of the user together\n", text);
 	tell_together(explain, &decision, &json, text);
 	json_close(&json);
@@ -360,7 +357,7 @@ static void tell_profile_limit(const struct decision *decision, enum policy_limi
 	json_text(json, "limit", row->json);
 	json_number_or_null(json, "value", value);
 	json_number_or_null(json, "ceiling", most);
-	json_rule(json, "ceiling_by", most ? &bound : NULL);
+	tell_json_rule(json, "ceiling_by", most ? &bound : NULL);
 	json_close(json);
 	(void)snprintf(both, sizeof both, "%s%s%s", format_or_unlimited(value, row->format, number), most && most != value ? " of " : "",
 	               most && most != value ? ceiling->allowed : "");
@@ -391,7 +388,7 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	const struct policy_grant *grant = decision->grant;
 	struct limits_ceilings ceilings;
 	bool reads, writes;
-	char time[UNITS_TEXT_SIZE];
+	char time[UNITS_TEXT_SIZE], network[32];
 
 	limits_find(explain, profile->name, &ceilings);
 	reads = ceilings.share_ro.code == YETT_OK;
@@ -413,13 +410,19 @@ static void tell_profile(const struct explain *explain, const struct decision *d
 	json_lists(json, "sockets", profile->shares ? &grant->sockets : NULL, NULL);
 	json_close(json);
 	json_linger(json, grant);
-	json_text(json, "network", "loopback");
+	json_open(json, "network", '{');
+	json_text(json, "value", plan_network_name(decision->network));
+	json_text(json, "ceiling", plan_network_name(grant->network));
 	json_close(json);
-	(void)fprintf(text, " %-8s %-10s %s (%s:%u)\n",
+	(void)snprintf(network, sizeof network, "%s%s%s", plan_network_name(decision->network),
+	               grant->network > decision->network ? " of " : "",
+	               grant->network > decision->network ? plan_network_name(grant->network) : "");
+	json_close(json);
+	(void)fprintf(text, " %-8s %-16s %-10s %s (%s:%u)\n",
 	              writes  ? "rw"
 	              : reads ? "ro"
 	                      : "none",
-	              format_linger(grant, time), grant->name, grant->place.file, grant->place.line);
+	              network, format_linger(grant, time), grant->name, grant->place.file, grant->place.line);
 }
 
 int explain_profiles(const struct explain *explain, struct explain_answer *answer, struct yett_error *error)
@@ -434,8 +437,8 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 
 	json_open(&json, NULL, '{');
 	json_open(&json, "profiles", '[');
-	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES",
-	              "LINGER", "GRANT");
+	(void)fprintf(text, "%-12s %-16s %-16s %-16s %-16s %-8s %-16s %-10s %s\n", "PROFILE", "MEMORY", "CPUS", "PIDS", "FILES", "SHARES",
+	              "NETWORK", "LINGER", "GRANT");
 	for (size_t i = 0; i < explain->policy->profiles_count; i++) {
 		struct message_create *create = &message_begin(&request, MESSAGE_CREATE)->create;
 
@@ -459,7 +462,7 @@ int explain_profiles(const struct explain *explain, struct explain_answer *answe
 	}
 	(void)fputs("as ", text);
 	tell_who(&with, &json, text);
-	(void)fputs("; no sandbox has a network but loopback\nof all sandboxes of the user together\n", text);
+	(void)fputs("\nof all sandboxes of the user together\n", text);
 	tell_together(&with, &last, &json, text);
 	json_close(&json);
 	return 0;

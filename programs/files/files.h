@@ -35,6 +35,7 @@ int operations_list(struct job *job);
 int operations_mkdir(struct job *job);
 int operations_rename(struct job *job);
 int operations_remove(struct job *job);
+int operations_listen(struct job *job);
 int pack_run(struct job *job);
 int unpack_run(struct job *job);
 

@@ -22,7 +22,7 @@
 static int (*const operations[])(struct job *job) = {
 	[FILE_OPEN] = operations_open,   [FILE_STAT] = operations_stat,     [FILE_LIST] = operations_list,
 	[FILE_MKDIR] = operations_mkdir, [FILE_RENAME] = operations_rename, [FILE_REMOVE] = operations_remove,
-	[FILE_PACK] = pack_run,          [FILE_UNPACK] = unpack_run,
+	[FILE_PACK] = pack_run,          [FILE_UNPACK] = unpack_run,        [FILE_LISTEN] = operations_listen,
 };
 
 ssize_t stream_read(const struct job *job, void *bytes, size_t size)
@@ -93,6 +93,7 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 {
 	struct envelope envelope;
 	size_t head;
+	bool copies;
 	int r = frame_receive(socket, frame, 0);
 
 	if (r <= 0)
@@ -107,9 +108,10 @@ static int receive(int socket, struct frame *frame, struct message *message, str
 	r = message_decode(envelope.kind, frame->bytes + head, envelope.body_length, message, error);
 	if (r != 0)
 		return r;
-	if (frame->fd_count != 0 && message->body.file.operation < FILE_PACK)
+	copies = message->body.file.operation == FILE_PACK || message->body.file.operation == FILE_UNPACK;
+	if (frame->fd_count != 0 && !copies)
 		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "this operation takes no descriptor");
-	if (message->body.file.operation >= FILE_PACK && (frame->fd_count < 1 || frame->fd_count > 2))
+	if (copies && (frame->fd_count < 1 || frame->fd_count > 2))
 		return error_set(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a copy takes a pipe, and a directory");
 	if (frame->fd_count > 0)
 		job->stream = steal_fd(&frame->fds[0]);

@@ -4,9 +4,16 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 #include "programs/files/files.h"
+
+#define LISTEN_BACKLOG 64
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83
+#endif
 
 int path_open_parent(const struct job *job, const char *path, int *ret_directory, char name[256])
 {
@@ -220,4 +227,45 @@ int operations_remove(struct job *job)
 			r = unlinkat(directory, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 	}
 	return r < 0 ? answer_failure(job, "remove", job->path, -r) : answer_done(job);
+}
+
+/* Whether nobody listens any more at the socket that is there: who made it is gone, and has left it behind. */
+static bool is_left_behind(const struct sockaddr_un *address)
+{
+	_cleanup_fd_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct stat st;
+
+	/* of what is no socket connect(2) says the same */
+	return fd >= 0 && lstat(address->sun_path, &st) == 0 && S_ISSOCK(st.st_mode) &&
+	       connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 && errno == ECONNREFUSED;
+}
+
+/*
+ * Who connects is heard by whom the client relays to, and by nobody inside. Descriptors are refused to those who send them, where the
+ * kernel can do that (Linux 6.16); elsewhere it is the client that drops them.
+ */
+int operations_listen(struct job *job)
+{
+	const int off = 0;
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	_cleanup_fd_ int fd = -1;
+	int r;
+
+	if (job_is_outside(job))
+		return answer_failure(job, "listen at", job->path, EINVAL);
+	if (strlen(job->path) >= sizeof address.sun_path)
+		return answer_failure(job, "listen at", job->path, ENAMETOOLONG);
+	memcpy(address.sun_path, job->path, strlen(job->path));
+	r = make_parents(job->path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (r < 0 || fd < 0)
+		return answer_failure(job, "listen at", job->path, r < 0 ? -r : errno);
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &off, sizeof off);
+	(void)fchmod(fd, (mode_t)job->request->body.file.mode); /* bind(2) gives it to the file */
+	r = bind(fd, (const struct sockaddr *)&address, sizeof address);
+	if (r < 0 && errno == EADDRINUSE && is_left_behind(&address) && unlink(job->path) == 0)
+		r = bind(fd, (const struct sockaddr *)&address, sizeof address);
+	if (r < 0 || listen(fd, LISTEN_BACKLOG) < 0)
+		return answer_failure(job, "listen at", job->path, errno);
+	return answer_opened(job, fd, 0);
 }

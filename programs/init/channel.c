@@ -2,11 +2,13 @@
 #include "programs/init/channel.h"
 
 #include "programs/init/descriptor.h"
+#include "programs/init/port.h"
 #include "programs/init/query.h"
 #include "programs/init/restrict.h"
 #include "programs/init/terminal.h"
 #include "protocol/envelope.h"
 
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -163,9 +165,20 @@ static int channel_session(struct channel *channel, uint64_t sequence)
 	return 0;
 }
 
+static int channel_connect(struct channel *channel, uint64_t sequence)
+{
+	if (channel->frame->fd_count != 0)
+		return error_set(&channel->error, YETT_E_PROTOCOL, YETT_R_FD_COUNT, "a connect takes no descriptors");
+	channel->asked = MESSAGE_CONNECT;
+	channel->asked_sequence = sequence;
+	channel->connect = channel->message->body.connect;
+	return 0;
+}
+
 static bool channel_takes(uint32_t kind)
 {
-	return kind == MESSAGE_EXEC || kind == MESSAGE_SIGNAL || kind == MESSAGE_QUERY || kind == MESSAGE_SESSION;
+	return kind == MESSAGE_EXEC || kind == MESSAGE_SIGNAL || kind == MESSAGE_QUERY || kind == MESSAGE_SESSION ||
+	       kind == MESSAGE_CONNECT;
 }
 
 /* Acts on the packet in the frame. 0 or the code of channel->error; `ret_sequence` is the packet's, if it has one. */
@@ -194,6 +207,8 @@ static int channel_handle(struct channel *channel, uint64_t *ret_sequence)
 		return channel_signal(channel);
 	case MESSAGE_SESSION:
 		return channel_session(channel, envelope.sequence);
+	case MESSAGE_CONNECT:
+		return channel_connect(channel, envelope.sequence);
 	default:
 		return channel_query(channel, envelope.sequence);
 	}
@@ -231,12 +246,21 @@ static int channel_send_answer(struct channel *channel)
 {
 	struct yett_error error;
 	struct command_due due = {0};
+	_cleanup_fd_ int made = -1;
+	struct pollfd room = {.fd = channel->socket, .events = POLLOUT};
 	int r = 0;
 
-	if (channel->asked == MESSAGE_SESSION)
+	if (channel->asked == MESSAGE_CONNECT && (poll(&room, 1, 0) != 1 || !(room.revents & POLLOUT)))
+		return -EAGAIN; /* a connection is made once, when it can be handed over */
+	if (channel->asked == MESSAGE_SESSION) {
 		session_tell(&channel->commands->session, channel->message);
-	else
+	} else if (channel->asked == MESSAGE_CONNECT) {
+		r = port_connect(&channel->connect, &made, &error);
+		(void)message_begin(channel->message, MESSAGE_CONNECTED);
+		due = (struct command_due){.fds = {made}, .fds_count = 1};
+	} else {
 		r = query_answer(channel->commands, &channel->query, channel->message, &due, &error);
+	}
 	if (r != 0)
 		r = frame_send_error(channel->socket, &error, channel->asked_sequence, MSG_DONTWAIT);
 	else

@@ -18,9 +18,10 @@ struct channel {
 	bool blocked;      /* the socket takes nothing more for now */
 	uint64_t error_sequence;
 	struct yett_error error; /* code 0: none waits to be sent */
-	uint32_t asked;          /* MESSAGE_QUERY or MESSAGE_SESSION: it waits to be answered; 0: nothing does */
+	uint32_t asked;          /* MESSAGE_QUERY, MESSAGE_SESSION or MESSAGE_CONNECT: it waits to be answered; 0: nothing does */
 	uint64_t asked_sequence;
 	struct message_query query;
+	struct message_connect connect;
 	struct frame *frame; /* working memory, here and below */
 	struct message *message;
 	struct message_scratch scratch;

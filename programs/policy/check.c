@@ -1,5 +1,6 @@
 /* See check.h. */
 #include "programs/policy/check.h"
+#include "base/net_list.h"
 #include "base/units_parse.h"
 
 #include <cap-ng.h>
@@ -139,6 +140,34 @@ static void drop_nested(struct policy_list *system)
 	system->count = kept;
 }
 
+/* What of rules and bounds is written, or inherited, has no meaning in the network of the host, where nobody would look at it. */
+static int check_host_network(const struct settings_profile *written, struct yett_error *error)
+{
+	const struct policy_profile *profile = &written->profile;
+	const struct policy_place *place = profile->network_place.file ? &profile->network_place : &profile->place;
+	const struct {
+		bool is_set;
+		const char *key, *without, *why;
+	} keys[] = {{written->allow.list && written->allow.list->count[NET_LIST_ALLOW], "allow", "{}", "has no meaning"},
+	            {written->deny.list && written->deny.list->count[NET_LIST_DENY], "deny", "{}", "has no meaning"},
+	            {profile->allow_private, "allow_private", "false", "has no meaning"},
+	            {profile->bandwidth_in_bytes, "bandwidth_in", "unlimited", "has no meaning"},
+	            {profile->bandwidth_out_bytes, "bandwidth_out", "unlimited", "has no meaning"},
+	            {profile->connections < POLICY_CONNECTIONS_MAX, "connections", "256", "has no meaning"},
+	            {profile->nested_userns, "nested_userns", "false", "cannot be had"}};
+
+	for (size_t i = 0; profile->network == PLAN_NETWORK_HOST && i < ARRAY_SIZE(keys); i++) {
+		if (!keys[i].is_set)
+			continue;
+		(void)error_set(error, YETT_E_INVALID_REQUEST, 0,
+		                "%s:%u: the profile '%s' has the network host, in which '%s' %s, and has that, too", place->file,
+		                place->line, profile->name, keys[i].key, keys[i].why);
+		error_mend(error, "%s = %s in profile '%s', or network = open", keys[i].key, keys[i].without, profile->name);
+		return YETT_E_INVALID_REQUEST;
+	}
+	return 0;
+}
+
 static int check_profile(struct settings_profile *written, struct yett_error *error)
 {
 	struct policy_profile *profile = &written->profile;
@@ -163,7 +192,7 @@ static int check_profile(struct settings_profile *written, struct yett_error *er
 	if (profile->limits.stack_max_bytes && profile->limits.stack_max_bytes < profile->limits.stack_bytes)
 		return policy_refuse(profile->place, profile->name, "has a stack that is more than stack_max", error);
 	profile->capabilities_mask = capability_mask(&profile->capabilities);
-	return 0;
+	return check_host_network(written, error);
 }
 
 static bool has_profile(const struct compiled *compiled, const char *name)
@@ -191,6 +220,12 @@ static int check_grant(const struct compiled *compiled, struct settings_grant *w
 		if (strcmp(grant->profiles.items[i], "*") != 0 && !has_profile(compiled, grant->profiles.items[i]))
 			return policy_refuse(grant->profiles.places[i], grant->profiles.items[i], "is not a profile", error);
 	grant->capabilities_mask = capability_mask(&grant->capabilities);
+	if (grant->network == PLAN_NETWORK_HOST && written->deny.list && written->deny.list->count[NET_LIST_DENY]) {
+		(void)policy_refuse(written->deny.places[0], grant->name,
+		                    "denies this, and allows the network host, in which nothing is denied", error);
+		error_mend(error, "deny = {} or network = open in grant '%s'", grant->name);
+		return YETT_E_INVALID_REQUEST;
+	}
 	return 0;
 }
 

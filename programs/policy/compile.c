@@ -1,5 +1,6 @@
 /* See compile.h. */
 #include "programs/policy/compile.h"
+#include "base/net_list.h"
 #include "programs/policy/check.h"
 #include "programs/policy/parse.h"
 #include "programs/policy/seccomp.h"
@@ -45,7 +46,8 @@ void compiled_free(struct compiled *compiled)
 		free(compiled->grants[i].grant.uids);
 		free(compiled->grants[i].grant.gids);
 	}
-	settings_clear(SETTINGS_HELPER, policy);
+	settings_clear(SETTINGS_HELPER, compiled);
+	free(policy->rule_lines);
 	free(policy->files);
 	free(policy->profiles);
 	free(policy->grants);
@@ -82,6 +84,7 @@ static int profile_defaults(struct policy_profile *profile)
 	profile->limits.core_bytes = PLAN_CORE_NONE;
 	profile->umask = PLAN_UMASK_CALLER;
 	profile->shares = true;
+	profile->connections = POLICY_CONNECTIONS_MAX;
 	profile->hostname = strdup("sandbox");
 	profile->apparmor_profile = strdup("");
 	profile->selinux_type = strdup("yett_init_t");
@@ -260,6 +263,99 @@ static bool gives_core_files(const struct policy *policy, const struct policy_pr
 	return gives;
 }
 
+static size_t count_rules(const struct settings_rules *rules)
+{
+	return rules->list ? net_list_count(rules->list) : 0;
+}
+
+static uint32_t file_index(const struct policy *policy, const char *file)
+{
+	uint32_t i = 0;
+
+	while (i + 1 < policy->files_count && policy->files[i] != file)
+		i++;
+	return i;
+}
+
+/* Numbers the rules through the whole policy, from 1 on, so that each is known by its origin wherever it is copied to. */
+static struct policy_rules number_rules(struct policy *policy, const struct settings_rules *rules)
+{
+	struct net_record *record = NULL;
+
+	if (count_rules(rules) == 0)
+		return (struct policy_rules){0};
+	while ((record = (struct net_record *)(uintptr_t)net_list_next(rules->list, record))) {
+		const struct policy_place *place = &rules->places[record->origin];
+
+		record->origin = (uint32_t)policy->rule_lines_count;
+		policy->rule_lines[policy->rule_lines_count++] = place->line | file_index(policy, place->file) << POLICY_RULE_LINE_BITS;
+	}
+	return (struct policy_rules){rules->list, rules->list->size};
+}
+
+_Static_assert(POLICY_FILES_MAX <= 1 << (32 - POLICY_RULE_LINE_BITS), "a line's number is less than that of a file's bytes");
+
+/* Adds those that a proxy is about to what a profile denies: a network has both or none. */
+static int add_to_profile(const struct settings_rules *from, struct settings_profile *into)
+{
+	size_t used = into->deny.list ? into->deny.list->size : sizeof *into->deny.list, room = used + (from->list ? from->list->size : 0);
+	struct net_list *list = count_rules(from) > 0 ? realloc(into->deny.list, room) : NULL;
+	int r;
+
+	if (!list)
+		return count_rules(from) > 0 ? -ENOMEM : 0;
+	if (!into->deny.list)
+		net_list_begin(list);
+	into->deny.list = list;
+	r = net_list_append(list, room, from->list);
+	into->profile.deny = (struct policy_rules){list, list->size};
+	return r < 0 || list->size > POLICY_RULES_SIZE_MAX ? -E2BIG : 0;
+}
+
+static int fill_proxy(struct compiled *compiled, struct yett_error *error)
+{
+	int r = 0;
+
+	if (count_rules(&compiled->proxy) == 0)
+		return count_rules(&compiled->direct) == 0 ? 0
+		                                           : policy_refuse(compiled->direct.places[0], "no_proxy",
+		                                                           "goes around a network_proxy, and there is none", error);
+	(void)number_rules(&compiled->policy, &compiled->proxy);
+	(void)number_rules(&compiled->policy, &compiled->direct);
+	for (size_t i = 0; r == 0 && i < compiled->policy.profiles_count; i++) {
+		r = add_to_profile(&compiled->proxy, &compiled->profiles[i]);
+		if (r == 0)
+			r = add_to_profile(&compiled->direct, &compiled->profiles[i]);
+	}
+	return r == -E2BIG
+	               ? policy_refuse(compiled->proxy.places[0], "no_proxy", "has too many rules for what a profile denies besides", error)
+	               : r;
+}
+
+static int fill_rules(struct compiled *compiled, struct yett_error *error)
+{
+	struct policy *policy = &compiled->policy;
+	size_t count = count_rules(&compiled->proxy) + count_rules(&compiled->direct);
+
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		count += count_rules(&compiled->profiles[i].allow) + count_rules(&compiled->profiles[i].deny);
+	for (size_t i = 0; i < policy->grants_count; i++)
+		count += count_rules(&compiled->grants[i].allow) + count_rules(&compiled->grants[i].deny);
+	policy->rule_lines = calloc(count + 1, sizeof *policy->rule_lines);
+	if (!policy->rule_lines)
+		return -ENOMEM;
+	policy->rule_lines_count = 1; /* 0 is no rule's */
+	for (size_t i = 0; i < policy->profiles_count; i++) {
+		compiled->profiles[i].profile.allow = number_rules(policy, &compiled->profiles[i].allow);
+		compiled->profiles[i].profile.deny = number_rules(policy, &compiled->profiles[i].deny);
+	}
+	for (size_t i = 0; i < policy->grants_count; i++) {
+		compiled->grants[i].grant.allow = number_rules(policy, &compiled->grants[i].allow);
+		compiled->grants[i].grant.deny = number_rules(policy, &compiled->grants[i].deny);
+	}
+	return fill_proxy(compiled, error);
+}
+
 /* The tables of the policy itself, which hold nothing that only the compiler needs. */
 static int fill_tables(struct compiled *compiled)
 {
@@ -286,7 +382,7 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_text(&compiling, &texts[i]);
 	if (r == 0)
-		r = settings_fill(SETTINGS_HELPER, cfg_getsec(compiling.root, "helper"), &compiling.compiled->policy, error);
+		r = settings_fill(SETTINGS_HELPER, cfg_getsec(compiling.root, "helper"), compiling.compiled, error);
 	if (r == 0)
 		r = add_profiles(&compiling, cfg_getopt(compiling.root, "profile"));
 	if (r == 0)
@@ -295,6 +391,8 @@ int compile(const struct compile_text *texts, size_t count, struct compiled **re
 		r = check_compiled(compiling.compiled, error);
 	if (r == 0)
 		r = add_filters(&compiling);
+	if (r == 0)
+		r = fill_rules(compiling.compiled, error);
 	if (r == 0)
 		r = fill_tables(compiling.compiled);
 	if (r == 0)

@@ -20,6 +20,7 @@ struct compiled {
 	struct policy policy;              /* what the image is made of */
 	struct settings_profile *profiles; /* as many as the policy has; policy.profiles are copies of their beginnings */
 	struct settings_grant *grants;
+	struct settings_rules proxy, direct; /* of every profile */
 };
 
 /* 0, -ENOMEM, or YETT_E_INVALID_REQUEST / YETT_E_SECURITY_VIOLATION with "FILE:LINE: what" as message. */

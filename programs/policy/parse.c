@@ -161,7 +161,7 @@ cfg_t *parse_new(void)
 		const struct settings_section *section = &settings_sections[i];
 
 		for (size_t k = 0; k < section->count; k++)
-			options[i][k] = parse_option(section->keys[k].name, section->keys[k].kind == SETTINGS_LIST);
+			options[i][k] = parse_option(section->keys[k].name, settings_is_list(section->keys[k].kind));
 		options[i][section->count] = parse_option(PARSE_MARK, true);
 		sections[i] = (cfg_opt_t)CFG_SEC(section->name, options[i], section->flags);
 	}

@@ -1,9 +1,14 @@
 /* See settings.h. */
 #include "programs/policy/settings.h"
+#include "base/net_idn.h"
+#include "base/net_list.h"
+#include "base/net_rule_parse.h"
 #include "base/units_parse.h"
+#include "programs/policy/compile.h"
 #include "programs/policy/parse.h"
 
 #include <cap-ng.h>
+#include <stdio.h>
 #include <string.h>
 
 #define LOWER  "abcdefghijklmnopqrstuvwxyz"
@@ -42,6 +47,17 @@ static const char *check_socket(const char *text)
 	const char *rest = strncmp(text, POLICY_RUNTIME_OWN, strlen(POLICY_RUNTIME_OWN)) == 0 ? text + strlen(POLICY_RUNTIME_OWN) : text;
 
 	return strchr(rest, '%') ? "has a % other than at its beginning, in " POLICY_RUNTIME_OWN : policy_path_problem(text);
+}
+
+/* In the one text that it has, by which it is found. */
+static const char *check_address(const char *text)
+{
+	struct net_address address;
+	char own[NET_ADDRESS_TEXT_SIZE];
+
+	return net_address_parse(text, &address) < 0 || strcmp(net_address_print(&address, own), text) != 0
+	               ? "is not an address such as \"0.0.0.0\" or \"2001:db8::1\""
+	               : NULL;
 }
 
 /* No colon: it separates SOURCE and TARGET. */
@@ -125,6 +141,8 @@ static const char *check_syscall(const char *text)
 }
 
 static const char *const identities[] = {"private", "root", "caller", NULL};
+static const char *const networks[] = {"none", "limited", "open", "host", NULL};
+static const char *const workspaces[] = {"any", "cow", NULL};
 static const char *const label_rules[] = {"if_available", "required", NULL};
 static const char *const syscall_sets[] = {"default", "strict", NULL};
 
@@ -133,6 +151,7 @@ static const char *const syscall_sets[] = {"default", "strict", NULL};
 #define PIDS_MAX   4194304
 #define FILES_MAX  1048576
 #define CPUS_MAX   1024000
+#define RATE_MIN   (4u << 10) /* of bytes a second: less is a unit that was forgotten */
 
 #define S(field) offsetof(struct settings_profile, field)
 #define P(field) S(profile.field)
@@ -180,6 +199,14 @@ static const struct settings_key profile_keys[] = {
 	{"selinux_type", SETTINGS_TEXT, P(selinux_type), .check = policy_label_problem},
 	{"label", SETTINGS_CHOICE, P(label), .choices = label_rules},
 	{"shares", SETTINGS_BOOL, P(shares), .place = P(shares_place)},
+	{"workspace", SETTINGS_CHOICE, P(workspace), .choices = workspaces},
+	{"network", SETTINGS_CHOICE, P(network), .choices = networks, .place = P(network_place)},
+	{"allow", SETTINGS_ALLOW, S(allow)},
+	{"deny", SETTINGS_DENY, S(deny)},
+	{"allow_private", SETTINGS_BOOL, P(allow_private)},
+	{"bandwidth_in", SETTINGS_SIZE, P(bandwidth_in_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"bandwidth_out", SETTINGS_SIZE, P(bandwidth_out_bytes), RATE_MIN, BYTES_MAX, .has_unlimited = true},
+	{"connections", SETTINGS_NUMBER4, P(connections), 1, POLICY_CONNECTIONS_MAX},
 };
 #undef P
 #undef S
@@ -195,12 +222,17 @@ static const struct settings_key grant_keys[] = {
 	{"share_ro", SETTINGS_LIST, G(share_ro), .check = check_rule, .place = AT(KEY_SHARE_RO)},
 	{"share_rw", SETTINGS_LIST, G(share_rw), .check = check_rule, .place = AT(KEY_SHARE_RW)},
 	{"sockets", SETTINGS_LIST, G(sockets), .check = check_socket, .place = AT(KEY_SOCKETS)},
+	{"publish", SETTINGS_LIST, G(publish), .check = check_address},
 	{"capabilities", SETTINGS_LIST, G(capabilities), .check = check_capability, .place = AT(KEY_CAPABILITIES)},
 	{"devices", SETTINGS_LIST, G(devices), .check = check_device, .place = AT(KEY_DEVICES)},
 	{"identity_caller", SETTINGS_BOOL, G(identity_caller), .place = AT(KEY_IDENTITY_CALLER)},
 	{"identity_root", SETTINGS_BOOL, G(identity_root), .place = AT(KEY_IDENTITY_ROOT)},
 	{"nested_userns", SETTINGS_BOOL, G(nested_userns), .place = AT(KEY_NESTED_USERNS)},
 	{"perf_events", SETTINGS_BOOL, G(perf_events), .place = AT(KEY_PERF_EVENTS)},
+	{"allow_private", SETTINGS_BOOL, G(allow_private), .place = AT(KEY_ALLOW_PRIVATE)},
+	{"network", SETTINGS_CHOICE, G(network), .choices = networks, .place = AT(KEY_NETWORK)},
+	{"allow", SETTINGS_ALLOW, S(allow), .place = AT(KEY_ALLOW)},
+	{"deny", SETTINGS_DENY, S(deny)},
 	{"user_keys", SETTINGS_BOOL, G(user_keys), .place = AT(KEY_USER_KEYS)},
 	{"confined_clients", SETTINGS_BOOL, G(confined_clients), .place = AT(KEY_CONFINED)},
 	{"fall_through", SETTINGS_BOOL, G(fall_through)},
@@ -222,7 +254,8 @@ static const struct settings_key grant_keys[] = {
 #undef G
 #undef S
 
-#define H(field) offsetof(struct policy, field)
+#define C(field) offsetof(struct compiled, field)
+#define H(field) C(policy.field)
 static const struct settings_key helper_keys[] = {
 	{"runtime_dir", SETTINGS_TEXT, H(runtime_dir), .check = policy_path_problem},
 	{"keys_dir", SETTINGS_TEXT, H(keys_dir), .check = policy_path_problem},
@@ -230,8 +263,11 @@ static const struct settings_key helper_keys[] = {
 	{"ids_first", SETTINGS_NUMBER4, H(ids_first), POLICY_IDS_FIRST_MIN, UINT32_MAX, .place = H(ids_place)},
 	{"ids_ranges", SETTINGS_NUMBER4, H(ids_ranges), 2, POLICY_IDS_RANGES_MAX, .place = H(ids_place)},
 	{"spares", SETTINGS_NUMBER4, H(spares), 0, POLICY_SPARES_MAX},
+	{"network_proxy", SETTINGS_PROXY, C(proxy)},
+	{"no_proxy", SETTINGS_DIRECT, C(direct)},
 };
 #undef H
+#undef C
 
 const struct settings_section settings_sections[SETTINGS_SECTIONS] = {
 	[SETTINGS_HELPER] = {"helper", CFGF_NONE, helper_keys, ARRAY_SIZE(helper_keys)},
@@ -386,6 +422,132 @@ static int set_list(const struct settings_key *key, cfg_t *section, struct polic
 	return 0;
 }
 
+static void rules_clear(struct settings_rules *rules)
+{
+	free(rules->list);
+	free(rules->places);
+	*rules = (struct settings_rules){0};
+}
+
+/* Room for one more rule, and for where it stands. */
+static int rules_grow(struct settings_rules *rules, size_t count, size_t size)
+{
+	size_t used = rules->list ? rules->list->size : sizeof *rules->list;
+	size_t room = used + size <= rules->room ? rules->room : 2 * (used + size);
+	struct net_list *list = realloc(rules->list, room);
+	struct policy_place *places = reallocarray(rules->places, count + 1, sizeof *places);
+
+	if (list && !rules->list)
+		net_list_begin(list);
+	rules->list = list ? list : rules->list;
+	rules->places = places ? places : rules->places;
+	if (!list || !places)
+		return -ENOMEM;
+	rules->room = room;
+	return 0;
+}
+
+static int rules_add(enum net_list_kind kind, const struct net_rule *rule, struct policy_place place, struct settings_rules *rules)
+{
+	size_t count = rules->list ? rules->list->count[kind] : 0, size = net_list_measure(rule);
+	int r = count < POLICY_RULES_MAX ? rules_grow(rules, count, size) : -E2BIG;
+
+	if (r < 0)
+		return r;
+	if (rules->list->size + size > POLICY_RULES_SIZE_MAX)
+		return -E2BIG;
+	rules->places[count] = place;
+	return net_list_add(rules->list, rules->room, kind, rule, (uint32_t)count);
+}
+
+/* "FILE:LINE: what", where what is wrong has been said without a place; the mend stays. */
+static int refuse_at(struct policy_place place, struct yett_error *error)
+{
+	struct yett_error what = *error;
+
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "%s:%u: %s", place.file, place.line, what.message);
+	error_mend(error, "%s", what.mend);
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* What is a rule in the value, behind the scheme of a proxy; NULL with what is wrong. */
+static const char *rule_text(enum net_list_kind kind, const struct parse_value *value, char text[NET_RULE_TEXT_SIZE],
+                             struct yett_error *error)
+{
+	static const char scheme[] = "http://";
+	bool has_user = strchr(value->text, '@'); /* and perhaps a password, which is repeated to nobody */
+	size_t length;
+
+	if (kind != NET_LIST_PROXY)
+		return value->text;
+	if (has_user || strncmp(value->text, scheme, sizeof scheme - 1) != 0) {
+		(void)policy_refuse(value->place, has_user ? "network_proxy" : value->text,
+		                    has_user ? "has a name or a password in it, and no proxy is told any" : "is not http://HOST:PORT",
+		                    error);
+		return NULL;
+	}
+	length = (size_t)snprintf(text, NET_RULE_TEXT_SIZE, "%s", value->text + sizeof scheme - 1); /* no longer one is a rule */
+	if (length > 0 && length < NET_RULE_TEXT_SIZE && text[length - 1] == '/')
+		text[length - 1] = '\0';
+	return text;
+}
+
+/* One name or address, with one port. */
+static bool is_place(const struct net_rule *rule)
+{
+	return rule->port_first == rule->port_last && !rule->is_bound &&
+	       (rule->kind == NET_RULE_NAME || (rule->kind == NET_RULE_ADDRESS && rule->prefix == NET_ADDRESS_PREFIX_MAX));
+}
+
+static int add_rule(enum net_list_kind kind, const struct parse_value *value, struct settings_rules *rules, struct yett_error *error)
+{
+	char proxy[NET_RULE_TEXT_SIZE];
+	_cleanup_free_ char *text = NULL;
+	struct net_rule rule;
+	const char *written = rule_text(kind, value, proxy, error);
+	int r = written ? net_idn_rule(written, &text, error) : 0;
+
+	if (!written)
+		return YETT_E_INVALID_REQUEST;
+	if (r == 0)
+		r = net_rule_parse(text, &rule, error);
+	if (r == 0 && kind == NET_LIST_PROXY && !is_place(&rule))
+		return policy_refuse(value->place, value->text, "is not http://HOST:PORT", error);
+	if (r == 0 && kind == NET_LIST_ALLOW && net_rule_allows_nothing(&rule)) {
+		r = policy_refuse(value->place, value->text,
+		                  "allows nothing: no sandbox reaches link-local addresses, a cloud's metadata, or what is no host's",
+		                  error);
+		error_mend(error, "leave it out");
+		return r;
+	}
+	if (r != 0)
+		return r > 0 ? refuse_at(value->place, error) : r;
+	r = rules_add(kind, &rule, value->place, rules);
+	return r == -E2BIG
+	               ? policy_refuse(value->place, value->text, "is one rule too many: a list has up to 5000, and 640 KiB of them", error)
+	               : r;
+}
+
+/* From SETTINGS_ALLOW on. */
+static const enum net_list_kind lists_of_rules[] = {NET_LIST_ALLOW, NET_LIST_DENY, NET_LIST_DIRECT, NET_LIST_PROXY};
+
+static int set_rules(const struct settings_key *key, cfg_t *section, struct settings_rules *rules, struct yett_error *error)
+{
+	const struct parse_value *value = parse_value(section, key->name, 0);
+	unsigned first = value && value->is_inherited;
+	int r = 0;
+
+	if (!first)
+		rules_clear(rules);
+	for (unsigned i = first; r == 0 && (value = parse_value(section, key->name, i)); i++)
+		if (!value->is_empty)
+			r = add_rule(lists_of_rules[key->kind - SETTINGS_ALLOW], value, rules, error);
+	value = parse_value(section, key->name, first);
+	if (key->place && value)
+		*(struct policy_place *)((char *)rules - key->offset + key->place) = value->place;
+	return r;
+}
+
 static int set_scalar(const struct settings_key *key, cfg_t *section, void *object, struct yett_error *error)
 {
 	const struct parse_value *value = parse_value(section, key->name, 0);
@@ -409,6 +571,16 @@ static int set_scalar(const struct settings_key *key, cfg_t *section, void *obje
 	return 0;
 }
 
+static bool has_rules(enum settings_kind kind)
+{
+	return kind >= SETTINGS_ALLOW && kind <= SETTINGS_PROXY;
+}
+
+bool settings_is_list(enum settings_kind kind)
+{
+	return kind == SETTINGS_LIST || (has_rules(kind) && kind != SETTINGS_PROXY);
+}
+
 int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error)
 {
 	const struct settings_section *table = &settings_sections[index];
@@ -417,8 +589,12 @@ int settings_fill(enum settings_section_index index, cfg_t *section, void *objec
 	for (size_t i = 0; r == 0 && i < table->count; i++) {
 		const struct settings_key *key = &table->keys[i];
 
-		r = key->kind == SETTINGS_LIST ? set_list(key, section, (void *)((char *)object + key->offset), error)
-		                               : set_scalar(key, section, object, error);
+		if (key->kind == SETTINGS_LIST)
+			r = set_list(key, section, (void *)((char *)object + key->offset), error);
+		else if (has_rules(key->kind))
+			r = set_rules(key, section, (void *)((char *)object + key->offset), error);
+		else
+			r = set_scalar(key, section, object, error);
 	}
 	return r;
 }
@@ -432,6 +608,8 @@ void settings_clear(enum settings_section_index index, void *object)
 
 		if (table->keys[i].kind == SETTINGS_LIST)
 			list_clear(field);
+		else if (has_rules(table->keys[i].kind))
+			rules_clear(field);
 		else if (table->keys[i].kind == SETTINGS_TEXT)
 			freep(field);
 	}

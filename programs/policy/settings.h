@@ -11,10 +11,17 @@
 
 #include <confuse.h>
 
-#define SETTINGS_KEYS_MAX 48
+#define SETTINGS_KEYS_MAX 56
 #define SETTINGS_LIST_MAX 256 /* items of one list */
 
 enum settings_syscalls { SETTINGS_SYSCALLS_DEFAULT = 0, SETTINGS_SYSCALLS_STRICT = 1 };
+
+/* Rules for the network. The origin of each is its index in `places`. */
+struct settings_rules {
+	struct net_list *list; /* NULL: none was written */
+	size_t room;           /* bytes allocated */
+	struct policy_place *places;
+};
 
 /* What is written in a profile: what the helper needs of it, and what has been made of the rest by then. */
 struct settings_profile {
@@ -25,17 +32,23 @@ struct settings_profile {
 	struct policy_list tmpfs;              /* TARGET or TARGET:SIZE; without a size it is tmp_size */
 	enum settings_syscalls syscalls;
 	struct policy_list syscalls_allow, syscalls_deny, syscalls_log;
+	struct settings_rules allow, deny;
 };
 
 /* The same of a grant. "*" among the users is everyone. */
 struct settings_grant {
 	struct policy_grant grant;
 	struct policy_list users, groups; /* names or numbers */
+	struct settings_rules allow, deny;
 };
 
 enum settings_kind {
 	SETTINGS_TEXT,    /* char *; checked by `check` if there is one */
 	SETTINGS_LIST,    /* struct policy_list; each item checked so */
+	SETTINGS_ALLOW,   /* struct settings_rules */
+	SETTINGS_DENY,    /* likewise */
+	SETTINGS_DIRECT,  /* likewise */
+	SETTINGS_PROXY,   /* likewise, of one, written as a URL */
 	SETTINGS_BOOL,    /* bool */
 	SETTINGS_SIZE,    /* uint64_t, bytes */
 	SETTINGS_CORE,    /* uint64_t, bytes, or PLAN_CORE_NONE */
@@ -71,11 +84,14 @@ enum settings_section_index { SETTINGS_HELPER, SETTINGS_PROFILE, SETTINGS_GRANT,
 extern const struct settings_section settings_sections[SETTINGS_SECTIONS];
 
 /*
- * Sets the fields of `object` (a struct policy, settings_profile or settings_grant) from the keys that stand in `section`.
+ * Sets the fields of `object` (a struct compiled, settings_profile or settings_grant) from the keys that stand in `section`.
  * A list that is not set, or appended to with +=, keeps what it holds. `file` must outlive the object. 0, -ENOMEM, or
  * YETT_E_INVALID_REQUEST with "FILE:LINE: what".
  */
 _must_check_ int settings_fill(enum settings_section_index index, cfg_t *section, void *object, struct yett_error *error);
+
+/* Whether it is written as a list. */
+bool settings_is_list(enum settings_kind kind);
 
 /*
  * Splits "HEAD[:TAIL]" of a list like share_ro or tmpfs at its first colon; the copies are the caller's to free.

@@ -70,7 +70,7 @@ static void write_field(struct writing *writing, const struct image_field *field
 
 static void write_objects(struct writing *writing, const struct image_type *type, char *copy, const char *source, size_t count)
 {
-	for (; count > 0; count--, copy += type->size, source += type->size)
+	for (; type->count > 0 && count > 0; count--, copy += type->size, source += type->size)
 		for (size_t i = 0; i < type->count; i++)
 			write_field(writing, &type->fields[i], copy, source);
 }

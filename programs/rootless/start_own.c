@@ -10,6 +10,7 @@
 #include "helper/policy/image.h"
 #include "helper/privilege/privilege.h"
 #include "helper/start/start.h"
+#include "programs/rootless/ports.h"
 #include "programs/rootless/rootless.h"
 
 #include <ctype.h>
@@ -144,13 +145,11 @@ static int open_host(struct monitor *monitor, const char *libexec, struct own *o
 {
 	/* of the mount namespace that we are in now: init gets a mount of its own of it */
 	_cleanup_fd_ int group = rootless_open_cgroup();
-	char init[PATH_MAX + 16];
 	int r = privilege_take(PRIVILEGE_BUILD);
 
-	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, rootless_reopen};
-	(void)snprintf(init, sizeof init, "%s/yett-init", libexec);
+	own->setup = (struct setup_rootless){group, expect_profile, rootless_make_map, ports_listen, rootless_reopen};
 	if (r == 0)
-		r = setup_host_open(monitor->policy, init, &own->setup, &monitor->host, error);
+		r = setup_host_open(monitor->policy, libexec, &own->setup, &monitor->host, error);
 	if (r != 0)
 		return r;
 	monitor->lasting.cgroup =

@@ -79,15 +79,21 @@ def life(**c):
                  ("cleanup_ms", ZERO)], c)
 
 
+def rule(**c):
+    return body([("deny", FALSE), ("kind", ONE), ("bound", FALSE), ("prefix", ZERO), ("port_first", uint(443)), ("port_last", uint(443)),
+                 ("address", binary(bytes(16))), ("name", text("pypi.org"))], c)
+
+
 def create(**c):
     return body([("profile", text("default")), ("hostname", text("")), ("limits", limits()), ("shares", array([])),
-                 ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life())], c)
+                 ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life()),
+                 ("network", ZERO), ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE)], c)
 
 
 def created(**c):
     return body([("id", text("0123456789abcdef")), ("profile", text("default")), ("private_uid", uint(1879114752)),
                  ("label", text("yett-sandbox (enforce)")), ("landlock_abi", uint(6)), ("limits", limits()),
-                 ("weaker", text(""))], c)
+                 ("weaker", text("")), ("network", ZERO)], c)
 
 
 def error(**c):
@@ -102,7 +108,24 @@ def ended(**c):
 
 
 def manage(**c):
-    return body([("action", ONE), ("sandbox", text("0123456789abcdef")), ("all", FALSE)], c)
+    return body([("action", ONE), ("sandbox", text("0123456789abcdef")), ("all", FALSE), ("changes", ZERO),
+                 ("rules", array([])), ("ask", FALSE), ("allow_private", FALSE)], c)
+
+
+def relay(**c):
+    return body([("profile", text("default")), ("socket", text("/run/user/1000/agent")), ("address", binary(bytes(16))), ("port", ZERO)], c)
+
+
+def allowed(**c):
+    return body([], c)
+
+
+def connect(**c):
+    return body([("port", uint(8080)), ("family", ZERO)], c)
+
+
+def connected(**c):
+    return body([], c)
 
 
 def done(**c):
@@ -114,19 +137,24 @@ def state(**c):
 
 
 def listing(**c):
-    return body([("count", ONE)], c)
+    return body([("count", ONE), ("changes", ZERO), ("by_port", FALSE), ("allow_private", FALSE)], c)
+
+
+def reach(**c):
+    return body([("list", ZERO), ("rule", text("pypi.org:443")), ("asked", FALSE), ("file", text("/etc/yett/yett.conf")), ("line", uint(12))], c)
 
 
 def sandbox(**c):
     return body([("id", text("0123456789abcdef")), ("name", text("")), ("profile", text("default")), ("state", uint(2)),
                  ("ended", ZERO), ("uid", uint(1000)), ("principal", text("")), ("private_uid", uint(1879114752)),
-                 ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("life", life()), ("linger_ms", ZERO),
-                 ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
+                 ("label", text("")), ("landlock_abi", uint(6)), ("limits", limits()), ("network", ZERO), ("life", life()),
+                 ("linger_ms", ZERO), ("created_ms", uint(1763712000000)), ("started_ms", uint(1763712000003)), ("ended_ms", ZERO),
                  ("attached", ONE), ("labels", array([]))], c)
 
 
 USAGE_COUNTS = ("cpu_us", "user_us", "system_us", "memory_bytes", "memory_peak_bytes", "read_bytes", "written_bytes", "reads",
-                "writes", "processes", "threads", "open_files", "oom_kills", "forks_refused")
+                "writes", "processes", "threads", "open_files", "oom_kills", "forks_refused", "connections", "connected", "blocked", "sent_bytes",
+                "received_bytes")
 
 
 def usage(**c):
@@ -135,10 +163,15 @@ def usage(**c):
                  ("cpu_us", uint(1500))] + [(name, ZERO) for name in USAGE_COUNTS[1:]], c)
 
 
+def connection(**c):
+    return body([("name", text("")), ("address", text("")), ("port", ZERO), ("verdict", ZERO), ("sent_bytes", ZERO),
+                 ("received_bytes", ZERO), ("open", ZERO), ("rule", text("")), ("place", text(""))], c)
+
+
 def followed(**c):
     return body([("number", uint(9)), ("time_ms", uint(1763712000000)), ("kind", ZERO), ("state", uint(2)), ("command", ZERO),
                  ("pid", ZERO), ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO)),
-                 ("error", ZERO), ("count", ZERO), ("call", ZERO), ("ended", ZERO)], c)
+                 ("error", ZERO), ("count", ZERO), ("call", ZERO), ("ended", ZERO), ("connection", connection())], c)
 
 
 def totals(**c):
@@ -222,14 +255,16 @@ def file_done(**c):
 
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
-         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14, "totals": 15,
-         "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39, "keys": 64,
+         "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14, "totals": 15, "reach": 16,
+         "relay": 24, "allowed": 25,
+         "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39,
+         "connect": 40, "connected": 41, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
     number = KINDS.get(kind, kind)
-    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number in (2, 7) else b"") if signed is None else signed
+    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number in (2, 7, 24) else b"") if signed is None else signed
     length = len(content) if length is None else length
     return magic + struct.pack("<BBHQI", version, fds, number, sequence, length) + signed + content
 
@@ -257,7 +292,10 @@ accept("create-full", "create", "every field says something", create(
     shares=array([share(), share(fd=ONE, mode=ONE, target=text("/work"))]),
     tmpfs=array([tmpfs(size_bytes=uint(1 << 24))]), plan_only=TRUE, name=text("tests-1"),
     labels=array([text("app=web"), text("note=a b=c")]), life=life(
-        linger=TRUE, wall_ms=uint(3600000), cpu_ms=uint(60000), idle_ms=uint(300000), idle_action=ONE, cleanup_ms=uint(1000))))
+        linger=TRUE, wall_ms=uint(3600000), cpu_ms=uint(60000), idle_ms=uint(300000), idle_action=ONE, cleanup_ms=uint(1000)), network=uint(2), rules=array([
+            rule(), rule(deny=TRUE, kind=uint(4), prefix=uint(104), port_first=ONE, port_last=uint(65535),
+                         address=binary(bytes(10) + b"\xff\xff\x0a\x00\x00\x00"), name=text("")),
+            rule(bound=TRUE, prefix=uint(128), address=binary(bytes(10) + b"\xff\xff\x0a\x01\x02\x03"), name=text("db.example.org"))])))
 accept("create-32-labels", "create", "as many labels as there may be, each at its bound", create(
     labels=array([text("k%02x=" % i + "v" * 252) for i in range(32)])))
 accept("manage-inspect", "manage", "by id", manage())
@@ -266,17 +304,36 @@ accept("manage-last-action", "manage", "destroy, by name", manage(action=uint(7)
 accept("manage-usage-of-all", "manage", "the usage of all names no sandbox", manage(action=uint(8), sandbox=text("")))
 accept("usage-plain", "usage", "a host that counts time only", usage())
 accept("usage-full", "usage", "every count at its bound", usage(
-    name=text("tests-1"), state=uint(3), known=uint(16383), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
+    name=text("tests-1"), state=uint(3), known=uint((1 << 19) - 1), **{name: uint((1 << 64) - 1) for name in USAGE_COUNTS}))
 accept("manage-follow", "manage", "by id", manage(action=uint(9)))
 accept("manage-plan", "manage", "of one", manage(action=uint(11)))
+accept("manage-rules", "manage", "of one", manage(action=uint(12)))
+accept("manage-network", "manage", "other rules, and what none of them allows is asked about", manage(
+    action=uint(13), changes=uint((1 << 32) - 1), rules=array([rule(), rule(deny=TRUE)]), ask=TRUE))
+accept("reach-of-the-policy", "reach", "where it stands is told", reach())
+accept("reach-of-a-request", "reach", "the longest rule, from nowhere", reach(list=uint(2), rule=text("r" * 335), asked=TRUE, file=text(""), line=ZERO))
+accept("relay-socket", "relay", "of the host", relay())
+accept("relay-port", "relay", "at the mapped form of 127.0.0.1, with the largest number", relay(
+    socket=text(""), address=binary(bytes(10) + b"\xff\xff\x7f\0\0\1"), port=uint(65535)))
+accept("allowed-plain", "allowed", "it has no fields", allowed())
+accept("connect-v6", "connect", "to ::1, with the largest number", connect(port=uint(65535), family=ONE))
+accept("connected-plain", "connected", "it has no fields", connected())
+accept("file-listen", "file", "the last operation", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
 accept("manage-totals", "manage", "what is asked of all names none", manage(action=uint(10), sandbox=text("")))
 accept("totals-plain", "totals", "a helper that has done a little", totals())
 accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint((1 << 64) - 1), duration_us=uint((1 << 64) - 1)))
 accept("following-plain", "following", "the id of the sandbox", following())
+accept("sandbox-with-network", "sandbox", "the last kind of network", sandbox(network=uint(3)))
+refuse("sandbox-large-network", "sandbox", "range", "network", "no kind of network", sandbox(network=uint(4)))
 accept("event-followed", "event", "the first of a stream", followed())
 accept("event-exited", "event", "the end of a command", followed(kind=uint(2), command=uint(3), pid=uint(7), result=exited()))
 accept("event-denied", "event", "a system call that was refused, of the highest number", followed(
     kind=uint(10), pid=uint(7), count=uint(3), call=uint(1023)))
+accept("event-blocked", "event", "a connection that was not allowed, for the last of the reasons", followed(
+    kind=uint(14), count=uint(2), connection=connection(name=text("a.example"), address=text("169.254.169.254"), port=uint(65535), verdict=uint(6))))
+accept("event-blocked-by-rule", "event", "a connection that a rule denies, with the longest text of one and of where it stands", followed(
+    kind=uint(14), count=ONE, connection=connection(name=text("a.example"), port=uint(443), verdict=ONE, rule=text("r" * 335), place=text("p" * 4095))))
+accept("event-network-lost", "event", "the last kind there is", followed(kind=uint(16), count=ONE))
 accept("event-ended", "event", "the last of a stream, with the largest reason", followed(
     number=uint((1 << 64) - 1), kind=uint(9), state=uint(4), ended=uint(7)))
 accept("done-plain", "done", "the id of the sandbox", done())
@@ -292,10 +349,17 @@ accept("create-limits-at-their-bounds", "create", "the largest values allowed", 
     core_bytes=uint(1 << 50))))
 accept("create-125-shares", "create", "as many shares as there may be", create(
     shares=array([share(fd=uint(i), target=text("/s/%d" % i)) for i in range(125)])))
-accept("create-socket", "create", "the largest mode of a share", create(
+accept("create-socket", "create", "a socket that is shared", create(
     shares=array([share(mode=uint(2), target=text("/run/user/1000/wayland-0"))])))
+accept("create-copy-on-write", "create", "a directory and its store, the largest mode of a share", create(
+    shares=array([share(mode=uint(3), target=text("/work")), share(fd=ONE, mode=uint(4), target=text("/work"))])))
 accept("create-32-tmpfs", "create", "as many tmpfs as there may be", create(
     tmpfs=array([tmpfs(target=text("/t/%d" % i)) for i in range(32)])))
+accept("create-256-rules", "create", "as many rules as there may be", create(
+    rules=array([rule(name=text("h%d.example.org" % i)) for i in range(256)])))
+accept("create-rule-at-its-bounds", "create", "the largest values allowed; whether it means something is not asked here", create(
+    network=uint(4), rules=array([rule(deny=TRUE, kind=uint(4), bound=TRUE, prefix=uint(128), port_first=uint(65535),
+                                       port_last=uint(65535), address=binary(b"\xff" * 16), name=text("n" * 253))])))
 accept("create-longest-target", "create", "a target of 4095 bytes", create(
     shares=array([share(target=text("/" + "d" * 4094))])))
 accept("create-longest-name", "create", "a profile's name of 64 bytes", create(profile=text("p" * 64)))
@@ -310,6 +374,7 @@ accept("created-largest-uid", "created", "the largest uid that is one", created(
 accept("created-without-label", "created", "a kernel without AppArmor", created(label=text("")))
 accept("created-longest-label", "created", "a label at its bound", created(label=text("l" * 127)))
 accept("created-without-landlock", "created", "a kernel that has none", created(landlock_abi=ZERO))
+accept("created-host", "created", "the widest network", created(network=uint(3)))
 accept("created-longest-weaker", "created", "what is weaker, at its bound", created(weaker=text("w" * 511)))
 accept("plan-empty", "plan", "the text is in the descriptor", mapping([]))
 NO_RULE = {"rule": text(""), "file": text(""), "line": ZERO, "asked": text(""), "allowed": text(""), "mend": text("")}
@@ -395,13 +460,13 @@ accept("file-done-plain", "file_done", "one file with five bytes", file_done())
 # --- refused: not msgpack, or not one value
 
 refuse("empty-body", "create", "truncated", None, "no byte at all", b"")
-refuse("cut-after-first-field", "create", "truncated", None, "the map claims nine fields and holds one",
+refuse("cut-after-first-field", "create", "truncated", None, "the map claims eleven fields and holds one",
        create()[:17])
 refuse("cut-in-a-text", "create", "truncated", None, "a text claims more bytes than there are",
        mapping([("profile", b"\xa7defa")])[:-1])
 refuse("last-byte-missing", "create", "truncated", None, "one byte short", create()[:-1])
 refuse("list-of-a-gigabyte", "create", "truncated", None, "a list claims 2^30 items; nothing is allocated for them",
-       create(shares=b"\xdd\x40\x00\x00\x00", tmpfs=None, plan_only=None, name=None, labels=None, life=None))
+       create(shares=b"\xdd\x40\x00\x00\x00", tmpfs=None, plan_only=None, name=None, labels=None, life=None, network=None, rules=None))
 refuse("map-of-four-billion", "create", "truncated", None, "a map claims 2^32 - 1 pairs",
        b"\xdf\xff\xff\xff\xff" + text("profile") + text("default"))
 refuse("text-of-a-gigabyte", "create", "truncated", None, "a text claims 2^30 bytes",
@@ -428,7 +493,7 @@ refuse("binary-as-a-key", "ended", "wrong-type", None, "a key is a text", mappin
 refuse("empty-map", "ended", "missing-field", "reason", "no field at all", mapping([]))
 refuse("first-field-missing", "create", "missing-field", "profile", "without the first", create(profile=None))
 refuse("middle-field-missing", "create", "missing-field", "limits", "without one in the middle", create(limits=None))
-refuse("last-field-missing", "create", "missing-field", "life", "without the last", create(life=None))
+refuse("last-field-missing", "create", "missing-field", "rules", "without the last", create(rules=None))
 refuse("nested-field-missing", "create", "missing-field", "shares[1].mode", "in the second share",
        create(shares=array([share(), share(mode=None)])))
 refuse("unknown-field-last", "ended", "unknown-field", "because", "one field more",
@@ -449,9 +514,9 @@ refuse("nested-field-twice", "create", "repeated-field", "tmpfs[0].target", "in 
        create(tmpfs=array([mapping([("target", text("/a")), ("target", text("/b")), ("size_bytes", ZERO)])])))
 refuse("fields-swapped", "signal", "field-order", "signal", "all fields, the wrong way round",
        mapping([("signal", uint(15)), ("command", ONE)]))
-refuse("last-field-first", "create", "field-order", "life", "the last field stands first",
-       mapping([("life", life()), ("profile", text("default")), ("hostname", text("")), ("limits", limits()),
-                ("shares", array([share()])), ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([]))]))
+refuse("last-field-first", "create", "field-order", "rules", "the last field stands first",
+       mapping([("rules", array([])), ("profile", text("default")), ("hostname", text("")), ("limits", limits()),
+                ("shares", array([share()])), ("tmpfs", array([])), ("plan_only", FALSE), ("name", text("")), ("labels", array([])), ("life", life()), ("network", ZERO)]))
 
 # --- refused: the wrong type
 
@@ -499,28 +564,48 @@ refuse("descriptor-over-its-bound", "create", "range", "shares[0].fd", "index 12
        create(shares=array([share(fd=uint(125))])))
 refuse("descriptor-that-wraps", "create", "range", "shares[0].fd", "2^32 is not 0",
        create(shares=array([share(fd=uint(1 << 32))])))
-refuse("unknown-share-mode", "create", "range", "shares[0].mode", "neither ro, rw nor a socket", create(
-    shares=array([share(mode=uint(3))])))
+refuse("unknown-share-mode", "create", "range", "shares[0].mode", "not one of the five", create(
+    shares=array([share(mode=uint(5))])))
 refuse("long-label", "created", "too-long", "label", "one byte more than a label has", created(label=text("l" * 128)))
+refuse("created-unknown-network", "created", "range", "network", "no network that there is", created(network=uint(4)))
 refuse("long-weaker", "created", "too-long", "weaker", "one byte more than it has", created(weaker=text("w" * 512)))
 refuse("landlock-abi-over-its-bound", "created", "range", "landlock_abi", "256 is no version", created(landlock_abi=uint(256)))
 refuse("uid-minus-one", "created", "range", "private_uid", "2^32 - 1 is no uid", created(private_uid=uint((1 << 32) - 1)))
 refuse("error-code-zero", "error", "range", "code", "0 is success, which is no error", error(code=ZERO))
 refuse("unknown-error-code", "error", "range", "code", "a code that is not in the table", error(code=uint(18)))
-refuse("unknown-error-reason", "error", "range", "reason", "a reason that is not in the table", error(reason=uint(29)))
+refuse("unknown-error-reason", "error", "range", "reason", "a reason that is not in the table", error(reason=uint(30)))
 refuse("unknown-end", "ended", "range", "reason", "a reason that is not in the table", ended(reason=uint(8)))
 refuse("unknown-idle-action", "create", "range", "life.idle_action", "neither end nor pause", create(life=life(idle_action=uint(2))))
 refuse("wall-time-over-thirty-days", "create", "range", "life.wall_ms", "30 days and a millisecond",
        create(life=life(wall_ms=uint(2592000001))))
+refuse("unknown-network", "create", "range", "network", "none, limited, open or host, and this is none of them", create(network=uint(5)))
+refuse("unknown-kind-of-rule", "create", "range", "rules[1].kind", "one more than there are", create(rules=array([rule(), rule(kind=uint(5))])))
+refuse("prefix-over-its-bound", "create", "range", "rules[0].prefix", "an address has 128 bits", create(rules=array([rule(prefix=uint(129))])))
+refuse("port-zero", "create", "range", "rules[0].port_first", "ports begin with 1", create(rules=array([rule(port_first=ZERO)])))
+refuse("port-70000", "create", "range", "rules[0].port_last", "ports end with 65535", create(rules=array([rule(port_last=uint(70000))])))
+refuse("short-address", "create", "too-short", "rules[0].address", "four bytes are no mapped address",
+       create(rules=array([rule(address=binary(b"\x0a\x00\x00\x01"))])))
+refuse("long-name-in-a-rule", "create", "too-long", "rules[0].name", "254 bytes", create(rules=array([rule(name=text("n" * 254))])))
+refuse("257-rules", "create", "too-long", "rules", "one more than there may be", create(rules=array([rule()] * 257)))
 refuse("label-without-a-key", "create", "range", "labels[0]", "KEY=VALUE", create(labels=array([text("=web")])))
 refuse("label-without-equals", "create", "range", "labels[1]", "KEY=VALUE", create(labels=array([text("a="), text("web")])))
 refuse("long-key-value", "create", "too-long", "labels[0]", "257 bytes", create(labels=array([text("k=" + "v" * 255)])))
 refuse("33-labels", "create", "too-long", "labels", "one more than there may be", create(labels=array([text("a=")] * 33)))
 refuse("sandbox-name-with-a-slash", "create", "range", "name", "a name is not a path", create(name=text("../x")))
-refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(12)))
-refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(16384)))
+refuse("unknown-action", "manage", "range", "action", "an action that is not in the table", manage(action=uint(14)))
+refuse("manage-257-rules", "manage", "too-long", "rules", "one more than there may be", manage(rules=array([rule()] * 257)))
+refuse("reach-list", "reach", "range", "list", "no list of rules", reach(list=uint(3)))
+refuse("reach-without-a-rule", "reach", "too-short", "rule", "a rule is never empty", reach(rule=text("")))
+refuse("usage-unknown-count", "usage", "reserved", "known", "a bit that is in no table", usage(known=uint(524288)))
 refuse("usage-of-one-that-is-gone", "usage", "range", "state", "what is destroyed uses nothing", usage(state=uint(7)))
-refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(11)))
+refuse("event-unknown-kind", "event", "range", "kind", "a kind that is in no table", followed(kind=uint(18)))
+refuse("event-large-port", "event", "range", "connection.port", "no port", followed(kind=uint(11), connection=connection(port=uint(65536))))
+refuse("event-large-verdict", "event", "range", "connection.verdict", "no reason", followed(
+    kind=uint(14), connection=connection(verdict=uint(8))))
+refuse("event-long-rule", "event", "too-long", "connection.rule", "longer than rules are", followed(
+    kind=uint(14), connection=connection(rule=text("a" * 336))))
+refuse("event-long-name", "event", "too-long", "connection.name", "longer than names are", followed(
+    kind=uint(14), connection=connection(name=text("a" * 254))))
 refuse("event-status-256", "event", "range", "result.status", "what no command exits with", followed(
     kind=uint(2), result=exited(status=uint(256))))
 refuse("event-large-call", "event", "range", "call", "a number that no system call has", followed(kind=uint(10), call=uint(1024)))
@@ -545,6 +630,12 @@ refuse("unknown-restriction", "exec", "reserved", "restrictions", "a bit without
 refuse("65-paths", "exec", "too-long", "paths", "one more than there may be", execute(
     restrictions=uint(4), paths=array([text("/p")] * 65)))
 refuse("user-of-nobody", "exec", "range", "user", "the id that is none", execute(has_user=TRUE, user=uint(4294967295)))
+refuse("relay-without-a-profile", "relay", "too-short", "profile", "empty", relay(profile=text("")))
+refuse("relay-of-a-short-address", "relay", "too-short", "address", "4 bytes: it is not mapped", relay(address=binary(bytes(4))))
+refuse("relay-port-over-its-bound", "relay", "range", "port", "there is no such port", relay(port=uint(65536)))
+refuse("relay-of-a-socket-with-a-nul", "relay", "embedded-nul", "socket", "it would end there", relay(socket=text("/run/a\0b")))
+refuse("connect-to-port-0", "connect", "range", "port", "none has it", connect(port=ZERO))
+refuse("connect-unknown-family", "connect", "range", "family", "there are two", connect(family=uint(2)))
 refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(9)))
 refuse("follow-of-more-than-is-kept", "query", "range", "output_bytes[1]", "one byte more than can be kept",
        query(action=uint(5), command=ONE, output_bytes=array([ZERO, uint((16 << 20) + 1)])))
@@ -633,7 +724,7 @@ refuse("latin-1", "error", "not-utf8", "message", "an e acute in one byte", erro
 refuse("file-path-with-a-nul", "file", "embedded-nul", "path", "what follows the NUL would be lost", file(path=binary(b"/a\x00b")))
 refuse("file-path-too-long", "file", "too-long", "path", "4096 bytes", file(path=binary(b"/" + b"d" * 4095)))
 refuse("file-path-as-text", "file", "wrong-type", "path", "a path is bytes", file(path=text("/a")))
-refuse("file-unknown-operation", "file", "range", "operation", "a ninth operation", file(operation=uint(9)))
+refuse("file-unknown-operation", "file", "range", "operation", "a tenth operation", file(operation=uint(10)))
 refuse("file-unknown-flag", "file", "reserved", "flags", "a bit without a meaning", file(flags=uint(512)))
 refuse("file-set-id-mode", "file", "range", "mode", "set-id bits are not to be asked for", file(mode=uint(0o4755)))
 refuse("file-path-with-a-wide-header", "file", "not-canonical", "path", "2 bytes behind a bin 16 header", file(path=b"\xc5\x00\x02/a"))

@@ -34,6 +34,7 @@ TESTS = (
     Test('service', 'tests/guest/test_service.py', 600, ['apparmor']),
     # With the other LSM what depends on it: who starts whom, and what is whose.
     Test('service', 'tests/guest/test_service.py', 600, ['selinux'], arguments=['Living', 'Confinement']),
+    Test('network', 'tests/guest/test_network.py', 300),
     Test('users', 'tests/guest/test_users.py', 300, ['apparmor']),
     Test('setuid', 'tests/guest/test_setuid.py', 400),
     # Of the tests that also run elsewhere: what cgroup v2 decides, this kernel, or a label; most of it once, divided between the two.
@@ -45,6 +46,9 @@ TESTS = (
     Test('system-copies', 'tests/system/test_cli.py', 200, ['apparmor'], arguments=['Copies']),
     Test('hostile-payload', 'tests/hostile/test_payload.py', 400),
     Test('hostile-shared', 'tests/hostile/test_shared.py', 400, ['apparmor']),
+    # Overlays reach their layers with the label of who mounted them; memory cannot be one on this kernel.
+    Test('system-workspace', 'tests/system/test_workspace.py', 400),
+    Test('hostile-workspace', 'tests/hostile/test_workspace.py', 300, arguments=['Escalation', 'Marks', 'Held']),
     # Connections that are older than a policy, where labels stand between all processes that ask one another.
     Test('hostile-revoke', 'tests/hostile/test_revoke.py', 300),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),

@@ -11,7 +11,7 @@ import yett
 FOLDER = os.path.join(yett.SOURCE, 'apparmor')
 COMPLAINING = 'abi <abi/3.0>,\nprofile yett-test-complaining flags=(complain, attach_disconnected) {\n  / r,\n}\n'
 
-STREAM = 'socket(my $s, PF_INET, SOCK_STREAM, 0) or exit 1'
+NETLINK = 'socket(my $s, 16, SOCK_RAW, 0) or exit 1'
 INSTALLED = '/usr/libexec/yett'
 
 
@@ -80,6 +80,8 @@ profile "no-label" {
 grant "all" {
   users = {"*"}
   user_keys = true
+  network = limited
+  allow = {"*"}
   identity_root = true
   profiles = {"*"}
   share_ro = {"*"}
@@ -97,7 +99,7 @@ class Helper(yett.Case):
         if not os.path.exists(INSTALLED):
             os.makedirs(INSTALLED)
             cls.addClassCleanup(shutil.rmtree, INSTALLED)
-            for name in ('yett-helper', 'yett-rootless', 'yett-decider', 'yett-decoder', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
+            for name in ('yett-helper', 'yett-rootless', 'yett-decider', 'yett-decoder', 'yett-dialer', 'yett-front', 'yett-resolver', 'yett-closer', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-init'):
                 shutil.copy(run.path('helper/' + name), INSTALLED)
         load('yett-sandbox')
         load('yett-helper')
@@ -115,7 +117,7 @@ class Helper(yett.Case):
         self.assertEqual(self.denied()[self.denied_before:], [])
 
     def test_each_process_has_its_label(self):
-        client = self.start('sh', '-c', 'echo ready; read line')
+        client = self.start('sh', '-c', 'echo ready; read line', options=('--allow', 'nobody.example'))
         self.assertEqual(self.line(client), 'ready')
         labels = {}
         for pid in yett.processes():
@@ -126,6 +128,8 @@ class Helper(yett.Case):
         self.assertEqual(labels.pop('yett-helper//decider (enforce)'), {'yett-decider'})
         self.assertEqual(labels.pop('yett-helper//decoder (enforce)'), {'yett-decoder'})
         self.assertEqual(labels.pop('yett-helper//reader (enforce)'), {'yett-reader'})
+        self.assertEqual(labels.pop('yett-helper//front (enforce)'), {'yett-front'})
+        self.assertEqual(labels.pop('yett-helper//dialer (enforce)'), {'yett-dialer'})
         self.assertIn('yett-sandbox (enforce)', labels)
         self.assertLessEqual(set(labels), {'yett-sandbox (enforce)', 'yett-build (enforce)'})  # the latter of one that is ready
 
@@ -173,7 +177,7 @@ class Helper(yett.Case):
 
     def test_what_the_helper_never_needs_is_refused_to_its_label(self):
         for argv, works in ((('cat', '/etc/hostname'), True), (('cat', '/etc/shadow'), False),
-                            (('sh', '-c', '/bin/true'), False), (('perl', '-MSocket', '-e', STREAM), False)):
+                            (('sh', '-c', '/bin/true'), False), (('perl', '-MSocket', '-e', NETLINK), False)):
             self.assertEqual(subprocess.run(argv, stdout=subprocess.DEVNULL).returncode, 0, argv)
             done = subprocess.run(('aa-exec', '-p', 'yett-helper', '--', *argv), capture_output=True)
             self.assertEqual(done.returncode == 0, works, done)

@@ -13,6 +13,7 @@ EXPECTED = {
         ('yett_sandbox_t read nsfs_t file', 'hostile-payload: entering a namespace'),
         ('yett_sandbox_t mounton yett_sandbox_file_t dir', 'hostile-payload: mounts, where commands may make user namespaces'),
         ('yett_sandbox_t sys_admin yett_sandbox_t cap_userns', 'selinux: the boolean for these that is off'),
+        ('yett_sandbox_t (chown|dac_override) yett_sandbox_t cap_userns', 'system-workspace: the same, of capabilities that a grant gives'),
         ('yett_sandbox_t (write|append) user_tmpfs_t file', 'system-cli: standard input, which is a copy, to write to'),
         ('yett_sandbox_t create yett_sandbox_t rawip_socket', 'hostile-payload: raw sockets'),
         ('yett_(sandbox|init)_t .* (user_home_t|user_home_dir_t|ssh_home_t) (dir|file)', 'selinux: booleans that are off, keys of ssh'),
@@ -22,9 +23,10 @@ EXPECTED = {
     ),
     'apparmor': (  # PROFILE OPERATION, and what it is about
         ('unconfined change_profile yett-test-there-is-none', 'apparmor: a label that does not exist'),
-        ('yett-helper create inet stream', 'apparmor: what the helper never needs'),
+        ('yett-helper create netlink raw', 'apparmor: what the helper never needs'),
         ('yett-helper exec /usr/bin/true', 'the same'),
         ('yett-sandbox create inet raw', 'hostile-payload: raw sockets'),
+        ('yett-sandbox capable (chown|dac_override)', 'system-workspace: capabilities that a grant gives, and the profile does not'),
     ),
 }[installed.LSM]
 

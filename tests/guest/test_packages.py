@@ -50,6 +50,13 @@ class Installed(installed.Case):
         installed.tool('gcc', '-o', path, '/usr/share/doc/libyett-dev/examples/run_command.c', '-lyett')
         self.assertEqual(self.run_as(self.ann, path, 'uname', '-n').out, 'sandbox\n')
 
+    def test_the_command_and_a_program_keep_checkpoints(self):
+        path = self.ann.home + '/go_back'
+        installed.tool('gcc', '-o', path, '/usr/share/doc/libyett-dev/examples/go_back.c', '-lyett-checkpoint')
+        self.assertEqual(self.run_as(self.ann, path).out, 'went back by 2 checkpoints, to: a plan\n')
+        put = self.run_as(self.ann, 'yett', 'checkpoint', 'put', 'work', '/etc/debian_version').out.strip()
+        self.assertEqual(self.run_as(self.ann, 'yett', 'checkpoint', 'get', put).out, yett.read('/etc/debian_version'))
+
     def test_doctor_tells_what_this_machine_is(self):
         done = self.run_as(self.ann, 'yett', 'doctor')
         self.assertEqual(done.code, 0, done)

@@ -9,7 +9,7 @@
 #undef ask
 #include "protocol/frame.h"
 #include "tests/hostile/lingering.h"
-int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
+int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
         struct yett_error *error);
 
 #include <fcntl.h>
@@ -392,44 +392,26 @@ static int ask_as(struct attack *a, enum manage_action action, bool lingers)
 	return r ? r : tell(a, refused ? "the supervisor was asked, and refused" : "the supervisor was asked", 0, 0);
 }
 
-static int attach(struct attack *a)
-{
-	return ask_as(a, MANAGE_ATTACH, false);
-}
-static int follow(struct attack *a)
-{
-	return ask_as(a, MANAGE_FOLLOW, false);
-}
-static int destroy(struct attack *a)
-{
-	return ask_as(a, MANAGE_DESTROY, false);
-}
-static int kill_it(struct attack *a)
-{
-	return ask_as(a, MANAGE_KILL, false);
-}
-static int ask_for_its_plan(struct attack *a)
-{
-	return ask_as(a, MANAGE_PLAN, false);
-}
-static int no_action(struct attack *a)
-{
-	return ask_as(a, (enum manage_action)UINT32_MAX, false);
-}
+/* Those that linger let go at once of what they got. */
+#define ASKS(X)                                             \
+	X(attach, MANAGE_ATTACH, false)                     \
+	X(follow, MANAGE_FOLLOW, false)                     \
+	X(destroy, MANAGE_DESTROY, false)                   \
+	X(kill_it, MANAGE_KILL, false)                      \
+	X(ask_for_its_plan, MANAGE_PLAN, false)             \
+	X(no_action, (enum manage_action)UINT32_MAX, false) \
+	X(attach_and_linger, MANAGE_ATTACH, true)           \
+	X(follow_and_linger, MANAGE_FOLLOW, true)           \
+	X(destroy_and_linger, MANAGE_DESTROY, true)
 
-/* Each lets go at once of what it got. */
-static int attach_and_linger(struct attack *a)
-{
-	return ask_as(a, MANAGE_ATTACH, true);
-}
-static int follow_and_linger(struct attack *a)
-{
-	return ask_as(a, MANAGE_FOLLOW, true);
-}
-static int destroy_and_linger(struct attack *a)
-{
-	return ask_as(a, MANAGE_DESTROY, true);
-}
+#define X(name, action, lingers)                   \
+	static int name(struct attack *a)          \
+	{                                          \
+		return ask_as(a, action, lingers); \
+	}
+ASKS(X)
+#undef X
+
 static int linger_with_monitor(struct attack *a)
 {
 	return (void)send_lingering(STDIN_FILENO, -1), wait_for_the_end(a);
@@ -460,6 +442,51 @@ static int boundless_limits(struct attack *a)
 static int boundless_life(struct attack *a)
 {
 	return a->plan->life.wall_ms = UINT64_MAX / 2, 0;
+}
+
+/* --- rules of the network, which nobody of root's looks into ------------------------------------------------------------------------- */
+
+static int tell_garbage(uint32_t packets, size_t size)
+{
+	static const uint8_t garbage[1 << 16] = {0xff};
+
+	for (uint32_t i = 0; i < packets; i++)
+		ask_tell_bytes(ACT_RULES, garbage, size);
+	return 0;
+}
+static int rules_of_garbage(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_LIMITED, tell_garbage(1, 1000);
+}
+static int rules_of_nothing(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_LIMITED, tell_garbage(FLOOD, 1);
+}
+static int rules_without_end(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_LIMITED, tell_garbage(64, 1 << 16);
+}
+static int no_rules(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_LIMITED, 0;
+}
+static int rules_without_a_network(struct attack *a)
+{
+	(void)a;
+	return tell_garbage(1, 1000);
+}
+static int network_that_is_none(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORKS, tell_garbage(1, 1000);
+}
+
+static int network_of_the_host(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_HOST, 0;
+}
+static int network_of_the_host_with_rules(struct attack *a)
+{
+	return a->plan->network = PLAN_NETWORK_HOST, tell_garbage(1, 1000);
 }
 
 /* --- how much --------------------------------------------------------------------------------------------------------------------------
@@ -598,6 +625,14 @@ static const struct {
 	MODE(labels_of_bytes),
 	MODE(boundless_limits),
 	MODE(boundless_life),
+	MODE(rules_of_garbage),
+	MODE(rules_of_nothing),
+	MODE(rules_without_end),
+	MODE(no_rules),
+	MODE(rules_without_a_network),
+	MODE(network_that_is_none),
+	MODE(network_of_the_host),
+	MODE(network_of_the_host_with_rules),
 };
 
 /* "hostile-MODE" or "hostile-MODE-at-ARGUMENT": a host name has no '_'. 0: it is none, or is done and the plan to be sent. */
@@ -624,7 +659,7 @@ static int attack(struct plan *plan, struct yett_error *error)
 	return 0;
 }
 
-int ask(enum decider_act act, const struct iovec *parts, size_t count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
+int ask(enum decider_act act, const struct iovec *parts, unsigned count, struct decider_answer *ret_answer, struct ask_fds *ret_fds,
         struct yett_error *error)
 {
 	struct plan *plan = act == ACT_CREATE ? parts[0].iov_base : NULL;

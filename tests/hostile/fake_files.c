@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include "protocol/codec.h"
 #include "protocol/envelope.h"
@@ -206,7 +207,14 @@ static void open_something(const char *which)
 		fd = open("/tmp/a-link", O_PATH | O_NOFOLLOW);
 	else if (strcmp(which, "socket") == 0)
 		fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	else if (strcmp(which, "proc") == 0)
+	else if (strcmp(which, "listens-tcp") == 0) {
+		fd = socket(AF_INET, SOCK_STREAM, 0);
+		(void)!listen(fd, 1);
+	} else if (strcmp(which, "listens-packets") == 0) {
+		fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+		(void)!(bind(fd, (const struct sockaddr *)&(const struct sockaddr_un){.sun_family = AF_UNIX}, sizeof(sa_family_t)) < 0 ||
+		        listen(fd, 1) < 0);
+	} else if (strcmp(which, "proc") == 0)
 		fd = open("/proc/self/status", O_RDONLY);
 	else if (strcmp(which, "write-only") == 0)
 		fd = open("/tmp/a-file", O_WRONLY | O_CREAT, 0600);
@@ -252,7 +260,7 @@ static void lie(const char *path, int stream)
 		say(MESSAGE_FILE_DONE, NULL, 0);
 	else if (strcmp(which, "done-and-more") == 0)
 		say(MESSAGE_STARTED, NULL, 0);
-	else if (request.body.file.operation == FILE_OPEN)
+	else if (request.body.file.operation == FILE_OPEN || request.body.file.operation == FILE_LISTEN)
 		open_something(which);
 	else if (request.body.file.operation == FILE_LIST)
 		list(which);

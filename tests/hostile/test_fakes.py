@@ -44,10 +44,14 @@ class Neighboured(yett.Case):
 
     def neighbour(self):
         """Somebody else's sandbox, in which a command runs."""
-        other = self.start('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
-        line = self.line(other)
-        self.assertEqual(line, 'ready', '' if line else other.communicate(timeout=yett.DEADLINE)[1])
-        return other
+        return self.running('sh', '-c', 'echo ready; read line; echo "$line"', user=self.bob)
+
+    def running(self, *argv, **more):
+        """A command that runs, and has said so."""
+        process = self.start(*argv, **more)
+        line = self.line(process)
+        self.assertEqual(line, 'ready', '' if line else process.communicate(timeout=yett.DEADLINE)[1])
+        return process
 
     def assert_runs(self, other):
         other.stdin.write(b'unharmed\n')
@@ -187,8 +191,7 @@ class Deciders(Neighboured):
         for mode, own in (('records', 0), ('record-of-at-' + identity, 0)):
             with self.subTest(mode):
                 self.assert_refused(self.captured(mode), 125, 'captured: told of %d of its own, 0 of others' % own)
-        mine = self.start('sh', '-c', 'echo ready; read line')
-        self.assertEqual(self.line(mine), 'ready')
+        mine = self.running('sh', '-c', 'echo ready; read line')
         self.assert_refused(self.captured('records'), 125, 'captured: told of 1 of its own, 0 of others')
         mine.stdin.close()
         self.assertEqual(mine.wait(yett.DEADLINE), 1)
@@ -244,7 +247,6 @@ class Deciders(Neighboured):
                 self.assertLessEqual(most, 2)  # what it waits for, and one that has ended and is not yet reaped
         self.assert_unharmed(other)
 
-
     def test_what_takes_long_to_close_holds_up_no_supervisor_and_no_monitor(self):
         other = self.neighbour()
         for mode in ('attach-and-linger', 'follow-and-linger', 'destroy-and-linger'):
@@ -280,9 +282,7 @@ class Deciders(Neighboured):
     def test_no_sandbox_is_hidden_by_what_it_is_said_to_be(self):
         for mode in ('name-of-bytes', 'labels-of-bytes', 'boundless-limits', 'boundless-life'):
             with self.subTest(mode):
-                mine = self.start('sh', '-c', 'echo ready; read line', options=('--hostname', 'hostile-' + mode))
-                line = self.line(mine)
-                self.assertEqual(line, 'ready', '' if line else mine.communicate(timeout=yett.DEADLINE)[1])
+                mine = self.running('sh', '-c', 'echo ready; read line', options=('--hostname', 'hostile-' + mode))
                 identity = self.yett('ps', '-q').out.strip()
                 self.assertRegex(identity, '^[0-9a-f]{16}$')
                 for command in (('ps',), ('inspect', identity), ('stats',), ('ps', '--all'), ('stats', '--all')):
@@ -493,7 +493,8 @@ class Readers(Neighboured):
 
     @classmethod
     def put(cls, script):
-        yett.write(cls.libexec + '/yett-reader', '#!/bin/bash\nPATH=/usr/bin:/bin\n' + script + '\n', 0o755)
+        yett.write(cls.libexec + '/next', '#!/bin/bash\nPATH=/usr/bin:/bin\n' + script + '\n', 0o755)
+        os.rename(cls.libexec + '/next', cls.libexec + '/yett-reader')  # what is executed just now cannot be written to
 
     def misbehave(self, _, script):
         other = self.neighbour()

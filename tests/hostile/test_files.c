@@ -99,6 +99,22 @@ static void only_a_file_open_as_asked_is_handed_out(void **state)
 	assert_int_equal(descriptors(), before);
 }
 
+static void only_a_unix_socket_that_listens_is_accepted_from(void **state)
+{
+	static const char *const lies[] = {"fifo", "pipe", "device", "directory", "path", "socket", "listens-tcp", "listens-packets"};
+	struct fixture *f = *state;
+	char path[64];
+	int fd = -1;
+
+	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+		(void)snprintf(path, sizeof path, "/tmp/%s", lies[i]);
+		assert_refused(yett_socket_listen(f->sandbox, path, 0600, &fd, &error), YETT_E_SECURITY_VIOLATION, "something else");
+	}
+	assert_refused(yett_socket_listen(f->sandbox, "/tmp/two", 0600, &fd, &error), YETT_E_PROTOCOL, "2 descriptors");
+	assert_refused(yett_socket_listen(f->sandbox, "/tmp/gone", 0600, &fd, &error), YETT_E_FILE_OPERATION_FAILED, "without an answer");
+	assert_int_equal(fd, -1);
+}
+
 static void what_is_no_answer_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -367,11 +383,17 @@ int main(void)
 {
 #define WITH_LIAR(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		WITH_LIAR(only_a_file_open_as_asked_is_handed_out), WITH_LIAR(what_is_no_answer_is_refused),
-		WITH_LIAR(a_list_that_lies_or_never_ends_is_ended), WITH_LIAR(nothing_is_written_outside_of_where_a_copy_goes),
-		WITH_LIAR(set_id_bits_and_devices_stay_behind),     WITH_LIAR(a_copy_that_never_ends_is_ended),
-		WITH_LIAR(what_is_no_archive_is_refused),           WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
-		WITH_LIAR(no_command_can_look_into_yett_files),     WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
+		WITH_LIAR(only_a_file_open_as_asked_is_handed_out),
+		WITH_LIAR(only_a_unix_socket_that_listens_is_accepted_from),
+		WITH_LIAR(what_is_no_answer_is_refused),
+		WITH_LIAR(a_list_that_lies_or_never_ends_is_ended),
+		WITH_LIAR(nothing_is_written_outside_of_where_a_copy_goes),
+		WITH_LIAR(set_id_bits_and_devices_stay_behind),
+		WITH_LIAR(a_copy_that_never_ends_is_ended),
+		WITH_LIAR(what_is_no_archive_is_refused),
+		WITH_LIAR(a_command_that_ends_yett_files_ends_that_operation_only),
+		WITH_LIAR(no_command_can_look_into_yett_files),
+		WITH_LIAR(files_that_change_while_they_are_copied_harm_nobody),
 	};
 
 	umask(022);

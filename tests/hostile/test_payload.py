@@ -36,7 +36,23 @@ NESTED = {'capset', 'chown-root', 'clone-cgroup', 'clone-ipc', 'clone-mount', 'c
 # What works there for a command as it is.
 NESTED_PLAINLY = {'clone-user', 'user-namespace'}
 
+# What works in the network of the host.
+IN_HOST = {'loopback', 'route-out'}
+
 POLICY = '''
+profile "in-host" {
+  extends = "default"
+  network = host
+}
+grant "in-host" {
+  users = {"*"}
+  profiles = {"in-host"}
+  user_keys = true
+  share_ro = {"*"}
+  share_rw = {"*"}
+  network = host
+  fall_through = true
+}
 profile "loose" {
   extends = "default"
   syscalls_allow = {%s}
@@ -82,6 +98,8 @@ class Attacks(yett.Case):
         cls.inside = cls.run_inside('default', more)
         cls.loose = cls.run_inside('loose', more)
         cls.nested = cls.run_inside('nested', more)
+        # Nobody gets it where nothing closes the host's abstract sockets: tests/hostile/test_host_network.py
+        cls.in_host = cls.run_inside('in-host', more) if yett.landlock_abi() >= 6 else {}
         # SELinux's module has a boolean for that, which is off: tests/guest/test_selinux.py
         cls.nested_root = {} if selinux.is_loaded() else cls.run_inside('nested', more, 'unshare', '-Urmnui', '--')
 
@@ -118,6 +136,8 @@ class Attacks(yett.Case):
         loose = self.loose.get(name)
         if 'works' not in inside:
             self.assertNotEqual(loose, 'works', 'once the filter lets it through')
+            if self.in_host:
+                self.assertEqual(self.in_host.get(name) == 'works', name in IN_HOST, self.in_host.get(name))
             # In a user namespace that a command makes, and outside of it, where it may make some. SELinux's module has a boolean for that.
             works = self.nested_root.get(name) == 'works'
             self.assertTrue(works == (name in NESTED | self.nested_more) or (selinux.is_loaded() and not works), self.nested_root.get(name))

@@ -558,7 +558,7 @@ class Files(SetuidCase):
         """A folder of alice's with programs of hers where the helper's are."""
         folder = self.folder('siblings')
         mark = os.path.join(self.alice.home, 'mark')
-        for name in ('yett-decider', 'yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss'):
+        for name in ('yett-decider', 'yett-decoder', 'yett-init', 'yett-policy', 'yett-reader', 'yett-reader-nss', 'yett-front', 'yett-dialer', 'yett-resolver'):
             yett.write(folder + '/' + name, '#!/bin/sh\nid -u >%s\n' % mark, 0o755)
         return folder, mark
 

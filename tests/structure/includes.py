@@ -12,13 +12,15 @@ MAY_INCLUDE = {
     "base": ["protocol/yett_error.h"],
     "protocol": ["base/"],
     "libclient": ["base/", "protocol/", "yett_error.h"],
-    "cli": ["base/", "libclient/yett.h"],
+    "checkpoint": ["base/", "yett_error.h"],
+    "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
     "helper/privilege": ["base/"],
-    "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h"],
-    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/setup.h", "helper/privilege/"],
+    "helper/setup": ["base/", *OF_MESSAGES, "helper/plan/order.h", "helper/plan/plan.h", "helper/policy/policy.h", "helper/privilege/privilege.h",
+                     "programs/egress/egress_told.h"],
+    "helper/supervisor": ["base/", *OF_MESSAGES, "helper/setup/setup.h", "helper/privilege/", "programs/egress/egress_told.h"],
     "helper/monitor": ["base/", *OF_MESSAGES, "helper/plan/", "helper/policy/policy.h", "helper/setup/registry.h",
                        "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
@@ -26,22 +28,24 @@ MAY_INCLUDE = {
     # What does not.
     "programs/closer": ["base/", "protocol/", "helper/privilege/lockdown.h"],
     "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/monitor/key_line.h", "helper/plan/", "helper/policy/policy.h",
-                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h"],
+                         "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h"],
     "programs/decoder": ["base/", "protocol/", "programs/decider/decoder.h", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
+    "programs/diff": ["base/", "helper/privilege/lockdown.h"],
+    "programs/egress": ["base/", "protocol/", "helper/plan/plan.h", "helper/privilege/lockdown.h"],
     "programs/explain": ["base/", "protocol/", "helper/monitor/keys.h", "helper/setup/making.h", "programs/decider/authorize.h", "programs/decider/key_text.h",
-                         "programs/decider/planning.h", "programs/reader/own_keys.h"],
+                         "programs/decider/planning.h", "programs/decider/rules.h", "programs/reader/own_keys.h"],
     "programs/files": ["base/", "protocol/"],
-    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h"],
+    "programs/init": ["base/", "protocol/", "helper/plan/order.h", "helper/plan/plan.h", "programs/egress/egress.h"],
     "programs/policy": ["base/", "helper/policy/image.h", "helper/policy/policy.h", "helper/privilege/lockdown.h"],
     "programs/reader": ["base/", "protocol/", "helper/monitor/key_line.h", "helper/monitor/reader.h", "helper/plan/peer.h", "helper/privilege/lockdown.h"],
-    "programs/rootless": ["base/", "helper/"],
+    "programs/rootless": ["base/", "helper/", "programs/egress/ruleset.h"],
 }
 
 # Pure functions: nothing that opens, reads, writes, waits or asks the kernel. stdio.h is for text in memory only; the
 # object files are looked at for that.
 PURE = ["helper/plan/admit.c", "helper/plan/admit.h", "helper/plan/plan.c", "helper/plan/plan.h", "helper/policy/path.c", "programs/decider/authorize.c",
         "programs/decider/authorize.h", "programs/decider/fit.c", "programs/decider/fit.h", "programs/decider/key_text.c", "programs/decider/key_text.h",
-        "programs/decider/plan_add.c", "programs/decider/planning.c", "programs/decider/planning.h", "programs/policy/target.c"]
+        "programs/decider/plan_add.c", "programs/decider/planning.c", "programs/decider/planning.h", "programs/decider/rules.c", "programs/decider/rules.h", "programs/policy/target.c"]
 IO_HEADER = re.compile(r"^(unistd|fcntl|poll|sched|signal|dirent|spawn|pwd|grp|netdb|syslog|pthread|ftw|glob)\.h$"
                        r"|^sys/(?!types\.h)|^linux/(?!capability\.h)|^net|^arpa/")
 
@@ -74,7 +78,7 @@ def is_allowed(path, header):
 def wrong_directions(root):
     """Each include that points the wrong way, as 'FILE includes HEADER'."""
     return [f"{path} includes {header}"
-            for top in ("base", "protocol", "libclient", "cli", "helper", "programs") for path in sources(root, top)
+            for top in ("base", "protocol", "libclient", "checkpoint", "cli", "helper", "programs") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
 

@@ -279,7 +279,7 @@ class Generated(unittest.TestCase):
     def names(self):
         for subcommand in subcommands():
             text = output(YETT, subcommand, "--help")
-            for value in re.findall(r"(?m)^  (?:-\w, |    )--[\w-]+ (\S+)  ", text):
+            for value in re.findall(r"(?m)^  (?:-\w, |    )--[\w-]+ (\S+) ", text):
                 yield value
             usage = re.search(r"^Usage: yett \S+ \[OPTION…\] ?(.*)$", text, re.M).group(1)
             for name, _ in generate.operands(usage):

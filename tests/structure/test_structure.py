@@ -22,8 +22,10 @@ import yett  # pylint: disable=wrong-import-position
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
                                                         ("yett-helper", "yett-rootless", "yett-decider", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
-EXPLAIN = os.path.join(BUILD, "helper", "yett-explain")
+EXPLAIN, DIFF = (os.path.join(BUILD, "helper", name) for name in ("yett-explain", "yett-diff"))
+FRONT, DIALER, RESOLVER = (os.path.join(BUILD, "helper", name) for name in ("yett-front", "yett-dialer", "yett-resolver"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
+CHECKPOINT = os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")
 
 # Inlined or not, one of these is in whatever decodes msgpack.
 DECODES = re.compile(r"^(message_decode|msgpack_unpack|msgpack_zone|template_execute|template_callback)")
@@ -138,8 +140,10 @@ class Programs(unittest.TestCase):
         self.assertLessEqual({"program_start", "chroot"}, called)
 
     def test_what_decides_is_in_the_decider_and_not_in_the_helper(self):
-        sources = [path for path in includes.sources(ROOT, "programs/decider") if path.endswith(".c")]
+        sources = {path for path in includes.sources(ROOT, "programs/decider") if path.endswith(".c")}
         self.assertGreater(len(sources), 10)
+        if any(re.match("__(asan|ubsan)_", name) for name in programs.defined(DECIDER) | programs.undefined(DECIDER)):
+            sources.remove("programs/decider/musl.c")  # sanitizers want the host's C library
         for path in sources:
             made = programs.objects(BUILD, os.path.join(ROOT, path))
             self.assertNotIn("helper/yett-helper", made, path)
@@ -159,6 +163,14 @@ class Programs(unittest.TestCase):
         self.assertEqual(sorted(name for name in programs.defined(CLOSER) if OURS.match(name) or DECODES.match(name)), [])
         made = programs.objects(BUILD, os.path.join(ROOT, "programs/closer/main.c"))
         self.assertEqual(list(made), ["helper/yett-closer"])
+
+    def test_the_front_has_nothing_by_which_it_could_connect(self):
+        own = [path for path in self.linked("helper/yett-front")]
+        self.assertGreater(len(own), 10)
+        called = {name for path in own for name in programs.undefined(path)}
+        self.assertEqual(sorted(name for name in called if re.match(r"^(socket|connect|bind|listen|open(at)?(64)?|f(dopen|open)|v?fork|clone|exec.*|posix_spawn.*)$", name)), [])
+        self.assertLessEqual({"accept4", "splice", "lockdown_filter"}, called)
+        self.assertEqual(sorted(name for name in programs.defined(FRONT) if OURS.match(name) or DECODES.match(name)), [])
 
     def test_what_is_read_of_a_user_is_read_by_the_reader_alone(self):
         for path in (READER, READER_NSS):
@@ -220,7 +232,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, YETT):
+        for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, DIFF, FRONT, DIALER, RESOLVER, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):
@@ -232,19 +244,26 @@ class Programs(unittest.TestCase):
                             "-Wl,-z,execstack"], check=True, capture_output=True)
             self.assertEqual(len(programs.is_hardened(program)), 5)
 
-    def test_the_library_exports_only_its_own_names(self):
-        # The version of the symbols is one itself.
-        names = programs.exported(LIBYETT) - {"YETT_0"}
-        self.assertEqual(sorted(name for name in names if not name.startswith("yett_")), [])
-        self.assertIn("yett_connect", names)
+    # (library, its header, the version of its symbols, which is one itself, the list of its package)
+    LIBRARIES = ((LIBYETT, "libclient/yett.h", "YETT_0", "libyett0.symbols"),
+                 (CHECKPOINT, "checkpoint/yett-checkpoint.h", "YETT_CHECKPOINT_0", "libyett-checkpoint0.symbols"))
 
-    def test_the_library_exports_exactly_what_its_header_declares(self):
-        declared = set(re.findall(r"^YETT_API [^;{]*?(yett_\w+)\(", read("libclient", "yett.h"), re.M))
-        self.assertEqual(programs.exported(LIBYETT) - {"YETT_0"}, declared)
+    def test_each_library_exports_exactly_what_its_header_declares(self):
+        for library, header, version, _ in self.LIBRARIES:
+            declared = set(re.findall(r"^YETT_API [^;{]*?(yett_\w+)\(", read(header), re.M))
+            self.assertGreater(len(declared), 10)
+            self.assertEqual(programs.exported(library) - {version}, declared)
 
-    def test_the_package_of_the_library_lists_all_that_it_exports(self):
-        listed = re.findall(r"^ (yett_\w+)@YETT_0 ", read("dist", "debian", "libyett0.symbols"), re.M)
-        self.assertEqual(listed, sorted(programs.exported(LIBYETT) - {"YETT_0"}))
+    def test_the_package_of_each_library_lists_all_that_it_exports(self):
+        for library, _, version, symbols in self.LIBRARIES:
+            listed = re.findall(rf"^ (yett_\w+)@{version} ", read("dist", "debian", symbols), re.M)
+            self.assertEqual(listed, sorted(programs.exported(library) - {version}))
+
+    def test_the_library_of_checkpoints_needs_neither_libyett_nor_a_helper_and_the_command_waits_for_neither_it_nor_sqlite(self):
+        self.assertEqual(sorted(name for name in programs.libraries(CHECKPOINT) if not name.startswith(("libasan.", "libubsan."))), ["libc.so.6", "libsqlite3.so.0"])
+        self.assertEqual([name for name in programs.libraries(YETT) if "sqlite" in name or "checkpoint" in name], [])
+        self.assertEqual([name for name in programs.defined(HELPER) | programs.undefined(HELPER) if name.startswith("sqlite3_")], [])
+        self.assertTrue(any(name.startswith("sqlite3_") for name in programs.undefined(CHECKPOINT)))
 
     def test_only_yett_files_reads_archives(self):
         self.assertTrue(any(name.startswith("archive_read_") for name in programs.defined(FILES)))
@@ -254,8 +273,9 @@ class Programs(unittest.TestCase):
         self.assertEqual([name for name in programs.defined(FILES)
                           if re.match(r"archive_read_support_(filter|format_(?!(gnu)?tar$))|BZ2_|lzma_|ZSTD_|inflate|xml", name)], [])
 
-    def test_the_library_has_the_soname_of_its_first_interface(self):
+    def test_each_library_has_the_soname_of_its_first_interface(self):
         self.assertEqual(programs.soname(LIBYETT), "libyett.so.0")
+        self.assertEqual(programs.soname(CHECKPOINT), "libyett-checkpoint.so.0")
 
 
 class Sources(unittest.TestCase):
@@ -283,7 +303,7 @@ class Sources(unittest.TestCase):
         self.assertEqual(includes.wrong_directions(ROOT), [])
 
     def test_a_dependency_that_points_the_other_way_is_found(self):
-        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "programs/init/x.c": "helper/setup/setup.h",
+        wrong = {"helper/setup/x.c": "helper/monitor/monitor.h", "cli/x.c": "libclient/channel.h", "checkpoint/x.c": "libclient/yett.h", "cli/y.c": "checkpoint/store.h", "programs/init/x.c": "helper/setup/setup.h",
                  "protocol/x.c": "libclient/yett.h", "helper/policy/x.h": "helper/setup/setup.h", "libclient/x.c": "helper/plan/plan.h", "helper/monitor/x.c": "programs/decider/ask.h",
                  "helper/plan/x.c": "protocol/encode.h", "programs/decider/x.c": "helper/monitor/monitor.h", "programs/decider/y.c": "helper/setup/setup.h"}
         with tempfile.TemporaryDirectory() as folder:

@@ -56,7 +56,7 @@ class Installed(yett.Service):
         for folder in (PREFIX, LIBEXEC, os.path.dirname(POLICY)):
             os.mkdir(folder, 0o755)
             os.chmod(folder, 0o755)
-        for name in ('decider', 'decoder', 'init', 'policy', 'reader', 'reader-nss', 'rootless'):
+        for name in ('decider', 'decoder', 'init', 'policy', 'reader', 'reader-nss', 'front', 'dialer', 'resolver', 'rootless'):
             self.install('helper/yett-' + name, LIBEXEC + '/yett-' + name, 0o755)
         self.install('tests/yett-helper-setuid', HELPER, 0o4750, GROUP)
         return super().__enter__()

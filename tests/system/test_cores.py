@@ -185,10 +185,7 @@ class ByPolicy(yett.Case):
 
     def test_an_init_that_builds_cannot_raise_its_limit_where_nobody_is_given_any(self):
         self.assertEqual(self.limits_of_ready_inits(), {'1'})
-        self.service.write_policy(POLICY)
-        self.addCleanup(self.service.reload)
-        self.addCleanup(self.service.write_policy, '')
-        self.service.reload()
+        self.change_policy(POLICY)
         self.assertNotIn('1', self.limits_of_ready_inits(), 'this shows nothing')
 
 

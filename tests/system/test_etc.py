@@ -310,6 +310,14 @@ class Hosts(Case):
         replace(path, 'new\n')
         self.assertEqual(self.ask(process, path), 'new')
 
+    def test_a_list_is_of_now_where_a_sandbox_was_ready_before(self):
+        for text in ('first', 'second', 'third'):
+            self.make('deep/er/file', text)
+            self.assertEqual(self.output('cat', OWN + '/deep/er/file', options=['-p', 'listed']), text)
+            if self.service_class is yett.Service:
+                yett.wait_until(lambda: any(yett.is_building(pid) and ' /dev/pts ' in mounts_of(pid) for pid in self.service.leftover_processes())
+                                or self.output('true', options=['-p', 'listed']), 'a sandbox that is ready')
+
     def test_strict_has_no_secret_and_no_more_than_its_list(self):
         self.make('file')
         self.assertEqual(self.output('sh', '-c', 'ls %s /etc/shadow /etc/ssh /opt /var/lib 2>/dev/null; echo end' % OWN, options=['-p', 'strict']), 'end\n')

@@ -78,7 +78,8 @@ class Explain(Asked):
 
     def test_what_a_run_is_refused_is_refused_here_with_the_same_words(self):
         for argv in (['--memory', '5G'], ['-p', 'build'], ['-p', 'none'], ['-p', 'strict', '--tmpfs', '/x'], ['--rw', '/usr/share'], ['--ro', '/opt'],
-                     ['--linger'], ['--ro', '/proc:/x'], ['--ro', '/usr/share:/dev']):
+                     ['--linger'], ['--ro', '/proc:/x'], ['--ro', '/usr/share:/dev'], ['--net', 'open'], ['--allow', 'pypi.org:443'],
+                     ['--net', 'none', '--allow', 'pypi.org:443']):
             with self.subTest(argv=argv):
                 run = json.loads(self.sandbox('true', options=[*argv, '--json'], cwd='/').out)['error']
                 told = self.document(*argv)
@@ -284,15 +285,16 @@ class Profiles(Asked):
         done = self.ask('profiles')
         self.assertEqual(done.code, 0, done)
         rows = {line.split()[0]: line for line in done.out.splitlines()}
-        self.assertRegex(rows['default'], r'^default +2G of 4G +unlimited +512 +4096 +ro +no +alices \(%s:%d\)$' % (
+        self.assertRegex(rows['default'], r'^default +2G of 4G +unlimited +512 +4096 +ro +none +no +alices \(%s:%d\)$' % (
             self.service.policy, self.service.line('grant "alices"')))
-        self.assertRegex(rows['strict'], r'^strict +512M of 4G +1 +64 +256 +none +no +alices ')
+        self.assertRegex(rows['strict'], r'^strict +512M of 4G +1 +64 +256 +none +none +no +alices ')
         self.assertNotIn('build', rows)
         self.assertNotIn('tests', rows)
         self.assertIn('max_sandboxes', rows)
         told = json.loads(self.ask('profiles', '--json').out)
         self.assertEqual([profile['name'] for profile in told['result']['profiles']], ['default', 'strict'])
         self.assertEqual(told['result']['together'][0]['value'], 3)
+        self.assertEqual(told['result']['profiles'][0]['network'], {'value': 'none', 'ceiling': 'none'})
 
     def test_they_are_those_of_the_user_who_asks(self):
         told = json.loads(self.ask('profiles', '--json', user=self.bob).out)
@@ -457,7 +459,7 @@ profile "as-caller" {
         (ALL, ['--rw', 'HOME/shared:/x'], 'share_rw'),
         (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/usr/share:/x'], 'share_ro'),
         (ALL + 'share_ro = {"/usr/lib"}\nshare_rw = {"/usr/lib"}', ['--rw', 'HOME/shared:/x'], 'share_rw'),
-        (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/etc/passwd:/x'], 'share_ro'),
+        (ALL + 'share_ro = {"/usr/lib"}', ['--ro', '/etc/debian_version:/x'], 'share_ro'),
         ('user_keys = true\nprofiles = {"closed"}', [], 'profiles'),
         ('user_keys = true\nprofiles = {"default"}', ['-p', 'closed'], 'profiles'),
         ('profiles = {"*"}', [], 'user_keys'),
@@ -515,6 +517,34 @@ profile "as-caller" {
                     stack.enter_context(yett.machine_setting('/proc/sys/kernel/core_pattern', 'core'))
                 self.load(self.PROFILES + self.GRANT % grant)
                 self.assert_mended(options, key)
+
+    # The same of networks: what is refused, by the grant, and the key. It is asked what would come of it, so that nothing is connected to.
+    NETWORKS = (
+        ('', ['--net', 'limited'], 'network'),
+        ('network = limited', ['--net', 'open'], 'network'),
+        ('', ['-p', 'reaches'], 'network'),
+        ('network = limited', ['--allow', 'pypi.org:443'], 'allow'),
+        ('network = limited allow = {"*.pypi.org:443"}', ['--allow', 'x.pypi.org:443', '--allow', 'pypi.org:443'], 'allow'),
+        ('network = open\n  allow = {"*"}', ['--net', 'open', '--allow', '10.1.2.0/24:5432'], 'allow'),
+        ('network = open\n  allow = {"10.0.0.0/8"}', ['--allow', '[2001:db8:1::1]:22'], None),
+    )
+
+    def test_the_smallest_change_for_a_network_is_enough(self):
+        def ask():
+            return self.service.run(self.alice, self.service.yett, 'policy', 'explain', '--json', '--policy', self.service.policy, '--', *options,
+                                    env={'YETT_HELPER': self.service.helper}, cwd='/')
+        for grant, options, key in self.NETWORKS:
+            with self.subTest(grant=grant, options=options):
+                self.service.write_policy(before=self.PROFILES + 'profile "reaches" { extends = "default" network = open }\n' + self.GRANT % (self.ALL + grant))
+                done = ask()
+                error = json.loads(done.out)['error']
+                if key is None:  # documentation's addresses are no host's: nothing would help
+                    self.assertEqual((done.code, error['mend']), (1, 'leave it out'), done)
+                    continue
+                self.assertEqual((done.code, error['rule'], error['file']), (1, "%s of grant 'g'" % key, self.service.policy), done)
+                self.assertEqual(error['asked'], options[-1] if options[0] != '-p' else 'open')
+                yett.write(self.service.policy, apply_mend(yett.read(self.service.policy), error['mend']))
+                self.assertEqual(ask().code, 0, error)
 
     def test_where_no_grant_is_for_the_user(self):
         for enrolled in (False, True):

@@ -102,12 +102,7 @@ class Granted(yett.Case):
     service_options = {'before': POLICY}
 
     def test_the_grant_must_allow_it(self):
-        text = yett.read(self.service.policy)
-        self.addCleanup(self.service.reload)
-        self.addCleanup(self.service.write_policy, POLICY)
-        self.service.write_policy(POLICY.replace('"default"}\n  nested_userns = true', '"default"}'))
-        self.assertNotEqual(yett.read(self.service.policy), text)
-        self.service.reload()
+        self.change_policy(POLICY.replace('"default"}\n  nested_userns = true', '"default"}'))
         done = self.sandbox('true', options=('-p', 'open'))
         self.assert_refused(done, 125, "does not allow nested_userns to the profile 'open'", 'asked true, allowed false by nested_userns of grant')
 

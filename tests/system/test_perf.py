@@ -121,10 +121,7 @@ class Granted(yett.Case):
     service_options = {'before': POLICY}
 
     def test_the_grant_must_allow_it(self):
-        self.addCleanup(self.service.reload)
-        self.addCleanup(self.service.write_policy, POLICY)
-        self.service.write_policy(POLICY.replace('"default"}\n  perf_events = true', '"default"}'))
-        self.service.reload()
+        self.change_policy(POLICY.replace('"default"}\n  perf_events = true', '"default"}'))
         done = self.sandbox('true', options=('-p', 'counts'))
         self.assert_refused(done, 125, "does not allow perf_events to the profile 'counts'", 'asked true, allowed false by perf_events of grant')
 

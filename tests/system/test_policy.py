@@ -552,10 +552,31 @@ class Check(yett.Case):
                 ('profile "p" {\n  share_rw = {"/tmp/x"}\n}\n', 2, '/tmp/x'),
                 ('profile "p" {\n  environment = {"NOVALUE"}\n}\n', 2, 'NOVALUE'),
                 ('profile "p" {\n  nice = 99\n}\n', 2, '99'),
+                ('profile "p" {\n  network = hosts\n}\n', 2, "'hosts' is not a word"),
+                ('profile "p" {\n  allow = {"a.org",\n    ":443"}\n}\n', 3, "':443' names no host\n  what helps: write HOST:PORT"),
+                ('profile "p" {\n  allow = {"a..b"}\n}\n', 2, "'a..b' has an empty label\n  what helps: write one dot between labels"),
+                ('profile "p" {\n  deny = {"1.2.3.4/33"}\n}\n', 2, "'1.2.3.4/33' has a prefix that no such address has\n  what helps: write /0"),
+                ('profile "p" {\n  allow = {"a.org:0"}\n}\n', 2, "'a.org:0' has no port"),
+                ('profile "p" {\n  allow = {"a.org:70000"}\n}\n', 2, "'a.org:70000' has no port"),
+                ('profile "p" {\n  allow = {"%s.org"}\n}\n' % ('a' * 300), 2, r"'a+\.\.\.' has a label of more than 63 characters"),
+                ('profile "p" {\n  allow = {"x.inject.internal"}\n}\n', 2, "'x.inject.internal' is reserved"),
+                ('profile "p" {\n  allow = {"fe80::/10"}\n}\n', 2, "'fe80::/10' allows nothing"),
+                ('profile "p" {\n  deny = {\n    "a.org:smtp"}\n}\n', 3, "'a.org:smtp' has a word for a port"),
+                (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"p"}\n  allow = {"https://a.org/"}\n}\n', 7,
+                 'is a URL, and a rule is only its host and port\n  what helps: write a.org:443'),
                 (base + 'grant "g" {\n  profiles = {"p"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n}\n', 4, 'g'),
                 (base + 'grant "g" {\n  users = {"*"}\n  profiles = {"q"}\n}\n', 6, 'q'),
                 (base + 'helper {\n  ids_first = 1234567\n}\n', 5, 'ids_first'),
+                (base + 'helper {\n  network_proxy = "proxy.example:3128"\n}\n', 5, "'proxy.example:3128' is not http://HOST:PORT"),
+                (base + 'helper {\n  network_proxy = "https://proxy.example:3128"\n}\n', 5, 'is not http://HOST:PORT'),
+                (base + 'helper {\n  network_proxy = "http://proxy.example"\n}\n', 5, "'http://proxy.example' is not http://HOST:PORT"),
+                (base + 'helper {\n  network_proxy = "http://\\*.example:3128"\n}\n'.replace('\\', ''), 5, 'is not http://HOST:PORT'),
+                (base + 'helper {\n  network_proxy = "http://10.0.0.0/8:3128"\n}\n', 5, 'is not http://HOST:PORT'),
+                (base + 'helper {\n  network_proxy = "http://me:secret@proxy.example:3128"\n}\n', 5, "'network_proxy' has a name or a password in it"),
+                (base + 'helper {\n  network_proxy = "http://a..b:3128"\n}\n', 5, "'a..b:3128' has an empty label"),
+                (base + 'helper {\n  network_proxy = {"http://a.b:1", "http://c.d:2"}\n}\n', 5, ''),
+                (base + 'helper {\n  no_proxy = {"a.example",\n    "b.example"}\n}\n', 5, "'no_proxy' goes around a network_proxy, and there is none"),
                 (base + 'helper {\n  ids_first = 0\n}\n', 5, '0'),
                 (base + 'surprise {\n}\n', 4, 'surprise'),
                 (base + 'profile "q" {\n  memory = 1G\n', 4, 'not closed')):
@@ -635,6 +656,77 @@ class Check(yett.Case):
                                   timeout=yett.DEADLINE)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn(path + ':2: ', done.stderr)
+
+
+NETWORKS = '''
+profile "limited" { extends = "default" network = limited allow = {"a.example"} }
+profile "open" { extends = "default" network = open }
+grant "networks" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"*"}
+  network = limited
+  allow = {"*:443", "10.1.0.0/16:5432"}
+}
+'''
+
+
+class Networks(yett.Case):
+    """What a request may reach: what is refused of it, before anything is made."""
+
+    service_options = {'before': NETWORKS}
+
+    def run_(self, *options):
+        return self.sandbox('true', options=options)
+
+    def test_a_network_beyond_the_grant_is_refused_with_its_line(self):
+        place = '(%s:%d)' % (self.service.policy, self.service.line('network = limited', 2))
+        for options, profile in ((['--net', 'open'], 'default'), (['-p', 'open'], 'open')):
+            with self.subTest(options=options):
+                self.assert_refused(self.run_(*options), 125, "the grant 'networks' does not allow the network open to the profile '%s'" % profile,
+                                    "asked open, allowed limited by network of grant 'networks' " + place,
+                                    "the smallest change of the policy: network = open in grant 'networks' " + place)
+        self.assertEqual(self.run_('-p', 'open', '--net', 'none').code, 0)
+
+    def test_a_rule_beyond_the_grant_is_refused_with_its_line(self):
+        place = '(%s:%d)' % (self.service.policy, self.service.line('allow = {"*:443"'))
+        for rule in ('a.org:80', 'a.org', '*', '10.1.2.3:443', '10.0.0.0/8:5432', '127.0.0.1:443', 'a.org:443@10.1.2.3'):
+            with self.subTest(rule=rule):
+                self.assert_refused(self.run_('--allow', 'b.org:443', '--allow', rule), 125, "the grant 'networks' does not let requests allow '%s'" % rule,
+                                    "asked %s, allowed *:443, 10.1.0.0/16:5432 by allow of grant 'networks' %s" % (rule, place),
+                                    'the smallest change of the policy: allow += {"%s"} in grant \'networks\' %s' % (rule, place))
+
+    def test_what_is_within_it_is_allowed(self):
+        for options in (['--allow', 'a.org:443', '--deny', 'b.org'], ['-p', 'limited', '--allow', '10.1.2.0/24:5432'], ['-p', 'limited', '--deny', '*'],
+                        ['--allow', 'B\u00fccher.example:443'], [word for i in range(256) for word in ('--allow', 'host%d.example:443' % i)]):
+            with self.subTest(options=options[:4]):
+                done = self.service.run(self.alice, self.service.yett, 'policy', 'explain', '--policy', self.service.policy, '--', *options,
+                                        env={'YETT_HELPER': self.service.helper})
+                self.assertEqual(done.code, 0, done)
+                self.assertRegex(done.out, r'\n  network +limited ')
+
+    def test_what_is_no_rule_is_refused_with_what_to_write(self):
+        for rule, message, mend in ((':443', "':443' names no host", 'write HOST:PORT'),
+                                    ('a..b', "'a..b' has an empty label", 'write one dot between labels'),
+                                    ('1.2.3.4/33', "'1.2.3.4/33' has a prefix that no such address has", 'write /0 to /32'),
+                                    ('a.org:0', "'a.org:0' has no port that there is", 'numbers from 1 to 65535'),
+                                    ('a.org:70000', "'a.org:70000' has no port that there is", 'numbers from 1 to 65535'),
+                                    ('a' * 300 + '.org', 'has a label of more than 63 characters', 'look for what was pasted'),
+                                    ('a.org:https', 'has a word for a port', 'like :443'),
+                                    ('a.org,b.org', 'has a comma', 'write one rule each'),
+                                    ('2606:4700::34:443', 'has no brackets', 'write [2606:4700::34]:443 if 443 is the port'),
+                                    ('git@a.org:b/c', 'has a user before the host', 'write a.org:22'),
+                                    ('https://a.org/b', 'is a URL', 'write a.org:443'),
+                                    ('localhost:80', 'is the sandbox itself', 'write NAME:PORT@127.0.0.1'),
+                                    ('x.inject.internal', "'x.inject.internal' is reserved", 'use a name not in inject.internal')):
+            for option in ('--allow', '--deny'):
+                with self.subTest(rule=rule, option=option):
+                    self.assert_refused(self.run_(option, rule), 125, message, mend)
+        self.assert_refused(self.run_('--allow', '169.254.169.254:80'), 125, "'169.254.169.254:80' allows nothing")
+        self.assert_refused(self.run_('--net', 'none', '--allow', 'a.org:443'), 125, 'the network that is asked for is none')
+        self.assert_refused(self.run_('--deny', 'a.org'), 125, 'there is no network at all', 'ask for the network open (--net open)')
+        self.assert_refused(self.run_(*(word for i in range(257) for word in ('--allow', 'host%d.example:443' % i))), 125,
+                            'more than 256 of --allow and --deny together')
 
 
 class Reload(yett.Case):

@@ -16,6 +16,7 @@ import subprocess
 import test_cli
 import test_events
 import test_inside
+import test_workspace
 import yett
 
 PROFILES = {'labelled': 'label = required', 'devices': 'devices = {"/dev/fuse"}', 'capable': 'capabilities = {"chown"}',
@@ -110,6 +111,18 @@ class Shares(test_inside.Shares):
                 done = self.service.run(self.alice, 'python3', '-c', SHARE, library, work, change, env=env)
                 self.assertIn(said, done.out, done)
                 shutil.rmtree(work, ignore_errors=True)
+
+
+class Changes(test_workspace.Changes):
+    service_class = yett.Rootless
+
+
+class Stores(test_workspace.Stores):
+    service_class = yett.Rootless
+
+
+class Refused(test_workspace.Refused):
+    service_class = yett.Rootless
 
 
 class Denied(test_events.Denied):
@@ -211,6 +224,12 @@ class Means(yett.Case):
         self.refused('processor time of a sandbox cannot be limited', options=['--cpu-time', '1s'])
         self.refused('cannot be paused', options=['--idle-timeout', '1s', '--idle-action', 'pause'])
 
+    def test_a_network_of_every_port_is_refused(self):
+        for options, text in ((['--net', 'open'], 'a network cannot be open'), (['--allow', 'pypi.org'], "with 'pypi.org' its rules are about more")):
+            for more in ([], ['--dry-run']):
+                with self.subTest(options=options, more=more):
+                    self.assert_refused(self.sandbox('true', options=options + more), 125, 'without root, a network', text)
+
     def test_what_the_profile_insists_on_is_refused(self):
         for profile, text in (('devices', 'device nodes'), ('capable', 'capabilities'), ('root', 'root inside')):
             with self.subTest(profile=profile):
@@ -304,12 +323,20 @@ NO_USER_NAMESPACE = {'x86_64': 272, 'aarch64': 97}[os.uname().machine]  # unshar
 
 
 def forbid_user_namespaces():
-    """unshare(2) fails with EPERM from here on, as hosts do it: a filter that leaves everything else alone."""
-    def instruction(code, jump_if, jump_not, k):
-        return struct.pack('HBBI', code, jump_if, jump_not, k)
-    program = ctypes.create_string_buffer(instruction(0x20, 0, 0, 0) + instruction(0x15, 0, 1, NO_USER_NAMESPACE) +
-                                          instruction(0x06, 0, 0, 0x00050001) + instruction(0x06, 0, 0, 0x7fff0000))
-    filters = ctypes.create_string_buffer(struct.pack('HxxxxxxP', 4, ctypes.addressof(program)))
+    """unshare(2) fails with EPERM from here on, as hosts do it."""
+    fail_unshare([(0x06, 0, 0, 0x00050001)])
+
+
+def forbid_network_namespaces():
+    """Of network namespaces those fail, with ENOSPC, that are made by themselves."""
+    fail_unshare([(0x20, 0, 0, 16), (0x15, 0, 1, 0x40000000), (0x06, 0, 0, 0x0005001c)])
+
+
+def fail_unshare(decide):
+    """From here on: by a filter that leaves every other call alone. `decide` may fall through to its end, which allows it."""
+    steps = [(0x20, 0, 0, 0), (0x15, 0, len(decide), NO_USER_NAMESPACE), *decide, (0x06, 0, 0, 0x7fff0000)]
+    program = ctypes.create_string_buffer(b''.join(struct.pack('HBBI', *step) for step in steps))
+    filters = ctypes.create_string_buffer(struct.pack('HxxxxxxP', len(steps), ctypes.addressof(program)))
     libc = ctypes.CDLL(None)
     if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, filters, 0, 0):
         os._exit(99)
@@ -336,6 +363,7 @@ class Nowhere(yett.Case):
         self.assertEqual(done.code, 1, done)
         self.assertRegex(done.out, r'(?m)^missing  start +personal, and you can have no user namespace')
         self.assertIn('have the administrator start the service', done.out)
+        self.assertRegex(done.out, r'(?m)^weaker +network +none in sandboxes: what catches their connections takes root$')
         config = self.bob.home + '/.config'
         os.rename(config, config + '.kept')
         self.addCleanup(os.rename, config + '.kept', config)
@@ -483,9 +511,13 @@ class Several(yett.Case):
 
     def ready(self):
         """The one that is there, once one that was not wanted is gone."""
-        yett.wait_until(lambda: len(self.family()) == 1, 'one alone')
-        (supervisor, init), = self.family().items()
-        return supervisor, init
+        found = []
+
+        def is_alone():
+            found[:] = self.family().items()
+            return len(found) == 1
+        yett.wait_until(is_alone, 'one alone')
+        return found[0]
 
     def test_the_first_leaves_nothing_and_the_second_the_next(self):
         first = self.make()
@@ -680,6 +712,12 @@ class Doctor(yett.Case):
         self.assertRegex(done.out, r'(?m)^weaker   start +personal, in a user namespace of your own: ' + re.escape(self.service.script))
         self.assertRegex(done.out, r'(?m)^weaker   trial +a command ran in a sandbox, weaker without root: commands have your own uid outside')
         self.assertIn('systemd-run --user --scope', done.out)
+        self.assertRegex(done.out, r'(?m)^weaker   network +without root a listener for each port that rules are about, 256 at most')
+
+    def test_it_says_why_there_is_no_network(self):
+        done = self.service.run(self.alice, self.service.yett, 'doctor', preexec_fn=forbid_network_namespaces)
+        self.assertEqual(done.code, 0, done)
+        self.assertRegex(done.out, r'(?m)^weaker   network +without root, a network takes a second network namespace')
 
 
 class Delegated(yett.Case):

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/net_rule.h"
 #include "programs/decider/planning.h"
 
 #define DECIDE_ID "00112233445566ff"
@@ -74,6 +75,22 @@ static inline void decide_tmpfs(struct decide *d, const char *target, uint64_t s
 	struct message_create *create = &d->request.body.create;
 
 	create->tmpfs[create->tmpfs_count++] = (struct message_tmpfs){decide_text(d, target), size_bytes};
+}
+
+/* Any kind, as it is; of a text see net_rule_parse(). */
+static inline void decide_rule(struct decide *d, const struct net_rule *rule, bool is_deny)
+{
+	struct message_create *create = &d->request.body.create;
+	struct message_rule *into = &create->rules[create->rules_count++];
+
+	*into = (struct message_rule){.deny = is_deny,
+	                              .kind = rule->kind,
+	                              .bound = rule->is_bound,
+	                              .prefix = rule->prefix,
+	                              .port_first = rule->port_first,
+	                              .port_last = rule->port_last,
+	                              .name = decide_text(d, rule->name)};
+	memcpy(into->address, &rule->address, sizeof into->address);
 }
 
 /* An empty request of alice, uid 1000, in groups 27 and 100, whose key is enrolled as "laptop". */

@@ -15,8 +15,9 @@
 	"profile \"other\" { share_ro = {\"/usr/lib:/host\"} }\n"                                                                          \
 	"profile \"secret\" { share_ro = {\"/var/lib:/host\"} }\n"                                                                         \
 	"grant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\", \"other\"} capabilities = {\"chown\"}\n"            \
-	"  nested_userns = true share_ro = {\"*\"} max_sandboxes = 8 user_memory = 1G user_cpus = 2 user_pids = 100 }\n"                   \
-	"grant \"of-another\" { users = {\"1001\"} keys = {\"laptop\"} profiles = {\"*\"} identity_root = true identity_caller = true }\n" \
+	"  nested_userns = true network = limited share_ro = {\"*\"} max_sandboxes = 8 user_memory = 1G user_cpus = 2 user_pids = 100 }\n" \
+	"grant \"of-another\" { users = {\"1001\"} keys = {\"laptop\"} profiles = {\"*\"} identity_root = true identity_caller = true\n"   \
+	"  network = open }\n"                                                                                                             \
 	"grant \"of-a-group\" { groups = {\"4711\"} keys = {\"laptop\"} profiles = {\"secret\"} }\n"
 
 static struct plan_step *step(struct plan *plan, enum plan_step_kind kind)
@@ -92,6 +93,8 @@ static int check(struct decide *d)
 	X(no_capability, plan->capabilities = 0)                                                    \
 	X(no_user_namespaces, plan->nested_userns = false)                                          \
 	X(performance_events, plan->perf_events = true)                                             \
+	X(a_wider_network, plan->network = PLAN_NETWORK_OPEN)                                       \
+	X(the_network_of_the_host, plan->network = PLAN_NETWORK_HOST)                               \
 	X(more_sandboxes, plan->sandboxes_max++)                                                    \
 	X(any_number_of_sandboxes, plan->sandboxes_max = 0)                                         \
 	X(more_memory_for_all, plan->user_limits.memory_bytes++)                                    \
@@ -158,6 +161,8 @@ static void the_plan_of_an_honest_decider_is_admitted(void **state)
 	assert_int_equal(d->plan.identity, PLAN_IDENTITY_PRIVATE);
 	assert_string_equal(plan_text(&d->plan, d->plan.label), "inside");
 	assert_int_not_equal(d->plan.capabilities, 0);
+	d->plan.network = PLAN_NETWORK_LIMITED; /* as the grant allows */
+	assert_int_equal(check(d), 0);
 	/* Once more with what the profile mounts anyway. */
 	add_host(&d->plan, "/tmp", "/out", true);
 	assert_int_equal(check(d), 0);
@@ -197,6 +202,23 @@ static void a_grant_counts_for_whom_it_names_alone(void **state)
 	assert_int_equal(check(d), 0);
 	d->peer.confined = true; /* no grant lets it ask from there */
 	assert_int_equal(check(d), YETT_E_SECURITY_VIOLATION);
+}
+
+/* It would be the helper's, whatever network the client is in. */
+static void no_confined_client_gets_the_network_of_the_host(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"1000\"} keys = {\"laptop\"} profiles = {\"default\"}\n"
+	                 "  network = host confined_clients = true }\n");
+	assert_int_equal(decide_plan(d), 0);
+	for (uint32_t network = 0; network < PLAN_NETWORKS; network++) {
+		d->plan.network = network;
+		d->peer.confined = false;
+		assert_int_equal(check(d), 0);
+		d->peer.confined = true;
+		assert_int_equal(check(d), network == PLAN_NETWORK_HOST ? YETT_E_SECURITY_VIOLATION : 0);
+	}
 }
 
 static void a_grant_that_is_void_gives_nothing(void **state)
@@ -415,6 +437,35 @@ static void a_share_is_of_a_descriptor_that_came(void **state)
 	free(honest);
 }
 
+static void a_layer_is_of_a_share_of_a_directory(void **state)
+{
+	static const struct {
+		enum plan_step_kind kind;
+		uint32_t layer;
+		bool is_socket, fits;
+	} cases[] = {{PLAN_SHARE, PLAN_LAYER_SOURCE, false, true},     {PLAN_SHARE, PLAN_LAYER_STORE, false, true},
+	             {PLAN_SHARE, PLAN_LAYER_STORE + 1, false, false}, {PLAN_SHARE, PLAN_LAYER_SOURCE, true, false},
+	             {PLAN_HOST, PLAN_LAYER_SOURCE, false, false},     {PLAN_TMPFS, PLAN_LAYER_SOURCE, false, false}};
+	struct decide *d = *state;
+	struct plan *plan = &d->plan, *honest = malloc(sizeof *honest);
+
+	make(d);
+	assert_non_null(honest);
+	*honest = *plan;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct plan_step *share;
+
+		*plan = *honest;
+		share = step(plan, PLAN_SHARE);
+		share->kind = cases[i].kind;
+		share->layer = cases[i].layer;
+		share->is_socket = cases[i].is_socket;
+		share->fd = cases[i].kind == PLAN_SHARE ? 0 : UINT32_MAX; /* of which nobody else makes sure */
+		assert_int_equal(admit_unpack(plan, pack(plan)), cases[i].fits ? 0 : -EPROTO);
+	}
+	free(honest);
+}
+
 static void what_is_said_to_people_ends(void **state)
 {
 	struct decide *d = *state;
@@ -431,6 +482,7 @@ int main(void)
 		WITH_DECIDE(the_plan_of_an_honest_decider_is_admitted),
 		WITH_DECIDE(each_single_deviation_is_refused),
 		WITH_DECIDE(a_grant_counts_for_whom_it_names_alone),
+		WITH_DECIDE(no_confined_client_gets_the_network_of_the_host),
 		WITH_DECIDE(a_grant_that_is_void_gives_nothing),
 		WITH_DECIDE(a_peer_is_named_as_closely_as_a_grant_says),
 		WITH_DECIDE(root_of_a_container_is_not_the_administrator),
@@ -440,6 +492,7 @@ int main(void)
 		WITH_DECIDE(numbers_are_held_to_their_bounds),
 		WITH_DECIDE(steps_are_of_kinds_that_there_are_and_the_first_ones_the_supervisors),
 		WITH_DECIDE(a_share_is_of_a_descriptor_that_came),
+		WITH_DECIDE(a_layer_is_of_a_share_of_a_directory),
 		WITH_DECIDE(what_is_said_to_people_ends),
 	};
 

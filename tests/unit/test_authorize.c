@@ -1,4 +1,5 @@
 /* What of a request the policy allows, and how a refusal reads. */
+#include "base/net_rule_parse.h"
 #include "helper/plan/admit.h"
 #include "tests/unit/decide.h"
 
@@ -393,6 +394,16 @@ static void what_the_helper_cannot_give_is_refused_when_asked(void **state)
 	assert_int_equal(decide_authorize(d), 0);
 }
 
+/* One profile and one grant of it, with that in them. */
+static void make_policy(struct decide *d, const char *profile, const char *grant)
+{
+	char text[512];
+
+	(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n", profile,
+	               grant);
+	decide_policy(d, text);
+}
+
 /* Like the other limits, but that none is what stands where nothing is written. */
 static void core_files_are_given_by_who_says_so(void **state)
 {
@@ -415,12 +426,9 @@ static void core_files_are_given_by_who_says_so(void **state)
 		{"core = unlimited", "max_core = none", 1 << 20, 0},
 	};
 	struct decide *d = *state;
-	char text[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n",
-		               cases[i].profile, cases[i].grant);
-		decide_policy(d, text);
+		make_policy(d, cases[i].profile, cases[i].grant);
 		d->request.body.create.limits.core_bytes = cases[i].asked;
 		if (cases[i].given == 0) {
 			refused(d, YETT_E_PERMISSION_DENIED, "core", "core of ");
@@ -448,16 +456,242 @@ static void what_a_profile_gives_must_be_named_by_the_grant(void **state)
 	         "capabilities = {\"kill\", \"chown\"} devices = {\"/dev/kvm\"} identity_root = true", NULL},
 	};
 	struct decide *d = *state;
-	char text[512];
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		(void)snprintf(text, sizeof text, "profile \"default\" { %s }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} %s }\n",
-		               cases[i].profile, cases[i].grant);
-		decide_policy(d, text);
+		make_policy(d, cases[i].profile, cases[i].grant);
 		if (cases[i].message)
 			refused(d, YETT_E_PERMISSION_DENIED, cases[i].message, "of grant 'g' (");
 		else
 			assert_int_equal(decide_authorize(d), 0);
+	}
+}
+
+/* The request asks for the network, and has the rules; "!" before one denies. */
+static void ask_network(struct decide *d, enum network_asked network, const char *rules)
+{
+	char words[256];
+	struct net_rule rule;
+
+	decide_reset(d);
+	d->request.body.create.network = network;
+	(void)snprintf(words, sizeof words, "%s", rules);
+	for (char *rest = words, *word; (word = strsep(&rest, " "));) {
+		d->request.body.create.ask |= strcmp(word, "?") == 0;
+		d->request.body.create.allow_private |= strcmp(word, "private") == 0;
+		if (strcmp(word, "?") == 0 || strcmp(word, "private") == 0)
+			continue;
+		if (*word && net_rule_parse(word + (*word == '!'), &rule, &d->error) != 0)
+			fail_msg("%s", d->error.message);
+		if (*word)
+			decide_rule(d, &rule, *word == '!');
+	}
+}
+
+static void a_network_is_what_was_asked_for_within_what_the_grant_allows(void **state)
+{
+	static const struct {
+		const char *profile, *grant;
+		enum network_asked asked;
+		const char *rules;
+		enum plan_network network;
+		const char *message, *detail; /* NULL: it is given */
+	} cases[] = {
+		{"", "", 0, "", PLAN_NETWORK_NONE, NULL, NULL},
+		{"", "network = open", 0, "", PLAN_NETWORK_NONE, NULL, NULL},
+		{"network = limited", "network = limited", 0, "", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"network = limited", "network = open", NETWORK_OPEN, "", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"network = open", "network = open", NETWORK_NONE, "", PLAN_NETWORK_NONE, NULL, NULL},
+		{"network = open", "", NETWORK_NONE, "", PLAN_NETWORK_NONE, NULL, NULL},
+		{"", "network = limited allow = {\"*\"}", 0, "pypi.org:443", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"network = open", "network = open allow = {\"*\"}", 0, "pypi.org:443", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"", "network = open", NETWORK_NONE, "!pypi.org", PLAN_NETWORK_NONE, NULL, NULL},
+		{"", "network = open", NETWORK_OPEN, "!pypi.org", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"network = open", "network = open", 0, "!pypi.org !*:25 !127.0.0.1", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"", "network = limited allow = {\"*:443\", \"10.0.0.0/8:5432\"}", 0, "a.org:443 b.org:443 10.1.2.3:5432 !c.org",
+	         PLAN_NETWORK_LIMITED, NULL, NULL},
+		/* more than the grant gives, by the request or by the profile */
+		{"", "", NETWORK_LIMITED, "", 0, "does not allow the network limited to the profile 'default'",
+	         "asked limited, allowed none by network of grant 'g' ("},
+		{"", "network = limited", NETWORK_OPEN, "", 0, "the network open", "asked open, allowed limited by network of grant 'g' ("},
+		{"network = open", "network = limited", 0, "", 0, "the network open",
+	         "asked open, allowed limited by network of grant 'g' ("},
+		{"", "", 0, "pypi.org:443", 0, "the network limited", "asked limited, allowed none by network of grant 'g' ("},
+		/* a rule beyond those of the grant */
+		{"", "network = open", 0, "pypi.org:443", 0, "does not let requests allow 'pypi.org:443'",
+	         "asked pypi.org:443, allowed nothing by allow of grant 'g' ("},
+		{"", "network = open allow = {\"*:443\"}", 0, "a.org:443 pypi.org:80", 0, "allow 'pypi.org:80'",
+	         "asked pypi.org:80, allowed *:443 by allow of grant 'g' ("},
+		{"", "network = open allow = {\"*\"}", 0, "10.1.2.3:22", 0, "allow '10.1.2.3:22'", "allowed * by allow"},
+		{"", "network = open allow = {\"*.org\", \"10.0.0.0/8:1-100\"}", NETWORK_OPEN, "10.1.2.3:100-101", 0,
+	         "allow '10.1.2.3:100-101'", "allowed *.org, 10.0.0.0/8:1-100 by allow"},
+		{"allow = {\"pypi.org\"}", "network = open allow = {\"a.org\"}", 0, "pypi.org", 0, "allow 'pypi.org'",
+	         "by allow of grant 'g' ("},
+		/* private addresses by whatever name */
+		{"", "network = open allow = {\"*\"} allow_private = true", 0, "private a.org", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"network = open allow_private = true", "network = open", 0, "private", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"", "network = open allow = {\"*\"}", 0, "private a.org", 0, "does not let names lead to private addresses",
+	         "asked true, allowed false by allow_private of grant 'g' ("},
+		/* asking */
+		{"", "network = limited allow = {\"*\"}", 0, "?", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"network = open", "network = open allow = {\"*\"}", 0, "? a.org", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"", "network = limited", 0, "?", 0, "nothing can be asked about", "asked ask, allowed nothing by allow of grant 'g' ("},
+		{"", "network = open allow = {\"*\"}", NETWORK_OPEN, "?", 0, "in the network limited, and not in open", ""},
+		{"", "network = open allow = {\"*\"}", NETWORK_NONE, "?", 0, "in the network limited, and not in none", ""},
+		/* what makes no sense */
+		{"", "network = open allow = {\"*\"}", NETWORK_NONE, "pypi.org", 0, "the network that is asked for is none", ""},
+		{"", "network = open", 0, "!pypi.org", 0, "rules say what may not be reached, and there is no network at all", ""},
+		{"", "network = open allow = {\"*\"}", 0, "169.254.169.254:80", 0, "'169.254.169.254:80' allows nothing", ""},
+		/* that of the host, which goes by nothing */
+		{"", "network = host", NETWORK_HOST, "", PLAN_NETWORK_HOST, NULL, NULL},
+		{"network = host", "network = host", 0, "", PLAN_NETWORK_HOST, NULL, NULL},
+		{"network = host", "network = host", NETWORK_OPEN, "!a.org", PLAN_NETWORK_OPEN, NULL, NULL},
+		{"network = host", "network = host allow = {\"*\"}", NETWORK_LIMITED, "a.org", PLAN_NETWORK_LIMITED, NULL, NULL},
+		{"network = limited allow = {\"a.org\"}", "network = host", NETWORK_HOST, "", PLAN_NETWORK_HOST, NULL, NULL},
+		{"", "network = open", NETWORK_HOST, "", 0, "the network host", "asked host, allowed open by network of grant 'g' ("},
+		{"network = host", "network = open", 0, "", 0, "the network host", "asked host, allowed open by network of grant 'g' ("},
+		{"", "network = host allow = {\"*\"}", NETWORK_HOST, "a.org", 0, "the network host goes by no rules", ""},
+		{"network = host", "network = host", 0, "!a.org", 0, "the network host goes by no rules", ""},
+		{"", "network = host allow = {\"*\"}", NETWORK_HOST, "?", 0, "in the network limited, and not in host", ""},
+		{"", "network = host", NETWORK_HOST, "private", 0, "there is nothing to allow", ""},
+		{"deny = {\"a.org\"}", "network = host", NETWORK_HOST, "", 0, "'deny' of the profile 'default' would have no meaning",
+	         "asked host, allowed open by deny of profile 'default' ("},
+		{"bandwidth_in = 1M", "network = host", NETWORK_HOST, "", 0, "'bandwidth_in' of the profile 'default' would have",
+	         "by bandwidth_in of profile 'default' ("},
+		{"bandwidth_out = 1M", "network = host", NETWORK_HOST, "", 0, "'bandwidth_out'", "asked host, allowed open"},
+		{"connections = 255", "network = host", NETWORK_HOST, "", 0, "'connections'", "asked host, allowed open"},
+		{"nested_userns = true", "network = host nested_userns = true", NETWORK_HOST, "", 0, "'nested_userns'",
+	         "asked host, allowed open"},
+	};
+	struct decide *d = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		make_policy(d, cases[i].profile, cases[i].grant);
+		ask_network(d, cases[i].asked, cases[i].rules);
+		if (cases[i].message) {
+			int r = decide_authorize(d);
+
+			if (r == 0 || !strstr(d->error.message, cases[i].message) || !strstr(d->error.detail, cases[i].detail))
+				fail_msg("%zu: %d: %s (%s)", i, r, d->error.message, d->error.detail);
+			continue;
+		}
+		if (decide_authorize(d) != 0)
+			fail_msg("%zu: %s", i, d->error.message);
+		assert_int_equal(d->decision.network, cases[i].network);
+	}
+}
+
+/* It would have the helper's network, from which it may have been kept. */
+static void no_confined_client_gets_the_network_of_the_host(void **state)
+{
+	struct decide *d = *state;
+
+	make_policy(d, "", "network = host confined_clients = true");
+	ask_network(d, NETWORK_OPEN, "");
+	d->peer.confined = true;
+	assert_int_equal(decide_authorize(d), 0);
+	ask_network(d, NETWORK_HOST, "");
+	d->peer.confined = true;
+	refused(d, YETT_E_SECURITY_VIOLATION, "the client is confined, and the network host", "confined_clients does not change that");
+	d->peer.confined = false;
+	assert_int_equal(decide_authorize(d), 0);
+}
+
+/* That its profile goes by a proxy denies nothing. */
+static void a_proxy_keeps_nobody_from_the_network_of_the_host(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "helper { network_proxy = \"http://proxy.example:3128\" no_proxy = {\"a.org\"} }\nprofile \"default\" { }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }\n");
+	ask_network(d, NETWORK_HOST, "");
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(d->decision.network, PLAN_NETWORK_HOST);
+}
+
+static void a_refusal_of_a_rule_says_what_to_add_to_the_grant(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d,
+	              "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open\n\n  allow = {\"a.org\",\n"
+	              "\"b.org\"} }\n");
+	ask_network(d, NETWORK_OF_PROFILE, "*.b.org:1-2");
+	assert_int_equal(decide_authorize(d), YETT_E_PERMISSION_DENIED);
+	assert_string_equal(d->error.rule, "allow of grant 'g'");
+	assert_string_equal(d->error.asked, "*.b.org:1-2");
+	assert_string_equal(d->error.allowed, "a.org, b.org");
+	assert_int_equal(d->error.line, 4);
+	assert_non_null(strstr(d->error.mend, "allow += {\"*.b.org:1-2\"} in grant 'g' ("));
+}
+
+/* The same rules as at its beginning hold for those that a sandbox gets later. */
+static void later_rules_go_by_the_policy_as_it_is_then(void **state)
+{
+	struct decide *d = *state;
+	struct net_rule rule;
+
+	make_policy(d, "", "network = limited allow = {\"*.org\"}");
+	assert_int_equal(net_rule_parse("a.org:443", &rule, NULL), 0);
+	ask_network(d, NETWORK_OF_PROFILE, "a.org:443");
+	d->request.kind = MESSAGE_MANAGE;
+	{
+		struct message_rule from = d->request.body.create.rules[0];
+
+		memset(&d->request.body, 0, sizeof d->request.body);
+		d->request.body.manage = (struct message_manage){.action = MANAGE_NETWORK, .rules_count = 1, .rules = {from}, .ask = true};
+	}
+	assert_int_equal(authorize_rules(d->policy, &d->verified, "default", PLAN_NETWORK_LIMITED, &d->decision, &d->error), 0);
+	assert_int_equal(d->decision.rules_count, 1);
+	assert_ptr_equal(d->decision.rules, d->request.body.manage.rules);
+	assert_true(d->decision.asks);
+	assert_int_equal(authorize_rules(d->policy, &d->verified, "default", PLAN_NETWORK_OPEN, &d->decision, &d->error),
+	                 YETT_E_PERMISSION_DENIED);
+	assert_int_equal(authorize_rules(d->policy, &d->verified, "gone", PLAN_NETWORK_LIMITED, &d->decision, &d->error),
+	                 YETT_E_PERMISSION_DENIED);
+	assert_non_null(strstr(d->error.message, "has no profile 'gone' any more"));
+	make_policy(d, "", "network = limited allow = {\"b.org\"}");
+	assert_int_equal(authorize_rules(d->policy, &d->verified, "default", PLAN_NETWORK_LIMITED, &d->decision, &d->error),
+	                 YETT_E_PERMISSION_DENIED);
+	assert_non_null(strstr(d->error.message, "does not let requests allow 'a.org:443'"));
+}
+
+/* What a captured decoder could say. */
+static void what_is_no_rule_is_refused_by_its_place(void **state)
+{
+	struct decide *d = *state;
+	struct net_rule right;
+
+	assert_int_equal(net_rule_parse("a.org:1-2", &right, NULL), 0);
+	make_policy(d, "", "network = open allow = {\"*\"}");
+	for (unsigned i = 0; i < 9; i++) {
+		struct message_rule *rule = &d->request.body.create.rules[1];
+
+		decide_reset(d);
+		decide_rule(d, &right, false);
+		decide_rule(d, &right, true);
+		assert_int_equal(decide_authorize(d), 0);
+		if (i == 0)
+			rule->kind = NET_RULE_ADDRESS + 1;
+		else if (i == 1)
+			rule->prefix = 128;
+		else if (i == 2)
+			rule->port_first = 3;
+		else if (i == 3)
+			rule->port_first = 0;
+		else if (i == 4)
+			rule->address[0] = 1;
+		else if (i == 5)
+			rule->kind = NET_RULE_ANY; /* with a name */
+		else if (i == 6)
+			rule->name = decide_text(d, "A.org");
+		else if (i == 7)
+			rule->name = decide_text(d, "key.inject.internal");
+		else
+			rule->name = (struct text){.offset = MESSAGE_ARENA_MAX, .length = 5};
+		refused(d, YETT_E_INVALID_REQUEST,
+		        i == 7 ? "rules[1] is no rule for a network: its name is reserved for credentials that Yett will add by itself"
+		               : "rules[1] is no rule for a network",
+		        "");
 	}
 }
 
@@ -543,6 +777,81 @@ static void shares_are_refused_where_profile_or_grant_has_none(void **state)
 	refused(d, YETT_E_PERMISSION_DENIED, "does not allow the share /work to", "share_ro of grant 'g' (");
 }
 
+/* What is asked to be relayed, to sandboxes of a profile. */
+static int relay(struct decide *d, const char *profile, const char *path, const char *address)
+{
+	struct message_relay *asked = &message_begin(&d->request, MESSAGE_RELAY)->relay;
+	struct net_address parsed = {0};
+
+	assert_int_equal(message_add_text(&d->request, profile, &asked->profile), 0);
+	assert_int_equal(message_add_text(&d->request, path, &asked->socket), 0);
+	if (address)
+		assert_int_equal(net_address_parse(address, &parsed), 0);
+	memcpy(asked->address, parsed.bytes, sizeof asked->address);
+	d->error = (struct yett_error){0};
+	return authorize_relay(d->policy, &d->verified, &d->error);
+}
+
+static void a_relay_is_what_the_grant_has(void **state)
+{
+	struct decide *d = *state;
+	const struct {
+		const char *path, *address;
+		const char *message, *mend; /* NULL: it is allowed */
+	} cases[] = {
+		{"/run/s", NULL, NULL, NULL},
+		{"/run/user/1000/a", NULL, NULL, NULL},
+		{"/run/user/1002/a", NULL, "does not allow the socket /run/user/1002/a to",
+	         "sockets += {\"/run/user/1002/a\"} in grant 'g'"},
+		{"/run/user/1000/ab", NULL, "does not allow the socket", "sockets += "},
+		{"/run/user/1000/", NULL, "does not allow the socket", "sockets += "},
+		{"/run/s/t", NULL, "does not allow the socket", "sockets += "},
+		{"/run", NULL, "does not allow the socket", "sockets += "},
+		{"run/s", NULL, "the path of a socket is absolute", ""},
+		{"/run/docker.sock", NULL, "the socket (who reaches it has root of the host) /run/docker.sock", "sockets += "},
+		{"/run/containerd/containerd.sock", NULL, "root of the host", "sockets += "},
+		{"/run/user/1000/bus", NULL, "the whole of the user", "sockets += "},
+		{"/run/user/1000/podman/podman.sock", NULL, "the whole of the user", "sockets += "},
+		{"/run/dbus/system_bus_socket", NULL, "every service of the host", "sockets += "},
+		{"/run/systemd/private", NULL, "may ask of systemd", "sockets += "},
+		{"/run/libvirt/libvirt-sock", NULL, "root of the host", "sockets += "},
+		{"", "127.0.0.1", NULL, NULL},
+		{"", "127.9.9.9", NULL, NULL},
+		{"", "::1", NULL, NULL},
+		{"", "192.0.2.1", NULL, NULL},
+		{"", "0.0.0.0", "does not allow ports to be published at 0.0.0.0", "publish += {\"0.0.0.0\"} in grant 'g'"},
+		{"", "::", "does not allow ports to be published at ::", "publish += {\"::\"}"},
+		{"", "192.0.2.2", "allow ports to be published at 192.0.2.2", "publish += {\"192.0.2.2\"}"},
+	};
+
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"*\"} profiles = {\"*\"} sockets = {\"/run/s\", \"/run/user/%u/a\"} "
+	                          "publish = {\"192.0.2.1\"} }\n");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int r = relay(d, "default", cases[i].path, cases[i].address);
+
+		if ((r != 0) != (cases[i].message != NULL) ||
+		    (r && (!strstr(d->error.message, cases[i].message) || !strstr(d->error.mend, cases[i].mend))))
+			fail_msg("%s%s: %d %s; %s", cases[i].path, cases[i].address ? cases[i].address : "", r, d->error.message,
+			         d->error.mend);
+	}
+	assert_int_equal(relay(d, "none", "/run/s", NULL), YETT_E_PERMISSION_DENIED);
+}
+
+static void a_relay_needs_a_grant_and_a_profile_that_has_shares(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { shares = false }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} sockets = {\"/run/s\"} }\n");
+	assert_int_equal(relay(d, "default", "/run/s", NULL), YETT_E_PERMISSION_DENIED);
+	assert_non_null(strstr(d->error.message, "allows no shares"));
+	assert_int_equal(relay(d, "default", "", "127.0.0.1"), 0);
+	decide_policy(d, PROFILES "grant \"g\" { users = {\"1\"} profiles = {\"*\"} }\n");
+	assert_int_equal(relay(d, "default", "", "127.0.0.1"), YETT_E_PERMISSION_DENIED);
+	d->request.kind = MESSAGE_CREATE;
+	assert_int_equal(authorize_relay(d->policy, &d->verified, &d->error), YETT_E_INVALID_REQUEST);
+}
+
 static void a_message_that_is_no_request_is_refused(void **state)
 {
 	struct decide *d = *state;
@@ -574,10 +883,18 @@ int main(void)
 		WITH_DECIDE(what_the_helper_cannot_give_is_refused_when_asked),
 		WITH_DECIDE(core_files_are_given_by_who_says_so),
 		WITH_DECIDE(what_a_profile_gives_must_be_named_by_the_grant),
+		WITH_DECIDE(a_network_is_what_was_asked_for_within_what_the_grant_allows),
+		WITH_DECIDE(no_confined_client_gets_the_network_of_the_host),
+		WITH_DECIDE(a_proxy_keeps_nobody_from_the_network_of_the_host),
+		WITH_DECIDE(a_refusal_of_a_rule_says_what_to_add_to_the_grant),
+		WITH_DECIDE(later_rules_go_by_the_policy_as_it_is_then),
+		WITH_DECIDE(what_is_no_rule_is_refused_by_its_place),
 		WITH_DECIDE(a_confined_client_needs_a_grant_that_says_so),
 		WITH_DECIDE(no_id_of_a_sandbox_asks_for_one_and_those_beside_them_may),
 		WITH_DECIDE(a_confined_client_manages_by_any_grant_that_says_so),
 		WITH_DECIDE(shares_are_refused_where_profile_or_grant_has_none),
+		WITH_DECIDE(a_relay_is_what_the_grant_has),
+		WITH_DECIDE(a_relay_needs_a_grant_and_a_profile_that_has_shares),
 		WITH_DECIDE(a_message_that_is_no_request_is_refused),
 	};
 

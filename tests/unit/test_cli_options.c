@@ -103,6 +103,54 @@ static void every_option_of_run_is_understood(void **state)
 	assert_string_equal(options.connect.socket_path, "/s");
 }
 
+static void rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option(void **state)
+{
+	static const struct {
+		const char *option, *value, *message, *mend;
+	} wrong[] = {
+		{"--allow", ":443", "--allow ':443' names no host", "write HOST:PORT"},
+		{"--allow", "a..b", "--allow 'a..b' has an empty label", "write one dot"},
+		{"--deny", "1.2.3.4/33", "--deny '1.2.3.4/33' has a prefix that no such address has", "write /0 to /32"},
+		{"--allow", "a.org:0", "--allow 'a.org:0' has no port that there is", "from 1 to 65535"},
+		{"--allow", "a.org:70000", "--allow 'a.org:70000' has no port that there is", "from 1 to 65535"},
+		{"--deny", "key.inject.internal", "--deny 'key.inject.internal' is reserved", "inject.internal"},
+		{"--allow", "https://a.org/x", "is a URL", "write a.org:443"},
+		{"--allow", "a\xff.org", "--allow 'a\\xff.org' is no name that DNS can have", "xn--"},
+		{"--net", "hosts", "--net hosts: expected none, limited, ask, open or host", ""},
+	};
+	const char *many[2 * 257 + 2] = {NULL};
+
+	(void)state;
+	assert_int_equal(PARSE("--net", "limited", "--allow", "a.org:443", "--deny", "b.a.org", "--allow",
+	                       "B\xc3\xbc"
+	                       "cher.example:1",
+	                       "x"),
+	                 0);
+	assert_int_equal(options.network, YETT_NETWORK_LIMITED);
+	assert_int_equal(options.allow_count, 2);
+	assert_string_equal(options.allow[0], "a.org:443");
+	assert_string_equal(options.allow[1], "xn--bcher-kva.example:1");
+	assert_int_equal(options.deny_count, 1);
+	assert_string_equal(options.deny[0], "b.a.org");
+	assert_int_equal(PARSE("--net", "host", "x"), 0);
+	assert_int_equal(options.network, YETT_NETWORK_HOST);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		assert_int_equal(PARSE(wrong[i].option, wrong[i].value, "x"), YETT_E_INVALID_REQUEST);
+		if (!strstr(error.message, wrong[i].message) || !strstr(error.mend, wrong[i].mend))
+			fail_msg("%s (%s)", error.message, error.mend);
+	}
+	for (size_t i = 0; i < 256; i++) {
+		many[2 * i] = i % 2 ? "--allow" : "--deny";
+		many[2 * i + 1] = "a.org";
+	}
+	many[2 * 256] = "x";
+	assert_int_equal(parse(many), 0);
+	many[2 * 256] = "--allow";
+	many[2 * 256 + 1] = "b.org";
+	assert_int_equal(parse(many), YETT_E_INVALID_REQUEST);
+	assert_string_equal(error.message, "more than 256 of --allow and --deny together");
+}
+
 static void options_end_at_the_command(void **state)
 {
 	(void)state;
@@ -236,6 +284,34 @@ static void exit_codes_are_those_of_shells(void **state)
 	assert_int_equal(run_exit_code_of_error(&e), 125);
 }
 
+static void a_way_to_the_addresses_of_names_is_found_among_routes(void **state)
+{
+#define HEAD "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+#define ALL  "eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\n"
+	static const struct {
+		const char *routes, *name; /* NULL: none */
+	} cases[] = {
+		{"", NULL},
+		{HEAD, NULL},
+		{HEAD ALL "eth0\t0001A8C0\t00000000\t0001\t0\t0\t100\t00FFFFFF\t0\t0\t0\n", NULL},
+		{HEAD ALL "utun\t00000080\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0\n", NULL},
+		{HEAD ALL "tun0\t000012C6\t00000000\t0001\t0\t0\t0\t0000FEFF\t0\t0\t0\n", "tun0"},
+		{HEAD "meta\t000012C6\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0\n" ALL, "meta"},
+		{HEAD "one\t050013C6\t00000000\t0005\t0\t0\t0\tFFFFFFFF\t0\t0\t0\n", "one"},
+		{HEAD "wide\t000000C6\t00000000\t0001\t0\t0\t0\t000000FF\t0\t0\t0\n", "wide"},
+		{HEAD "near\t000014C6\t00000000\t0001\t0\t0\t0\t0000FEFF\t0\t0\t0\n", NULL},
+	};
+	char name[16];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		if (doctor_routes_fakes(cases[i].routes, name) != (cases[i].name != NULL))
+			fail_msg("%zu", i);
+		if (cases[i].name)
+			assert_string_equal(name, cases[i].name);
+	}
+}
+
 static void kernel_releases_are_compared_as_numbers(void **state)
 {
 	(void)state;
@@ -252,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(help_lists_every_option, free_options),
 		cmocka_unit_test_teardown(every_option_of_run_is_understood, free_options),
+		cmocka_unit_test_teardown(rules_are_read_and_what_is_wrong_with_one_is_told_of_its_option, free_options),
 		cmocka_unit_test_teardown(options_end_at_the_command, free_options),
 		cmocka_unit_test(options_stand_before_operands_or_behind_them),
 		cmocka_unit_test(what_follows_a_command_is_its_own),
@@ -260,6 +337,7 @@ int main(void)
 		cmocka_unit_test_teardown(wrong_options_are_refused_by_name, free_options),
 		cmocka_unit_test_teardown(wrong_values_are_refused_with_what_was_expected, free_options),
 		cmocka_unit_test(exit_codes_are_those_of_shells),
+		cmocka_unit_test(a_way_to_the_addresses_of_names_is_found_among_routes),
 		cmocka_unit_test(kernel_releases_are_compared_as_numbers),
 	};
 

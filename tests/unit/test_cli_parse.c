@@ -134,6 +134,35 @@ static void shares_are_split_before_an_absolute_target(void **state)
 	assert_int_equal(parse_share("/w", ":/x", &path, &target), -EINVAL);
 }
 
+static void copy_on_write_shares_have_perhaps_a_size_of_memory(void **state)
+{
+	static const struct {
+		const char *text, *path, *target;
+		uint64_t bytes;
+	} rows[] = {{"src", "src", "/w/src", 0},
+	            {"/data:/mnt", "/data", "/mnt", 0},
+	            {"/data:memory=1M", "/data", "/data", 1 << 20},
+	            {"/data:/mnt:memory=64K", "/data", "/mnt", 64 << 10},
+	            {"a:memory", "a:memory", "/w/a:memory", 0},
+	            {"memory=1M", "memory=1M", "/w/memory=1M", 0},
+	            {"/a:memory=1M:/b", "/a:memory=1M", "/b", 0}};
+	static const char *const refused[] = {"", ":/x", ":memory=1M", "/a:memory=", "/a:memory=0", "/a:memory=x", "/a:memory=-1"};
+	char *path, *target;
+	uint64_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_int_equal(parse_cow("/w", rows[i].text, &path, &target, &bytes), 0);
+		assert_string_equal(path, rows[i].path);
+		assert_string_equal(target, rows[i].target);
+		assert_int_equal(bytes, rows[i].bytes);
+		free(path);
+		free(target);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		assert_true(parse_cow("/w", refused[i], &path, &target, &bytes) < 0);
+}
+
 static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
 {
 	static const char *const refused[] = {"", "x", "x:1M", "/x:", "/x:1X", "/x:0", "/x:1M:", ":1M"};
@@ -156,9 +185,13 @@ static void tmpfs_have_a_target_and_perhaps_a_size(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(durations_are_read_with_their_unit),         cmocka_unit_test(other_durations_are_refused),
-		cmocka_unit_test(sizes_are_read_as_people_write_them),        cmocka_unit_test(paths_are_made_absolute_and_plain),
-		cmocka_unit_test(shares_are_split_before_an_absolute_target), cmocka_unit_test(tmpfs_have_a_target_and_perhaps_a_size),
+		cmocka_unit_test(copy_on_write_shares_have_perhaps_a_size_of_memory),
+		cmocka_unit_test(durations_are_read_with_their_unit),
+		cmocka_unit_test(other_durations_are_refused),
+		cmocka_unit_test(sizes_are_read_as_people_write_them),
+		cmocka_unit_test(paths_are_made_absolute_and_plain),
+		cmocka_unit_test(shares_are_split_before_an_absolute_target),
+		cmocka_unit_test(tmpfs_have_a_target_and_perhaps_a_size),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

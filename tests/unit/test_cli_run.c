@@ -275,7 +275,7 @@ static void json_tells_results_and_failures(void **state)
 {
 	static const char head[] =
 		"{\"schema\":1,\"exit_code\":3,\"result\":{\"sandbox\":{\"id\":\"0123456789abcdef\",\"profile\":\"default\",\"label\":"
-		"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,"
+		"\"yett-sandbox (enforce)\",\"weaker\":null,\"private_uid\":4711,\"landlock_abi\":6,\"network\":\"none\",\"addresses\":[],"
 		"\"limits\":{\"memory_bytes\":67108864,\"cpu_millis\":0,\"pids\":0,\"files\":0,\"file_bytes\":0,\"core_bytes\":0}},\"command\":{\"id\":1,"
 		"\"argv\":[\"sh\",\"-c\",\"echo out; exit 3\"],\"result\":{\"signaled\":false,\"status\":3,\"timed_out\":false,";
 

@@ -168,7 +168,7 @@ static void numbers_and_bools_of_a_struct_are_checked(void **state)
 	uint8_t two = 2;
 
 	(void)state;
-	make_create()->shares[2].mode = SHARE_SOCKET + 1;
+	make_create()->shares[2].mode = SHARE_STORE + 1;
 	assert_not_encoded(YETT_R_RANGE, "shares[2].mode");
 	make_create()->limits.memory_bytes = UINT64_MAX;
 	assert_not_encoded(YETT_R_RANGE, "limits.memory_bytes");

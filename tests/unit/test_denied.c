@@ -45,9 +45,11 @@ int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return (int)syscall(SYS_ppoll, fds, count, slow_ms ? &second : timeout_ms < 0 ? NULL : &given, NULL, 0);
 }
 
-void events_tell(struct events *events, struct message_event event, enum sandbox_state state, uint32_t lost_before)
+void events_tell(struct events *events, struct message_event event, const struct egress_told *network, enum sandbox_state state,
+                 uint32_t lost_before)
 {
 	assert_non_null(events);
+	assert_null(network);
 	assert_int_equal(state, SANDBOX_RUNNING);
 	assert_int_equal(event.kind, EVENT_DENIED);
 	assert_true(told_count < ARRAY_SIZE(told));

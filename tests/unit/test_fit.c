@@ -1,4 +1,5 @@
 /* What a plan becomes where the helper is not root's: what is refused, what is left out, what is said of it. */
+#include "base/net_rule_parse.h"
 #include "programs/decider/fit.h"
 #include "tests/unit/decide.h"
 
@@ -14,7 +15,7 @@ static const struct means none = {0}, labels = {.misses_label = true}, memory = 
 static int fit(struct decide *d, const struct means *means)
 {
 	assert_int_equal(decide_plan(d), 0);
-	return fit_plan(means, &d->decision, &d->plan, &d->error);
+	return fit_plan(d->policy, means, &d->decision, &d->plan, &d->error);
 }
 
 static void refused(struct decide *d, const struct means *means, const char *message, const char *mend)
@@ -61,7 +62,7 @@ static void all_that_can_be_missing_is_said_to_the_end(void **state)
 	decide_policy(d, PLAIN);
 	assert_int_equal(decide_plan(d), 0);
 	d->plan.limits = d->plan.user_limits = largest;
-	assert_int_equal(fit_plan(&least, &d->decision, &d->plan, &d->error), 0);
+	assert_int_equal(fit_plan(d->policy, &least, &d->decision, &d->plan, &d->error), 0);
 	length = strlen(d->plan.weaker);
 	assert_string_equal(d->plan.weaker + length - strlen(last), last);
 	for (const char *at = d->plan.weaker; (at = strchr(at, ';')); at++)
@@ -110,6 +111,59 @@ static void a_life_that_takes_a_control_group_is_refused(void **state)
 	assert_int_equal(fit(d, &none), 0);
 }
 
+/* A request by itself asks for whatever the profile has. */
+static void ask_for(struct decide *d, const char *text)
+{
+	struct net_rule rule;
+
+	assert_int_equal(net_rule_parse(text, &rule, NULL), 0);
+	decide_rule(d, &rule, false);
+}
+
+/* Nobody has to catch anything there. */
+static void the_network_of_the_host_is_had_without_root(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }\n");
+	d->request.body.create.network = NETWORK_HOST;
+	assert_int_equal(fit(d, &all), 0);
+	assert_int_equal(d->plan.network, PLAN_NETWORK_HOST);
+	assert_non_null(strstr(d->plan.weaker, "127.0.0.1; without root: commands have your own uid outside, too"));
+}
+
+static void a_network_is_one_of_some_ports(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" {\n network = limited\n allow = {\"a.example:443\"}\n}\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = open allow = {\"*\"} }\n");
+	d->request.body.create.network = NETWORK_OPEN;
+	refused(d, &all, "without root, a network cannot be open", "let each rule have the port");
+	d->request.body.create.network = NETWORK_NONE;
+	assert_int_equal(fit(d, &all), 0);
+	d->request.body.create.network = NETWORK_OF_PROFILE;
+	ask_for(d, "b.example:1000-1254");
+	assert_int_equal(fit(d, &all), 0);
+	assert_int_equal(d->plan.network, PLAN_NETWORK_LIMITED);
+	ask_for(d, "c.example:1255");
+	refused(d, &all, "without root, a network is caught at 256 ports at most, and with 'c.example:1255' its rules are about more",
+	        "NAME:443; the service needs no ports");
+	d->request.body.create.rules_count = 0;
+	ask_for(d, "git.example.org");
+	refused(d, &all, "with 'git.example.org' its rules are about more", "NAME:443");
+}
+
+static void a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" {\n network = limited\n allow = {\"a.example:443\",\n \"*.b.example\"}\n}\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = limited }\n");
+	refused(d, &all, "and with '*.b.example' (", "NAME:443");
+	assert_non_null(strstr(d->error.message, ":4) its rules are about more"));
+}
+
 static void what_a_profile_insists_on_is_refused(void **state)
 {
 	static const struct {
@@ -131,9 +185,15 @@ static void what_a_profile_insists_on_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said), WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
-		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),           WITH_DECIDE(limits_that_were_asked_for_are_refused),
-		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),    WITH_DECIDE(what_a_profile_insists_on_is_refused),
+		WITH_DECIDE(defaults_that_do_not_hold_are_left_out_and_said),
+		WITH_DECIDE(all_that_can_be_missing_is_said_to_the_end),
+		WITH_DECIDE(nothing_is_said_where_all_is_as_asked),
+		WITH_DECIDE(limits_that_were_asked_for_are_refused),
+		WITH_DECIDE(a_life_that_takes_a_control_group_is_refused),
+		WITH_DECIDE(the_network_of_the_host_is_had_without_root),
+		WITH_DECIDE(a_network_is_one_of_some_ports),
+		WITH_DECIDE(a_rule_of_the_policy_that_cannot_be_had_is_named_with_its_line),
+		WITH_DECIDE(what_a_profile_insists_on_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

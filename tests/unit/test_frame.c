@@ -292,6 +292,7 @@ static void a_socket_is_closed_unless_descriptors_are_queued_in_it(void **state)
 	assert_int_equal(send(sockets[0], "", 0, 0), 0);
 	assert_int_equal(send(sockets[0], "y", 1, 0), 1);
 	assert_true(frame_close_socket(sockets[1]));
+	assert_true(frame_close_socket(-1));
 	assert_int_equal(fcntl(sockets[1], F_GETFD), -1);
 	sockets[1] = -1;
 }

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/net_list.h"
 #include "programs/policy/check.h"
 #include "programs/policy/write.h"
 
@@ -34,7 +35,8 @@ static void private_ids_do_not_overlap_subordinate_ids(void **state)
 
 static const char source[] =
 	"helper { ids_ranges = 8 }\n"
-	"profile \"first\" {\n  system = {\"/usr\", \"/bin\"}\n  environment = {\"A=1\"}\n  tmpfs = {\"/scratch:4M\"}\n  identity = root\n}\n"
+	"profile \"first\" {\n  system = {\"/usr\", \"/bin\"}\n  environment = {\"A=1\"}\n  tmpfs = {\"/scratch:4M\"}\n  identity = root"
+	" allow = {\"a.org\", \"b.org:1\"}\n}\n"
 	"profile \"second\" { extends = \"first\" syscalls = strict }\n"
 	"grant \"all\" { users = {\"0\", \"4711\"} profiles = {\"*\"} identity_root = true\n max_memory = 1G }\n";
 
@@ -123,6 +125,12 @@ static void what_was_written_is_read(void **state)
 	assert_int_equal(second->place.line, 8);
 	assert_int_equal(second->system.count, 2);
 	assert_string_equal(second->system.items[1], "/bin");
+	assert_int_equal(second->allow.size, second->allow.list->size);
+	assert_int_equal(second->allow.list->count[NET_LIST_ALLOW], 2);
+	assert_int_equal(second->deny.size, 0);
+	assert_int_equal(second->connections, POLICY_CONNECTIONS_MAX);
+	assert_int_equal(policy->rule_lines_count, 5);
+	assert_int_equal(policy->rule_lines[4], 6);
 	assert_int_equal(second->system.places[1].line, 3);
 	assert_ptr_equal(second->system.places[1].file, policy->files[0]);
 	assert_int_equal(second->mounts_count, 1);
@@ -168,6 +176,8 @@ static void a_part_that_lies_elsewhere_is_refused(void **state)
 		&profile->system.items, &profile->system.places, &profile->mask.items,
 		&profile->init_filter,  &profile->hostname,      &grant->uids,
 		&grant->gids,           &grant->profiles.items,  part(bytes, &profile->system.items),
+		&profile->allow.list,   &profile->deny.list,     &grant->allow.list,
+		&policy->rule_lines,
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(pointers); i++) {
@@ -194,7 +204,8 @@ static void a_count_that_does_not_fit_is_refused(void **state)
 	struct policy_grant *grant = part(bytes, &policy->grants);
 	size_t *counts[] = {&policy->files_count,           &policy->profiles_count,      &policy->grants_count,
 	                    &profile->system.count,         &profile->mounts_count,       &profile->init_filter_count,
-	                    &profile->command_filter_count, &profile->build_filter_count, &grant->uids_count};
+	                    &profile->command_filter_count, &profile->build_filter_count, &grant->uids_count,
+	                    &profile->allow.size,           &policy->rule_lines_count};
 	static const size_t wrong[] = {0, 257, 4097, 65537, SIZE_MAX, SIZE_MAX / 8 + 2, SIZE_MAX / sizeof(struct policy_profile) + 2};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -237,6 +248,11 @@ static void a_wrong_value_is_refused(void **state)
 		{&profile->shares, 1, 0xff},
 		{&grant->everyone, 1, 2},
 		{&grant->user_keys, 1, 0x80},
+		{&profile->allow_private, 1, 2},
+		{&profile->network, 4, PLAN_NETWORKS},
+		{&grant->network, 4, PLAN_NETWORKS},
+		{&profile->connections, 4, 0},
+		{&profile->connections, 4, POLICY_CONNECTIONS_MAX + 1},
 		{&profile->identity, 4, PLAN_IDENTITY_CALLER + 1},
 		{&profile->umask, 4, PLAN_UMASK_CALLER + 1},
 		{&grant->sandboxes_max, 4, POLICY_SANDBOXES_MAX + 1},

@@ -21,6 +21,7 @@ static const struct {
 	[MANAGE_KILL] = {"kill", "m--", false, false, true, false},      [MANAGE_DESTROY] = {"destroy", "m--", false, true, true, true},
 	[MANAGE_USAGE] = {"usage", "mmr", true, false, false, false},    [MANAGE_FOLLOW] = {"follow", "m--", false, false, true, true},
 	[MANAGE_TOTALS] = {"totals", "-r-", false, false, false, false}, [MANAGE_PLAN] = {"plan", "m--", true, true, true, true},
+	[MANAGE_RULES] = {"rules", "m--", true, false, true, true},      [MANAGE_NETWORK] = {"network", "m--", false, false, true, true},
 };
 
 static bool acts_in(const struct manage_row *row, enum sandbox_state state)

@@ -116,6 +116,34 @@ static void a_socket_is_one_of_those_that_the_grant_names_for_the_caller(void **
 		fail_msg("%s: not in\n%s", said, printed);
 }
 
+static void in_the_network_of_the_host_nothing_is_made_of_one(void **state)
+{
+	static const char weaker[] = "by the network of the host: it reaches all that the host reaches, and what listens on 127.0.0.1";
+	_cleanup_free_ char *printed = NULL;
+	struct decide *d = *state;
+	size_t length;
+
+	decide_policy(d, "profile \"default\" { allow = {\"a.org\"} }\ngrant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host }");
+	d->request.body.create.network = NETWORK_HOST;
+	assert_int_equal(decide_plan(d), 0);
+	assert_int_equal(d->plan.network, PLAN_NETWORK_HOST);
+	assert_string_equal(d->plan.weaker, weaker);
+	for (uint32_t i = 0; i < d->plan.steps_count; i++) {
+		assert_int_not_equal(d->plan.steps[i].kind, PLAN_LOOPBACK);
+		if (d->plan.steps[i].kind == PLAN_NETWORK)
+			assert_string_equal(text(d, d->plan.steps[i].source), "");
+	}
+	printed = printed_plan(&d->plan, &length);
+	assert_non_null(strstr(printed, "namespaces     mount pid ipc uts cgroup\n"));
+	assert_non_null(strstr(printed, "network        host\n"));
+	assert_non_null(strstr(printed + strlen(printed) + 1, "[\"mount\",\"pid\",\"ipc\",\"uts\",\"cgroup\"]"));
+	decide_policy(d, "profile \"default\" { devices = {\"/dev/kvm\"} }\n"
+	                 "grant \"g\" { users = {\"*\"} profiles = {\"*\"} network = host devices = {\"/dev/kvm\"} }");
+	d->request.body.create.network = NETWORK_HOST;
+	assert_int_equal(decide_plan(d), 0);
+	assert_non_null(strstr(d->plan.weaker, "by devices of the host: /dev/kvm; by the network of the host: it reaches"));
+}
+
 static void devices_of_the_host_are_said_to_weaken(void **state)
 {
 	struct decide *d = *state;
@@ -151,6 +179,109 @@ static void what_is_read_only_is_behind_an_overlay_where_the_profile_says_so(voi
 				fail_msg("%s: not in\n%s", said[i], printed);
 		assert_int_equal(strstr(printed, "overlay") != NULL, with);
 	}
+}
+
+static void a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes(void **state)
+{
+	static const char *const said[] = {
+		"/w, descriptor 0, copy-on-write, from /usr /srv", "/w, descriptor 1, the store of what is changed there",
+		"/m, descriptor 2, copy-on-write in memory, size 1M", "/n, descriptor 3, copy-on-write in memory, size 64M"};
+	_cleanup_free_ char *printed = NULL;
+	struct decide *d = *state;
+	size_t length, sources = 0, stores = 0;
+
+	decide_policy(d, PLAIN);
+	decide_share(d, 0, SHARE_COW, "/w");
+	decide_share(d, 1, SHARE_STORE, "/w");
+	decide_share(d, 2, SHARE_COW, "/m");
+	decide_tmpfs(d, "/m", 1 << 20);
+	decide_share(d, 3, SHARE_COW, "/n");
+	decide_tmpfs(d, "/n", 0);
+	assert_int_equal(decide_authorize(d), 0);
+	assert_int_equal(decide_plan(d), 0);
+	for (uint32_t i = 0; i < d->plan.steps_count; i++) {
+		const struct plan_step *step = &d->plan.steps[i];
+
+		sources += step->layer == PLAN_LAYER_SOURCE;
+		stores += step->layer == PLAN_LAYER_STORE;
+		assert_true(!step->layer || (step->kind == PLAN_SHARE && step->writable));
+		assert_int_not_equal(step->kind, PLAN_TMPFS);
+		if (step->layer == PLAN_LAYER_STORE)
+			assert_string_equal(text(d, step->source), "*");
+	}
+	assert_int_equal(sources, 3);
+	assert_int_equal(stores, 1);
+	assert_true(plan_has_layers(&d->plan));
+	printed = printed_plan(&d->plan, &length);
+	for (size_t i = 0; i < ARRAY_SIZE(said); i++)
+		if (!strstr(printed, said[i]))
+			fail_msg("%s: not in\n%s", said[i], printed);
+}
+
+static void layers_that_do_not_fit_are_refused(void **state)
+{
+	static const struct {
+		struct {
+			uint32_t mode;
+			const char *target;
+		} shares[3];
+		const char *tmpfs[2], *message;
+	} cases[] = {
+		{{{SHARE_COW, "/w"}}, {NULL}, "'/w' has not one place"},
+		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}}, {"/w"}, "'/w' has not one place"},
+		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}, {SHARE_STORE, "/w"}}, {NULL}, "'/w'"},
+		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/x"}}, {NULL}, "'/"},
+		{{{SHARE_COW, "/w"}}, {"/w", "/w"}, "'/w' is the target of two mounts"},
+		{{{SHARE_COW, "/w"}, {SHARE_COW, "/w"}}, {NULL}, "'/w' is the target of two mounts"},
+		{{{SHARE_RW, "/w"}, {SHARE_STORE, "/w"}}, {NULL}, "'/w' is not the target of one"},
+		{{{SHARE_STORE, "/w"}}, {NULL}, "'/w' is not the target of one"},
+		{{{SHARE_STORE, ""}}, {NULL}, "'' is not the target of one"},
+		{{{SHARE_COW, "/proc"}, {SHARE_STORE, "/proc"}}, {NULL}, "'/proc'"},
+		{{{SHARE_COW, "/w"}, {SHARE_STORE, "/w"}, {SHARE_RO, "/w/a/b"}}, {NULL}, "'/w/a/b' cannot be kept"},
+	};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		decide_reset(d);
+		for (uint32_t j = 0; j < 3 && cases[i].shares[j].target; j++)
+			decide_share(d, j, cases[i].shares[j].mode, cases[i].shares[j].target);
+		for (uint32_t j = 0; j < 2 && cases[i].tmpfs[j]; j++)
+			decide_tmpfs(d, cases[i].tmpfs[j], 1 << 20);
+		refused(d, cases[i].message, "");
+	}
+}
+
+static void a_profile_may_want_what_is_shared_to_be_copy_on_write(void **state)
+{
+	static const struct {
+		uint32_t modes[3];
+		uint32_t count;
+		bool fits;
+	} cases[] = {{{0}, 0, true},
+	             {{SHARE_RO}, 1, false},
+	             {{SHARE_RW}, 1, false},
+	             {{SHARE_COW, SHARE_STORE}, 2, true},
+	             {{SHARE_COW, SHARE_STORE, SHARE_RO}, 3, true},
+	             {{SHARE_COW, SHARE_STORE, SHARE_RW}, 3, false}};
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { workspace = cow }\n" GRANT);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		decide_reset(d);
+		for (uint32_t j = 0; j < cases[i].count; j++)
+			decide_share(d, j, cases[i].modes[j], j < 2 ? "/w" : "/x");
+		assert_int_equal(decide_plan(d), cases[i].fits ? 0 : YETT_E_INVALID_REQUEST);
+		if (!cases[i].fits)
+			assert_int_equal(d->error.reason, YETT_R_WANTED_COW);
+	}
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY); /* a place like any other, unless the profile keeps something there */
+	assert_int_equal(decide_plan(d), YETT_E_INVALID_REQUEST);
+	decide_policy(d, "profile \"default\" { workspace = cow memory_mount = true }\n" GRANT);
+	decide_reset(d);
+	decide_share(d, 0, SHARE_RW, PLAN_MEMORY);
+	assert_int_equal(decide_plan(d), 0);
 }
 
 #define AGENT "profile \"default\" { shares = false memory_mount = true outputs_mount = true tmp_size = 64M }\n"
@@ -294,7 +425,7 @@ static void every_descriptor_is_one_share(void **state)
 	decide_share(d, 1, SHARE_RO, "/a");
 	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
-	decide_share(d, 0, SHARE_SOCKET + 1, "/a"); /* a mode that there is not */
+	decide_share(d, 0, SHARE_STORE + 1, "/a"); /* a mode that there is not */
 	refused(d, "'/a' names a descriptor", "share 1");
 	decide_reset(d);
 	decide_share(d, 0, SHARE_RO, "/a");
@@ -744,8 +875,12 @@ int main(void)
 		WITH_DECIDE(parents_are_mounted_before_children_whatever_the_order_asked),
 		WITH_DECIDE(a_share_carries_the_directories_it_must_lie_below),
 		WITH_DECIDE(a_socket_is_one_of_those_that_the_grant_names_for_the_caller),
+		WITH_DECIDE(in_the_network_of_the_host_nothing_is_made_of_one),
 		WITH_DECIDE(devices_of_the_host_are_said_to_weaken),
 		WITH_DECIDE(what_is_read_only_is_behind_an_overlay_where_the_profile_says_so),
+		WITH_DECIDE(a_copy_on_write_share_has_a_store_or_memory_and_takes_what_reading_takes),
+		WITH_DECIDE(layers_that_do_not_fit_are_refused),
+		WITH_DECIDE(a_profile_may_want_what_is_shared_to_be_copy_on_write),
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
 		WITH_DECIDE(the_conventional_mounts_open_no_others),
 		WITH_DECIDE(a_target_that_is_none_is_refused),

@@ -225,6 +225,7 @@ static void fragments_are_read_in_the_order_of_their_names(void **state)
 	assert_int_equal(load_as(place, false, getuid(), &other, &error), 0);
 }
 
+#define PUBLISH(list) "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} publish = {" list "} }"
 #define SOCKETS(list) "profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} sockets = {" list "} }"
 
 /* Each is refused, with the line and the words. */
@@ -253,6 +254,29 @@ static const struct {
 	{"profile \"p\" { identity = me }", 1, "is not a word"},
 	{"profile \"p\" { hostname = \"a_b\" }", 1, "is not a host name"},
 	{"profile \"p\" { label = perhaps }", 1, "is not a word"},
+	{"profile \"p\" { network = hosts }", 1, "'hosts' is not a word"},
+	{"profile \"p\" {\n network = host\n deny = {\"a.org\"} }", 2, "the network host, in which 'deny' has no meaning"},
+	{"profile \"p\" { allow = {\"a.org\"} }\nprofile \"q\" { extends = \"p\"\n network = host }", 3, "in which 'allow' has no meaning"},
+	{"profile \"p\" { network = host allow_private = true }", 1, "in which 'allow_private' has no meaning"},
+	{"profile \"p\" { network = host bandwidth_in = 1M }", 1, "in which 'bandwidth_in' has no meaning"},
+	{"profile \"p\" { network = host bandwidth_out = 1M }", 1, "in which 'bandwidth_out' has no meaning"},
+	{"profile \"p\" { network = host connections = 10 }", 1, "in which 'connections' has no meaning"},
+	{"profile \"p\" { network = host nested_userns = true }", 1, "in which 'nested_userns' cannot be had"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} network = host\n deny = {\"a.org\"} }", 3,
+         "'g' denies this, and allows the network host"},
+	{"profile \"p\" { connections = 257 }", 1, "is too large"},
+	{"profile \"p\" { connections = unlimited }", 1, "is not a whole number"},
+	{"profile \"p\" { bandwidth_in = 10 }", 1, "is too small"},
+	{"profile \"p\" { allow = {\"a.org\",\n \":443\"} }", 2, "':443' names no host"},
+	{"profile \"p\" { allow = {\"a..b\"} }", 1, "'a..b' has an empty label"},
+	{"profile \"p\" {\n deny = {\"1.2.3.4/33\"} }", 2, "'1.2.3.4/33' has a prefix"},
+	{"profile \"p\" { allow = {\"a.org:0\"} }", 1, "'a.org:0' has no port that there is"},
+	{"profile \"p\" { allow = {\"a.org:70000\"} }", 1, "'a.org:70000' has no port that there is"},
+	{"profile \"p\" { allow = {\"x.inject.internal\"} }", 1, "'x.inject.internal' is reserved"},
+	{"profile \"p\" { allow = {\"169.254.0.0/16\"} }", 1, "'169.254.0.0/16' allows nothing"},
+	{"profile \"p\" { allow = {\"a\xff.org\"} }", 1, "'a\\xff.org' is no name that DNS can have"},
+	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"}\n allow = {\"a.org:2-1\"} }", 3,
+         "'a.org:2-1' has ports that end"},
 	{"profile \"p\" {\n label = required selinux_type = \"\" }", 1, "requires a label and names none"},
 	{"profile \"p\" { apparmor_profile = \"a b\" }", 1, "is not the name of an AppArmor profile"},
 	{"profile \"p\" { selinux_type = \"a:s0\" }", 1, "is not the name of an AppArmor profile or SELinux type"},
@@ -323,6 +347,11 @@ static const struct {
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/etc/passwd\"} }", 2, "is not a directory"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/no/such\"} }", 2, "does not exist"},
 	{"profile \"p\" { }\ngrant \"g\" { users = {\"*\"} profiles = {\"p\"} share_ro = {\"/bin/x\"} }", 2, "symbolic link"},
+	{PUBLISH("\"localhost\""), 2, "'localhost' is not an address"},
+	{PUBLISH("\"127.1\""), 2, "is not an address"},
+	{PUBLISH("\"10.0.0.0/8\""), 2, "is not an address"},
+	{PUBLISH("\"::0\""), 2, "is not an address"},
+	{PUBLISH("\"0.0.0.0\",\n \"*\""), 3, "is not an address"},
 	{SOCKETS("\"*\""), 2, "is not an absolute path"},
 	{SOCKETS("\"/run/user/%u/a\",\n \"/run/user/%d/a\""), 3, "'/run/user/%d/a' has a %"},
 	{SOCKETS("\"/run/user/%u/a%u\""), 2, "has a %"},
@@ -538,6 +567,10 @@ static void the_builtin_policy_has_the_shipped_profiles(void **state)
 	assert_true(policy->grants[0].everyone);
 	assert_true(policy->grants[0].user_keys);
 	assert_string_equal(policy->grants[0].share_rw.items[0], "*");
+	for (size_t i = 0; i < policy->profiles_count; i++)
+		assert_int_equal(policy->profiles[i].network, PLAN_NETWORK_NONE);
+	assert_int_equal(policy->grants[0].network, PLAN_NETWORK_OPEN);
+	assert_true(policy->grants[0].allow.size > 0);
 }
 
 static void sizes_are_read_and_written_exactly(void **state)

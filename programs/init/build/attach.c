@@ -108,13 +108,13 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 	return r;
 }
 
-static int open_tmpfs(const struct build *b, const struct plan_step *step)
+int attach_open_tmpfs(const struct build *b, uint32_t permissions, uint64_t size_bytes)
 {
 	char size[32], mode[16], uid[16], gid[16];
 	const char *options[] = {"mode", mode, "size", size, "uid", uid, "gid", gid, "nr_inodes", "262144", NULL, NULL};
 
-	(void)snprintf(size, sizeof size, "%" PRIu64, step->size_bytes);
-	(void)snprintf(mode, sizeof mode, "%" PRIo32, step->mode);
+	(void)snprintf(size, sizeof size, "%" PRIu64, size_bytes);
+	(void)snprintf(mode, sizeof mode, "%" PRIo32, permissions);
 	(void)snprintf(uid, sizeof uid, "%" PRIu32, b->order.payload_uid);
 	(void)snprintf(gid, sizeof gid, "%" PRIu32, b->order.payload_gid);
 	return kernel_mount_new("tmpfs", options, b->order.files_label, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -127,10 +127,10 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 	int r = 0;
 
 	if (step->kind == PLAN_TMPFS) {
-		b->trees[i] = open_tmpfs(b, step);
+		b->trees[i] = attach_open_tmpfs(b, step->mode, step->size_bytes);
 		r = b->trees[i] < 0 ? b->trees[i] : 0;
 	}
-	if (r < 0 || attach_lies_in_others(b, step))
+	if (r < 0 || attach_lies_in_others(b, step) || step->layer == PLAN_LAYER_STORE)
 		return r;
 	if (step->kind != PLAN_TMPFS)
 		return b->kinds[i] == INIT_TREE_NONE
@@ -146,6 +146,10 @@ int attach_mount(struct build *b, const struct plan_step *step)
 {
 	int *tree = &b->trees[step - b->plan->steps], r = 0;
 
+	if (step->layer == PLAN_LAYER_STORE) /* which its source takes */
+		return 0;
+	if (*tree >= 0 && step->layer)
+		r = workspace_make(b, step, tree);
 	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
 	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable && !step->is_socket)
 		r = overlay_make(b, plan_text(b->plan, step->target), tree);

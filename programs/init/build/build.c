@@ -23,13 +23,14 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_PROC] = {[STAGE_AHEAD] = root_prepare_proc, [STAGE_READY] = root_proc},
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
 	[PLAN_SYS] = {[STAGE_READY] = root_sys, [STAGE_OWN] = root_processors},
-	[PLAN_ETC] = {[STAGE_READY] = etc_make, [STAGE_OWN] = etc_cover},
+	[PLAN_ETC] = {[STAGE_READY] = etc_prepare, [STAGE_OWN] = etc_make},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_read_only, [STAGE_OWN] = attach_read_only, [STAGE_OTHERS] = attach_read_only},
 	[PLAN_MASK] = {[STAGE_READY] = attach_mask, [STAGE_OWN] = attach_mask, [STAGE_OTHERS] = attach_mask},
 	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
+	[PLAN_NETWORK] = {[STAGE_AHEAD] = network_prepare, [STAGE_OWN] = network_make},
 	[PLAN_HOSTNAME] = {[STAGE_OWN] = names_host},
 	[PLAN_IDENTITY] = {[STAGE_AHEAD] = lower_make, [STAGE_LAST] = lower_enter},
 	[PLAN_INIT] = {[STAGE_LAST] = label_take},
@@ -145,6 +146,10 @@ static int take_order(struct build *b, struct frame *frame)
 	for (uint32_t i = 0; i < b->plan->steps_count; i++)
 		if (b->plan->steps[i].kind >= PLAN_STEP_KINDS)
 			return -EBADMSG;
+	/* Whoever made us may have been mistaken: in the host's network there is only who is to be there. */
+	if (b->owns_network == (b->plan->network == PLAN_NETWORK_HOST))
+		return -EBADMSG;
+	b->order.resolvers[sizeof b->order.resolvers - 1] = '\0';
 	r = map_sealed(frame->fds[INIT_ORDER_PROFILE], sizeof *b->profile, &b->mapped_profile);
 	if (r < 0)
 		return r;
@@ -240,13 +245,15 @@ static int build_rest(struct build *b, struct frame *frame, const char **ret_ste
 	if (r == 0)
 		*ret_step = "trees";
 	if (r == 0)
-		r = lower_shed();
+		r = lower_shed(plan_has_layers(b->plan));
 	if (r == 0)
 		r = lower_be_command(b);
 	if (r == 0)
 		r = take_trees(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OTHERS, ret_step);
+	if (r == 0 && plan_has_layers(b->plan))
+		r = lower_shed(false);
 	return r == 0 ? run_stage(b, STAGE_LAST, ret_step) : r;
 }
 

@@ -32,6 +32,7 @@ struct build {
 	struct yett_error error;       /* of the step that was refused */
 	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
 	bool is_ready;                 /* what the profile decides is done */
+	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
 	int trees_socket;              /* -1: none come */
 	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
 	int trees[PLAN_STEPS_MAX];     /* by step: the mount that is to be attached; -1 */
@@ -77,13 +78,13 @@ _must_check_ int root_make_path(const struct build *b, const char *path);
 _must_check_ int root_make_directory(const struct build *b, int dir, const char *path);
 
 /*
- * etc.c: whether the profile shows all of the host's /etc, which then is one of the template's trees; what makes it the sandbox's; and
- * what a request adds, with which files that were replaced outside since are covered again in a sandbox that was ready. rename(2) takes off
- * what is mounted on a name.
+ * etc.c: whether the profile shows all of the host's /etc, which then is one of the template's trees; what of that can be done before
+ * there is a request; and what makes it the sandbox's: in the host's, which files that were replaced outside since are covered again, as
+ * rename(2) takes off what is mounted on a name; or all of a small one, whose copies are of the time of the request.
  */
 bool etc_is_hosts(const struct build *b);
+int etc_prepare(struct build *b, const struct plan_step *step);
 int etc_make(struct build *b, const struct plan_step *step);
-int etc_cover(struct build *b, const struct plan_step *step);
 
 /* attach.c: what is mounted on it. */
 int attach_prepare(struct build *b, const struct plan_step *step);
@@ -102,9 +103,25 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step);
  */
 _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
 
-/* names.c: what the sandbox is called, and how it is reached. */
+/*
+ * workspace.c: makes of `*tree`, the source of a step that is the layer of an overlay, that overlay, with what was changed in the store of
+ * the same target or in memory of the sandbox's own. In the name of commands; lower_be_mounter(). The same results.
+ */
+_must_check_ int workspace_make(struct build *b, const struct plan_step *step, int *tree);
+
+/* attach.c: a file system in memory that belongs to commands. A mount or -errno. */
+_must_check_ int attach_open_tmpfs(const struct build *b, uint32_t mode, uint64_t size_bytes);
+
+/* names.c: what the sandbox is called, and how it is reached: only in a network namespace of its own. Finds out whether it has one. */
 int names_loopback(struct build *b, const struct plan_step *step);
 int names_host(struct build *b, const struct plan_step *step);
+
+/*
+ * network.c: that packets are not paced, as bbr does it, while all of /proc/sys can be written (reno is what every kernel lets one choose);
+ * and where connections go, in a sandbox that has a network.
+ */
+int network_prepare(struct build *b, const struct plan_step *step);
+int network_make(struct build *b, const struct plan_step *step);
 
 /*
  * lower.c: the user namespace of commands, with the same ids as this one; below it there can be no further one. Where the host lets
@@ -116,8 +133,18 @@ int lower_enter(struct build *b, const struct plan_step *step);
 /* lower.c: forgets by which sets they came across the exec: nothing is executed while init builds. 0 or -errno. */
 _must_check_ int lower_begin(void);
 
-/* lower.c: gives up the capabilities of building that override modes and owners of files, for good. 0 or -errno. */
-_must_check_ int lower_shed(void);
+/*
+ * lower.c: gives up the capabilities of building that override modes and owners of files, for good; but for one that is in force while an
+ * overlay of the client's is mounted, if there is to be one, and is given up when this is called once more, with false. 0 or -errno.
+ */
+_must_check_ int lower_shed(bool mounts_overlays);
+
+/*
+ * lower.c: who mounts an overlay is who uses its layers from then on, with the capabilities that he has in that moment. As a command, with
+ * what the kernel needs for the overlay's own notes in files and directories that nobody may write: on layers of which only the caller's
+ * ids are ids here, what is another's stays as closed as it is. And back. 0 or -errno.
+ */
+_must_check_ int lower_be_mounter(bool is_mounter);
 
 /*
  * lower.c: from here on, files are used in the name of commands (their ids and groups) until lower_be_init(); capabilities that go

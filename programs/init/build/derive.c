@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "programs/init/cores.h"
 
+#include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -59,6 +60,21 @@ static enum init_path path_kind(const struct plan_step *step)
 	return step->kind == PLAN_TMPFS || step->writable ? INIT_PATH_WRITE : INIT_PATH_READ;
 }
 
+/*
+ * Where an overlay is mounted, what may be done there is what may be done around it: a rule that stood on the overlay itself would be gone
+ * with it when another takes its place. On "/" it would be about everything, and so stands on the overlay.
+ */
+static int add_layer(struct init_config *config, const struct plan_step *step, const char *target)
+{
+	const char *slash = strrchr(target, '/');
+	char parent[PATH_MAX];
+
+	if (step->layer == PLAN_LAYER_STORE)
+		return 0;
+	(void)units_append(parent, sizeof parent, "%.*s", slash ? (int)(slash - target) : 0, target);
+	return add_path(config, INIT_PATH_WRITE, *parent ? parent : target);
+}
+
 /* What this sandbox shows besides what every one does; init knows the rest (landlock.c). */
 static int add_paths(const struct build *b, struct init_config *config)
 {
@@ -72,7 +88,9 @@ static int add_paths(const struct build *b, struct init_config *config)
 	for (uint32_t i = 0; r == 0 && i < plan->steps_count; i++) {
 		const struct plan_step *step = &plan->steps[i];
 
-		if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
+		if (step->layer)
+			r = add_layer(config, step, plan_text(plan, step->target));
+		else if (step->kind == PLAN_TMPFS || step->kind == PLAN_SHARE || step->kind == PLAN_HOST)
 			r = add_path(config, path_kind(step), plan_text(plan, step->target));
 	}
 	return r;

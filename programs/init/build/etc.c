@@ -5,6 +5,7 @@
  * read as nobody of the host, through mounts in which nobody has more of a file than everybody.
  */
 #include "base/kernel.h"
+#include "programs/egress/egress.h"
 #include "programs/init/build/build.h"
 
 #include <inttypes.h>
@@ -131,8 +132,12 @@ static void list_services(const struct build *b, FILE *out)
 
 static void list_resolvers(const struct build *b, FILE *out)
 {
-	(void)b;
-	(void)fprintf(out, "# no network\n");
+	if (b->plan->network == PLAN_NETWORK_NONE)
+		(void)fprintf(out, "# no network\n");
+	else if (b->plan->network == PLAN_NETWORK_HOST)
+		(void)fputs(b->order.resolvers, out);
+	else
+		(void)fprintf(out, "nameserver " EGRESS_SERVER_V4 "\noptions edns0\n");
 }
 
 static void list_nothing(const struct build *b, FILE *out)
@@ -150,7 +155,7 @@ static const struct own {
 	{"hosts", list_hosts, true},
 	{"hostname", list_hostname, true},
 	{"nsswitch.conf", list_services, false},
-	{"resolv.conf", list_resolvers, false},
+	{"resolv.conf", list_resolvers, true},
 	{"mtab", list_nothing, false},
 	/* other users are in these as well */
 	{"passwd-", list_nothing, false},
@@ -215,6 +220,12 @@ static int fill_link(const struct build *b, const char *name, const char *own_pa
 	return make_link(b, own_path, AT_FDCWD, path);
 }
 
+/* In the host's network the host's own file is right, and stays so. Ours is for where it leads to nothing inside. */
+static bool is_left(const struct build *b, const struct own *file)
+{
+	return file->list == list_resolvers && b->plan->network == PLAN_NETWORK_HOST;
+}
+
 /* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there already. Where there is none, none can be.
  */
 static int cover(const struct build *b, const struct own *file)
@@ -227,6 +238,8 @@ static int cover(const struct build *b, const struct own *file)
 	(void)snprintf(name, sizeof name, "etc/%s", file->name);
 	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
 	there = openat(b->root, name, O_PATH | O_CLOEXEC);
+	if (there >= 0 && is_left(b, file))
+		return 0;
 	if (there < 0)
 		return errno == ENOENT ? fill_link(b, name, path) : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
 	if (fstat(there, &st) < 0 || fstat(b->proc, &proc) < 0)
@@ -334,19 +347,11 @@ static int make_small(struct build *b)
 	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : r;
 }
 
-int etc_make(struct build *b, const struct plan_step *step)
-{
-	if (!etc_is_hosts(b))
-		return make_small(b);
-	return b->order.kind == INIT_ORDER_READY ? etc_cover(b, step) : 0; /* else that comes next */
-}
-
-int etc_cover(struct build *b, const struct plan_step *step)
+static int cover_all(struct build *b)
 {
 	bool is_hosts = etc_is_hosts(b);
 	int r = 0, covered = 0;
 
-	(void)step;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		if (is_hosts || own[i].list != list_nothing)
 			r = write_own(b, &own[i]);
@@ -356,4 +361,18 @@ int etc_cover(struct build *b, const struct plan_step *step)
 		r = r == 0 ? covered : r;
 	}
 	return r;
+}
+
+int etc_prepare(struct build *b, const struct plan_step *step)
+{
+	(void)step;
+	return b->order.kind == INIT_ORDER_READY && etc_is_hosts(b) ? cover_all(b) : 0; /* else that comes next */
+}
+
+int etc_make(struct build *b, const struct plan_step *step)
+{
+	int r = etc_is_hosts(b) ? 0 : make_small(b);
+
+	(void)step;
+	return r == 0 ? cover_all(b) : r;
 }

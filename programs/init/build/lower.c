@@ -27,6 +27,9 @@
 /* What overrides modes and owners of files: only on file systems of the sandbox's own, and so only while there are no others. */
 #define FILE_CAPABILITIES (CAP_MASK(CAP_CHOWN) | CAP_MASK(CAP_DAC_OVERRIDE) | CAP_MASK(CAP_FOWNER))
 
+/* Overlays write into directories of mode 0 and attributes of files of mode 0444, both of their own making. */
+#define MOUNTER_CAPABILITIES (CAP_MASK(CAP_SYS_ADMIN) | CAP_MASK(CAP_DAC_OVERRIDE))
+
 struct sets {
 	uint64_t effective, permitted;
 };
@@ -64,15 +67,24 @@ int lower_begin(void)
 	return r == 0 ? write_sets(sets.effective, sets.permitted, 0) : r;
 }
 
-int lower_shed(void)
+int lower_shed(bool mounts_overlays)
 {
+	uint64_t kept = mounts_overlays ? MOUNTER_CAPABILITIES : 0;
 	struct sets sets;
 	int r = read_sets(&sets);
 
 	for (unsigned long cap = 0; r == 0 && cap < 64; cap++)
 		if ((FILE_CAPABILITIES & CAP_MASK(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0)
 			r = -errno;
-	return r == 0 ? write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted & ~FILE_CAPABILITIES, 0) : r;
+	return r == 0 ? write_sets(sets.effective & ~FILE_CAPABILITIES, sets.permitted & ~(FILE_CAPABILITIES & ~kept), 0) : r;
+}
+
+int lower_be_mounter(bool is_mounter)
+{
+	struct sets sets;
+	int r = read_sets(&sets);
+
+	return r == 0 ? write_sets(is_mounter ? MOUNTER_CAPABILITIES : sets.permitted & ~FILE_CAPABILITIES, sets.permitted, 0) : r;
 }
 
 int lower_be_command(const struct build *b)

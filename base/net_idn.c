@@ -1,0 +1,73 @@
+/* See net_idn.h. */
+#include "base/net_idn.h"
+#include "base/escape.h"
+
+#include <dlfcn.h>
+#include <idn2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIBRARY "libidn2.so.0" /* by hand: few names need it, and it takes longer to load than a sandbox to make */
+
+static const char in_names[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.";
+
+static bool is_ascii(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text > 0x7f)
+			return false;
+	return true;
+}
+
+static int refuse(const char *text, const char *wrong, const char *why, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_INVALID_REQUEST, 0, "'%s' %s%s", ESCAPE(text), wrong, why);
+	error_mend(error, "write its name as xn--..., the form that DNS has of it");
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* What comes of the name alone. The library's own memory is malloc(3)'s. */
+static int convert(const char *text, const char *name, char **ret_name, struct yett_error *error)
+{
+	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	int (*to_ascii)(const char *, char **, int) = NULL;
+	const char *(*strerror_of)(int) = NULL;
+	_cleanup_free_ char *found = NULL;
+	int r;
+
+	if (library) {
+		*(void **)&to_ascii = dlsym(library, "idn2_to_ascii_8z");
+		*(void **)&strerror_of = dlsym(library, "idn2_strerror");
+	}
+	if (!to_ascii || !strerror_of)
+		return refuse(text, "is not ASCII, and " LIBRARY " is not there to write it so", "", error);
+	r = to_ascii(name, &found, IDN2_NONTRANSITIONAL);
+	if (r == IDN2_MALLOC)
+		return -ENOMEM;
+	if (r != IDN2_OK)
+		return refuse(text, "is no name that DNS can have: ", strerror_of(r), error);
+	/* Some characters stand for others, which would be read as a port or a network. */
+	if (found[strspn(found, in_names)])
+		return refuse(text, "has a character that names of hosts do not have", "", error);
+	*ret_name = steal_ptr(&found);
+	return 0;
+}
+
+int net_idn_rule(const char *text, char **ret_text, struct yett_error *error)
+{
+	size_t before = strspn(text, "*."), length = strcspn(text + before, ":@/");
+	_cleanup_free_ char *name = strndup(text + before, length), *ascii = NULL;
+	int r;
+
+	if (!name)
+		return -ENOMEM;
+	if (is_ascii(name)) {
+		*ret_text = strdup(text);
+		return *ret_text ? 0 : -ENOMEM;
+	}
+	r = convert(text, name, &ascii, error);
+	if (r != 0)
+		return r;
+	return asprintf(ret_text, "%.*s%s%s", (int)before, text, ascii, text + before + length) < 0 ? -ENOMEM : 0;
+}

@@ -1,0 +1,275 @@
+/* See database.h. */
+#include "checkpoint/database.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define APPLICATION_ID 0x59744370 /* "YtCp". sqlite.org/fileformat.html, 1.3.15 */
+#define SCHEMA         1          /* user_version of the file: raised when the tables change */
+#define TEXT_OF(x)     #x
+#define TEXT(x)        TEXT_OF(x)
+
+/* As SQLite keeps their text. A checkpoint that goes hands its parent on. The state is last: what is before it is read without it. */
+static const char *const tables[] = {
+	"CREATE TABLE checkpoint(id BLOB NOT NULL PRIMARY KEY, thread TEXT NOT NULL, parent BLOB, step INTEGER NOT NULL, node TEXT, "
+	"tags TEXT, custom TEXT, sandbox TEXT, snapshot TEXT, state BLOB NOT NULL) STRICT",
+	"CREATE INDEX checkpoint_of_thread ON checkpoint(thread, id)",
+	"CREATE INDEX checkpoint_of_parent ON checkpoint(parent)",
+	"CREATE TRIGGER checkpoint_gone AFTER DELETE ON checkpoint "
+	"BEGIN UPDATE checkpoint SET parent = OLD.parent WHERE parent = OLD.id; END",
+};
+
+/*
+ * What is not set in the file. The log is kept small (bytes), memory takes what sorting wants, and what is removed is overwritten. The rest
+ * has SQLite look twice at what it reads.
+ */
+static const char settings[] = "PRAGMA journal_size_limit=16777216; PRAGMA temp_store=MEMORY; PRAGMA secure_delete=ON; "
+			       "PRAGMA cell_size_check=ON; PRAGMA trusted_schema=OFF";
+
+int database_damaged(const struct database *database, const char *why, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s is damaged: %s", database->path, why);
+	error_mend(error, "move it away with what is beside it; sqlite3 FILE .recover prints what can still be read");
+	return error_cause(error, NULL, EUCLEAN);
+}
+
+static int locked(const struct database *database, struct yett_error *error)
+{
+	return error_set(error, YETT_E_TIMEOUT, YETT_R_NONE, "others have kept the store %s locked for %u ms", database->path,
+	                 database->timeout_ms);
+}
+
+static int no_store(const struct database *database, struct yett_error *error)
+{
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%s is no store of checkpoints, but another file",
+	                 database->path);
+}
+
+/* The disk is full, or something else that the system says. */
+static int system_failed(const struct database *database, int number, struct yett_error *error)
+{
+	if (number == 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s cannot be used: %s", database->path,
+		                 sqlite3_errmsg(database->connection));
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "the store %s cannot be used: %s", database->path,
+	                strerrordesc_np(number));
+	if (number == ENOSPC || number == EDQUOT)
+		error_mend(error, "make room on its file system: nothing of the store was lost");
+	return error_cause(error, NULL, number);
+}
+
+int database_failed(const struct database *database, struct yett_error *error)
+{
+	sqlite3 *connection = database->connection;
+
+	switch (sqlite3_errcode(connection) & 0xff) {
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+	case SQLITE_PROTOCOL: /* as long as others recover it */
+		return locked(database, error);
+	case SQLITE_NOTADB:
+		return no_store(database, error);
+	case SQLITE_CORRUPT:
+		return database_damaged(database, sqlite3_errmsg(connection), error);
+	case SQLITE_NOMEM:
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for checkpoints");
+	case SQLITE_TOOBIG:
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "a checkpoint is larger than a database can have it");
+	case SQLITE_FULL:
+		return system_failed(database, sqlite3_system_errno(connection) == EDQUOT ? EDQUOT : ENOSPC, error);
+	default:
+		return system_failed(database, sqlite3_system_errno(connection), error);
+	}
+}
+
+int database_prepare(const struct database *database, const char *sql, sqlite3_stmt **ret_statement, struct yett_error *error)
+{
+	if (sqlite3_prepare_v2(database->connection, sql, -1, ret_statement, NULL) != SQLITE_OK)
+		return database_failed(database, error);
+	return 0;
+}
+
+int database_run(const struct database *database, const char *sql, struct yett_error *error)
+{
+	if (sqlite3_exec(database->connection, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return database_failed(database, error);
+	return 0;
+}
+
+int database_number(const struct database *database, const char *sql, int64_t *ret_number, struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	int r = database_prepare(database, sql, &statement, error);
+
+	if (r)
+		return r;
+	if (sqlite3_step(statement) != SQLITE_ROW)
+		return database_failed(database, error);
+	*ret_number = sqlite3_column_int64(statement, 0);
+	return 0;
+}
+
+int database_begin(const struct database *database, struct yett_error *error)
+{
+	return database_run(database, "BEGIN IMMEDIATE", error);
+}
+
+int database_end(const struct database *database, int r, struct yett_error *error)
+{
+	if (r == 0)
+		r = database_run(database, "COMMIT", error);
+	if (r && !sqlite3_get_autocommit(database->connection)) /* else SQLite has undone it already */
+		(void)sqlite3_exec(database->connection, "ROLLBACK", NULL, NULL, NULL);
+	return r;
+}
+
+/* Whether nothing was ever put into it: no tables, and numbers as nobody has set them. Within a transaction. */
+static int look(const struct database *database, int64_t *ret_id, int64_t *ret_schema, bool *ret_is_new, struct yett_error *error)
+{
+	int64_t count = 0;
+	int r = database_number(database, "SELECT count(*) FROM sqlite_schema", &count, error);
+
+	if (r == 0)
+		r = database_number(database, "PRAGMA application_id", ret_id, error);
+	if (r == 0)
+		r = database_number(database, "PRAGMA user_version", ret_schema, error);
+	*ret_is_new = r == 0 && count == 0 && *ret_id == 0 && *ret_schema == 0;
+	return r;
+}
+
+/* That its tables are those that this version makes. Of what SQLite has of its own there may be what ANALYZE makes, and indexes without
+ * text. */
+static int check_tables(const struct database *database, struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	int r = database_prepare(
+		database,
+		"SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4')) ORDER BY rowid",
+		&statement, error);
+	size_t i = 0;
+
+	if (r)
+		return r;
+	for (; (r = sqlite3_step(statement)) == SQLITE_ROW; i++) {
+		const char *text = (const char *)sqlite3_column_text(statement, 0);
+
+		if (i == ARRAY_SIZE(tables) || !text || strcmp(text, tables[i]) != 0)
+			return database_damaged(database, "its tables are not those of a store", error);
+	}
+	if (r != SQLITE_DONE)
+		return database_failed(database, error);
+	return i == ARRAY_SIZE(tables) ? 0 : database_damaged(database, "a table is missing", error);
+}
+
+static int make_tables(const struct database *database, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(tables); i++)
+		r = database_run(database, tables[i], error);
+	if (r == 0)
+		r = database_run(database, "PRAGMA application_id=" TEXT(APPLICATION_ID) "; PRAGMA user_version=" TEXT(SCHEMA), error);
+	return r;
+}
+
+/* Where several processes come first at once, one of them makes the tables. */
+static int make(const struct database *database, struct yett_error *error)
+{
+	int64_t id, schema;
+	bool is_new;
+	int r = database_begin(database, error);
+
+	if (r)
+		return r;
+	r = look(database, &id, &schema, &is_new, error);
+	if (r == 0 && is_new)
+		r = make_tables(database, error);
+	return database_end(database, r, error);
+}
+
+/* A log of what is written, beside the file, lets others read meanwhile. It is in memory that the processes share. */
+static int use_log(const struct database *database, unsigned flags, struct yett_error *error)
+{
+	_cleanup_statement_ sqlite3_stmt *statement = NULL;
+	const char *mode;
+	int r = database_prepare(database, "PRAGMA journal_mode=WAL", &statement, error);
+
+	if (r)
+		return r;
+	if (sqlite3_step(statement) != SQLITE_ROW)
+		return database_failed(database, error);
+	mode = (const char *)sqlite3_column_text(statement, 0);
+	if (!mode || strcmp(mode, "wal") != 0)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the file system of the store %s has no memory that processes share: keep it on a local one",
+		                 database->path);
+	return database_run(database, flags & DATABASE_LAZY ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", error);
+}
+
+/* Nothing of a file is changed before it is seen to be one of ours, or empty. */
+static int prepare(const struct database *database, unsigned flags, struct yett_error *error)
+{
+	bool is_file = strcmp(database->path, DATABASE_MEMORY) != 0, is_new;
+	int64_t id = 0, schema = 0;
+	int r = database_run(database, settings, error);
+
+	if (r == 0)
+		r = database_run(database, "BEGIN", error);
+	if (r)
+		return r;
+	r = database_end(database, look(database, &id, &schema, &is_new, error), error);
+	if (r)
+		return r;
+	if (!is_new && id != APPLICATION_ID)
+		return no_store(database, error);
+	if (!is_new && schema > SCHEMA)
+		return error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE,
+		                 "the store %s was made by a later version: it has the schema %lld, and this library (%s) knows %d",
+		                 database->path, (long long)schema, YETT_VERSION, SCHEMA);
+	if (is_file)
+		r = use_log(database, flags, error);
+	if (r == 0 && is_new)
+		r = make(database, error);
+	return r ? r : check_tables(database, error);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Two that make a log at once may meet in a way in which SQLite does not wait, but says that it is locked: sqlite.org/wal.html, 9. */
+static int prepare_until(const struct database *database, unsigned flags, struct yett_error *error)
+{
+	uint64_t end = now_ms() + database->timeout_ms;
+	int r;
+
+	while ((r = prepare(database, flags, error)) == YETT_E_TIMEOUT && now_ms() < end)
+		(void)sqlite3_sleep(5);
+	return r;
+}
+
+int database_open(struct database *database, const char *path, uint32_t timeout_ms, unsigned flags, struct yett_error *error)
+{
+	int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE, r;
+
+	*database = (struct database){.path = path, .timeout_ms = timeout_ms};
+	r = sqlite3_open_v2(path, &database->connection, how, NULL);
+	if (!database->connection)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory to open %s", path);
+	if (r != SQLITE_OK)
+		return database_failed(database, error);
+	(void)sqlite3_busy_timeout(database->connection, (int)timeout_ms);
+	(void)sqlite3_db_config(database->connection, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	return prepare_until(database, flags, error);
+}
+
+void database_close(struct database *database)
+{
+	(void)sqlite3_close(database->connection); /* the last of a file also writes its log into it */
+	database->connection = NULL;
+}

@@ -1,0 +1,153 @@
+/* See blocked.h. */
+#include "cli/blocked.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "cli/output.h"
+
+void blocked_print_peer(const struct yett_peer *peer, char out[BLOCKED_TEXT_SIZE])
+{
+	bool is_v6 = !*peer->name && strchr(peer->address, ':');
+	size_t used = (size_t)snprintf(out, BLOCKED_TEXT_SIZE, "%s%s%s", is_v6 ? "[" : "",
+	                               *peer->name ? ESCAPE(peer->name) : ESCAPE(peer->address), is_v6 ? "]" : "");
+
+	if (peer->port && used < BLOCKED_TEXT_SIZE)
+		(void)snprintf(out + used, BLOCKED_TEXT_SIZE - used, ":%u", peer->port);
+}
+
+/* What would allow it: nothing does where a rule denies it, or where no sandbox may connect. */
+static void print_mend(const struct yett_peer *peer, const char *rule, char out[BLOCKED_MEND_SIZE])
+{
+	/* One that was asked about has an address only if the name is allowed, and its address is what is not. */
+	bool is_bound = (peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_UNBOUND || peer->why == YETT_BLOCKED_ASKED) &&
+	                *peer->name && *peer->address;
+
+	out[0] = '\0';
+	if (is_bound || peer->why == YETT_BLOCKED_NO_RULE || peer->why == YETT_BLOCKED_PRIVATE || peer->why == YETT_BLOCKED_ASKED)
+		(void)snprintf(out, BLOCKED_MEND_SIZE, "%s%s%s", rule, is_bound ? "@" : "", is_bound ? ESCAPE(peer->address) : "");
+}
+
+/* It waits: whoever reads this can still allow it. */
+static void tell_asked(const struct blocked *blocked, const struct yett_peer *peer)
+{
+	char rule[BLOCKED_TEXT_SIZE], mend[BLOCKED_MEND_SIZE];
+
+	blocked_print_peer(peer, rule);
+	print_mend(peer, rule, mend);
+	output_note("network: waits for %s; allow it with yett net allow %s %s", rule, yett_events_id(blocked->events), mend);
+}
+
+/* Why is a static text: one peer that was not reached for two reasons has two rows. */
+static void add(struct blocked_list *list, const struct blocked_row *row)
+{
+	size_t i = 0;
+
+	while (i < list->count && (strcmp(list->rows[i].peer, row->peer) != 0 || list->rows[i].why != row->why))
+		i++;
+	if (i == BLOCKED_MAX) {
+		list->others += row->count;
+		return;
+	}
+	if (i == list->count) {
+		list->rows[list->count++] = *row;
+		return;
+	}
+	list->rows[i].count += row->count;
+}
+
+const char *blocked_error_text(int error)
+{
+	static const struct {
+		int error;
+		const char *text;
+	} texts[] = {
+		{0, "the name has no address"},         {ENOENT, "there is no such name"},    {EAGAIN, "its name server does not answer"},
+		{ECONNREFUSED, "connection refused"},   {ETIMEDOUT, "connection timed out"},  {ENETUNREACH, "network is unreachable"},
+		{EHOSTUNREACH, "no route to the host"}, {ECONNRESET, "connection was reset"},
+	};
+
+	if (error >= YETT_EVENT_OF_PROXY)
+		return "the proxy does not connect it";
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (texts[i].error == error)
+			return texts[i].text;
+	return strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error";
+}
+
+static void take(const struct yett_event *event, void *data)
+{
+	struct blocked *blocked = data;
+	struct blocked_row row = {.count = event->count};
+
+	if (event->kind == YETT_EVENT_ASKED) {
+		tell_asked(blocked, event->peer);
+		return;
+	}
+	if (event->kind != YETT_EVENT_BLOCKED && event->kind != YETT_EVENT_UNREACHABLE)
+		return;
+	blocked_print_peer(event->peer, row.peer);
+	if (event->kind == YETT_EVENT_UNREACHABLE) {
+		row.why = blocked_error_text(event->os_error);
+		add(&blocked->unreached, &row);
+		return;
+	}
+	print_mend(event->peer, row.peer, row.mend);
+	row.why = *row.mend ? "" : yett_blocked_text(event->peer->why);
+	add(&blocked->denied, &row);
+}
+
+void blocked_begin(struct blocked *blocked, struct yett_connection *connection, const struct yett_sandbox_info *info)
+{
+	*blocked = (struct blocked){0};
+	if (info->network == YETT_NETWORK_LIMITED || info->network == YETT_NETWORK_OPEN)
+		(void)!yett_sandbox_follow(connection, info->id, take, blocked, &blocked->events, NULL);
+}
+
+int blocked_fd(const struct blocked *blocked)
+{
+	return blocked->events ? yett_events_fd(blocked->events) : -1;
+}
+
+void blocked_read(struct blocked *blocked)
+{
+	if (!blocked->events || yett_events_dispatch(blocked->events, NULL) == 0)
+		return;
+	yett_events_free(blocked->events);
+	blocked->events = NULL;
+}
+
+static void tell(const char *what, const struct blocked_list *list)
+{
+	char line[1024], allow[1024] = "";
+	size_t used = (size_t)snprintf(line, sizeof line, "network: %s", what), wanted = 0;
+
+	if (list->count == 0)
+		return;
+	for (size_t i = 0; i < list->count && used < sizeof line; i++) {
+		const struct blocked_row *row = &list->rows[i];
+		char times[48] = "";
+
+		if (row->count > 1)
+			(void)snprintf(times, sizeof times, " (%llu times)", (unsigned long long)row->count);
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s %s%s%s%s%s", i ? "," : "", row->peer, times,
+		                         *row->why ? " (" : "", row->why, *row->why ? ")" : "");
+		/* Whole, or not at all: a part of a rule can be a wider one. */
+		if (*row->mend && wanted + strlen(" --allow ") + strlen(row->mend) < sizeof allow)
+			wanted += (size_t)snprintf(allow + wanted, sizeof allow - wanted, " --allow %s", row->mend);
+	}
+	if (used < sizeof line && list->others)
+		(void)snprintf(line + used, sizeof line - used, " and %llu more", (unsigned long long)list->others);
+	output_note("%s%s%s", line, *allow ? "; allow with" : "", allow);
+}
+
+void blocked_end(struct blocked *blocked)
+{
+	blocked_read(blocked);
+	yett_events_free(blocked->events);
+	blocked->events = NULL;
+	tell("denied", &blocked->denied);
+	tell("not reached", &blocked->unreached);
+}

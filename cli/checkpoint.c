@@ -1,0 +1,519 @@
+/* See checkpoint.h. */
+#include "cli/checkpoint.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/units_parse.h"
+#include "cli/checkpoint_library.h"
+#include "cli/output.h"
+
+#define READ_MAX ((size_t)512 << 20) /* no store takes more */
+
+/* What the options are read into. */
+struct checkpoint_choice {
+	const char *store, *parent, *node, *custom, *sandbox, *snapshot, *before, *after;
+	const char *tags[YETT_CHECKPOINT_TAGS_MAX + 1];
+	size_t tags_count;
+	int64_t step;
+	uint64_t limit;
+	bool has_step;
+};
+
+OPTION_TEXT(set_store, struct checkpoint_choice, store)
+OPTION_TEXT(set_parent, struct checkpoint_choice, parent)
+OPTION_TEXT(set_node, struct checkpoint_choice, node)
+OPTION_TEXT(set_custom, struct checkpoint_choice, custom)
+OPTION_TEXT(set_sandbox, struct checkpoint_choice, sandbox)
+OPTION_TEXT(set_snapshot, struct checkpoint_choice, snapshot)
+
+static int set_step(void *into, const char *value, struct yett_error *error)
+{
+	struct checkpoint_choice *choice = into;
+	bool is_negative = value[0] == '-';
+	uint64_t number;
+
+	if (units_parse_number(value + is_negative, &number) < 0 || number > INT64_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--step %s: expected a whole number", value);
+	choice->step = is_negative ? -(int64_t)number : (int64_t)number;
+	choice->has_step = true;
+	return 0;
+}
+
+static int set_tag(void *into, const char *value, struct yett_error *error)
+{
+	struct checkpoint_choice *choice = into;
+
+	if (choice->tags_count == YETT_CHECKPOINT_TAGS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--tag: more than %d of them", YETT_CHECKPOINT_TAGS_MAX);
+	choice->tags[choice->tags_count++] = value;
+	return 0;
+}
+
+static int set_limit(void *into, const char *value, struct yett_error *error)
+{
+	if (units_parse_number(value, &((struct checkpoint_choice *)into)->limit) == 0 && ((struct checkpoint_choice *)into)->limit > 0)
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--limit %s: expected a number from 1 on", value);
+}
+
+bool checkpoint_parse_time(const char *text, uint64_t *ret_ms)
+{
+	struct tm parts = {0};
+	const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+	int day = parts.tm_mday;
+	time_t seconds = rest ? timegm(&parts) : -1; /* which makes a day of March of the 30th of February */
+	uint64_t ms = 0;
+
+	if (seconds < 0 || parts.tm_mday != day)
+		return false;
+	if (rest[0] == '.' && strspn(rest + 1, "0123456789") == 3) {
+		ms = (uint64_t)((rest[1] - '0') * 100 + (rest[2] - '0') * 10 + rest[3] - '0');
+		rest += 4;
+	}
+	if (strcmp(rest, "Z") != 0)
+		return false;
+	*ret_ms = (uint64_t)seconds * 1000 + ms;
+	return true;
+}
+
+static bool is_id(const char *text)
+{
+	return strlen(text) == YETT_CHECKPOINT_ID_SIZE - 1; /* the library looks at it more closely */
+}
+
+static int set_bound(const char *name, const char *value, const char **bound, struct yett_error *error)
+{
+	uint64_t ms;
+
+	*bound = value;
+	if (is_id(value) || checkpoint_parse_time(value, &ms))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--%s %s: expected the id of a checkpoint, or a time like 2026-03-01T12:00:00Z", name, value);
+}
+
+static int set_before(void *into, const char *value, struct yett_error *error)
+{
+	return set_bound("before", value, &((struct checkpoint_choice *)into)->before, error);
+}
+
+static int set_after(void *into, const char *value, struct yett_error *error)
+{
+	return set_bound("after", value, &((struct checkpoint_choice *)into)->after, error);
+}
+
+const struct option checkpoint_options[] = {
+	{0, "parent", "ID", "put: what it follows (the last one of the thread)", set_parent},
+	{0, "step", "STEP", "put: a number of the caller's (0)", set_step},
+	{0, "node", "NODE", "put: which part of a program it is of", set_node},
+	{0, "tag", "TAG", "put: with this tag, also several; list: only those with it", set_tag},
+	{0, "custom", "JSON", "put: with what else there is to say, as a JSON object", set_custom},
+	{0, "sandbox", "SANDBOX-ID", "put: the sandbox that belongs to it", set_sandbox},
+	{0, "snapshot", "SNAPSHOT", "put: the snapshot of that sandbox that belongs to it", set_snapshot},
+	{'n', "limit", "N", "list: so many of the last ones (100)", set_limit},
+	{0, "before", "ID|TIME", "list: only those that were put before it", set_before},
+	{0, "after", "ID|TIME", "list: only those that were put after it", set_after},
+	{0, "store", "FILE", "the file of the store (~/.local/state/yett/checkpoints.db)", set_store},
+	{0},
+};
+
+/* What an action has to do with. */
+struct checkpoint_run {
+	const struct checkpoint_choice *choice;
+	char **operands;
+	size_t count;
+	struct checkpoint_library library;
+	struct yett_checkpoint_store *store;
+};
+
+/* The time in UTC, as --before takes it. */
+static void format_time(uint64_t ms, char out[static 32])
+{
+	time_t seconds = (time_t)(ms / 1000);
+	struct tm parts;
+	size_t length;
+
+	(void)strcpy(out, "-");
+	if (!gmtime_r(&seconds, &parts))
+		return;
+	length = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", &parts);
+	(void)snprintf(out + length, 32 - length, ".%03dZ", (int)(ms % 1000));
+}
+
+static void json_checkpoint(struct json *json, const char *name, const struct yett_checkpoint *checkpoint)
+{
+	json_open(json, name, '{');
+	json_text(json, "id", checkpoint->id);
+	json_text(json, "thread", checkpoint->thread);
+	json_text(json, "parent", checkpoint->parent);
+	json_number(json, "created_ms", checkpoint->created_ms);
+	json_signed(json, "step", checkpoint->step);
+	json_text(json, "node", checkpoint->node);
+	json_open(json, "tags", '[');
+	for (const char *const *tag = checkpoint->tags; *tag; tag++)
+		json_text(json, NULL, *tag);
+	json_close(json);
+	if (checkpoint->custom)
+		json_foreign(json, "custom", checkpoint->custom);
+	else
+		json_null(json, "custom");
+	json_text(json, "sandbox", checkpoint->sandbox);
+	json_text(json, "snapshot", checkpoint->snapshot);
+	json_number(json, "state_bytes", checkpoint->state_size);
+	if (checkpoint->state && output_json_has_stdout())
+		json_bytes(json, "state", checkpoint->state, checkpoint->state_size);
+	json_close(json);
+}
+
+static void print_text(const char *text)
+{
+	(void)fputs("  ", stdout);
+	output_text(stdout, text ? text : "-", false);
+}
+
+static void print_row(const struct yett_checkpoint *checkpoint)
+{
+	char created[32], size[32];
+
+	format_time(checkpoint->created_ms, created);
+	output_size(size, sizeof size, checkpoint->state_size);
+	(void)printf("%-36s  %-24s  %9s  %6lld", checkpoint->id, created, size, (long long)checkpoint->step);
+	print_text(checkpoint->thread);
+	print_text(checkpoint->node);
+	print_text(checkpoint->sandbox);
+	if (checkpoint->snapshot) {
+		(void)putchar(':');
+		output_text(stdout, checkpoint->snapshot, false);
+	}
+	for (const char *const *tag = checkpoint->tags; *tag; tag++) {
+		(void)fputs(tag == checkpoint->tags ? "  " : ", ", stdout);
+		output_text(stdout, *tag, false);
+	}
+	(void)putchar('\n');
+}
+
+static void tell_list(const struct checkpoint_run *run, struct yett_checkpoint_list *list)
+{
+	struct json *json = output_json();
+
+	if (json)
+		json_open(json, "checkpoints", '[');
+	else
+		(void)printf("%-36s  %-24s  %9s  %6s  THREAD  NODE  SNAPSHOT  TAGS\n", "ID", "CREATED", "SIZE", "STEP");
+	for (size_t i = 0; i < run->library.yett_checkpoint_list_count(list); i++) {
+		if (json)
+			json_checkpoint(json, NULL, run->library.yett_checkpoint_list_get(list, i));
+		else
+			print_row(run->library.yett_checkpoint_list_get(list, i));
+	}
+	if (json)
+		json_close(json);
+	run->library.yett_checkpoint_list_free(list);
+}
+
+static void tell_removed(uint64_t count)
+{
+	if (output_json())
+		json_number(output_json(), "removed", count);
+	else
+		(void)printf("removed %llu checkpoint%s\n", (unsigned long long)count, count == 1 ? "" : "s");
+}
+
+/* The state, as it is, or in the document. */
+static int tell_state(const struct checkpoint_run *run, struct yett_checkpoint *checkpoint, struct yett_error *error)
+{
+	int r = 0;
+
+	if (output_json())
+		json_checkpoint(output_json(), "checkpoint", checkpoint);
+	if (!output_json_has_stdout()) {
+		(void)fwrite(checkpoint->state, 1, checkpoint->state_size, stdout);
+		r = output_flush("the state", error);
+	}
+	run->library.yett_checkpoint_free(checkpoint);
+	return r;
+}
+
+/* All of a file, or of the standard input. */
+static int read_state(const char *file, char **ret_bytes, size_t *ret_size, struct yett_error *error)
+{
+	bool is_stdin = !file || strcmp(file, "-") == 0;
+	_cleanup_fd_ int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(file, O_RDONLY | O_CLOEXEC);
+	const char *name = is_stdin ? "the standard input" : file;
+	_cleanup_free_ char *bytes = NULL;
+	size_t size = 0, room = 0;
+	ssize_t n = 1;
+
+	if (fd < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read %s: %m", name);
+	while (n > 0 && size <= READ_MAX) {
+		if (size == room) {
+			char *grown = realloc(bytes, room = room ? room * 2 : 65536);
+
+			if (!grown)
+				return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the state");
+			bytes = grown;
+		}
+		do
+			n = read(fd, bytes + size, room - size);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot read %s: %m", name);
+		size += (size_t)n;
+	}
+	if (size > READ_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the state in %s is larger than %zu bytes", name,
+		                 READ_MAX);
+	*ret_bytes = steal_ptr(&bytes);
+	*ret_size = size;
+	return 0;
+}
+
+/* Only what is put makes a store. */
+static int open_store(struct checkpoint_run *run, bool is_made, struct yett_error *error)
+{
+	const struct yett_checkpoint_store_options options = {
+		.size = sizeof options, .path = run->choice->store, .flags = is_made ? 0 : YETT_CHECKPOINT_EXISTING};
+
+	return run->library.yett_checkpoint_store_open(&options, &run->store, error);
+}
+
+static int put(struct checkpoint_run *run, struct yett_error *error)
+{
+	const struct checkpoint_choice *choice = run->choice;
+	struct yett_checkpoint_put_options options = {
+		.size = sizeof options,
+		.thread = run->operands[0],
+		.parent = choice->parent,
+		.step = choice->step,
+		.node = choice->node,
+		.tags = choice->tags,
+		.custom = choice->custom,
+		.sandbox = choice->sandbox,
+		.snapshot = choice->snapshot,
+	};
+	struct yett_checkpoint *checkpoint;
+	_cleanup_free_ char *bytes = NULL;
+	uint64_t pruned;
+	int r = read_state(run->count > 1 ? run->operands[1] : NULL, &bytes, &options.state_size, error);
+
+	options.state = bytes;
+	if (r == 0)
+		r = open_store(run, true, error);
+	if (r == 0)
+		r = run->library.yett_checkpoint_put(run->store, &options, &checkpoint, &pruned, error);
+	if (r)
+		return r;
+	if (output_json()) {
+		json_checkpoint(output_json(), "checkpoint", checkpoint);
+		json_number(output_json(), "removed", pruned);
+	} else {
+		(void)puts(checkpoint->id);
+	}
+	if (pruned)
+		output_note("removed %llu older checkpoint%s, since a store keeps only so many: libyett-checkpoint(3)",
+		            (unsigned long long)pruned, pruned == 1 ? "" : "s");
+	run->library.yett_checkpoint_free(checkpoint);
+	return 0;
+}
+
+static int get(struct checkpoint_run *run, struct yett_error *error)
+{
+	struct yett_checkpoint *checkpoint;
+	int r = run->library.yett_checkpoint_get(run->store, run->operands[0], &checkpoint, error);
+
+	return r ? r : tell_state(run, checkpoint, error);
+}
+
+static int latest(struct checkpoint_run *run, struct yett_error *error)
+{
+	struct yett_checkpoint *checkpoint;
+	int r = run->library.yett_checkpoint_latest(run->store, run->operands[0], &checkpoint, error);
+
+	return r ? r : tell_state(run, checkpoint, error);
+}
+
+/* As an id: of a time the least, before which nothing of it was put, and after which all of it. */
+static const char *bound(const struct checkpoint_run *run, const char *text, char id[static YETT_CHECKPOINT_ID_SIZE])
+{
+	uint64_t ms;
+
+	if (!text || !checkpoint_parse_time(text, &ms))
+		return text;
+	run->library.yett_checkpoint_time_id(ms, id);
+	return id;
+}
+
+static int list(struct checkpoint_run *run, struct yett_error *error)
+{
+	char before[YETT_CHECKPOINT_ID_SIZE], after[YETT_CHECKPOINT_ID_SIZE];
+	const struct checkpoint_choice *choice = run->choice;
+	const struct yett_checkpoint_list_options options = {
+		.size = sizeof options,
+		.thread = run->count ? run->operands[0] : NULL,
+		.tag = choice->tags[0],
+		.before = bound(run, choice->before, before),
+		.after = bound(run, choice->after, after),
+		.limit = choice->limit,
+	};
+	struct yett_checkpoint_list *found;
+	int r;
+
+	if (choice->tags_count > 1)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a list is of one --tag");
+	r = run->library.yett_checkpoints_list(run->store, &options, &found, error);
+	if (r == 0)
+		tell_list(run, found);
+	return r;
+}
+
+static int history(struct checkpoint_run *run, struct yett_error *error)
+{
+	struct yett_checkpoint_list *found;
+	int r = run->library.yett_checkpoint_history(run->store, run->operands[0], &found, error);
+
+	if (r == 0)
+		tell_list(run, found);
+	return r;
+}
+
+static int rollback(struct checkpoint_run *run, struct yett_error *error)
+{
+	struct yett_checkpoint *checkpoint;
+	uint64_t removed;
+	int r = run->library.yett_checkpoint_rollback(run->store, run->operands[0], run->operands[1], &checkpoint, &removed, error);
+
+	if (r)
+		return r;
+	if (output_json())
+		json_checkpoint(output_json(), "checkpoint", checkpoint);
+	tell_removed(removed);
+	if (!output_json() && checkpoint->snapshot) {
+		(void)fputs("its sandbox ", stdout);
+		output_text(stdout, checkpoint->sandbox, false);
+		(void)fputs(" was at the snapshot ", stdout);
+		output_text(stdout, checkpoint->snapshot, false);
+		(void)putchar('\n');
+	}
+	run->library.yett_checkpoint_free(checkpoint);
+	return 0;
+}
+
+static int delete_one(struct checkpoint_run *run, struct yett_error *error)
+{
+	int r = run->library.yett_checkpoint_delete(run->store, run->operands[0], error);
+
+	if (r == 0)
+		tell_removed(1);
+	return r;
+}
+
+static int delete_thread(struct checkpoint_run *run, struct yett_error *error)
+{
+	uint64_t removed;
+	int r = run->library.yett_checkpoint_delete_thread(run->store, run->operands[0], &removed, error);
+
+	if (r == 0)
+		tell_removed(removed);
+	return r;
+}
+
+/* Which options an action takes besides --store. */
+enum { OF_PUT = 1, OF_LIST = 2, OF_TAG = 4 };
+
+static const struct checkpoint_action {
+	const char *name, *operands;
+	size_t count_min, count_max;
+	unsigned takes;
+	int (*run)(struct checkpoint_run *run, struct yett_error *error);
+} actions[] = {
+	{"put", "THREAD [FILE|-]", 1, 2, OF_PUT | OF_TAG, put},
+	{"get", "ID", 1, 1, 0, get},
+	{"latest", "THREAD", 1, 1, 0, latest},
+	{"list", "[THREAD]", 0, 1, OF_LIST | OF_TAG, list},
+	{"history", "ID", 1, 1, 0, history},
+	{"rollback", "THREAD ID", 2, 2, 0, rollback},
+	{"delete", "ID", 1, 1, 0, delete_one},
+	{"delete-thread", "THREAD", 1, 1, 0, delete_thread},
+};
+
+static const struct checkpoint_action *find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (strcmp(actions[i].name, name) == 0)
+			return &actions[i];
+	return NULL;
+}
+
+/* An option that the action has no use for, or NULL. */
+static const char *find_idle(const struct checkpoint_choice *choice, const struct checkpoint_action *action)
+{
+	const struct {
+		const char *name;
+		bool is_set;
+		unsigned of;
+	} options[] = {
+		{"parent", choice->parent, OF_PUT},  {"step", choice->has_step, OF_PUT},   {"node", choice->node, OF_PUT},
+		{"custom", choice->custom, OF_PUT},  {"sandbox", choice->sandbox, OF_PUT}, {"snapshot", choice->snapshot, OF_PUT},
+		{"tag", choice->tags_count, OF_TAG}, {"limit", choice->limit, OF_LIST},    {"before", choice->before, OF_LIST},
+		{"after", choice->after, OF_LIST},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].is_set && !(options[i].of & action->takes))
+			return options[i].name;
+	return NULL;
+}
+
+/* What can be written instead. 0: nothing has to be. */
+static int check(const char *name, const struct checkpoint_action *action, size_t count, const struct checkpoint_choice *choice,
+                 struct yett_error *error)
+{
+	char names[128] = "";
+
+	if (action && (count < action->count_min || count > action->count_max))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "yett checkpoint %s takes other operands: yett checkpoint %s %s", name, name, action->operands);
+	if (action && find_idle(choice, action))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint %s takes no --%s", name,
+		                 find_idle(choice, action));
+	if (action)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		(void)strcat(names, i ? ", " : "");
+		(void)strcat(names, actions[i].name);
+	}
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint has no '%.80s': it has %s", name, names);
+}
+
+int checkpoint_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct checkpoint_choice choice = {0};
+	struct yett_error error = {0};
+	const struct checkpoint_action *action;
+	struct checkpoint_run run;
+	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	action = find(argv[first]);
+	run = (struct checkpoint_run){.choice = &choice, .operands = argv + first + 1, .count = (size_t)(argc - first - 1)};
+	if (check(argv[first], action, run.count, &choice, &error)) {
+		output_error(&error);
+		return EXIT_USAGE;
+	}
+	r = checkpoint_library_load(&run.library, &error);
+	if (r == 0 && action->run != put) /* which reads first */
+		r = open_store(&run, false, &error);
+	if (r == 0)
+		r = action->run(&run, &error);
+	if (run.store)
+		run.library.yett_checkpoint_store_close(run.store);
+	if (r == 0)
+		return 0;
+	output_error(&error);
+	return EXIT_FAILED;
+}

@@ -1,0 +1,190 @@
+/*
+ * What catches the connections of a sandbox: see egress.h. With full privilege, in a child that was just forked; nothing of a client's is
+ * looked at, and the program is the same for every sandbox.
+ *
+ * The kernel runs it for each packet that looks for a socket to begin with, before it asks who listens: connections to whatever address go
+ * to the listener of their family, and datagrams to port 53 to the socket that answers DNS. What goes to loopback or to the sandbox's own
+ * address is its own business. Other datagrams are dropped, which their sender learns at once. Where nobody listens any more,
+ * nothing gets through. bpf(2), kernel documentation: bpf/prog_sk_lookup
+ */
+#include "helper/setup/egress.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+/* EGRESS_OWN_V4, and the first two parts of EGRESS_OWN_V6, of which the others are 0 and 1, as of ::1. */
+#define OWN_V4        0xC6120001u
+#define OWN_V6_FIRST  0xFD796574u
+#define OWN_V6_SECOND 0x74000000u
+#define PORT_DNS      53
+#define PORT_ANY      0 /* of an address that is nobody's: no server of a command's is in the way */
+#define BACKLOG       256
+
+/* Where the program goes on. */
+enum place { NEXT, V6, SECOND, PROTOCOL, ASSIGN, PASS, DROP, PLACES };
+
+struct step {
+	enum place here, to;
+	struct bpf_insn insn;
+};
+
+enum { R0, R1, R2, R3, R6 = 6, R7, R10 = 10 };
+
+#define LOAD(reg, member) \
+	.insn = {.code = BPF_LDX | BPF_MEM | BPF_W, .dst_reg = (reg), .src_reg = R6, .off = offsetof(struct bpf_sk_lookup, member)}
+#define SET(reg, value)    .insn = {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = (reg), .imm = (value)}
+#define COPY(reg, from)    .insn = {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (reg), .src_reg = (from)}
+#define CALL(function)     .insn = {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_##function}
+#define EXIT               .insn = {.code = BPF_JMP | BPF_EXIT}
+#define ALWAYS             .insn = {.code = BPF_JMP | BPF_JA}
+#define IF(reg, value)     .insn = {.code = BPF_JMP32 | BPF_JEQ | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
+#define UNLESS(reg, value) .insn = {.code = BPF_JMP32 | BPF_JNE | BPF_K, .dst_reg = (reg), .imm = (int32_t)(value)}
+
+/* Addresses are in network order, and the port in the host's. R7 is the key, then the socket. */
+static int load_program(int map)
+{
+	const struct step steps[] = {
+		{COPY(R6, R1)},
+		{SET(R7, CATCH_TCP4)},
+		{LOAD(R1, family)},
+		{.to = V6, IF(R1, AF_INET6)},
+		{LOAD(R1, local_ip4)},
+		{.to = PASS, IF(R1, htonl(OWN_V4))},
+		{.insn = {.code = BPF_ALU | BPF_AND | BPF_K, .dst_reg = R1, .imm = (int32_t)htonl(0xff000000)}},
+		{.to = PASS, IF(R1, htonl(0x7f000000))},
+		{.to = PROTOCOL, ALWAYS},
+		{.here = V6, SET(R7, CATCH_TCP6)},
+		{LOAD(R1, local_ip6[2])},
+		{.to = PROTOCOL, UNLESS(R1, 0)},
+		{LOAD(R1, local_ip6[3])},
+		{.to = PROTOCOL, UNLESS(R1, htonl(1))},
+		{LOAD(R1, local_ip6[0])},
+		{LOAD(R2, local_ip6[1])},
+		{.to = SECOND, IF(R1, htonl(OWN_V6_FIRST))},
+		{.insn = {.code = BPF_ALU | BPF_OR | BPF_X, .dst_reg = R1, .src_reg = R2}},
+		{.to = PASS, IF(R1, 0)},
+		{.to = PROTOCOL, ALWAYS},
+		{.here = SECOND, .to = PASS, IF(R2, htonl(OWN_V6_SECOND))},
+		{.here = PROTOCOL, LOAD(R1, protocol)},
+		{.to = ASSIGN, IF(R1, IPPROTO_TCP)},
+		{LOAD(R1, local_port)},
+		{.to = DROP, UNLESS(R1, PORT_DNS)},
+		{SET(R7, CATCH_DNS)},
+		{.here = ASSIGN, .insn = {.code = BPF_STX | BPF_MEM | BPF_W, .dst_reg = R10, .src_reg = R7, .off = -4}},
+		{.insn = {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = R1, .src_reg = BPF_PSEUDO_MAP_FD, .imm = map}},
+		{.insn = {.code = 0}}, /* the second half of that */
+		{COPY(R2, R10)},
+		{.insn = {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = R2, .imm = -4}},
+		{CALL(map_lookup_elem)},
+		{.to = DROP, .insn = {.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = R0}},
+		{COPY(R7, R0)},
+		{COPY(R1, R6)},
+		{COPY(R2, R0)},
+		{SET(R3, 0)},
+		{CALL(sk_assign)},
+		{COPY(R6, R0)},
+		{COPY(R1, R7)},
+		{CALL(sk_release)},
+		{.to = DROP, UNLESS(R6, 0)},
+		{.here = PASS, SET(R0, SK_PASS)},
+		{EXIT},
+		{.here = DROP, SET(R0, SK_DROP)},
+		{EXIT},
+	};
+	struct bpf_insn program[ARRAY_SIZE(steps)];
+	size_t places[PLACES] = {0};
+	union bpf_attr load = {.prog_type = BPF_PROG_TYPE_SK_LOOKUP,
+	                       .expected_attach_type = BPF_SK_LOOKUP,
+	                       .insns = (uint64_t)(uintptr_t)program,
+	                       .insn_cnt = ARRAY_SIZE(steps),
+	                       .license = (uint64_t)(uintptr_t) "GPL", /* of no function that is called here asks the kernel for more */
+	                       .prog_name = "yett_catch"};
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		places[steps[i].here] = i;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		program[i] = steps[i].insn;
+		if (steps[i].to != NEXT)
+			program[i].off = (int16_t)(places[steps[i].to] - i - 1);
+	}
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load);
+	return fd < 0 ? -errno : fd;
+}
+
+/* A socket of each kind, bound and, of TCP, listening. No address is ever shared with another one: SO_REUSEADDR and its like are not set.
+ */
+static int open_socket(int family, int type, uint16_t port)
+{
+	/* 198.18.0.2 and fd79:6574:7400::2 need not be there yet; DNS is answered from whatever address was asked. */
+	const struct sockaddr_in v4 = {AF_INET, htons(port), {type == SOCK_STREAM ? htonl(OWN_V4 + 1) : INADDR_ANY}, {0}};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	const int on = 1, only_v6 = type == SOCK_STREAM;
+	_cleanup_fd_ int fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (type == SOCK_STREAM)
+		v6.sin6_addr = (struct in6_addr){.s6_addr = {0xfd, 0x79, 0x65, 0x74, 0x74, [15] = 2}};
+	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_FREEBIND, &on, sizeof on) < 0 ||
+	    setsockopt(fd, IPPROTO_IP, IP_PKTINFO, &on, sizeof on) < 0)
+		return -errno;
+	if (family == AF_INET6 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only_v6, sizeof only_v6) < 0 ||
+	                           setsockopt(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, &on, sizeof on) < 0))
+		return -errno;
+	if (bind(fd, family == AF_INET ? (const struct sockaddr *)&v4 : (const struct sockaddr *)&v6,
+	         family == AF_INET ? sizeof v4 : sizeof v6) < 0 ||
+	    (type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
+		return -errno;
+	return steal_fd(&fd);
+}
+
+int catch_listen(int ret_sockets[static CATCH_SOCKETS])
+{
+	int tcp6 = open_socket(AF_INET6, SOCK_STREAM, PORT_ANY);
+	bool has_v6 = tcp6 >= 0;
+
+	ret_sockets[CATCH_TCP6] = has_v6 ? tcp6 : -1;
+	ret_sockets[CATCH_TCP4] = tcp6 >= 0 || tcp6 == -EAFNOSUPPORT ? open_socket(AF_INET, SOCK_STREAM, PORT_ANY) : tcp6;
+	ret_sockets[CATCH_DNS] = open_socket(has_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM, PORT_DNS);
+	return ret_sockets[CATCH_TCP4] < 0 ? ret_sockets[CATCH_TCP4] : ret_sockets[CATCH_DNS] < 0 ? ret_sockets[CATCH_DNS] : 0;
+}
+
+static int make_map(const int sockets[static CATCH_SOCKETS])
+{
+	union bpf_attr create = {.map_type = BPF_MAP_TYPE_SOCKMAP,
+	                         .key_size = sizeof(uint32_t),
+	                         .value_size = sizeof(uint64_t),
+	                         .max_entries = CATCH_SOCKETS,
+	                         .map_name = "yett_catch"};
+	_cleanup_fd_ int map = (int)syscall(SYS_bpf, BPF_MAP_CREATE, &create, sizeof create);
+
+	for (uint32_t key = 0; map >= 0 && key < CATCH_SOCKETS; key++) {
+		uint64_t socket = (uint64_t)sockets[key];
+		union bpf_attr update = {
+			.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)&socket, .flags = BPF_ANY};
+
+		if (sockets[key] >= 0 && syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &update, sizeof update) < 0)
+			return -errno;
+	}
+	return map < 0 ? -errno : steal_fd(&map);
+}
+
+int catch_attach(const int sockets[static CATCH_SOCKETS])
+{
+	_cleanup_fd_ int map = make_map(sockets), program = map < 0 ? map : load_program(map);
+	_cleanup_fd_ int namespace = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	union bpf_attr link = {.link_create = {.attach_type = BPF_SK_LOOKUP}};
+	int fd;
+
+	if (program < 0 || namespace < 0)
+		return program < 0 ? program : -errno;
+	link.link_create.prog_fd = (uint32_t)program;
+	link.link_create.target_fd = (uint32_t) namespace;
+	fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &link, sizeof link);
+	return fd < 0 ? -errno : fd;
+}

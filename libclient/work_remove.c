@@ -1,0 +1,115 @@
+/*
+ * The end of a store: see work.h.
+ *
+ * Its trees were made by a sandbox, as deep as that liked, with names and modes as it liked. Nothing is removed by a path: each directory
+ * is moved to the top of the store, made the caller's to read, and emptied there, so that neither depth nor a swapped name leads anywhere.
+ */
+#include "libclient/work.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+
+#define NAME_SIZE 48
+
+/* Directories that were moved to the top: `first` … `next` - 1 are there. */
+struct moved {
+	int store;
+	char mark[24]; /* that their names begin with, and none that was there before */
+	uint64_t first, next;
+};
+
+static void name_of(const struct moved *moved, uint64_t i, char name[static NAME_SIZE])
+{
+	(void)snprintf(name, NAME_SIZE, "%s%llu", moved->mark, (unsigned long long)i);
+}
+
+/* A directory by its name in `parent`, and by nothing else, whatever its mode lets its owner do with it. */
+static int open_own(int parent, const char *name, int flags)
+{
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	_cleanup_fd_ int found = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
+	char path[32];
+	struct stat st;
+	int fd;
+
+	if (found < 0 || fstat(found, &st) < 0)
+		return -errno;
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", found);
+	if ((st.st_mode & 0700) != 0700 && chmod(path, 0700) < 0)
+		return -errno;
+	fd = flags & O_PATH ? steal_fd(&found) : open(path, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int move_up(struct moved *moved, int directory, const char *name)
+{
+	/* who moves a directory has to be able to write it: it learns where it is */
+	_cleanup_fd_ int own = open_own(directory, name, O_PATH);
+	char to[NAME_SIZE];
+
+	if (own < 0)
+		return own;
+	name_of(moved, moved->next, to);
+	if (renameat(directory, name, moved->store, to) < 0)
+		return -errno;
+	moved->next++;
+	return 0;
+}
+
+/* A file goes, a directory is moved. */
+static int remove_entry(struct moved *moved, int directory, const struct dirent *entry)
+{
+	int failed = EISDIR, r;
+
+	if (entry->d_type != DT_DIR) {
+		if (unlinkat(directory, entry->d_name, 0) == 0 || errno == ENOENT)
+			return 0;
+		failed = errno;
+	}
+	r = failed == EISDIR || failed == EPERM ? move_up(moved, directory, entry->d_name) : -failed;
+	return r == -ENOTDIR ? -failed : r;
+}
+
+static int empty(struct moved *moved, int directory)
+{
+	DIR *opened = fd_entries(directory);
+	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const struct dirent *entry;
+	int r = opened ? 0 : -errno;
+
+	while (r == 0 && (entry = readdir(entries))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    strncmp(entry->d_name, moved->mark, strlen(moved->mark)) == 0)
+			continue;
+		r = remove_entry(moved, directory, entry);
+	}
+	return r;
+}
+
+int work_remove(int works, const char *id, int store)
+{
+	struct moved moved = {.store = store};
+	char name[NAME_SIZE];
+	int r;
+
+	(void)snprintf(moved.mark, sizeof moved.mark, ".gone-%08x-", randombytes_random());
+	for (r = empty(&moved, store); r == 0 && moved.first < moved.next; moved.first++) {
+		_cleanup_fd_ int directory = -1;
+
+		name_of(&moved, moved.first, name);
+		r = directory = open_own(store, name, O_RDONLY | O_DIRECTORY);
+		if (r >= 0)
+			r = empty(&moved, directory);
+		if (r == 0 && unlinkat(store, name, AT_REMOVEDIR) < 0)
+			r = -errno;
+	}
+	return r == 0 && unlinkat(works, id, AT_REMOVEDIR) < 0 ? -errno : r;
+}

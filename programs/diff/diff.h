@@ -1,0 +1,93 @@
+/*
+ * yett-diff: what a copy-on-write sandbox changed, from the upper directory of its store and the source.
+ *
+ * A child of the `yett` command, with the rights of its user. Both directories are hostile: a sandbox has filled the one, and may have
+ * filled the other earlier. Before it reads anything of them it confines itself to reading these two (main.c). It never follows a link,
+ * never waits at a FIFO, and looks at the source only where the upper directory has something.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+
+#define DIFF_CHANGES_MAX ((size_t)200000)
+#define DIFF_PATHS_MAX   ((size_t)64 << 20)   /* of all paths together */
+#define DIFF_SHOWN_MAX   ((uint64_t)16 << 20) /* a file's content that is shown */
+#define DIFF_COMPARE_MAX ((uint64_t)1 << 30)  /* and that is compared where the sizes are equal */
+#define DIFF_NOTES_MAX   20
+
+/* What the exit status says. */
+enum { DIFF_WHOLE = 0, DIFF_INCOMPLETE = 1, DIFF_FAILED = 2 };
+
+/* A file as it was or is; mode 0: there is none. */
+struct side {
+	uint32_t mode;
+	uint64_t size;
+};
+
+struct change {
+	char *path; /* below the top, without a slash at its ends */
+	struct side old, new;
+	bool same_content; /* only the mode differs */
+};
+
+struct diff {
+	int upper, source; /* directories */
+	char *const *wanted;
+	size_t wanted_count; /* 0: all */
+	struct change *changes;
+	size_t count, room, path_bytes;
+	FILE *out, *notes;
+	size_t note_count;
+};
+
+/* --- decide.c: pure --- */
+
+/* What there is to do about a name; bits. */
+enum {
+	DECIDE_DELETED = 1,
+	DECIDE_ADDED = 2,
+	DECIDE_COMPARE = 4,
+	DECIDE_WALK_SOURCE = 8,
+	DECIDE_WALK_UPPER = 16,
+	DECIDE_WALK_BOTH = 32,
+};
+
+/* By the modes of what the source and the upper directory have, 0: nothing; `is_whiteout`: what the latter has says that there is nothing.
+ */
+unsigned decide(uint32_t source_mode, uint32_t upper_mode, bool is_whiteout);
+
+/* The character device 0, 0. overlayfs.rst, "whiteouts" */
+bool decide_is_whiteout(const struct stat *st);
+
+/* Whether `path` is one of those wanted or below one; or, if `or_above`, above one. */
+bool decide_is_wanted(const struct diff *diff, const char *path, bool or_above);
+
+/* --- quote.c: pure but for the stream --- */
+
+/* PREFIX and PATH as git writes them: in quotes with escapes where there are control characters, quotes, backslashes or what is not ASCII.
+ */
+void quote_path(FILE *to, const char *prefix, const char *path);
+bool quote_is_needed(const char *path);
+
+/* --- read.c --- */
+
+/* Opens below a directory without links and mounts, never waiting. -errno. */
+int read_open(int directory, const char *path, int flags);
+
+/* Whether the regular files at `path` are the same on both sides; what could not be told is noted, and is false. */
+bool read_is_same(struct diff *diff, const char *path, uint64_t size);
+
+/* The content of a file or link of at most DIFF_SHOWN_MAX bytes. 0, -errno, -EAGAIN: it changed meanwhile. */
+int read_content(int directory, const char *path, const struct side *side, char **ret_bytes, size_t *ret_size);
+
+/* --- walk.c, show.c: 0 or -errno --- */
+
+int walk(struct diff *diff);
+int show(struct diff *diff, const char *form);
+
+/* One line for the user: what was not looked at. */
+void note(struct diff *diff, const char *path, const char *why);

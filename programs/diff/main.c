@@ -1,0 +1,107 @@
+/*
+ * yett-diff SOURCE OUT NOTES names|stat|json|patch [PATH…]: tells what was changed, and ends. See diff.h.
+ *
+ * Descriptor 0 is the upper directory; the numbers are descriptors, too. The exit status is one of enum DIFF_*; what makes it so is told
+ * in NOTES, a line each. It has the rights of its user. libgit2 starts first, which reads what the user set; then it confines itself.
+ */
+#include <fcntl.h>
+#include <git2.h>
+#include <linux/landlock.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "helper/privilege/lockdown.h"
+#include "programs/diff/diff.h"
+
+#define MEMORY_MAX ((rlim_t)512 << 20)
+
+/* What the kernel's Landlock of the first version knows. landlock(7) */
+#define RIGHTS_FIRST (LANDLOCK_ACCESS_FS_MAKE_SYM * 2 - 1)
+#define RIGHTS_READ  (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+
+/* Reading, writing to descriptors that are there, and memory: no file is made or changed, nothing is executed, signalled or connected to.
+ */
+static const int allowed[] = {
+	SYS_openat2,       SYS_openat,     SYS_close,      SYS_read,       SYS_write,          SYS_writev,       SYS_lseek,
+	SYS_fstat,         SYS_newfstatat, SYS_getdents64, SYS_readlinkat, SYS_fcntl,          SYS_fgetxattr,    SYS_brk,
+	SYS_mmap,          SYS_munmap,     SYS_mremap,     SYS_mprotect,   SYS_madvise,        SYS_futex,        SYS_getpid,
+	SYS_clock_gettime, SYS_getrandom,  SYS_exit,       SYS_exit_group, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall,
+};
+
+/* Where the kernel has it; read_open() keeps to the two directories by itself. */
+static bool confine_files(const struct diff *diff)
+{
+	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_FIRST};
+	const int directories[] = {diff->upper, diff->source};
+	_cleanup_fd_ int ruleset = -1;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
+		return true;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+		struct landlock_path_beneath_attr rule = {.allowed_access = RIGHTS_READ, .parent_fd = directories[i]};
+
+		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+			return false;
+	}
+	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+}
+
+static bool confine(const struct diff *diff)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)}, {RLIMIT_CORE, 1}, {RLIMIT_NPROC, 0}, {RLIMIT_FSIZE, 0}};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() && lockdown_undumpable() && confine_files(diff) &&
+	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
+}
+
+/* From "3" on; else -1. */
+static int parse_fd(const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	return *end || fd <= STDERR_FILENO || fd > 1 << 20 ? -1 : (int)fd;
+}
+
+static int tell(struct diff *diff, int r)
+{
+	if (r == -E2BIG)
+		(void)fprintf(
+			diff->notes,
+			"there is more than %zu changes, or their paths are longer than %zu bytes together; name paths below which to look\n",
+			DIFF_CHANGES_MAX, DIFF_PATHS_MAX);
+	else if (r < 0)
+		(void)fprintf(diff->notes, "cannot tell the changes: %s\n", strerror(-r));
+	if (diff->note_count > DIFF_NOTES_MAX)
+		(void)fprintf(diff->notes, "and %zu more\n", diff->note_count - DIFF_NOTES_MAX);
+	(void)fflush(diff->notes);
+	return r < 0 ? DIFF_FAILED : diff->note_count ? DIFF_INCOMPLETE : DIFF_WHOLE;
+}
+
+int main(int argc, char *argv[])
+{
+	struct diff diff = {.upper = STDIN_FILENO};
+	int out = argc > 4 ? parse_fd(argv[2]) : -1, notes = argc > 4 ? parse_fd(argv[3]) : -1;
+	int r;
+
+	diff.source = argc > 4 ? parse_fd(argv[1]) : -1;
+	diff.out = out < 0 ? NULL : fdopen(out, "w");
+	diff.notes = notes < 0 ? NULL : fdopen(notes, "w");
+	if (diff.source < 0 || !diff.out || !diff.notes)
+		return DIFF_FAILED;
+	diff.wanted = argv + 5;
+	diff.wanted_count = (size_t)argc - 5;
+	(void)prctl(PR_SET_NAME, "yett-diff", 0, 0, 0);
+	if (!lockdown_death_signal() || git_libgit2_init() < 0 || !confine(&diff)) {
+		(void)fputs("yett-diff cannot confine itself\n", diff.notes);
+		(void)fflush(diff.notes);
+		return DIFF_FAILED;
+	}
+	r = walk(&diff);
+	if (r == 0)
+		r = show(&diff, argv[4]);
+	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */
+}

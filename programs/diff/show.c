@@ -1,0 +1,277 @@
+/* See diff.h. What a patch has no words for is a line that begins with "#", which git apply passes over. */
+#include "programs/diff/diff.h"
+
+#include <git2.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define LINES_MAX ((size_t)400000) /* of one file: what libgit2 takes memory for */
+
+/* A change with what its contents come to. */
+struct shown {
+	const struct change *change;
+	char *old, *new;
+	size_t old_size, new_size;
+	git_patch *patch; /* NULL: nothing to show of the contents */
+	size_t added, deleted;
+	bool is_binary;
+};
+
+static bool is_content(uint32_t mode)
+{
+	return S_ISREG(mode) || S_ISLNK(mode);
+}
+
+static const char *type_name(uint32_t mode)
+{
+	return S_ISREG(mode)    ? "file"
+	       : S_ISDIR(mode)  ? "directory"
+	       : S_ISLNK(mode)  ? "link"
+	       : S_ISFIFO(mode) ? "fifo"
+	       : S_ISSOCK(mode) ? "socket"
+	                        : "device";
+}
+
+static const char *change_name(const struct change *change)
+{
+	return !change->old.mode ? "added" : !change->new.mode ? "deleted" : "modified";
+}
+
+static const char *git_mode(uint32_t mode)
+{
+	return S_ISLNK(mode) ? "120000" : mode & 0100 ? "100755" : "100644";
+}
+
+static bool is_text(const char *bytes, size_t size)
+{
+	size_t lines = 0;
+
+	if (size && memchr(bytes, '\0', size < 8000 ? size : 8000))
+		return false;
+	for (const char *at = bytes; size && (at = memchr(at, '\n', size - (size_t)(at - bytes))); at++)
+		lines++;
+	return lines <= LINES_MAX;
+}
+
+static void load_side(struct diff *diff, int directory, const struct change *change, const struct side *side, char **bytes, size_t *size,
+                      bool *is_binary)
+{
+	int r;
+
+	if (!is_content(side->mode))
+		return;
+	if (side->size > DIFF_SHOWN_MAX) {
+		*is_binary = true;
+		return;
+	}
+	r = read_content(directory, change->path, side, bytes, size);
+	if (r < 0)
+		note(diff, change->path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
+	*is_binary = *is_binary || r < 0 || !is_text(*bytes, *size);
+}
+
+static void load(struct diff *diff, const struct change *change, struct shown *shown)
+{
+	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	size_t context;
+
+	*shown = (struct shown){.change = change};
+	if (change->same_content || (!is_content(change->old.mode) && !is_content(change->new.mode)))
+		return;
+	load_side(diff, diff->source, change, &change->old, &shown->old, &shown->old_size, &shown->is_binary);
+	load_side(diff, diff->upper, change, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
+	if (shown->is_binary)
+		return;
+	options.flags = GIT_DIFF_FORCE_TEXT;
+	if (git_patch_from_buffers(&shown->patch, shown->old, shown->old_size, "a", shown->new, shown->new_size, "a", &options) < 0 ||
+	    git_patch_line_stats(&context, &shown->added, &shown->deleted, shown->patch) < 0) {
+		note(diff, change->path, "its contents could not be compared");
+		shown->is_binary = true;
+	}
+}
+
+static void unload(struct shown *shown)
+{
+	git_patch_free(shown->patch);
+	free(shown->old);
+	free(shown->new);
+}
+
+static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *to)
+{
+	(void)delta;
+	(void)hunk;
+	if (line->origin == GIT_DIFF_LINE_FILE_HDR || line->origin == GIT_DIFF_LINE_BINARY)
+		return 0;
+	if (line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION || line->origin == GIT_DIFF_LINE_DELETION)
+		(void)fputc(line->origin, to);
+	(void)fwrite(line->content, 1, line->content_len, to);
+	return 0;
+}
+
+static void put_side(FILE *to, const char *prefix, const char *path, uint32_t mode)
+{
+	if (mode)
+		quote_path(to, prefix, path);
+	else
+		(void)fputs("/dev/null", to);
+}
+
+/* With a tab where git takes one to find the end of the name. */
+static void put_name(FILE *to, const char *prefix, const char *path, uint32_t mode)
+{
+	(void)fputs(*prefix == 'a' ? "--- " : "+++ ", to);
+	put_side(to, prefix, path, mode);
+	(void)fputs(mode && strchr(path, ' ') && !quote_is_needed(path) ? "\t\n" : "\n", to);
+}
+
+/* What git apply would not come to: directories, special files, and modes but for whether a file is executable. */
+static bool is_rest(uint32_t old, uint32_t new)
+{
+	if (!is_content(old ? old : new))
+		return true;
+	if (!S_ISREG(new))
+		return false;
+	if (!old)
+		return (new & 07777) != 0644 && (new & 07777) != 0755;
+	return ((old ^ new) & 07777) != 0 && ((old ^ new) & 07777) != 0111;
+}
+
+static void put_rest(FILE *to, const struct change *change)
+{
+	uint32_t old = change->old.mode, new = change->new.mode;
+
+	if (!is_rest(old, new))
+		return;
+	(void)fprintf(to, "# %s %s ", change_name(change), type_name(old ? old : new));
+	quote_path(to, "", change->path);
+	if (old && new)
+		(void)fprintf(to, ": mode %04o to %04o\n", old & 07777, new & 07777);
+	else
+		(void)fprintf(to, ": mode %04o\n", (old ? old : new) & 07777);
+}
+
+static void put_patch(struct diff *diff, struct shown *shown)
+{
+	const struct change *change = shown->change;
+	uint32_t old = change->old.mode, new = change->new.mode;
+	FILE *to = diff->out;
+
+	put_rest(to, change);
+	if (!is_content(old ? old : new) || (change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
+		return;
+	(void)fputs("diff --git ", to);
+	quote_path(to, "a/", change->path);
+	(void)fputc(' ', to);
+	quote_path(to, "b/", change->path);
+	(void)fputc('\n', to);
+	if (!old || !new)
+		(void)fprintf(to, "%s file mode %s\n", old ? "deleted" : "new", git_mode(old ? old : new));
+	else if (strcmp(git_mode(old), git_mode(new)) != 0)
+		(void)fprintf(to, "old mode %s\nnew mode %s\n", git_mode(old), git_mode(new));
+	if (shown->is_binary) {
+		(void)fputs("Binary files ", to);
+		put_side(to, "a/", change->path, old);
+		(void)fputs(" and ", to);
+		put_side(to, "b/", change->path, new);
+		(void)fputs(" differ\n", to);
+	} else if (shown->patch && git_patch_num_hunks(shown->patch) > 0) {
+		put_name(to, "a/", change->path, old);
+		put_name(to, "b/", change->path, new);
+		(void)git_patch_print(shown->patch, put_line, to);
+	}
+}
+
+static void put_stat(struct diff *diff, struct shown *shown)
+{
+	const struct change *change = shown->change;
+	size_t lines = shown->added + shown->deleted, most = lines > 40 ? 40 : lines;
+	size_t plus = lines ? (shown->added * most + lines - 1) / lines : 0;
+
+	(void)fputc(' ', diff->out);
+	quote_path(diff->out, "", change->path);
+	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/ | " : " | ", diff->out);
+	if (shown->is_binary)
+		(void)fprintf(diff->out, "Bin %llu -> %llu bytes", (unsigned long long)change->old.size,
+		              (unsigned long long)change->new.size);
+	else if (shown->patch)
+		(void)fprintf(diff->out, "%zu%s", lines, lines ? " " : "");
+	else if (change->old.mode && change->new.mode)
+		(void)fprintf(diff->out, "mode %04o -> %04o", change->old.mode & 07777, change->new.mode & 07777);
+	else
+		(void)fprintf(diff->out, "%s %s", change_name(change), type_name(change->old.mode ? change->old.mode : change->new.mode));
+	for (size_t i = 0; i < most; i++)
+		(void)fputc(i < plus ? '+' : '-', diff->out);
+	(void)fputc('\n', diff->out);
+}
+
+static void json_side(struct json *json, const char *name, const struct side *side)
+{
+	char mode[8];
+
+	if (!side->mode) {
+		json_null(json, name);
+		return;
+	}
+	(void)snprintf(mode, sizeof mode, "%04o", side->mode & 07777);
+	json_open(json, name, '{');
+	json_text(json, "type", type_name(side->mode));
+	json_text(json, "mode", mode);
+	json_number(json, "size", side->size);
+	json_close(json);
+}
+
+static void put_json(struct json *json, struct shown *shown)
+{
+	json_open(json, NULL, '{');
+	json_bytes(json, "path", shown->change->path, strlen(shown->change->path));
+	json_text(json, "change", change_name(shown->change));
+	json_side(json, "old", &shown->change->old);
+	json_side(json, "new", &shown->change->new);
+	json_bool(json, "content_changed", !shown->change->same_content);
+	json_bool(json, "binary", shown->is_binary);
+	json_number(json, "lines_added", shown->added);
+	json_number(json, "lines_deleted", shown->deleted);
+	json_close(json);
+}
+
+static void put_name_only(struct diff *diff, const struct change *change)
+{
+	quote_path(diff->out, "", change->path);
+	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/\n" : "\n", diff->out);
+}
+
+int show(struct diff *diff, const char *form)
+{
+	bool is_json = strcmp(form, "json") == 0, is_stat = strcmp(form, "stat") == 0, is_names = strcmp(form, "names") == 0;
+	struct json json = {.to = diff->out};
+	size_t added = 0, deleted = 0;
+
+	if (is_json)
+		json_open(&json, NULL, '[');
+	for (size_t i = 0; i < diff->count && !ferror(diff->out); i++) {
+		struct shown shown;
+
+		if (is_names) {
+			if (i == 0 || strcmp(diff->changes[i - 1].path, diff->changes[i].path) != 0)
+				put_name_only(diff, &diff->changes[i]);
+			continue;
+		}
+		load(diff, &diff->changes[i], &shown);
+		added += shown.added;
+		deleted += shown.deleted;
+		if (is_json)
+			put_json(&json, &shown);
+		else if (is_stat)
+			put_stat(diff, &shown);
+		else
+			put_patch(diff, &shown);
+		unload(&shown);
+	}
+	if (is_json)
+		json_close(&json);
+	if (is_stat && diff->count)
+		(void)fprintf(diff->out, " %zu changed, %zu insertions(+), %zu deletions(-)\n", diff->count, added, deleted);
+	return fflush(diff->out) == 0 && !ferror(diff->out) ? 0 : -EIO;
+}

@@ -1,0 +1,378 @@
+/*
+ * yett-front: stands where a sandbox's connections end. It answers DNS, accepts, and copies bytes; whether a connection may be, and where
+ * it leads, the dialer says, which has the only way out. Arguments: the id to run as, where it is root that can become another; and 1 if
+ * another front of this sandbox has ended, else 0. Descriptors: enum front_fd, and those that are not there are done without.
+ *
+ * Theory of operation: everything that it hears from inside is hostile, so that a bug in it is assumed. What it could do then is to ask the
+ * dialer, as it may anyway. It gives up the rest in the stages of lock_down() before it hears anything; a stage's number is its exit
+ * status when the stage fails. It ends when the dialer does, and whatever it had open is reset.
+ */
+#include "programs/egress/front.h"
+#include "base/clock.h"
+#include "helper/privilege/lockdown.h"
+#include "programs/egress/guard.h"
+#include "protocol/frame.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+enum stage {
+	STAGE_ARGUMENTS = 1,
+	STAGE_DESCRIPTORS,
+	STAGE_LIMITS,
+	STAGE_SOCKETS,
+	STAGE_IDS,
+	STAGE_CAPABILITIES,
+	STAGE_NO_NEW_PRIVS,
+	STAGE_UNDUMPABLE,
+	STAGE_DEATH_SIGNAL,
+	STAGE_NAMES,
+	STAGE_FILTER,
+};
+
+#define FILES_EACH  6                   /* of a connection: two sockets and the ends of two pipes */
+#define FILES_OTHER (FRONT_FD_END + 56) /* of DNS over TCP, of one answer at a time, and of who is reset at once */
+
+#define EVENTS_MAX  64
+#define ANSWERS_MAX 64
+#define TOLD_MAX_S  32
+#define SECOND_US   UINT64_C(1000000)
+
+struct arguments {
+	uint32_t id;
+	unsigned half;
+};
+
+static void need(bool done, enum stage stage)
+{
+	if (!done)
+		_exit((int)stage);
+}
+
+static bool read_arguments(int argc, char **argv, struct arguments *ret)
+{
+	if (argc != 3 || !lockdown_parse_id(argv[1], &ret->id) || (strcmp(argv[2], "0") != 0 && strcmp(argv[2], "1") != 0))
+		return false;
+	ret->half = argv[2][0] == '1';
+	return true;
+}
+
+/* Nothing is open but what has a number of its own. */
+static bool find_descriptors(struct front *front)
+{
+	if (syscall(SYS_close_range, (unsigned)FRONT_FD_END, ~0u, 0u) != 0)
+		return false;
+	for (enum front_fd fd = FRONT_FD_DIALER; fd < FRONT_FD_END; fd++)
+		front->has[fd] = fcntl((int)fd, F_GETFD) >= 0;
+	front->has_ipv6 = front->has[FRONT_FD_TCP6];
+	return front->has[FRONT_FD_DIALER];
+}
+
+/* No file, no process, no core (1: core(5)). */
+static bool set_limits(void)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_NOFILE, FILES_OTHER + EGRESS_CONNECTIONS_MAX * FILES_EACH},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_CORE, 1},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(64u << 20)},
+	};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits));
+}
+
+static bool prepare_sockets(struct front *front)
+{
+	front->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (front->epoll < 0 || front_watch(front, FRONT_FD_DIALER, FRONT_DIALER, 0, EPOLLIN) < 0)
+		return false;
+	for (int fd = FRONT_FD_DIALER; fd < FRONT_FD_END; fd++)
+		if (front_has_listener(front, fd) &&
+		    (!front_connections_prepare(fd) || front_watch(front, fd, FRONT_LISTENER, (uint32_t)fd, EPOLLIN) < 0))
+			return false;
+	return !front->has[FRONT_FD_DNS] ||
+	       (front_dns_prepare(FRONT_FD_DNS) && front_watch(front, FRONT_FD_DNS, FRONT_DNS, 0, EPOLLIN) == 0);
+}
+
+/* A host may give less than a sandbox could use: then fewer connections can be had at once. */
+static uint32_t connections_max(const struct egress_rules *rules)
+{
+	uint32_t most = EGRESS_CONNECTIONS_MAX;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < FILES_OTHER + FILES_EACH)
+		most = 1;
+	else if (files.rlim_cur < FILES_OTHER + (rlim_t)most * FILES_EACH)
+		most = (uint32_t)((files.rlim_cur - FILES_OTHER) / FILES_EACH);
+	return rules->connections_max < most ? rules->connections_max : most;
+}
+
+/* What is under way stays: the dialer cuts what is no longer allowed. */
+static void apply_rules(struct front *front)
+{
+	front->connections.max = connections_max(front->rules.memory);
+	tokens_set(&front->connections.tokens[FLOW_IN], front->rules.memory->in_bytes_s, front->now_us);
+	tokens_set(&front->connections.tokens[FLOW_OUT], front->rules.memory->out_bytes_s, front->now_us);
+	front_dns_keep(front);
+}
+
+static bool make_names(struct front *front, unsigned half)
+{
+	struct fakes_options options = {.half = half, .has_ipv6 = front->has_ipv6};
+
+	if (inet_pton(AF_INET6, EGRESS_PREFIX_V6, &front->prefix) != 1 ||
+	    getrandom(options.key, sizeof options.key, 0) != sizeof options.key)
+		return false;
+	options.prefix = front->prefix;
+	return fakes_new(&options, &front->names) == 0;
+}
+
+/* What is left is taking, moving and closing what comes by itself. No socket is made or connected, no path opened, no process made. */
+static bool enter_filter(void)
+{
+	static const int calls[] = {
+		/* connections */
+		SYS_accept4,
+		SYS_getsockname,
+		SYS_getsockopt /* is_cut */,
+		SYS_setsockopt,
+		SYS_shutdown,
+		SYS_close,
+		SYS_splice,
+		SYS_pipe2,
+		SYS_write /* take_urgent */,
+		/* datagrams, packets, streams */
+		SYS_recvfrom,
+		SYS_recvmsg,
+		SYS_sendto,
+		SYS_sendmsg,
+		/* waiting */
+		SYS_epoll_ctl,
+		SYS_epoll_pwait,
+		SYS_clock_gettime,
+		SYS_restart_syscall,
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+		/* new rules: ruleset_change, connections_max; and flow_prepare */
+		SYS_fcntl,
+		SYS_fstat,
+		SYS_newfstatat,
+		SYS_prlimit64,
+		SYS_getrlimit,
+		/* memory */
+		SYS_brk,
+		SYS_mmap,
+		SYS_munmap,
+		SYS_mremap,
+		SYS_madvise,
+		/* the end */
+		SYS_rt_sigreturn,
+		SYS_exit,
+		SYS_exit_group,
+#if defined(__SANITIZE_ADDRESS__)
+		SYS_sigaltstack,
+		SYS_mprotect,
+		SYS_futex,
+		SYS_sched_yield,
+		SYS_rt_sigprocmask,
+		SYS_gettid,
+		SYS_getpid,
+#endif
+	};
+
+	return lockdown_filter(calls, ARRAY_SIZE(calls));
+}
+
+static void lock_down(int argc, char **argv, struct front *front)
+{
+	struct arguments arguments;
+
+	need(read_arguments(argc, argv, &arguments), STAGE_ARGUMENTS);
+	need(find_descriptors(front), STAGE_DESCRIPTORS);
+	need(signal(SIGPIPE, SIG_IGN) != SIG_ERR, STAGE_DESCRIPTORS); /* splice(2) has no MSG_NOSIGNAL */
+	need(set_limits(), STAGE_LIMITS);
+	need(prepare_sockets(front), STAGE_SOCKETS);
+	if (lockdown_can_leave_root())
+		need(lockdown_bounding_set() && lockdown_ids(arguments.id, arguments.id), STAGE_IDS);
+	need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	/* Had the parent died before, the dialer's end would be closed soon. */
+	need(lockdown_death_signal(), STAGE_DEATH_SIGNAL);
+	need(make_names(front, arguments.half), STAGE_NAMES);
+	need(guard_enter() && enter_filter(), STAGE_FILTER);
+}
+
+int front_watch(struct front *front, int socket, enum front_source source, uint32_t id, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)id << 8 | source};
+
+	return epoll_ctl(front->epoll, EPOLL_CTL_ADD, socket, &event) < 0 ? -errno : 0;
+}
+
+/* Whether more may be sent. While not, epoll tells when. */
+static void set_full(struct front *front, bool is_full)
+{
+	struct epoll_event event = {.events = is_full ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.u64 = FRONT_DIALER};
+
+	if (front->dialer.is_full != is_full && epoll_ctl(front->epoll, EPOLL_CTL_MOD, FRONT_FD_DIALER, &event) < 0)
+		_exit(FRONT_EXIT_MEMORY);
+	front->dialer.is_full = is_full;
+}
+
+int front_send(struct front *front, const struct egress_ask *ask)
+{
+	int r = front->dialer.is_full ? -EAGAIN : frame_send(FRONT_FD_DIALER, ask, sizeof *ask, NULL, 0, MSG_DONTWAIT);
+
+	if (r < 0 && r != -EAGAIN && r != -ENOBUFS && r != -ENOMEM)
+		_exit(0);
+	set_full(front, r < 0);
+	return r < 0 ? -EAGAIN : 0;
+}
+
+/* Programs ask for A and AAAA in one breath, and try again at once what failed. */
+void front_tell(struct front *front, const struct egress_ask *ask)
+{
+	uint64_t second = front->now_us / SECOND_US;
+
+	if (front->dialer.told_us != 0 && front->now_us - front->dialer.told_us < SECOND_US &&
+	    memcmp(&front->dialer.told, ask, sizeof *ask) == 0)
+		return;
+	if (front->dialer.second != second)
+		front->dialer.told_count = 0;
+	front->dialer.second = second;
+	if (front->dialer.told_count >= TOLD_MAX_S || front->dialer.is_full)
+		return;
+	front->dialer.told_count++;
+	front->dialer.told_us = front->now_us;
+	front->dialer.told = *ask;
+	(void)!front_send(front, ask);
+}
+
+void front_tell_unknown(struct front *front, const char *name)
+{
+	struct egress_ask ask = {.kind = EGRESS_ASK_UNKNOWN};
+
+	memcpy(ask.name, name, strlen(name) + 1);
+	front_tell(front, &ask);
+}
+
+static void take_rules(struct front *front, int fd)
+{
+	int r = ruleset_change(&front->rules, fd);
+
+	if (r < 0)
+		_exit(r == -EBADMSG ? FRONT_EXIT_CONFUSED : FRONT_EXIT_MEMORY);
+	if (r > 0)
+		apply_rules(front);
+}
+
+/* Takes the descriptor of an answer that has one. False: it is no answer. */
+static bool take_answer(struct front *front, struct frame *frame)
+{
+	struct egress_answer answer;
+
+	if (frame->length != sizeof answer)
+		return false;
+	memcpy(&answer, frame->bytes, sizeof answer);
+	if (answer.kind == EGRESS_ANSWER && answer.error >= 0 && frame->fd_count == (answer.error == 0))
+		return front_connections_answer(front, answer.id, answer.error == 0 ? steal_fd(&frame->fds[0]) : -1);
+	front->is_serving = front->is_serving || answer.kind == EGRESS_ANSWER_RULES;
+	if ((answer.kind != EGRESS_ANSWER_RULES && (answer.kind != EGRESS_ANSWER_EXPECTED || front->is_serving)) || answer.id != 0 ||
+	    answer.error != 0 || frame->fd_count != 1)
+		return false;
+	take_rules(front, frame->fds[0]);
+	frame_close_fds(frame);
+	return true;
+}
+
+/* What comes from inside waits in its socket until then. */
+static void await_rules(struct front *front)
+{
+	static struct frame frame;
+
+	while (!front->is_serving) {
+		if (frame_receive(FRONT_FD_DIALER, &frame, 0) <= 0)
+			_exit(0);
+		front->now_us = clock_now_us();
+		if (!take_answer(front, &frame))
+			_exit(FRONT_EXIT_CONFUSED);
+	}
+}
+
+static void hear_dialer(struct front *front, uint32_t events)
+{
+	static struct frame frame;
+	int r = 1;
+
+	if (events & EPOLLOUT) {
+		set_full(front, false);
+		front_connections_ask(front);
+	}
+	for (unsigned i = 0; i < ANSWERS_MAX; i++) {
+		r = frame_receive(FRONT_FD_DIALER, &frame, MSG_DONTWAIT);
+		if (r == -EAGAIN)
+			return;
+		if (r == 0 || r == -ECONNRESET)
+			_exit(0);
+		if (r < 0 || !take_answer(front, &frame))
+			_exit(FRONT_EXIT_CONFUSED);
+	}
+}
+
+static void handle(struct front *front, const struct epoll_event *event)
+{
+	uint32_t id = (uint32_t)(event->data.u64 >> 8);
+	enum front_source source = event->data.u64 & 0xff;
+
+	switch (source) {
+	case FRONT_DIALER:
+		hear_dialer(front, event->events);
+		return;
+	case FRONT_LISTENER:
+		front_connections_accept(front, (int)id);
+		return;
+	case FRONT_DNS:
+		front_dns_serve(front);
+		return;
+	case FRONT_STREAM:
+		front_stream_heard(front, id);
+		return;
+	case FRONT_INSIDE:
+	case FRONT_OUTSIDE:
+		front_connections_heard(front, source, id, event->events);
+		return;
+	}
+}
+
+/* -1 is later than anything. */
+static int sooner(int a_ms, int b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+int main(int argc, char **argv)
+{
+	static struct front front;
+
+	lock_down(argc, argv, &front);
+	await_rules(&front);
+	for (;;) {
+		struct epoll_event events[EVENTS_MAX];
+		int wait_ms = sooner(front_streams_expire(&front), front_connections_wait_ms(&front));
+		int count = epoll_wait(front.epoll, events, EVENTS_MAX, wait_ms);
+
+		front.now_us = clock_now_us();
+		for (int i = 0; i < count; i++)
+			handle(&front, &events[i]);
+		front_connections_run(&front);
+	}
+}

@@ -1,0 +1,239 @@
+/* See front.h. What is said of a name: by the rules, whether it is there; and then what stands for it in this sandbox. */
+#include "programs/egress/dns.h"
+#include "programs/egress/front.h"
+
+#include <arpa/nameser.h>
+#include <assert.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define TTL_FOUND_S     60
+#define TTL_NOT_THERE_S 5 /* new rules may allow it */
+#define DATAGRAMS_MAX   64
+
+#define LOCALHOST "localhost" /* RFC 6761, section 6.3 */
+#define REVERSE   "arpa"
+
+static_assert(NET_NAME_SIZE == DNS_NAME_MAX + 1, "what is said of names holds for both kinds");
+
+static const char prohibited[] = "no rule of this sandbox's network allows this name";
+
+static bool is_or_is_below(const char *name, const char *above)
+{
+	return strcmp(name, above) == 0 || net_name_is_below(name, above);
+}
+
+/* Whether some connection to the name may be allowed, or asked about. Which ones are is the dialer's to say. */
+static bool is_allowed(const struct front *front, const char *name)
+{
+	const struct net_record *record;
+	enum net_verdict verdict = net_match_name(front->rules.match, name, 0, NET_LIST_ALLOW, &record);
+
+	if (is_or_is_below(name, NET_NAME_OF_US))
+		return false;
+	if (verdict == NET_VERDICT_NO_RULE && front->rules.memory->asks)
+		verdict = net_match_name(front->rules.match, name, 0, NET_LIST_ASK, &record);
+	return verdict == NET_VERDICT_ALLOWED || (verdict == NET_VERDICT_NO_RULE && front->rules.memory->mode == EGRESS_OPEN);
+}
+
+void front_dns_keep(struct front *front)
+{
+	const struct net_list *list = ruleset_list(&front->rules);
+
+	front->names_kept = 0;
+	for (const struct net_record *record = NULL; (record = net_list_next(list, record));)
+		front->names_kept += record->list == NET_LIST_ALLOW && record->kind == NET_RULE_NAME;
+}
+
+/* The index of the name: a new one only where there is still room for those that rules spell out. */
+static bool find_index(const struct front *front, const char *name, uint32_t *ret_index)
+{
+	if (fakes_find(front->names, name, ret_index))
+		return true;
+	return (fakes_count(front->names) + front->names_kept < FAKES_MAX || net_match_spells(front->rules.match, name)) &&
+	       fakes_add(front->names, name, ret_index) == 0;
+}
+
+static void reply_loopback(const struct front *front, uint16_t type, struct dns_reply *reply)
+{
+	static const struct in6_addr v4 = {.s6_addr = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+
+	if (type != ns_t_a && (type != ns_t_aaaa || !front->has_ipv6))
+		return;
+	reply->kind = DNS_ADDRESSES;
+	reply->addresses_count = 1;
+	reply->addresses[0] = type == ns_t_a ? v4 : in6addr_loopback;
+}
+
+static void reply_fake(const struct front *front, const char *name, uint16_t type, struct dns_reply *reply)
+{
+	uint32_t index;
+
+	/* Other types have hints by which a name would not be needed any more (HTTPS, SVCB), or anything at all (TXT). */
+	if (type != ns_t_a && (type != ns_t_aaaa || !front->has_ipv6))
+		return;
+	if (!find_index(front, name, &index)) {
+		reply->kind = DNS_SERVFAIL;
+		return;
+	}
+	reply->kind = DNS_ADDRESSES;
+	reply->addresses_count = 1;
+	fakes_address(front->names, index, type == ns_t_a ? AF_INET : AF_INET6, &reply->addresses[0]);
+}
+
+static void reply_reverse(const struct front *front, const struct in6_addr *address, struct dns_reply *reply)
+{
+	bool is_loopback = IN6_IS_ADDR_LOOPBACK(address) || (IN6_IS_ADDR_V4MAPPED(address) && address->s6_addr[12] == 127);
+
+	reply->name = is_loopback ? LOCALHOST : fakes_by_address(front->names, address);
+	reply->kind = reply->name ? DNS_NAME : DNS_NXDOMAIN;
+}
+
+/* Fills `reply`, which says NODATA. Whether the name is to be told of. */
+static bool decide(const struct front *front, const struct dns_question *question, struct dns_reply *reply)
+{
+	char name[NET_NAME_SIZE];
+	struct in6_addr address;
+
+	reply->ttl_s = TTL_FOUND_S;
+	if (question->is_name_valid && question->type == ns_t_ptr && dns_reverse(question->name, &address)) {
+		reply_reverse(front, &address, reply);
+		return false;
+	}
+	if (!question->is_name_valid || net_name_canonical(question->name, strlen(question->name), name)) {
+		reply->kind = DNS_NXDOMAIN;
+		reply->prohibited = prohibited;
+		return false;
+	}
+	if (is_or_is_below(name, LOCALHOST)) {
+		reply_loopback(front, question->type, reply);
+		return false;
+	}
+	if (is_allowed(front, name)) {
+		reply_fake(front, name, question->type, reply);
+		return false;
+	}
+	reply->kind = DNS_NXDOMAIN;
+	reply->prohibited = prohibited;
+	return !is_or_is_below(name, REVERSE);
+}
+
+size_t front_dns_answer(const struct front *front, const uint8_t *bytes, size_t size, bool is_stream, uint8_t out[FRONT_DNS_ANSWER_MAX],
+                        char unknown[NET_NAME_SIZE])
+{
+	struct dns_question question;
+	struct dns_reply reply = {.kind = DNS_NODATA};
+	int r = dns_parse(bytes, size, &question);
+	bool is_unknown = false;
+
+	unknown[0] = '\0';
+	if (r < 0)
+		return 0;
+	if (r > 0) {
+		reply.kind = DNS_RCODE;
+		reply.rcode = r;
+	} else {
+		is_unknown = decide(front, &question, &reply);
+	}
+	if (reply.kind != DNS_ADDRESSES && reply.kind != DNS_NAME)
+		reply.ttl_s = TTL_NOT_THERE_S;
+	if (is_unknown)
+		memcpy(unknown, question.name, NET_NAME_SIZE);
+	r = dns_answer(&question, &reply, out, is_stream ? FRONT_DNS_ANSWER_MAX : question.udp_size);
+	return r < 0 ? 0 : (size_t)r;
+}
+
+static bool set(int socket, int level, int option)
+{
+	const int on = 1;
+
+	return setsockopt(socket, level, option, &on, sizeof on) == 0;
+}
+
+static int family_of(int socket)
+{
+	int family = AF_UNSPEC;
+	socklen_t size = sizeof family;
+
+	return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) < 0 ? AF_UNSPEC : family;
+}
+
+/* What the kernel would not send from without FREEBIND are addresses that only routes make local. ipv6(7) has none of it; ip(7),
+ * IP_FREEBIND */
+bool front_dns_prepare(int socket)
+{
+	if (family_of(socket) == AF_INET6)
+		return set(socket, SOL_IPV6, IPV6_RECVPKTINFO) && set(socket, SOL_IPV6, IPV6_FREEBIND);
+	return set(socket, SOL_IP, IP_PKTINFO) && set(socket, SOL_IP, IP_FREEBIND);
+}
+
+union control {
+	struct cmsghdr align;
+	uint8_t v4[CMSG_SPACE(sizeof(struct in_pktinfo))];
+	uint8_t v6[CMSG_SPACE(sizeof(struct in6_pktinfo))];
+	uint8_t both[CMSG_SPACE(sizeof(struct in_pktinfo)) + CMSG_SPACE(sizeof(struct in6_pktinfo))];
+};
+
+/* What came with a datagram becomes what goes with its answer. Of IPv6's sockets IPv4's form, which they may have besides, is not taken. */
+static bool turn_round(struct msghdr *message, union control *control, sa_family_t family)
+{
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(message);
+	bool is_v6 = family == AF_INET6;
+	struct in_pktinfo v4;
+	struct in6_pktinfo v6;
+
+	while (cmsg && (cmsg->cmsg_level != (is_v6 ? SOL_IPV6 : SOL_IP) || cmsg->cmsg_type != (is_v6 ? IPV6_PKTINFO : IP_PKTINFO)))
+		cmsg = CMSG_NXTHDR(message, cmsg);
+	if (!cmsg)
+		return false;
+	if (is_v6) {
+		memcpy(&v6, CMSG_DATA(cmsg), sizeof v6);
+		v6.ipi6_ifindex = 0;
+	} else {
+		memcpy(&v4, CMSG_DATA(cmsg), sizeof v4);
+		v4 = (struct in_pktinfo){.ipi_spec_dst = v4.ipi_addr};
+	}
+	memset(control, 0, sizeof *control);
+	message->msg_controllen = (socklen_t)(is_v6 ? sizeof control->v6 : sizeof control->v4);
+	cmsg = CMSG_FIRSTHDR(message);
+	cmsg->cmsg_level = is_v6 ? SOL_IPV6 : SOL_IP;
+	cmsg->cmsg_type = is_v6 ? IPV6_PKTINFO : IP_PKTINFO;
+	cmsg->cmsg_len = (socklen_t)(is_v6 ? CMSG_LEN(sizeof v6) : CMSG_LEN(sizeof v4));
+	memcpy(CMSG_DATA(cmsg), is_v6 ? (const void *)&v6 : &v4, is_v6 ? sizeof v6 : sizeof v4);
+	return true;
+}
+
+/* One datagram; false when there is none. A program that does not take its answer gets none. */
+static bool serve_one(struct front *front)
+{
+	uint8_t in[FRONT_DNS_QUERY_MAX], out[FRONT_DNS_ANSWER_MAX];
+	char unknown[NET_NAME_SIZE];
+	struct sockaddr_storage peer;
+	union control control;
+	struct iovec part = {.iov_base = in, .iov_len = sizeof in};
+	struct msghdr message = {.msg_name = &peer,
+	                         .msg_namelen = sizeof peer,
+	                         .msg_iov = &part,
+	                         .msg_iovlen = 1,
+	                         .msg_control = &control,
+	                         .msg_controllen = sizeof control};
+	ssize_t n = recvmsg(FRONT_FD_DNS, &message, MSG_DONTWAIT);
+
+	if (n < 0)
+		return errno != EAGAIN;
+	if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) || !turn_round(&message, &control, peer.ss_family))
+		return true;
+	part = (struct iovec){out, front_dns_answer(front, in, (size_t)n, false, out, unknown)};
+	message.msg_flags = 0;
+	if (part.iov_len > 0)
+		(void)!sendmsg(FRONT_FD_DNS, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (unknown[0])
+		front_tell_unknown(front, unknown);
+	return true;
+}
+
+void front_dns_serve(struct front *front)
+{
+	for (unsigned i = 0; i < DATAGRAMS_MAX && serve_one(front); i++)
+		;
+}

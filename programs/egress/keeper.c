@@ -1,0 +1,56 @@
+/* See keeper.h. As the caller, without capabilities; it must not read what it is asked. */
+#include "programs/egress/keeper.h"
+#include "helper/privilege/lockdown.h"
+
+#include <sys/socket.h>
+
+static void become_resolver(const char *path, int socket)
+{
+	char *argv[] = {(char *)"yett-resolver", NULL}, *environment[] = {NULL};
+
+	if (dup2(socket, STDIN_FILENO) == STDIN_FILENO)
+		(void)execve(path, argv, environment);
+	_exit(1);
+}
+
+/*
+ * Waits on one socket after the other, each in a process of its own. All end with the dialer, whose end of each is closed then: what one
+ * resolver leaves behind is not its to end.
+ */
+_Noreturn static void keep(const char *path, const int sockets[LOOKUP_RESOLVERS])
+{
+	char byte;
+
+	fd_close_except(sockets, LOOKUP_RESOLVERS);
+	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
+		if (recv(sockets[i], &byte, sizeof byte, MSG_PEEK) <= 0)
+			_exit(0);
+		/* Where no process can be had, there is no other resolver: its socket ends with this one. */
+		if (i + 1 == LOOKUP_RESOLVERS || fork() != 0)
+			become_resolver(path, sockets[i]);
+		(void)close(sockets[i]);
+	}
+	_exit(0);
+}
+
+int keeper_start(const char *resolver, int ret_sockets[LOOKUP_RESOLVERS])
+{
+	int pairs[LOOKUP_RESOLVERS][2], theirs[LOOKUP_RESOLVERS];
+	pid_t pid;
+
+	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
+		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pairs[i]) < 0)
+			return -errno;
+		theirs[i] = pairs[i][1];
+	}
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		keep(resolver, theirs);
+	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
+		(void)close(theirs[i]);
+		ret_sockets[i] = pairs[i][0];
+	}
+	return 0;
+}

@@ -1,0 +1,276 @@
+/*
+ * yett-resolver: looks names up as the host does, for the dialer. Descriptor 0 is the dialer's; questions and answers are packets of one
+ * size each (resolver.h).
+ *
+ * Theory of operation: it is linked with the host's C library and loads whatever name services the host has (NSS), so it can be bounded
+ * by little; and what it reads the internet writes. So each question has a child of its own, which has a pipe to answer on and nothing
+ * else: one that is slow, ends or lies does so for its own name. The parent waits for nothing but all of them. It runs as the caller,
+ * without privilege, from its first instruction; a stage's number is its exit status when the stage fails.
+ */
+#include "base/clock.h"
+#include "helper/privilege/lockdown.h"
+#include "programs/egress/resolver.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/landlock.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <resolv.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+enum stage {
+	STAGE_DESCRIPTORS = 1,
+	STAGE_LIMITS,
+	STAGE_CAPABILITIES,
+	STAGE_NO_NEW_PRIVS,
+	STAGE_UNDUMPABLE,
+	STAGE_LANDLOCK,
+	STAGE_DEATH_SIGNAL,
+};
+
+#define V4_AT 12 /* net_address.h: the mapped form */
+
+/* A question that a child looks up. */
+struct child {
+	pid_t pid;  /* 0: none */
+	int answer; /* the pipe; owned */
+	uint32_t id;
+	uint64_t deadline_ms;
+};
+
+static void need(bool done, enum stage stage)
+{
+	if (!done)
+		_exit((int)stage);
+}
+
+/* No file, no core (1: core(5)); descriptors and memory for name services, which may map large caches. */
+static bool limit(void)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_CORE, 1},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_NOFILE, 64},
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(1u << 30)},
+	};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits));
+}
+
+/* All of version 1 but reading, and what is younger than Debian 12's headers; the numbers are the kernel's. */
+#define RIGHTS_CHANGE \
+	(((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1) & ~(UINT64_C(0) + LANDLOCK_ACCESS_FS_READ_FILE + LANDLOCK_ACCESS_FS_READ_DIR))
+#define RIGHT_TRUNCATE         (UINT64_C(1) << 14)
+#define SCOPE_ABSTRACT_SOCKETS (UINT64_C(1) << 0)
+#define SCOPE_SIGNALS          (UINT64_C(1) << 1)
+
+/*
+ * From here on it changes, makes and executes no file of the caller's, and signals no other process: name services read files and talk over
+ * sockets. Where the kernel has no Landlock, it goes without. landlock(7)
+ */
+static bool confine(void)
+{
+	struct {
+		uint64_t files, tcp, scoped;
+	} ruleset = {.files = RIGHTS_CHANGE};
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	_cleanup_fd_ int fd = -1;
+
+	if (abi < 1)
+		return true;
+	ruleset.files |= abi >= 3 ? RIGHT_TRUNCATE : 0;
+	ruleset.scoped = abi >= 6 ? SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS : 0;
+	fd = (int)syscall(SYS_landlock_create_ruleset, &ruleset, sizeof ruleset, 0);
+	return fd >= 0 && syscall(SYS_landlock_restrict_self, fd, 0) == 0;
+}
+
+static void lock_down(void)
+{
+	need(syscall(SYS_close_range, 3u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
+	need(limit(), STAGE_LIMITS);
+	need(lockdown_capabilities(), STAGE_CAPABILITIES);
+	need(lockdown_no_new_privs(), STAGE_NO_NEW_PRIVS);
+	need(lockdown_undumpable(), STAGE_UNDUMPABLE);
+	need(confine(), STAGE_LANDLOCK);
+}
+
+static int read_error(int r)
+{
+	switch (r) {
+	case EAI_NONAME:
+	case EAI_NODATA:
+	case EAI_ADDRFAMILY:
+		return ENOENT;
+	case EAI_AGAIN:
+		return EAGAIN;
+	default:
+		return EIO;
+	}
+}
+
+static bool read_address(const struct addrinfo *info, struct net_address *ret_address)
+{
+	struct net_address address = {{[10] = 0xff, [11] = 0xff}};
+
+	if (info->ai_family == AF_INET)
+		memcpy(address.bytes + V4_AT, &((const struct sockaddr_in *)info->ai_addr)->sin_addr, 4);
+	else if (info->ai_family == AF_INET6)
+		memcpy(address.bytes, &((const struct sockaddr_in6 *)info->ai_addr)->sin6_addr, sizeof address.bytes);
+	else
+		return false;
+	*ret_address = address;
+	return true;
+}
+
+/*
+ * Only the name itself, and none that a search list makes of it: with `search evil` and `options ndots:5` a name that is allowed would be
+ * another one. A final dot would have that, too, but no line of /etc/hosts has one. resolv.conf(5), resolver(3)
+ *
+ * AI_ADDRCONFIG as the host's own programs have it: where there is no IPv6, nothing is asked for in vain. getaddrinfo(3)
+ */
+static void look_up(const char *name, struct resolver_answer *answer)
+{
+	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+	struct addrinfo *list = NULL;
+	int r;
+
+	if (res_init() < 0) {
+		answer->error = EIO;
+		return;
+	}
+	_res.options &= ~(RES_DNSRCH | RES_DEFNAMES);
+	r = getaddrinfo(name, NULL, &hints, &list);
+	if (r != 0) {
+		answer->error = read_error(r);
+		return;
+	}
+	for (const struct addrinfo *info = list; info && answer->count < RESOLVER_ADDRESSES_MAX; info = info->ai_next)
+		if (read_address(info, &answer->addresses[answer->count]))
+			answer->count++;
+	answer->error = answer->count == 0 ? ENOENT : 0;
+	freeaddrinfo(list);
+}
+
+/* Ends with its parent, from which it has but the pipe; of other children's pipes it has none. */
+_Noreturn static void answer_in_child(const struct resolver_question *question, int pipe, pid_t parent)
+{
+	struct resolver_answer answer = {.id = question->id};
+
+	need(dup2(pipe, STDIN_FILENO) == STDIN_FILENO && syscall(SYS_close_range, 3u, ~0u, 0u) == 0, STAGE_DESCRIPTORS);
+	need(lockdown_death_signal() && getppid() == parent, STAGE_DEATH_SIGNAL);
+	look_up(question->name, &answer);
+	_exit(write(STDIN_FILENO, &answer, sizeof answer) == sizeof answer ? 0 : 1);
+}
+
+static int begin(struct child *child, const struct resolver_question *question)
+{
+	pid_t parent = getpid();
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	child->pid = fork();
+	if (child->pid == 0)
+		answer_in_child(question, ends[1], parent);
+	(void)close(ends[1]);
+	if (child->pid < 0) {
+		child->pid = 0;
+		(void)close(ends[0]);
+		return -EAGAIN;
+	}
+	child->answer = ends[0];
+	child->id = question->id;
+	child->deadline_ms = clock_now_ms() + RESOLVER_SECONDS * 1000;
+	return 0;
+}
+
+/* The dialer takes what it has asked for, and if it does not, nobody else is there to be answered. */
+static void tell(const struct resolver_answer *answer)
+{
+	if (send(STDIN_FILENO, answer, sizeof *answer, MSG_NOSIGNAL) != sizeof *answer)
+		_exit(0);
+}
+
+/* Whatever the child may still do, it has had its say. Its answer is one write(2) of less than PIPE_BUF: all or nothing of it is there. */
+static void end(struct child *child, int otherwise)
+{
+	struct resolver_answer answer;
+
+	if (otherwise != 0 || read(child->answer, &answer, sizeof answer) != sizeof answer)
+		answer = (struct resolver_answer){.error = otherwise != 0 ? otherwise : EIO};
+	answer.id = child->id;
+	(void)kill(child->pid, SIGKILL); /* ours until it is waited for */
+	(void)waitpid(child->pid, NULL, 0);
+	(void)close(child->answer);
+	child->pid = 0;
+	tell(&answer);
+}
+
+static void hear(struct child *free)
+{
+	struct resolver_question question;
+
+	/* Nobody asks, or nobody is there any more. The name is canonical, or else as good as any: whoever asks may say so. */
+	if (recv(STDIN_FILENO, &question, sizeof question, MSG_TRUNC) != sizeof question || !memchr(question.name, 0, sizeof question.name))
+		_exit(0);
+	if (begin(free, &question) < 0)
+		tell(&(struct resolver_answer){.id = question.id, .error = EAGAIN});
+}
+
+static int timeout_of(const struct child children[RESOLVER_AT_ONCE_MAX])
+{
+	uint64_t now_ms = clock_now_ms(), next = UINT64_MAX;
+
+	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
+		if (children[i].pid > 0 && children[i].deadline_ms < next)
+			next = children[i].deadline_ms;
+	return next == UINT64_MAX ? -1 : next <= now_ms ? 0 : (int)(next - now_ms);
+}
+
+static struct child *find_free(struct child children[RESOLVER_AT_ONCE_MAX])
+{
+	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
+		if (children[i].pid == 0)
+			return &children[i];
+	return NULL;
+}
+
+/* While as many are looked up as there may be, questions wait in the socket; that it has ended shows nevertheless. */
+static void serve_once(struct child children[RESOLVER_AT_ONCE_MAX])
+{
+	struct pollfd polled[RESOLVER_AT_ONCE_MAX + 1];
+	struct child *free = find_free(children);
+	uint64_t now_ms;
+
+	polled[RESOLVER_AT_ONCE_MAX] = (struct pollfd){STDIN_FILENO, free ? POLLIN : 0, 0};
+	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++)
+		polled[i] = (struct pollfd){children[i].pid > 0 ? children[i].answer : -1, POLLIN, 0};
+	if (poll(polled, ARRAY_SIZE(polled), timeout_of(children)) < 0)
+		return;
+	if (polled[RESOLVER_AT_ONCE_MAX].revents & (POLLHUP | POLLERR))
+		_exit(0);
+	now_ms = clock_now_ms();
+	for (size_t i = 0; i < RESOLVER_AT_ONCE_MAX; i++) {
+		if (polled[i].revents)
+			end(&children[i], 0);
+		else if (children[i].pid > 0 && children[i].deadline_ms <= now_ms)
+			end(&children[i], ETIMEDOUT);
+	}
+	if (polled[RESOLVER_AT_ONCE_MAX].revents & POLLIN)
+		hear(free);
+}
+
+int main(void)
+{
+	struct child children[RESOLVER_AT_ONCE_MAX] = {0};
+
+	lock_down();
+	for (;;)
+		serve_once(children);
+}

@@ -1,0 +1,76 @@
+/*
+ * The sandbox's network, seen from inside: see build.h. An address of its own on lo, and routes that make every other address one of this
+ * host, so that whatever is connected to comes to whoever serves the network (programs/egress/). Over rtnetlink(7), with CAP_NET_ADMIN in
+ * the sandbox's network namespace.
+ */
+#include "base/kernel.h"
+#include "base/rtnetlink.h"
+#include "programs/egress/egress.h"
+#include "programs/init/build/build.h"
+
+#include <linux/if_addr.h>
+#include <sys/socket.h>
+
+/* The own address of a family, and the route: all there is, from there. Without root the front makes another one: ports_listen(). */
+static int add_family(int fd, uint8_t family, const struct net_address *own, bool is_rootless)
+{
+	const uint8_t *bytes = family == AF_INET ? own->bytes + 12 : own->bytes;
+	const uint8_t size = family == AF_INET ? 4 : 16;
+	const uint32_t lo = RTNETLINK_LO;
+	struct rtnetlink_ask address = {.header.nlmsg_len = NLMSG_LENGTH(sizeof address.body.address),
+	                                .body.address = {.ifa_family = family,
+	                                                 .ifa_prefixlen = (uint8_t)(8 * size),
+	                                                 .ifa_flags = IFA_F_NODAD,
+	                                                 .ifa_scope = RT_SCOPE_UNIVERSE,
+	                                                 .ifa_index = RTNETLINK_LO}};
+	/* In the kernel's table of what is local, in which it looks up whom an answer may be from. */
+	struct rtnetlink_ask route = {.header.nlmsg_len = NLMSG_LENGTH(sizeof route.body.route),
+	                              .body.route = {.rtm_family = family,
+	                                             .rtm_table = RT_TABLE_LOCAL,
+	                                             .rtm_protocol = RTPROT_BOOT,
+	                                             .rtm_scope = family == AF_INET ? RT_SCOPE_HOST : RT_SCOPE_UNIVERSE,
+	                                             .rtm_type = RTN_LOCAL}};
+	int r;
+
+	rtnetlink_add(&address, IFA_LOCAL, bytes, size);
+	r = rtnetlink_send(fd, &address, RTM_NEWADDR);
+	rtnetlink_add(&route, RTA_OIF, &lo, sizeof lo);
+	rtnetlink_add(&route, RTA_PREFSRC, bytes, size);
+	return r == 0 && !is_rootless ? rtnetlink_send(fd, &route, RTM_NEWROUTE) : r;
+}
+
+int network_prepare(struct build *b, const struct plan_step *step)
+{
+	(void)step;
+	if (b->owns_network)
+		(void)kernel_write_file(b->proc, "sys/net/ipv4/tcp_congestion_control", "reno");
+	return 0;
+}
+
+int network_make(struct build *b, const struct plan_step *step)
+{
+	static const struct {
+		uint8_t family;
+		const char *own;
+	} families[] = {{AF_INET, EGRESS_OWN_V4}, {AF_INET6, EGRESS_OWN_V6}};
+	_cleanup_fd_ int fd = -1;
+	int r = 0;
+
+	(void)step;
+	if (!plan_network_has_rules(b->plan->network))
+		return 0;
+	fd = rtnetlink_open();
+	if (fd < 0)
+		return fd;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
+		struct net_address own;
+
+		r = net_address_parse(families[i].own, &own);
+		if (r == 0)
+			r = add_family(fd, families[i].family, &own, b->order.is_rootless);
+		/* A host without IPv6: nothing inside has it either. */
+		if (families[i].family == AF_INET6 && (r == -EOPNOTSUPP || r == -EAFNOSUPPORT || r == -EACCES))
+			r = 0;
+	}
+	return r;
+}

@@ -1,0 +1,194 @@
+/*
+ * An overlay over a directory of the client's, which stays as it is: see build.h.
+ *
+ * What root gives for it are two mounts that know the caller's ids and nobody else's: the source, read-only, and the store. The overlay is
+ * the sandbox's own, in its user namespace. No name in a store is followed anywhere: the store may be changed by others while it is used.
+ * kernel: filesystems/overlayfs.rst
+ */
+#include "base/kernel.h"
+#include "programs/init/build/build.h"
+
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
+#define OPTION_SIZE 32
+
+/* Descriptors of the layers; -1: not there. */
+struct layers {
+	int source, upper, work;
+};
+
+static void layers_close(struct layers *layers)
+{
+	fd_close(layers->source);
+	fd_close(layers->upper);
+	fd_close(layers->work);
+}
+
+static int refuse(struct build *b, const struct plan_step *step, const char *what)
+{
+	return error_set(&b->error, YETT_E_UNSUPPORTED, 0, "%s cannot be copy-on-write: %s", plan_text(b->plan, step->target), what);
+}
+
+/*
+ * Layers have to be of this mount namespace: what comes is mounted on "lower" of the template's root, which nobody else sees. Its
+ * descriptor there, or a result as workspace_make() has. Consumes the tree.
+ */
+static int take_layer(struct build *b, const struct plan_step *step, int *tree, int *ret_layer)
+{
+	int r = 0;
+
+	if (fchdir(b->beneath) < 0 || move_mount(*tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		r = -errno;
+	*tree = fd_close(*tree);
+	/* EAGAIN: it could be taken off, were it not for this flag; and so has no mounts below, which an overlay would not show. */
+	if (r == 0 && (umount2("lower", MNT_EXPIRE) == 0 || errno != EAGAIN))
+		r = errno == EBUSY
+		            ? refuse(b, step, "there are mounts below it, or below its store: give those directories that are to be seen")
+		            : -errno;
+	if (r == 0 && (*ret_layer = open("lower", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+		r = -errno;
+	return r;
+}
+
+/* It is a directory of the caller's, as everything that overlays write. */
+static int open_in_store(const struct build *b, int store, const char *name)
+{
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	_cleanup_fd_ int fd = (int)syscall(SYS_openat2, store, name, &how, sizeof how);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_uid == b->order.payload_uid ? steal_fd(&fd) : -EPERM;
+}
+
+/*
+ * One sandbox at a time: of two overlays with one upper layer each would change the other's files behind its back. The lock is its own open
+ * file's, which nobody can take off, and lasts until our end.
+ */
+static int lock_store(struct build *b, const struct plan_step *step, int store)
+{
+	_cleanup_fd_ int own = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (own < 0)
+		return -errno;
+	if (flock(own, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK
+		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "a sandbox that is there works on the store for %s",
+		                           plan_text(b->plan, step->target))
+		               : -errno;
+	(void)steal_fd(&own);
+	return 0;
+}
+
+static const struct plan_step *find_store(const struct build *b, const struct plan_step *source)
+{
+	for (const struct plan_step *step = b->plan->steps; step < b->plan->steps + b->plan->steps_count; step++)
+		if (step->layer == PLAN_LAYER_STORE && strcmp(plan_text(b->plan, step->target), plan_text(b->plan, source->target)) == 0)
+			return step;
+	return NULL;
+}
+
+/* A store in memory, whose upper directory has the mode of what it lies over: it is what shows. */
+static int make_memory(struct build *b, const struct plan_step *step, int source, int *ret_tree)
+{
+	_cleanup_fd_ int tree = attach_open_tmpfs(b, 0700, step->size_bytes);
+	struct stat st;
+
+	if (tree < 0 || fstat(source, &st) < 0)
+		return tree < 0 ? tree : -errno;
+	if (mkdirat(tree, "upper", 0700) < 0 || mkdirat(tree, "work", 0700) < 0 || fchmodat(tree, "upper", st.st_mode & 0777, 0) < 0)
+		return -errno;
+	*ret_tree = steal_fd(&tree);
+	return 0;
+}
+
+/* Overlays keep their notes in extended attributes; memory takes those of users since Linux 6.6. xattr(7) */
+static int check_memory(struct build *b, const struct plan_step *step, int store)
+{
+	_cleanup_fd_ int own = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (own < 0)
+		return -errno;
+	if (fsetxattr(own, "user.overlay.yett", "", 0, 0) == 0)
+		return fremovexattr(own, "user.overlay.yett") < 0 ? -errno : 0;
+	return errno == EOPNOTSUPP
+	               ? refuse(b, step, "changes cannot be kept in memory before Linux 6.6; without memory=SIZE they are in a store")
+	               : -errno;
+}
+
+static int open_layers(struct build *b, const struct plan_step *step, int *tree, struct layers *layers)
+{
+	const struct plan_step *stored = find_store(b, step);
+	int *kept = stored ? &b->trees[stored - b->plan->steps] : NULL;
+	_cleanup_fd_ int memory = -1, store = -1;
+	int r = take_layer(b, step, tree, &layers->source);
+
+	if (r == 0 && !stored)
+		r = make_memory(b, step, layers->source, &memory);
+	if (r == 0)
+		r = take_layer(b, step, stored ? kept : &memory, &store);
+	if (r == 0)
+		r = stored ? lock_store(b, step, store) : check_memory(b, step, store);
+	if (r != 0)
+		return r;
+	layers->upper = open_in_store(b, store, "upper");
+	layers->work = open_in_store(b, store, "work");
+	if (layers->upper < 0 || layers->work < 0)
+		return refuse(b, step, "its store has no directories \"upper\" and \"work\" of the caller's, or they are links");
+	return 0;
+}
+
+static int mount_overlay(const struct build *b, const struct layers *layers)
+{
+	char lower[OPTION_SIZE], upper[OPTION_SIZE], work[OPTION_SIZE];
+	const char *const options[] = {"lowerdir", lower,      "upperdir", upper,   "workdir", work,           "userxattr",
+	                               NULL,       "volatile", NULL,       "index", "off",     "redirect_dir", "nofollow",
+	                               "metacopy", "off",      "xino",     "off",   NULL};
+	int fd, r;
+
+	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's own /proc. */
+	(void)snprintf(lower, sizeof lower, "self/fd/%d", layers->source);
+	(void)snprintf(upper, sizeof upper, "self/fd/%d", layers->upper);
+	(void)snprintf(work, sizeof work, "self/fd/%d", layers->work);
+	r = fchdir(b->proc) < 0 ? -errno : lower_be_mounter(true);
+	if (r < 0)
+		return r;
+	fd = kernel_mount_new("overlay", options, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+	r = lower_be_mounter(false);
+	return r < 0 ? fd_close(fd), r : fd;
+}
+
+int workspace_make(struct build *b, const struct plan_step *step, int *tree)
+{
+	_cleanup_(layers_close) struct layers layers = {-1, -1, -1};
+	_cleanup_fd_ int overlay = -1;
+	struct statvfs mounted;
+	int r = open_layers(b, step, tree, &layers);
+
+	if (r != 0)
+		return r;
+	overlay = mount_overlay(b, &layers);
+	if (overlay == -ELOOP)
+		return refuse(b, step, "its store lies in it, or around it");
+	if (overlay == -EINVAL)
+		return refuse(b, step, "it, or its store, is on a file system that cannot be a layer of an overlay");
+	if (overlay < 0)
+		return overlay;
+	/* As the kernel makes it where it cannot use the store. */
+	if (fstatvfs(overlay, &mounted) < 0)
+		return -errno;
+	if (mounted.f_flag & ST_RDONLY)
+		return refuse(b, step, "the kernel mounts it read-only, as it cannot write into its store");
+	/* The overlay has mounts of its own of both. */
+	if (fchdir(b->beneath) < 0 || umount2("lower", MNT_DETACH) < 0 || umount2("lower", MNT_DETACH) < 0 || fchdir(b->root) < 0)
+		return -errno;
+	*tree = steal_fd(&overlay);
+	return 0;
+}

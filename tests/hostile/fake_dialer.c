@@ -1,0 +1,162 @@
+/*
+ * yett-dialer that a sandbox, or the internet, has captured: the real one up to where it has locked itself down, and then an attack
+ * (captured.h) on who started it, until it is ended.
+ */
+#include "helper/privilege/lockdown.h"
+#include "tests/hostile/captured.h"
+
+static bool filter_unless_told(const int *calls, size_t count);
+int honest_main(int argc, char **argv);
+#define lockdown_filter filter_unless_told
+#define main            honest_main
+#include "programs/egress/dialer_main.c" /* NOLINT: with what it keeps to itself */
+#undef main
+#undef lockdown_filter
+
+#include "protocol/frame.h"
+
+#include <poll.h>
+
+static struct captured captured;
+
+static bool filter_unless_told(const int *calls, size_t count)
+{
+	return captured_is_unfiltered(&captured) || lockdown_filter(calls, count);
+}
+
+_Noreturn static void wait_for_the_end(void)
+{
+	for (;;)
+		(void)poll(NULL, 0, -1);
+}
+
+static void tell(const void *bytes, size_t size, const int *fds, size_t count)
+{
+	if (frame_send(DIALER_FD_SUPERVISOR, bytes, size, fds, count, 0) < 0)
+		wait_for_the_end();
+}
+
+static struct egress_told told_of(const char *name)
+{
+	struct egress_told told = {.kind = EGRESS_TOLD_DENIED, .count = 1, .port = 443, .verdict = 1};
+
+	memcpy(told.name, name, strlen(name) + 1);
+	return told;
+}
+
+/* Without end, and faster than anybody wants to hear of it. */
+static void flood(void)
+{
+	struct egress_told told = told_of("flood.example");
+
+	for (uint32_t i = 0;; i++) {
+		told.address[15] = (uint8_t)i;
+		told.lost = i;
+		tell(&told, sizeof told, NULL, 0);
+	}
+}
+
+/* When it is asked for something: a name that would have a terminal do things, one without an end, and numbers that cannot be. */
+static void lie(void)
+{
+	struct egress_told told = told_of("\033]0;captured\007\n<0>forged\tline");
+	struct pollfd wait = {.fd = DIALER_FD_FRONT, .events = POLLIN};
+
+	(void)poll(&wait, 1, -1);
+	tell(&told, sizeof told, NULL, 0);
+	memset(told.name, 'A', sizeof told.name);
+	tell(&told, sizeof told, NULL, 0);
+	told = (struct egress_told){.kind = EGRESS_TOLD_CONNECTED,
+	                            .count = UINT32_MAX,
+	                            .lost = UINT32_MAX,
+	                            .open = UINT32_MAX,
+	                            .error = -1,
+	                            .origin = UINT32_MAX,
+	                            .verdict = 255,
+	                            .sent_bytes = UINT64_MAX,
+	                            .received_bytes = UINT64_MAX};
+	tell(&told, sizeof told, NULL, 0);
+	told.kind = EGRESS_TOLD_FAILED;
+	told.error = INT32_MIN;
+	tell(&told, sizeof told, NULL, 0);
+	told = told_of("the-last.example");
+	tell(&told, sizeof told, NULL, 0);
+}
+
+/* What takes an hour to close: whoever closes it last would wait. As tests/hostile/lingering.h, with what the filter leaves. */
+static void send_lingering(void)
+{
+	static const struct linger linger = {.l_onoff = 1, .l_linger = 3600};
+	static const struct net_address loopback = {{[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+	static const char data[4096];
+	struct egress_told told = told_of("lingers.example");
+	struct pollfd wait = {.fd = dial_begin(&loopback, (uint16_t)captured.number), .events = POLLOUT};
+
+	if (poll(&wait, 1, -1) <= 0)
+		_exit(3);
+	while (sendto(wait.fd, data, sizeof data, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0) > 0)
+		;
+	if (setsockopt(wait.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) < 0)
+		_exit(3);
+	(void)fcntl(wait.fd, F_SETFL, fcntl(wait.fd, F_GETFL) & ~O_NONBLOCK);
+	tell(&told, sizeof told, &wait.fd, 1);
+	(void)close(wait.fd);
+}
+
+/* As the honest one, so that the front asks. */
+static void pass_rules_on(void)
+{
+	static const struct egress_answer answer = {.kind = EGRESS_ANSWER_RULES};
+	static struct frame frame;
+
+	if (frame_receive(DIALER_FD_SUPERVISOR, &frame, 0) <= 0 || frame_send(DIALER_FD_FRONT, &answer, sizeof answer, frame.fds, 1, 0) < 0)
+		_exit(3);
+	frame_close_fds(&frame);
+}
+
+static void attack(void)
+{
+	static const uint8_t garbage[4096] = {0xff};
+	struct egress_told told = told_of("x.example");
+
+	if (captured_call(&captured)) {
+		told = told_of("survived.example");
+		tell(&told, sizeof told, NULL, 0);
+	} else if (captured_is(&captured, "floods")) {
+		flood();
+	} else if (captured_is(&captured, "tells-a-hundred")) {
+		for (unsigned i = 0; i < 100; i++)
+			tell(&told, sizeof told, NULL, 0);
+	} else if (captured_is(&captured, "lies")) {
+		lie();
+	} else if (captured_is(&captured, "lingers")) {
+		send_lingering();
+	} else if (captured_is(&captured, "sends-garbage")) {
+		tell(garbage, sizeof garbage, NULL, 0);
+	} else if (captured_is(&captured, "sends-nothing")) {
+		tell(garbage, 0, NULL, 0);
+	} else if (captured_is(&captured, "sends-half")) {
+		tell(&told, sizeof told / 2, NULL, 0);
+	} else if (captured_is(&captured, "sends-no-kind")) {
+		told.kind = 77;
+		tell(&told, sizeof told, NULL, 0);
+	} else if (captured_is(&captured, "closes")) {
+		(void)close(DIALER_FD_SUPERVISOR);
+	}
+	/* "never-reads" is this alone */
+}
+
+int main(int argc, char **argv)
+{
+	struct dialer dialer = {0};
+
+	captured = captured_find(DIALER_FD_SUPERVISOR);
+	if (!*captured.mode)
+		return honest_main(argc, argv);
+	lock_down(argc);
+	need(keeper_start(argv[1], dialer.lookup.sockets) == 0, STAGE_KEEPER);
+	need((captured_is_unfiltered(&captured) || dial_enter_filter()) && enter_filter(), STAGE_FILTER);
+	pass_rules_on();
+	attack();
+	wait_for_the_end();
+}

@@ -1,0 +1,477 @@
+/* The dialer's parts as far as they need no host: what the front may say, what is merged of what is told, names in flight, its filter. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "programs/egress/dial.h"
+#include "programs/egress/dialer.h"
+#include "programs/egress/route.h"
+
+static struct egress_ask ask_for(uint32_t kind, const char *name, uint16_t port)
+{
+	struct egress_ask ask = {.kind = kind, .id = 1, .port = port};
+
+	memcpy(ask.name, name, strlen(name));
+	return ask;
+}
+
+static void expect_sound(struct egress_ask ask, bool expected)
+{
+	assert_int_equal(asks_is_sound(&ask), expected);
+}
+
+static void what_the_front_says_is_of_one_form(void **state)
+{
+	struct egress_ask ask;
+
+	(void)state;
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "a.example.org", 443), true);
+	expect_sound(ask_for(EGRESS_ASK_FULL, "a.example.org", 443), true);
+	expect_sound(ask_for(EGRESS_ASK_UNKNOWN, "a.example.org", 0), true);
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "", 443), true); /* to an address, which :: is */
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "a.example.org", 0), false);
+	expect_sound(ask_for(EGRESS_ASK_UNKNOWN, "a.example.org", 443), false);
+	expect_sound(ask_for(EGRESS_ASK_UNKNOWN, "", 0), false);
+	expect_sound(ask_for(0, "a.example.org", 443), false);
+	expect_sound(ask_for(4, "a.example.org", 443), false);
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "A.example.org", 443), false);
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "a.example.org.", 443), false);
+	expect_sound(ask_for(EGRESS_ASK_CONNECT, "1.2.3.4", 443), false);
+	ask = ask_for(EGRESS_ASK_CONNECT, "a.example.org", 443);
+	ask.address.bytes[15] = 1;
+	expect_sound(ask, false);
+	ask = ask_for(EGRESS_ASK_CONNECT, "a.example.org", 443);
+	ask.name[NET_NAME_SIZE - 1] = 'x'; /* after the end */
+	expect_sound(ask, false);
+	memset(ask.name, 'x', sizeof ask.name);
+	expect_sound(ask, false);
+	ask = ask_for(EGRESS_ASK_CONNECT, "", 443);
+	ask.name[1] = 'x';
+	expect_sound(ask, false);
+}
+
+static struct egress_told one(uint32_t kind, const char *name)
+{
+	struct egress_told told = {.kind = kind, .port = 443};
+
+	memcpy(told.name, name, strlen(name));
+	return told;
+}
+
+static void add(struct told *told, uint32_t kind, const char *name, uint64_t now_ms)
+{
+	const struct egress_told added = one(kind, name);
+
+	told_add(told, &added, now_ms);
+}
+
+/* Takes what is due, and expects that to be as many of this name; 0: nothing is. */
+static void expect_due(struct told *told, uint64_t now_ms, const char *name, uint32_t count)
+{
+	struct egress_told due;
+	bool is_due = told_due(told, now_ms, &due);
+
+	assert_int_equal(is_due, count > 0);
+	if (!is_due)
+		return;
+	assert_string_equal(due.name, name);
+	assert_int_equal(due.count, count);
+	told_sent(told, now_ms);
+}
+
+static void the_first_is_told_at_once_and_the_rest_of_a_second_as_one(void **state)
+{
+	static struct told told;
+
+	(void)state;
+	assert_true(told_next_ms(&told) == UINT64_MAX);
+	for (unsigned i = 0; i < 1000; i++) {
+		add(&told, EGRESS_TOLD_DENIED, "a", 100 + i / 2);
+		expect_due(&told, 100 + i / 2, "a", i == 0);
+	}
+	assert_int_equal(told_next_ms(&told), 1100);
+	expect_due(&told, 1099, "a", 0);
+	expect_due(&told, 1100, "a", 999);
+	/* As long as more come, one a second. */
+	add(&told, EGRESS_TOLD_DENIED, "a", 1200);
+	expect_due(&told, 2099, "a", 0);
+	expect_due(&told, 2100, "a", 1);
+	assert_true(told_next_ms(&told) == UINT64_MAX);
+	add(&told, EGRESS_TOLD_DENIED, "a", 3100);
+	expect_due(&told, 3100, "a", 1);
+}
+
+static void what_differs_is_told_apart(void **state)
+{
+	static struct told told;
+	struct egress_told other = one(EGRESS_TOLD_DENIED, "a");
+
+	(void)state;
+	add(&told, EGRESS_TOLD_DENIED, "a", 0);
+	add(&told, EGRESS_TOLD_FULL, "a", 0);
+	other.port = 80;
+	told_add(&told, &other, 0);
+	for (unsigned i = 0; i < 3; i++)
+		expect_due(&told, 0, "a", 1);
+	expect_due(&told, 0, "a", 0);
+}
+
+static void add_many(struct told *told, uint32_t kind, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		const char name[] = {(char)('a' + i / 26), (char)('a' + i % 26), 0};
+
+		add(told, kind, name, 0);
+	}
+}
+
+static unsigned take_all(struct told *told, uint64_t now_ms, struct egress_told *ret_last)
+{
+	unsigned count = 0;
+
+	for (; told_due(told, now_ms, ret_last); count++) {
+		assert_int_equal(ret_last->lost, count == 0 ? ret_last->lost : 0);
+		told_sent(told, now_ms);
+	}
+	return count;
+}
+
+static void refusals_leave_room_for_connections(void **state)
+{
+	static struct told told;
+	struct egress_told last;
+
+	(void)state;
+	add_many(&told, EGRESS_TOLD_DENIED, 100);
+	add_many(&told, EGRESS_TOLD_CONNECTED, EGRESS_TOLD_MAX - TOLD_REFUSED_MAX);
+	assert_true(told_due(&told, 0, &last));
+	assert_int_equal(last.lost, 100 - TOLD_REFUSED_MAX);
+	assert_int_equal(take_all(&told, 0, &last), EGRESS_TOLD_MAX);
+	/* Within the second there is no room for others, though all were told. */
+	add(&told, EGRESS_TOLD_DENIED, "more", 999);
+	expect_due(&told, 999, "more", 0);
+	add(&told, EGRESS_TOLD_DENIED, "more", 1000);
+	assert_true(told_due(&told, 1000, &last));
+	assert_int_equal(last.lost, 1);
+}
+
+static void bytes_are_told_even_where_the_connection_is_not(void **state)
+{
+	static struct told told;
+	struct egress_told closed = one(EGRESS_TOLD_CLOSED, "last"), last;
+
+	(void)state;
+	add_many(&told, EGRESS_TOLD_CONNECTED, EGRESS_TOLD_MAX);
+	closed.sent_bytes = 5;
+	closed.received_bytes = 7;
+	told_add(&told, &closed, 0);
+	told_add(&told, &closed, 10);
+	assert_int_equal(take_all(&told, 0, &last), EGRESS_TOLD_MAX);
+	assert_int_equal(told_next_ms(&told), TOLD_ALIKE_MS);
+	assert_int_equal(take_all(&told, TOLD_ALIKE_MS, &last), 1);
+	assert_int_equal(last.kind, EGRESS_TOLD_CLOSED);
+	assert_int_equal(last.count, 2);
+	assert_int_equal(last.sent_bytes, 10);
+	assert_int_equal(last.received_bytes, 14);
+	assert_int_equal(last.lost, 0);
+	assert_string_equal(last.name, "");
+}
+
+static void what_was_not_sent_stays_due(void **state)
+{
+	static struct told told;
+	struct egress_told due;
+
+	(void)state;
+	add(&told, EGRESS_TOLD_DENIED, "a", 0);
+	assert_true(told_due(&told, 0, &due));
+	add(&told, EGRESS_TOLD_DENIED, "a", 500);
+	expect_due(&told, 600, "a", 2);
+}
+
+/* Two resolvers that the test plays. */
+struct resolvers {
+	struct lookup lookup;
+	int ends[LOOKUP_RESOLVERS];
+};
+
+static struct resolvers *make_resolvers(void)
+{
+	static struct resolvers made;
+
+	made = (struct resolvers){0};
+	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
+		int pair[2];
+
+		assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+		made.lookup.sockets[i] = pair[0];
+		made.ends[i] = pair[1];
+	}
+	return &made;
+}
+
+static void end_resolvers(struct resolvers *resolvers)
+{
+	for (size_t i = 0; i < LOOKUP_RESOLVERS; i++) {
+		fd_close(resolvers->ends[i]);
+		fd_close(resolvers->lookup.sockets[i]);
+	}
+}
+
+static int begin(struct lookup *lookup, const char *text, uint64_t now_ms)
+{
+	char name[NET_NAME_SIZE] = {0};
+
+	memcpy(name, text, strlen(text));
+	return lookup_begin(lookup, name, now_ms);
+}
+
+/* The next question to a resolver, which has this name; its id. 0: there is none. */
+static uint32_t expect_question(int end, const char *name)
+{
+	struct resolver_question question;
+
+	if (recv(end, &question, sizeof question, MSG_DONTWAIT) != sizeof question) {
+		assert_null(name);
+		return 0;
+	}
+	assert_string_equal(question.name, name);
+	return question.id;
+}
+
+static void answer(int end, struct resolver_answer answer)
+{
+	assert_int_equal(send(end, &answer, sizeof answer, 0), sizeof answer);
+}
+
+static void a_name_is_asked_for_once_and_known_for_a_moment(void **state)
+{
+	struct resolvers *resolvers = make_resolvers();
+	struct lookup *lookup = &resolvers->lookup;
+	int i = begin(lookup, "a", 0);
+	uint32_t id = expect_question(resolvers->ends[0], "a");
+
+	(void)state;
+	assert_int_equal(begin(lookup, "a", 1), i);
+	expect_question(resolvers->ends[0], NULL);
+	assert_int_equal(lookup->names[i].state, LOOKUP_ASKED);
+	answer(resolvers->ends[0], (struct resolver_answer){.id = id, .count = 1});
+	lookup_receive(lookup, 10);
+	assert_int_equal(lookup->names[i].state, LOOKUP_KNOWN);
+	assert_int_equal(begin(lookup, "a", 10 + LOOKUP_CACHED_MS - 1), i);
+	expect_question(resolvers->ends[0], NULL);
+	i = begin(lookup, "a", 10 + LOOKUP_CACHED_MS);
+	assert_int_equal(lookup->names[i].state, LOOKUP_ASKED);
+	assert_int_not_equal(expect_question(resolvers->ends[0], "a"), id);
+	end_resolvers(resolvers);
+}
+
+static void a_failure_is_forgotten_sooner(void **state)
+{
+	struct resolvers *resolvers = make_resolvers();
+	int i = begin(&resolvers->lookup, "a", 0);
+
+	(void)state;
+	answer(resolvers->ends[0], (struct resolver_answer){.id = expect_question(resolvers->ends[0], "a"), .error = ENOENT});
+	lookup_receive(&resolvers->lookup, 0);
+	assert_int_equal(resolvers->lookup.names[i].state, LOOKUP_KNOWN);
+	assert_true(begin(&resolvers->lookup, "a", LOOKUP_FAILED_MS) >= 0);
+	expect_question(resolvers->ends[0], "a");
+	end_resolvers(resolvers);
+}
+
+static void only_so_many_are_kept_and_the_oldest_goes_first(void **state)
+{
+	struct resolvers *resolvers = make_resolvers();
+
+	(void)state;
+	for (unsigned i = 0; i < LOOKUP_CACHED_MAX + 1; i++) {
+		const char name[] = {(char)('a' + i / 26), (char)('a' + i % 26), 0};
+
+		(void)!begin(&resolvers->lookup, name, i);
+		answer(resolvers->ends[0], (struct resolver_answer){.id = expect_question(resolvers->ends[0], name), .count = 1});
+		lookup_receive(&resolvers->lookup, i);
+	}
+	assert_int_equal(resolvers->lookup.names_end, LOOKUP_CACHED_MAX);
+	(void)!begin(&resolvers->lookup, "ab", LOOKUP_CACHED_MAX);
+	expect_question(resolvers->ends[0], NULL);
+	(void)!begin(&resolvers->lookup, "aa", LOOKUP_CACHED_MAX);
+	expect_question(resolvers->ends[0], "aa");
+	end_resolvers(resolvers);
+}
+
+static void names_in_flight_are_bounded(void **state)
+{
+	struct resolvers *resolvers = make_resolvers();
+	unsigned count = 0;
+
+	(void)state;
+	for (char name[] = {'a', 'a', 0}; count <= LOOKUP_NAMES_MAX && begin(&resolvers->lookup, name, 0) >= 0; count++) {
+		name[1] = name[1] == 'z' ? 'a' : (char)(name[1] + 1);
+		name[0] = name[1] == 'a' ? (char)(name[0] + 1) : name[0];
+	}
+	assert_int_equal(count, LOOKUP_NAMES_MAX);
+	assert_true(lookup_is_waiting(&resolvers->lookup)); /* the socket takes fewer */
+	end_resolvers(resolvers);
+}
+
+/* Whatever a captured resolver says that is no answer, the other one is asked. */
+static void expect_given_up(struct resolver_answer lie, size_t size)
+{
+	struct resolvers *resolvers = make_resolvers();
+	int i = begin(&resolvers->lookup, "a", 0);
+	uint32_t id = expect_question(resolvers->ends[0], "a");
+
+	lie.id += id;
+	assert_int_equal(send(resolvers->ends[0], &lie, size, 0), size);
+	lookup_receive(&resolvers->lookup, 0);
+	assert_int_equal(resolvers->lookup.sockets[0], -1);
+	assert_int_equal(resolvers->lookup.names[i].state, LOOKUP_ASKED);
+	assert_int_equal(expect_question(resolvers->ends[1], "a"), id);
+	end_resolvers(resolvers);
+}
+
+static void a_resolver_that_lies_is_given_up(void **state)
+{
+	(void)state;
+	expect_given_up((struct resolver_answer){.id = 1, .count = 1}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = 17}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = UINT32_MAX}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = 0}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = 1, .error = ENOENT}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.error = -1}, sizeof(struct resolver_answer));
+	expect_given_up((struct resolver_answer){.count = 1}, sizeof(struct resolver_answer) - 1);
+	expect_given_up((struct resolver_answer){.count = 1}, 1);
+}
+
+static void without_a_resolver_names_fail(void **state)
+{
+	struct resolvers *resolvers = make_resolvers();
+	int i = begin(&resolvers->lookup, "a", 0);
+
+	(void)state;
+	for (size_t end = 0; end < LOOKUP_RESOLVERS; end++) {
+		resolvers->ends[end] = fd_close(resolvers->ends[end]);
+		lookup_receive(&resolvers->lookup, 0);
+	}
+	assert_int_equal(lookup_socket(&resolvers->lookup), -1);
+	assert_int_equal(resolvers->lookup.names[i].state, LOOKUP_KNOWN);
+	assert_int_equal(resolvers->lookup.names[i].answer.error, EIO);
+	i = begin(&resolvers->lookup, "b", 0);
+	assert_int_equal(resolvers->lookup.names[i].answer.error, EIO);
+	end_resolvers(resolvers);
+}
+
+static int make_socket_below_the_filter(int family, int type, int protocol)
+{
+	int status;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && dial_enter_filter() && socket(family, type, protocol) >= 0 ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void below_the_filter_there_are_sockets_of_tcp_only(void **state)
+{
+	const int flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+
+	(void)state;
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, IPPROTO_TCP), 0);
+	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, 0), -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_UNIX, SOCK_STREAM | flags, IPPROTO_TCP), -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_DGRAM | flags, IPPROTO_UDP), -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET, SOCK_STREAM | flags, 262), -SIGSYS); /* IPPROTO_MPTCP */
+	assert_int_equal(make_socket_below_the_filter(AF_NETLINK, SOCK_RAW | flags, 0), -SIGSYS);
+	assert_int_equal(make_socket_below_the_filter(AF_INET6, SOCK_RAW | flags, IPPROTO_TCP), -SIGSYS);
+}
+
+static void the_kernel_says_what_is_this_host(void **state)
+{
+	int netlink = route_open();
+	struct net_address address;
+	enum route route;
+
+	(void)state;
+	assert_true(netlink >= 0);
+	assert_int_equal(net_address_parse("127.0.0.1", &address), 0);
+	assert_int_equal(route_ask(netlink, &address, &route), 0);
+	assert_int_equal(route, ROUTE_LOCAL);
+	assert_int_equal(net_address_parse("255.255.255.255", &address), 0);
+	assert_true(route_ask(netlink, &address, &route) < 0 || route == ROUTE_GROUP);
+	fd_close(netlink);
+}
+
+static struct ruleset load(const struct egress_rules *rules)
+{
+	struct ruleset loaded = {0};
+	int fd = fd_new_sealed("rules", rules, sizeof *rules + rules->list_size);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ruleset_change(&loaded, fd), 1);
+	fd_close(fd);
+	return loaded;
+}
+
+static void a_bare_address_or_name_is_decided_by_the_rules(void **state)
+{
+	static union {
+		struct egress_rules rules;
+		uint8_t bytes[4096];
+	} memory = {.rules = {.mode = EGRESS_LIMITED, .connections_max = 1}};
+	struct net_list *list = (struct net_list *)memory.rules.list;
+	struct net_rule rule = {.kind = NET_RULE_NAME, .port_first = 443, .port_last = 443, .name = "a.example.org"};
+	struct ruleset rules;
+
+	(void)state;
+	net_list_begin(list);
+	assert_int_equal(net_list_add(list, 1024, NET_LIST_ALLOW, &rule, 7), 0);
+	memory.rules.list_size = list->size;
+	rules = load(&memory.rules);
+	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).verdict, NET_VERDICT_ALLOWED);
+	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 443).origin, 7);
+	assert_int_equal(dialer_rules_name(&rules, "a.example.org", 80).verdict, NET_VERDICT_NO_RULE);
+	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict, NET_VERDICT_NO_RULE);
+	ruleset_unmap(&rules);
+	memory.rules.mode = EGRESS_OPEN;
+	rules = load(&memory.rules);
+	assert_int_equal(dialer_rules_name(&rules, "b.example.org", 443).verdict, NET_VERDICT_ALLOWED);
+	ruleset_unmap(&rules);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_front_says_is_of_one_form),
+		cmocka_unit_test(the_first_is_told_at_once_and_the_rest_of_a_second_as_one),
+		cmocka_unit_test(what_differs_is_told_apart),
+		cmocka_unit_test(refusals_leave_room_for_connections),
+		cmocka_unit_test(bytes_are_told_even_where_the_connection_is_not),
+		cmocka_unit_test(what_was_not_sent_stays_due),
+		cmocka_unit_test(a_name_is_asked_for_once_and_known_for_a_moment),
+		cmocka_unit_test(a_failure_is_forgotten_sooner),
+		cmocka_unit_test(only_so_many_are_kept_and_the_oldest_goes_first),
+		cmocka_unit_test(names_in_flight_are_bounded),
+		cmocka_unit_test(a_resolver_that_lies_is_given_up),
+		cmocka_unit_test(without_a_resolver_names_fail),
+		cmocka_unit_test(below_the_filter_there_are_sockets_of_tcp_only),
+		cmocka_unit_test(the_kernel_says_what_is_this_host),
+		cmocka_unit_test(a_bare_address_or_name_is_decided_by_the_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
