@@ -3,6 +3,7 @@ import contextlib
 import errno
 import os
 import re
+import shutil
 import signal
 import socket
 
@@ -85,11 +86,11 @@ class Network(installed.Case):
     def test_a_socket_of_the_host_is_reached_as_the_user(self):
         path = '/run/user/%d/agent' % self.ann.uid
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        self.addCleanup(shutil.rmtree, os.path.dirname(path), ignore_errors=True)
         os.chown(os.path.dirname(path), self.ann.uid, self.ann.gid)
         self.policy('grant "relays" { users = {"%s"} user_keys = true profiles = {"*"} share_ro = {"*"} share_rw = {"*"} sockets = {"%s"} }\n' % (self.ann.name, path))
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path)
-            self.addCleanup(os.unlink, path)
             os.chown(path, self.ann.uid, self.ann.gid)
             server.listen()
             server.settimeout(yett.DEADLINE)

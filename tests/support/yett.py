@@ -291,7 +291,8 @@ def remove_user(name):
         return
     kill_all(lambda: [pid for pid in processes() if status_of(pid).get('Uid', '').split()[:1] == [str(uid)] and is_alive(pid)])
     run_tool('userdel', '--force', name)  # a zombie of a child not yet waited for would keep it
-    shutil.rmtree('/tmp/yett-%d' % uid, ignore_errors=True)
+    for path in ('/tmp/yett-%d', '/run/user/%d/yett'):
+        shutil.rmtree(path % uid, ignore_errors=True)
 
 
 def kill_all(find):
