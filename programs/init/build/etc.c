@@ -168,27 +168,44 @@ static const struct own {
 
 #define OWN_PLACE "/run/yett/"
 
-/* On the sandbox's own root, unless it is there already. Where it is mounted it changes with it. */
-static int write_own(const struct build *b, const struct own *file)
+/* Where it lies on the sandbox's own root. Those in which there is nothing are one. */
+static void own_path(const struct own *file, char path[static 64])
 {
-	char path[64];
-	int fd, r = 0;
-	FILE *out;
+	(void)snprintf(path, 64, OWN_PLACE "%s", file->list == list_nothing ? "nothing" : file->name);
+}
 
-	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
+/* What it says goes through `memory`, a stream of open_memstream(3) with `*text`. */
+static int list_own(const struct build *b, const struct own *file, FILE *memory, char **text, int fd)
+{
+	const char *at;
+	long size;
+
+	rewind(memory);
+	file->list(b, memory);
+	if (fflush(memory) != 0 || (size = ftell(memory)) < 0)
+		return -ENOMEM;
+	for (at = *text; size > 0;) {
+		ssize_t n = write(fd, at, (size_t)size);
+
+		if (n < 0)
+			return -errno;
+		at += n;
+		size -= n;
+	}
+	return fchown(fd, b->owner_uid, b->owner_gid) < 0 ? -errno : 0;
+}
+
+/* On the sandbox's own root, unless it is there already. Where it is mounted it changes with it. */
+static int write_own(const struct build *b, const struct own *file, FILE *memory, char **text)
+{
+	_cleanup_fd_ int fd = -1;
+	char path[64];
+
+	own_path(file, path);
 	fd = openat(b->root, path + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (file->is_of_request ? O_TRUNC : O_EXCL), 0644);
 	if (fd < 0)
 		return errno == EEXIST ? 0 : -errno;
-	out = fdopen(fd, "w");
-	if (!out) {
-		(void)close(fd);
-		return -ENOMEM;
-	}
-	file->list(b, out);
-	if (fflush(out) != 0 || fchown(fd, b->owner_uid, b->owner_gid) < 0)
-		r = -errno;
-	(void)fclose(out);
-	return r;
+	return list_own(b, file, memory, text, fd);
 }
 
 static int make_link(const struct build *b, const char *link, int dir, const char *name)
@@ -226,26 +243,31 @@ static bool is_left(const struct build *b, const struct own *file)
 	return file->list == list_resolvers && b->plan->network == PLAN_NETWORK_HOST;
 }
 
+/* Where our files, or what lies on our root, are not there already; and mtab leads to the sandbox's own mounts, on `proc`. */
+static bool is_bare(const struct build *b, const struct stat *st, dev_t proc)
+{
+	return S_ISREG(st->st_mode) && st->st_dev != b->root_device && st->st_dev != proc;
+}
+
 /* Mounts a file of the sandbox's own over the host's, wherever that leads to, unless it is there already. Where there is none, none can be.
  */
-static int cover(const struct build *b, const struct own *file)
+static int cover(const struct build *b, const struct own *file, dev_t proc)
 {
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
 	_cleanup_fd_ int there = -1, tree = -1;
 	char name[64], path[64];
-	struct stat st, proc;
+	struct stat st;
 
 	(void)snprintf(name, sizeof name, "etc/%s", file->name);
-	(void)snprintf(path, sizeof path, OWN_PLACE "%s", file->name);
-	there = openat(b->root, name, O_PATH | O_CLOEXEC);
-	if (there >= 0 && is_left(b, file))
-		return 0;
-	if (there < 0)
+	own_path(file, path);
+	if (fstatat(b->root, name, &st, 0) < 0)
 		return errno == ENOENT ? fill_link(b, name, path) : errno == ELOOP || errno == ENOTDIR || errno == EACCES ? 0 : -errno;
-	if (fstat(there, &st) < 0 || fstat(b->proc, &proc) < 0)
+	if (is_left(b, file) || !is_bare(b, &st, proc))
+		return 0;
+	there = openat(b->root, name, O_PATH | O_CLOEXEC);
+	if (there < 0 || fstat(there, &st) < 0)
 		return -errno;
-	/* mtab leads to the sandbox's own mounts. */
-	if (!S_ISREG(st.st_mode) || st.st_dev == proc.st_dev || st.st_dev == b->root_device)
+	if (!is_bare(b, &st, proc))
 		return 0;
 	tree = open_tree(b->root, path + 1, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
@@ -347,19 +369,34 @@ static int make_small(struct build *b)
 	return r == 0 && mount_setattr(etc, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ? -errno : r;
 }
 
-static int cover_all(struct build *b)
+static int cover_each(const struct build *b, FILE *memory, char **text)
 {
 	bool is_hosts = etc_is_hosts(b);
 	int r = 0, covered = 0;
+	struct stat proc;
 
+	if (fstat(b->proc, &proc) < 0)
+		return -errno;
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(own); i++) {
 		if (is_hosts || own[i].list != list_nothing)
-			r = write_own(b, &own[i]);
+			r = write_own(b, &own[i], memory, text);
 		/* -ENOENT: the host's was replaced in between */
 		for (int attempt = 0; r == 0 && is_hosts && (attempt == 0 || covered == -ENOENT) && attempt < ATTEMPTS_MAX; attempt++)
-			covered = cover(b, &own[i]);
+			covered = cover(b, &own[i], proc.st_dev);
 		r = r == 0 ? covered : r;
 	}
+	return r;
+}
+
+static int cover_all(const struct build *b)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+	int r = memory ? cover_each(b, memory, &text) : -ENOMEM;
+
+	if (memory)
+		(void)fclose(memory);
 	return r;
 }
 
