@@ -14,6 +14,7 @@
 #include "cli/files.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
+#include "cli/mount.h"
 #include "cli/net.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -41,6 +42,8 @@ static const struct subcommand subcommands[] = {
 	{"net", "allow|deny|show|log|publish|socket [SANDBOX] [WHAT…]",
          "Let a sandbox reach more, or less, while it runs; tell of its connections; lead ports and sockets", events_options, 1, -1,
          net_main},
+	{"mount", "SANDBOX", "Mount directories, files and sockets in a sandbox that runs", mount_options, 1, 1, mount_main},
+	{"unmount", "SANDBOX TARGET…", "Take off what is mounted in a sandbox that runs", manage_options, 2, -1, unmount_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", manage_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
 	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},

@@ -17,7 +17,7 @@ enum {
 	RUN_SIGNALED = 128, /* plus the signal */
 };
 
-extern const struct option run_options[], shell_options[], create_options[], exec_options[];
+extern const struct option run_options[], shell_options[], create_options[], exec_options[], mount_options[];
 
 int run_main(const struct subcommand *self, int argc, char **argv);
 int shell_main(const struct subcommand *self, int argc, char **argv);

@@ -486,15 +486,18 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARES                                                                                                                       \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                           \
-		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                          \
+#define SHARED_PATHS                                                                                                                 \
+	{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                                  \
 		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                                           \
 		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart", set_cow}, \
-		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket},                      \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                            \
 	{                                                                                                                            \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                            \
+		0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket                         \
+	}
+#define SHARES                                                                                                           \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile}, SHARED_PATHS, \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                \
+	{                                                                                                                \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                \
 	}
 #define NETWORK                                                                                                                     \
 	{0, "net", "MODE",                                                                                                          \
@@ -572,3 +575,4 @@ const struct option run_options[] = {TTY, BACKGROUND, ALL_BUT_TTY, {0}};
 const struct option shell_options[] = {ALL_BUT_TTY, {0}}; /* it has its terminal anyway */
 const struct option create_options[] = {SHARES, NETWORK, LIMITS, NAMES, LIFE, CONNECT_OPTIONS, {0}};
 const struct option exec_options[] = {TTY, BACKGROUND, RELAYS, SURROUNDINGS, RESTRICTIONS, TIMEOUT, CONNECT_OPTIONS, {0}};
+const struct option mount_options[] = {SHARED_PATHS, CONNECT_OPTIONS, {0}};

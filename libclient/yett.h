@@ -805,6 +805,24 @@ struct yett_totals {
 YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connection, struct yett_totals **ret_totals,
                                                 struct yett_error *error);
 
+/* --- mounts ------------------------------------------------------------------------------------------------- */
+
+/*
+ * Mounts shares in a sandbox that runs, of the caller's own, by the policy as it is now; as those it is made with, but each at a place
+ * below /mnt, /tmp, /var/tmp, /run or the home, where nothing is mounted yet. All of `count` or, after an error of the kernel's, the first
+ * ones. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING, YETT_E_PERMISSION_DENIED, YETT_E_ALREADY_EXISTS; YETT_E_UNSUPPORTED: its helper was started
+ * for one connection, and has given up what that takes. Waits for the answer.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name, const struct yett_share *shares,
+                                                size_t count, struct yett_error *error);
+
+/*
+ * Takes off what is mounted at these places inside, the ones that it was made with, too, but not what the profile has there or protects.
+ * What commands have open of it stays open to them. Errors as above; YETT_E_NOT_FOUND also where nothing is mounted.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name, const char *const *targets,
+                                                  size_t count, struct yett_error *error);
+
 /* --- work ----------------------------------------------------------------------------------------------------- */
 
 /*

@@ -39,7 +39,7 @@ static bool envelope_kind_is_known(uint16_t kind)
 
 bool envelope_kind_is_signed(uint16_t kind)
 {
-	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY;
+	return kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT;
 }
 
 size_t envelope_size(uint16_t kind)

@@ -22,7 +22,7 @@ struct envelope {
 	uint8_t fd_count;
 	uint64_t sequence;
 	uint32_t body_length;
-	bool is_signed;                 /* for MESSAGE_CREATE, MESSAGE_MANAGE and MESSAGE_RELAY always, otherwise never */
+	bool is_signed;                 /* for MESSAGE_CREATE, MESSAGE_MANAGE, MESSAGE_RELAY and MESSAGE_MOUNT always, otherwise never */
 	uint8_t tag[ENVELOPE_TAG_SIZE]; /* first bytes of the challenge: tells a stray request from a forged one */
 	uint8_t key[ENVELOPE_KEY_SIZE]; /* Ed25519 public key */
 	uint8_t signature[ENVELOPE_SIGNATURE_SIZE];

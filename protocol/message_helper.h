@@ -42,6 +42,7 @@
 	X(REACH, 16, reach)         /* in the memfd of a listing, and nowhere else */                                                    \
 	X(RELAY, 24, relay)         /* client → helper, signed */                                                                      \
 	X(ALLOWED, 25, allowed)     /* helper → client, answers a relay */                                                             \
+	X(MOUNT, 26, mount)         /* client → helper, signed; one descriptor for each share */                                       \
 	X(EXITED, 34, exited)       /* init → client; what an EVENT has of it is the same */
 
 #define MESSAGE_HELLO_FIELDS(F, S)     \
@@ -169,6 +170,14 @@ MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 	F(S, BYTES, address, 16)                     /* where the port is to be reached; of IPv4 mapped; of a socket 0 */ \
 	F(S, U32, port, 0, 65535)                    /* 0: the kernel chooses; of a socket 0 */
 MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
+
+/* What is to change in what a sandbox that is there shows: first is taken off, then mounted. Fields of a create mean the same. */
+#define MESSAGE_MOUNT_FIELDS(F, S)                                                                     \
+	F(S, TEXT, sandbox, NAME, 1, MESSAGE_NAME_MAX)                     /* an id or a name */       \
+	F(S, TEXTS, unmount, 0, MESSAGE_SHARES_MAX, ANY, MESSAGE_PATH_MAX) /* absolute paths inside */ \
+	F(S, MAPS, shares, 0, MESSAGE_SHARES_MAX, share)                                               \
+	F(S, MAPS, tmpfs, 0, MESSAGE_TMPFS_MAX, tmpfs) /* memory of shares that are copy-on-write */
+MESSAGE_STRUCT(mount, MESSAGE_MOUNT_FIELDS);
 
 #define MESSAGE_ALLOWED_FIELDS(F, S) /* nothing more */
 MESSAGE_STRUCT(allowed, MESSAGE_ALLOWED_FIELDS);

@@ -40,6 +40,7 @@ enum manage_action {
 	MANAGE_PLAN = 11,
 	MANAGE_RULES = 12,   /* of its network */
 	MANAGE_NETWORK = 13, /* has other rules for that */
+	MANAGE_MOUNT = 14,   /* not on the wire: what a MESSAGE_MOUNT asks for */
 };
 
 /* DESTROYED is gone, and never on the wire. */

@@ -47,6 +47,7 @@ enum decider_act {
 	ACT_LOG,     /* a number of enum log_level and a text */
 	ACT_RULES, /* bytes that follow those of the last one: struct egress_rules, for the network of what is created next, or asked about
 	            */
+	ACT_MOUNT, /* struct plan, as far as it is used: its steps, in the sandbox of its id */
 	ACTS
 };
 
@@ -70,8 +71,8 @@ struct decider_record {
 enum decider_key_source { DECIDER_KEY_UNKNOWN, DECIDER_KEY_ENROLLED, DECIDER_KEY_OWN };
 
 /*
- * Monitor → decider. With a CREATE and an ASK comes the supervisor's socket, which answers with a supervisor_created and, later, notices;
- * with an ASK for a channel the client's end of that, too; with RECORDS memory that holds so many.
+ * Monitor → decider. With a CREATE, an ASK and a MOUNT comes the supervisor's socket, which answers with a supervisor_created and, later,
+ * notices; with an ASK for a channel the client's end of that, too; with RECORDS memory that holds so many.
  */
 struct decider_answer_key {
 	uint32_t source; /* enum decider_key_source */

@@ -117,20 +117,34 @@ static int make_id(char id[static PLAN_ID_SIZE])
 	return 0;
 }
 
-static int create(struct monitor *m, struct reply *reply)
+static int admit(struct monitor *m, struct reply *reply)
 {
 	struct plan *plan = &m->ask->plan;
 	int r = admit_unpack(plan, m->ask->length);
 
-	if (r == 0)
-		r = plan->profile < m->policy->profiles_count ? make_id(plan->id) : -EPROTO;
-	if (r < 0)
-		return r;
-	/* Without root it has nothing but what is its client's anyway. */
-	r = m->means ? 0 : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
-	memcpy(reply->answer.id, plan->id, sizeof reply->answer.id);
+	if (r == 0 && plan->profile >= m->policy->profiles_count)
+		r = -EPROTO;
 	plan->policy_generation = m->policy->generation; /* of the policy whose image the decider has */
+	/* Without root it has nothing but what is its client's anyway. */
+	return r < 0 || m->means ? r : admit_check(m->policy, &m->peer, plan, &reply->answer.error);
+}
+
+static int create(struct monitor *m, struct reply *reply)
+{
+	int r = admit(m, reply);
+
+	if (r == 0)
+		r = make_id(m->ask->plan.id);
+	memcpy(reply->answer.id, m->ask->plan.id, sizeof reply->answer.id);
 	return r == 0 ? supervisors_begin(m, &reply->fds[0], &reply->answer.error) : r;
+}
+
+static int mount_shares(struct monitor *m, struct reply *reply)
+{
+	int r = admit(m, reply);
+
+	m->ask->plan.id[PLAN_ID_SIZE - 1] = '\0';
+	return r == 0 ? supervisors_mount(m, &reply->fds[0], &reply->answer.error) : r;
 }
 
 static int ask(struct monitor *m, struct reply *reply)
@@ -272,6 +286,7 @@ static const struct {
 	[ACT_LOST] = {sweep, 0, false, true, false},
 	[ACT_LOG] = {write_log, 0, true, false, false},
 	[ACT_RULES] = {take_rules, 0, true, true, true},
+	[ACT_MOUNT] = {mount_shares, 0, false, true, true},
 };
 
 /*

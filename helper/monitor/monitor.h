@@ -111,6 +111,9 @@ _must_check_ int supervisors_begin(struct monitor *m, int *ret_socket, struct ye
  */
 _must_check_ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, struct yett_error *error);
 
+/* Has the plan of `m->ask` carried out by the supervisor of the sandbox that it names; as supervisors_begin(). */
+_must_check_ int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error);
+
 /* One has gone: what it has left, if it was killed, is swept, by a process that supervisors_reap() sees to. Its pid; -1. */
 pid_t supervisors_sweep(struct monitor *m);
 

@@ -95,7 +95,7 @@ static void remember_child(struct monitor *m, pid_t pid, bool is_awaited)
 
 /*
  * Without a listener one is made when it is wanted, and goes with its sandbox: most connections make one. Without root the second one
- * makes itself ready for the next sandbox. (Root's would keep what building takes while a sandbox runs.) One that outlasts us never does.
+ * makes itself ready for the next sandbox. One that outlasts us never does.
  */
 static bool is_used_again(struct monitor *m)
 {
@@ -129,12 +129,12 @@ static int start_supervisor(struct monitor *m, int *ret_socket)
 }
 
 /* Descriptors under way count for root: see send_to_decider() in monitor.c. */
-static int give_order(const struct monitor *m, int supervisor)
+static int give_order(const struct monitor *m, const struct supervisor_request *request, int supervisor)
 {
 	int r = privilege_raise();
 
 	if (r == 0)
-		r = supervisor_order(supervisor, &m->ask->plan, plan_network_has_rules(m->ask->plan.network) ? m->rules : -1,
+		r = supervisor_order(supervisor, request, &m->ask->plan, plan_network_has_rules(m->ask->plan.network) ? m->rules : -1,
 		                     m->ask->plan.share_fds ? m->socket : -1);
 	return privilege_lower() < 0 ? -EPERM : r;
 }
@@ -154,6 +154,15 @@ static int ready_profile(const struct monitor *m, struct yett_error *error)
 	return r == 0 ? lowered : r;
 }
 
+/* What the supervisor takes is the client's next packet, which nobody else looks at until it has answered. */
+static void lend_connection(struct monitor *m, int socket)
+{
+	if (!m->ask->plan.share_fds)
+		return;
+	fd_close(m->taker); /* a captured decider tells nothing in between */
+	m->taker = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+}
+
 int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *error)
 {
 	_cleanup_fd_ int socket = -1;
@@ -166,13 +175,13 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 	if (r == -ESTALE)
 		return supervisors_check_policy(m, error);
 	if (r == 0)
-		r = give_order(m, socket);
+		r = give_order(m, NULL, socket);
 	/* Of those that were ready there is none, or it has died since. */
 	if (r == -ENOENT || r == -EPIPE) {
 		socket = fd_close(socket);
 		r = start_supervisor(m, &socket);
 		if (r == 0)
-			r = give_order(m, socket);
+			r = give_order(m, NULL, socket);
 	}
 	if (r < 0) {
 		m->is_over = socket >= 0; /* it may be taking the client's packet */
@@ -180,10 +189,7 @@ int supervisors_begin(struct monitor *m, int *ret_socket, struct yett_error *err
 		                 socket < 0 ? "no supervisor could be started: %s" : "the supervisor did not take the plan: %s",
 		                 strerror(-r));
 	}
-	if (m->ask->plan.share_fds) {
-		fd_close(m->taker); /* a captured decider tells nothing in between */
-		m->taker = fcntl(socket, F_DUPFD_CLOEXEC, 0);
-	}
+	lend_connection(m, socket);
 	m->has_created = true;
 	*ret_socket = steal_fd(&socket);
 	return 0;
@@ -205,16 +211,31 @@ static int take_first(void *userdata, const struct record *record)
 	return 1;
 }
 
+/* To the supervisor of the sandbox of that id, if it is the peer's to ask about: a socket, or -errno. */
+static int find(const struct monitor *m, const char *id)
+{
+	struct finding finding = {.monitor = m, .id = id};
+
+	return registry_each(&m->host->reserve, take_first, &finding) != 0 ? registry_connect(&m->host->reserve, finding.record.cgroup)
+	                                                                   : -ENOENT;
+}
+
+/* No sandbox was asked, or it did not hear. */
+static int refuse(int r, int *socket, struct yett_error *error)
+{
+	*socket = fd_close(*socket);
+	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
+		return error_set(error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
+	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+}
+
 int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, struct yett_error *error)
 {
 	const struct supervisor_request *request = &m->ask->request;
-	struct finding finding = {.monitor = m, .id = request->id};
 	bool takes_channel = request->action == MANAGE_ATTACH || request->action == MANAGE_FOLLOW;
-	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r = -ENOENT;
+	int channel[2] = {-1, -1}, rules = request->action == MANAGE_NETWORK ? m->rules : -1, r;
 
-	*ret_socket = -1;
-	if (registry_each(&m->host->reserve, take_first, &finding) != 0)
-		r = *ret_socket = registry_connect(&m->host->reserve, finding.record.cgroup);
+	r = *ret_socket = find(m, request->id);
 	if (r >= 0 && takes_channel && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
 		r = -errno;
 	if (r >= 0 && rules >= 0)
@@ -230,11 +251,23 @@ int supervisors_ask(const struct monitor *m, int *ret_socket, int *ret_channel, 
 	*ret_channel = channel[0];
 	if (r == 0)
 		return 0;
-	*ret_socket = fd_close(*ret_socket);
 	*ret_channel = fd_close(*ret_channel);
-	if (r == -ENOENT || r == -ECONNREFUSED || r == -EPIPE)
-		return error_set(error, YETT_E_NOT_FOUND, 0, "the sandbox has just gone");
-	return error_set(error, YETT_E_RESOURCE_LIMIT, 0, "the supervisor of the sandbox cannot be asked now: %s", strerror(-r));
+	return refuse(r, ret_socket, error);
+}
+
+int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *error)
+{
+	struct supervisor_request request = {.action = MANAGE_MOUNT, .states = 1U << SANDBOX_RUNNING};
+	int r;
+
+	memcpy(request.id, m->ask->plan.id, sizeof request.id);
+	r = *ret_socket = find(m, request.id);
+	if (r >= 0)
+		r = give_order(m, &request, *ret_socket);
+	if (r < 0)
+		return refuse(r, ret_socket, error);
+	lend_connection(m, *ret_socket);
+	return 0;
 }
 
 pid_t supervisors_sweep(struct monitor *m)

@@ -32,17 +32,19 @@ enum init_word {
 	INIT_WORD_KILL = 'k',    /* every command */
 	INIT_WORD_TELL = 't',    /* somebody follows what happens: an init_event for each */
 	INIT_WORD_REST = 'r',    /* nobody does any more */
+	INIT_WORD_KEEP = 'h',    /* with descriptors, which are to be held until the end: the locks of stores */
 };
 
 /*
  * supervisor → init, before it serves: what to build. READY: what the profile decides of the plan, on the guess that the next one
- * will be alike there (plan_same_base()). SANDBOX: the rest, or all.
+ * will be alike there (plan_same_base()). SANDBOX: the rest, or all. MOUNT: to the program that enters one that is there, and ends: the
+ * shares of the plan, and what the profile hides in them.
  */
-enum init_order_kind { INIT_ORDER_READY = 1, INIT_ORDER_SANDBOX = 2 };
+enum init_order_kind { INIT_ORDER_READY = 1, INIT_ORDER_SANDBOX = 2, INIT_ORDER_MOUNT = 3 };
 enum init_order_fd {
 	INIT_ORDER_PLAN,    /* sealed memory: struct plan as far as it is used */
 	INIT_ORDER_PROFILE, /* sealed memory: struct init_profile as far as it is used */
-	INIT_ORDER_TREES,   /* where struct init_trees come from; only with a SANDBOX whose plan has a SHARE or a HOST */
+	INIT_ORDER_TREES,   /* where struct init_trees come from; only with a plan that has a SHARE or a HOST, and no READY */
 	INIT_ORDER_FDS,
 };
 
@@ -121,8 +123,10 @@ struct init_totals {
 };
 
 /*
- * init → supervisor, one packet for each order: done (of a SANDBOX: it serves the channel), or why not. With one descriptor where
- * there is somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy of.
+ * init → supervisor, one packet for each order: done (of a SANDBOX: it serves the channel), or why not; of a MOUNT by
+ * who carries it out, with the locks of its stores.
+ * With one descriptor where there is somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy
+ * of.
  */
 struct init_report {
 	uint32_t kind; /* enum init_order_kind */

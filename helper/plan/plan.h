@@ -36,8 +36,9 @@
 	X(ROOT, "root")                     /* the sandbox's own tmpfs, and the template's trees on it */      \
 	X(PROC, "proc")                                                                                        \
 	X(DEVPTS, "devpts")                                                                                    \
-	X(SYS, "sys") /* its own control groups, to be read; how many processors it has */                     \
-	X(ETC, "etc") /* the sandbox's own passwd and group */                                                 \
+	X(SYS, "sys")         /* its own control groups, to be read; how many processors it has */             \
+	X(ETC, "etc")         /* the sandbox's own passwd and group */                                         \
+	X(UNMOUNT, "unmount") /* of a sandbox that is there: a share, taken off */                             \
 	X(TMPFS, "tmpfs")                                                                                      \
 	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \
 	X(HOST, "host")           /* the same from a path that the policy names */                             \

@@ -41,7 +41,6 @@ static const struct {
 	[PRIVILEGE_LISTENER] = {build, ARRAY_SIZE(build), false},
 	[PRIVILEGE_MONITOR] = {build, ARRAY_SIZE(build), false},
 	[PRIVILEGE_BUILD] = {build, ARRAY_SIZE(build), true},
-	[PRIVILEGE_SUPERVISOR] = {supervise, ARRAY_SIZE(supervise), true},
 };
 
 static int update(unsigned sets, const int *capabilities, size_t count)
@@ -68,7 +67,7 @@ int privilege_take(enum privilege_role role)
 	}
 	capng_clear(CAPNG_SELECT_ALL);
 	if (update(kept | (roles[role].are_effective ? CAPNG_EFFECTIVE : 0), roles[role].permitted, roles[role].count) < 0 ||
-	    (geteuid() != 0 && role != PRIVILEGE_SUPERVISOR && update(kept, hand_on, ARRAY_SIZE(hand_on)) < 0))
+	    (geteuid() != 0 && update(kept, hand_on, ARRAY_SIZE(hand_on)) < 0))
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
 		return -EPERM;

@@ -12,13 +12,12 @@
 #include <stdint.h>
 
 enum privilege_role {
-	PRIVILEGE_LISTENER,   /* accepts and forks: nothing effective. What it forks begins with its sets */
-	PRIVILEGE_MONITOR,    /* decides: nothing effective */
-	PRIVILEGE_BUILD,      /* a supervisor before and while it builds, its builder, the template's child, the sweep */
-	PRIVILEGE_SUPERVISOR, /* afterwards: ends processes of another id and removes cgroups of another owner */
+	PRIVILEGE_LISTENER, /* accepts and forks: nothing effective. What it forks begins with its sets */
+	PRIVILEGE_MONITOR,  /* decides: nothing effective */
+	PRIVILEGE_BUILD, /* a supervisor, which narrows what is effective when it has built; its builder, the template's child, the sweep */
 };
 
-/* The effective set of PRIVILEGE_SUPERVISOR, while the permitted set stays: for one that will build again. 0 or -errno. */
+/* Of a supervisor whose sandbox runs: what ends processes of another id and removes cgroups of another owner is effective. 0 or -errno. */
 _must_check_ int privilege_narrow(void);
 
 /* Takes on the role's sets, and its bounding set. A role never regains what an earlier one gave up. 0 or -errno. */

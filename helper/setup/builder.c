@@ -89,7 +89,7 @@ static void __attribute__((noreturn)) leave(const struct setup *setup, const int
 	pid = r == 0 ? kernel_clone(namespaces | (leaf < 0 ? 0 : CLONE_INTO_CGROUP), 0, leaf, NULL) : r;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* until init asks for it itself */
-		r = identity_become_init(setup, &fds);
+		r = identity_become_init(setup, "build", &fds);
 		(void)name_step(setup, "init", r);
 		_exit(1);
 	}
@@ -103,7 +103,10 @@ static void __attribute__((noreturn)) become(const struct setup *setup, enum bui
 {
 	if (child == BUILDER_LEAVER)
 		leave(setup, fds);
-	(void)name_step(setup, "network", egress_become(setup, child, fds));
+	if (child == BUILDER_MOUNTER)
+		(void)name_step(setup, "mount", mount_become(setup, fds));
+	else
+		(void)name_step(setup, "network", egress_become(setup, child, fds));
 	_exit(1);
 }
 

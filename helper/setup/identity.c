@@ -106,9 +106,8 @@ static int enter_user_namespace(const struct setup *setup, int control)
 	return send(control, &byte, 1, MSG_NOSIGNAL) == 1 && read(control, &byte, 1) == 1 ? 0 : -EPIPE;
 }
 
-int identity_leave(const struct setup *setup, int control, struct identity_fds *fds)
+int identity_prepare(const struct setup *setup)
 {
-	uint32_t id = setup->map.init_inside;
 	/* The host's processes are dearer than a sandbox's when memory runs out. Raising it needs no capability. */
 	int r = kernel_write_file(AT_FDCWD, "/proc/self/oom_score_adj", "300");
 
@@ -116,19 +115,14 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	if (!setup->host->policy->profiles[setup->profile].core_files && setrlimit(RLIMIT_CORE, &(struct rlimit){1, 1}) < 0 &&
 	    errno != EPERM)
 		return -errno;
-	if (r == 0)
-		r = choose_label(setup);
-	if (r < 0)
-		return r;
-	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0)
-		return -errno;
-	r = cover_dev(setup, &fds->fds[INIT_FD_DEV - INIT_FD_CONTROL]);
-	if (r < 0)
-		return r;
+	return r == 0 ? choose_label(setup) : r;
+}
+
+int identity_take(const struct setup *setup)
+{
+	uint32_t id = setup->map.init_inside;
+
 	/* Without root there is one user namespace, ours already, with one id, and the groups cannot be changed. */
-	r = setup->host->is_rootless ? 0 : enter_user_namespace(setup, control);
-	if (r < 0)
-		return r;
 	if (!setup->host->is_rootless &&
 	    (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 || setgroups(0, NULL) < 0 || setresgid(id, id, id) < 0 || setresuid(id, id, id) < 0))
 		return -errno;
@@ -137,6 +131,20 @@ int identity_leave(const struct setup *setup, int control, struct identity_fds *
 	if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL, 0, 0, 0) < 0 && errno != ENOSYS)
 		return -errno;
 	return keep_what_building_takes();
+}
+
+int identity_leave(const struct setup *setup, int control, struct identity_fds *fds)
+{
+	int r = identity_prepare(setup);
+
+	if (r < 0)
+		return r;
+	if (setns(setup->host->templates[setup->profile].mount_ns, CLONE_NEWNS) < 0)
+		return -errno;
+	r = cover_dev(setup, &fds->fds[INIT_FD_DEV - INIT_FD_CONTROL]);
+	if (r == 0 && !setup->host->is_rootless)
+		r = enter_user_namespace(setup, control);
+	return r == 0 ? identity_take(setup) : r;
 }
 
 int identity_place(int *fds, int count, int first)
@@ -169,9 +177,9 @@ static int load_filter(const struct policy_profile *profile)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -errno : 0;
 }
 
-int identity_become_init(const struct setup *setup, struct identity_fds *fds)
+int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds)
 {
-	static char *const arguments[] = {"yett-init", "build", NULL}, *const environment[] = {NULL};
+	char *const arguments[] = {(char *)"yett-init", (char *)what, NULL}, *const environment[] = {NULL};
 	int program = fcntl(setup->host->init_program, F_DUPFD_CLOEXEC, 128), r; /* above all the final numbers */
 
 	if (program < 0)

@@ -20,6 +20,7 @@ enum builder_child {
 	BUILDER_LEAVER, /* identity_leave() */
 	BUILDER_FRONT,  /* egress_become() */
 	BUILDER_DIALER,
+	BUILDER_MOUNTER, /* mount_become() */
 };
 
 /*
@@ -49,16 +50,38 @@ struct identity_fds {
 /*
  * identity.c, for the process that becomes init. To where the sandbox is built: the profile's template, a user namespace of its own, of
  * which the supervisor is told over `control` and which it gives its map, and the id that init has in it; then, born in the other
- * namespaces, init. 0 or -errno.
+ * namespaces, init, which does as the word `what` says. 0 or -errno. identity_prepare() and identity_take() are its beginning and its end,
+ * also for who enters the namespaces of a sandbox that is there.
  */
 _must_check_ int identity_leave(const struct setup *setup, int control, struct identity_fds *fds);
-_must_check_ int identity_become_init(const struct setup *setup, struct identity_fds *fds);
+_must_check_ int identity_prepare(const struct setup *setup);
+_must_check_ int identity_take(const struct setup *setup);
+_must_check_ int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds);
+
+/*
+ * mount.c: what a child does to carry out an order in a sandbox that is there. -errno, or it does not return. `fds`: the order's socket,
+ * init's pidfd, and the sandbox's user namespace, or what is none.
+ */
+_must_check_ int mount_become(const struct setup *setup, const int *fds);
 
 /*
  * For a process that is to execute another program: puts each of `fds` (-1: none) at first, first + 1, …, and /dev/null at 0 to 2; all
  * others end with the exec. 0 or -errno.
  */
 _must_check_ int identity_place(int *fds, int count, int first);
+
+/*
+ * setup.c: tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes from `trees`; -1: nothing is.
+ * 0 or -errno.
+ */
+_must_check_ int setup_give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control,
+                                  int trees);
+
+/*
+ * setup.c: before what the plan shares is mounted. What is the client's goes with init: nobody else waits for its file systems, and it is
+ * free when the client hears of the end. But an overlay takes as long as names were seen through it: let_go_of_mounts().
+ */
+void setup_mind_mounts(struct setup *setup, const struct plan *plan);
 
 /*
  * egress.c: what a child does to become a front or a dialer. -errno, or it does not return. `fds`: of a front the dialer, the rules, init's

@@ -242,8 +242,7 @@ static void read_resolvers(struct init_order *order)
 		(void)!read(fd, order->resolvers, sizeof order->resolvers - 1);
 }
 
-/* Has init build what the plan says, or what the profile decides of it. What is to be attached comes from `trees`; -1: nothing is. */
-static int give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int trees)
+int setup_give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control, int trees)
 {
 	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
@@ -262,7 +261,7 @@ static int give_order(const struct setup *setup, const struct setup_order *given
 		selinux_process_context(plan_text(plan, plan->selinux_type), setup->init_host, order.process_label);
 		selinux_file_context(setup->init_host, order.files_label);
 	}
-	return frame_send(setup->control, &order, sizeof order, fds, trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
+	return frame_send(control, &order, sizeof order, fds, trees < 0 ? INIT_ORDER_TREES : INIT_ORDER_FDS, 0);
 }
 
 static bool has_ended(const struct setup *setup)
@@ -351,6 +350,13 @@ static bool has_shares(const struct plan *plan)
 	return has_shares;
 }
 
+void setup_mind_mounts(struct setup *setup, const struct plan *plan)
+{
+	setup->leaves_mounts = setup->leaves_mounts || plan_has_layers(plan);
+	if (has_shares(plan) && !setup->leaves_mounts)
+		setup->mount_ns = fd_close(setup->mount_ns);
+}
+
 /* What only root can do for a sandbox. In this order, by the names that errors and the plan have for it. */
 static int reserve_all(struct setup *setup, const struct plan *plan, struct yett_error *error)
 {
@@ -391,17 +397,12 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	       (!setup->is_ready || plan_same_base(setup->last.plan, plan));
 	if (r == 0 && !fits)
 		r = start_over(setup, plan);
-	/*
-	 * What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. But
-	 * an overlay takes as long as names were seen through it: let_go_of_mounts().
-	 */
-	setup->leaves_mounts = plan_has_layers(plan);
-	if (has_shares(plan) && !setup->leaves_mounts)
-		setup->mount_ns = fd_close(setup->mount_ns);
+	setup->leaves_mounts = false;
+	setup_mind_mounts(setup, plan);
 	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
 		r = -errno;
 	if (r == 0)
-		r = give_order(setup, order, INIT_ORDER_SANDBOX, trees[1]);
+		r = setup_give_order(setup, order, INIT_ORDER_SANDBOX, setup->control, trees[1]);
 	trees[1] = fd_close(trees[1]);
 	if (r == 0 && trees[0] >= 0)
 		r = share_start(setup, plan, order->connection, trees[0]);
@@ -579,7 +580,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = builder_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready)
-		r = give_order(setup, &setup->last, INIT_ORDER_READY, -1);
+		r = setup_give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
 	return r > 0 ? -ENOSPC : r;

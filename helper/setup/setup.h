@@ -146,6 +146,13 @@ void setup_drop_order(struct setup_order *order);
 /* Why a process of ours gave up before init built; NULL if none did. */
 const struct yett_error *setup_inside_error(const struct setup *setup);
 
+/*
+ * Mounts the shares of the order's plan in the sandbox that is here, and takes off what that says, in the order of its steps; masks what
+ * the profile hides in them. 0, -errno or a code: then some of it may be done. Waits for a file system of the client's no longer than ten
+ * seconds. It takes what building takes.
+ */
+_must_check_ int setup_mount(struct setup *setup, const struct setup_order *order, struct yett_error *error);
+
 /* Has others see what `record` says now. */
 void setup_publish(struct setup *setup);
 

@@ -1,7 +1,7 @@
 /*
  * The forbidden system calls of a sandbox: refuses each of them, and tells those who follow.
  *
- * In its supervisor, with PRIVILEGE_SUPERVISOR effective. The kernel keeps the caller waiting for the answer, which is always
+ * In its supervisor, after privilege_narrow(). The kernel keeps the caller waiting for the answer, which is always
  * EPERM: nothing is ever let through, and no argument and no memory of the caller's is looked at. Without a listener the
  * kernel refuses by itself. seccomp_unotify(2)
  */

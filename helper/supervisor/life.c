@@ -247,11 +247,19 @@ static int change_network(const struct life *life, uint32_t changes, int *rules,
 	             : 0;
 }
 
+static int mount_shares(const struct life *life, const struct setup_order *order, struct yett_error *error)
+{
+	int r = setup_mount(life->setup, order, error);
+
+	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the mounts of the sandbox could not be changed: %s", strerror(-r)) : r;
+}
+
 /*
  * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. `fd` is what came with
- * it, -1: nothing.
+ * it, -1: nothing; or it was an `order`.
  */
-static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd, struct yett_error *error)
+static int act(struct life *life, size_t i, const struct supervisor_request *request, int *fd, const struct setup_order *order,
+               struct yett_error *error)
 {
 	int channel = *fd, memory;
 
@@ -268,6 +276,8 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 		               : 0;
 	case MANAGE_NETWORK:
 		return change_network(life, request->changes, fd, error);
+	case MANAGE_MOUNT:
+		return mount_shares(life, order, error);
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -296,24 +306,36 @@ static int check_state(const struct life *life, const struct supervisor_request 
 	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
 
+/* The monitor holds the connection, too, until we have answered. */
+static void drop_order(struct setup_order *order)
+{
+	order->connection = closing_fd(order->connection);
+	setup_drop_order(order);
+}
+
 /* One who asks for a sandbox that was here before is sent away without a word. */
 static int answer_holder(struct life *life, size_t i, struct frame *frame)
 {
 	_cleanup_fd_ int rules = -1;
+	_cleanup_(drop_order) struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created refused = {0};
-	struct supervisor_request request;
+	struct supervisor_request request = {0};
+	int r = 0;
 
 	if (frame->length == sizeof request)
 		memcpy(&request, frame->bytes, sizeof request);
-	if (frame->length == sizeof request && request.action == MANAGE_NETWORK && frame->fd_count == 1)
-		rules = steal_fd(&frame->fds[0]); /* memory of the monitor's; all else that comes are sockets */
-	if (frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
+	/* Memory of the monitor's; all else that comes are sockets. */
+	if (request.action == MANAGE_NETWORK && frame->fd_count == 1)
+		rules = steal_fd(&frame->fds[0]);
+	else if (request.action == MANAGE_MOUNT)
+		r = supervisor_take_order(frame, &order);
+	if (r < 0 || frame->length != sizeof request || memcmp(request.id, life->told->id, sizeof request.id) != 0) {
 		remove_holder(life, i);
 		return YETT_E_NOT_FOUND;
 	}
 	refused.code = check_state(life, &request, &refused.error);
 	if (refused.code == 0)
-		refused.code = act(life, i, &request, rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0], &refused.error);
+		refused.code = act(life, i, &request, rules >= 0 || frame->fd_count != 1 ? &rules : &frame->fds[0], &order, &refused.error);
 	if (refused.code != 0)
 		(void)send(life->holders[i].socket, &refused, sizeof refused, MSG_NOSIGNAL | MSG_DONTWAIT);
 	else if (life->holders[i].role == HOLDER_ASKS && request.action != MANAGE_PLAN && request.action != MANAGE_RULES)

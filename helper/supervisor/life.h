@@ -1,7 +1,7 @@
 /*
  * The life of a sandbox from when init serves until all of it is gone: who holds it, its time limits, its states.
  *
- * In its supervisor, with PRIVILEGE_SUPERVISOR effective. Parses nothing of a client's: monitors ask by structs of fixed
+ * In its supervisor, after privilege_narrow(). Parses nothing of a client's: monitors ask by structs of fixed
  * size, over connections that only root can make. Nothing is waited for but what ends the sandbox, and its freezing
  * (a second at most).
  */

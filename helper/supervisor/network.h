@@ -1,7 +1,7 @@
 /*
  * The network of a sandbox while it runs: what yett-dialer says of it, and that it is started again once.
  *
- * In its supervisor, with PRIVILEGE_SUPERVISOR effective. What the dialer says is a struct of fixed size, of which nothing is believed but
+ * In its supervisor, after privilege_narrow(). What the dialer says is a struct of fixed size, of which nothing is believed but
  * that it speaks of its own sandbox: it is counted, and passed on to those who follow as it is. Nothing is waited for.
  */
 #pragma once

@@ -37,7 +37,7 @@ static int seal_plan(const struct plan *plan)
 	return r < 0 ? r : steal_fd(&memfd);
 }
 
-int supervisor_order(int socket, const struct plan *plan, int rules, int connection)
+int supervisor_order(int socket, const struct supervisor_request *request, const struct plan *plan, int rules, int connection)
 {
 	_cleanup_fd_ int memory = seal_plan(plan);
 	int fds[3] = {memory}, count = 1, r = memory;
@@ -48,19 +48,16 @@ int supervisor_order(int socket, const struct plan *plan, int rules, int connect
 	}
 	if (connection >= 0)
 		fds[count++] = connection;
-	return r < 0 ? r : frame_send(socket, "", 1, fds, (size_t)count, 0);
+	return r < 0 ? r : frame_send(socket, request ? (const void *)request : "", request ? sizeof *request : 1, fds, (size_t)count, 0);
 }
 
-/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
-static int receive_order(int socket, struct setup_order *order)
+int supervisor_take_order(struct frame *frame, struct setup_order *order)
 {
-	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
-	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM, next = 0;
 	const struct plan *plan;
 	struct stat st;
+	int next = 0;
+	bool is_whole;
 
-	if (r <= 0)
-		return r;
 	order->memory = frame->fd_count > 0 ? steal_fd(&frame->fds[next++]) : -1;
 	plan = mmap(NULL, sizeof *plan, PROT_READ, MAP_PRIVATE, order->memory, 0);
 	if (plan == MAP_FAILED)
@@ -70,15 +67,26 @@ static int receive_order(int socket, struct setup_order *order)
 		order->rules = steal_fd(&frame->fds[next++]);
 	if (plan->share_fds && next < (int)frame->fd_count)
 		order->connection = steal_fd(&frame->fds[next++]);
-	r = next == (int)frame->fd_count;
+	is_whole = next == (int)frame->fd_count;
 	frame_close_fds(frame);
 	/* A monitor is trusted; this is against a version of it that is not ours. */
-	return fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
-	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) && r &&
+	return is_whole && fstat(order->memory, &st) == 0 && st.st_size >= (off_t)offsetof(struct plan, arena) &&
+	                       st.st_size == (off_t)(offsetof(struct plan, arena) + plan->arena_used) &&
 	                       (plan->share_fds > 0) == (order->connection >= 0) &&
 	                       plan_network_has_rules(plan->network) == (order->rules >= 0)
-	               ? 1
+	               ? 0
 	               : -EPROTO;
+}
+
+/* 1 with an order, 0 when nobody wants a sandbox any more, or -errno. */
+static int receive_order(int socket, struct setup_order *order)
+{
+	_cleanup_free_ struct frame *frame = malloc(sizeof *frame);
+	int r = frame ? frame_receive(socket, frame, 0) : -ENOMEM;
+
+	if (r > 0)
+		r = supervisor_take_order(frame, order) ?: 1;
+	return r;
 }
 
 /* Whether the label of a plan that requires one is in force. What init says counts: it has heard of no client yet. */
@@ -276,9 +284,9 @@ static bool serve(struct setup *setup, struct setup_order *order, int socket, bo
 		(void)frame_close_socket(steal_fd(&channel)); /* nobody else has that end, and a captured init may have used the other */
 	channel = closing_fd(channel); /* the client's end is the client's: while we held it, init would never see it close */
 	setup_keep_order(setup, order);
-	/* While a sandbox runs, only what ending it takes is effective; one that is used again, or serves a network, keeps the rest in
-	 * reserve. */
-	narrowed = is_kept || setup->egress.told >= 0 ? privilege_narrow() : privilege_take(PRIVILEGE_SUPERVISOR);
+	/* While a sandbox runs, only what ending it takes is effective; the rest is kept for what may come: mounts, another network, the
+	 * next one. */
+	narrowed = privilege_narrow();
 	if (r == 0)
 		r = narrowed;
 	if (r == 0)

@@ -1,11 +1,10 @@
 /*
  * A supervisor: a process that carries out one plan and then keeps that sandbox until it ends (life.h).
  *
- * Root, with the capabilities of PRIVILEGE_BUILD until the sandbox runs and those of PRIVILEGE_SUPERVISOR afterwards. One
- * that the listener started, or a monitor without root for a client that makes several, is used again for sandboxes of the same user:
- * meanwhile it keeps in its permitted set what building takes, and puts itself at their disposal when all of a sandbox is gone. It takes
- * orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and parses nothing of a client's: a plan,
- * descriptors, and end of file, which ends a sandbox that does not linger.
+ * Root, with the capabilities of PRIVILEGE_BUILD, few of which are effective while the sandbox runs. One that the listener started, or a
+ * monitor without root for a client that makes several, is used again for sandboxes of the same user: it puts itself at their disposal when
+ * all of a sandbox is gone. It takes orders from one socket, which only a monitor (or the listener, to hand it to a monitor) holds, and
+ * parses nothing of a client's: a plan, descriptors, and end of file, which ends a sandbox that does not linger.
  */
 #pragma once
 
@@ -31,7 +30,10 @@ struct supervisor_notice {
 	uint32_t value; /* enum sandbox_state, enum ended_reason, 0 */
 };
 
-/* Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new channel, with a NETWORK sealed rules. */
+/*
+ * Monitor → supervisor, over registry_connect(); with an attach comes init's end of the new channel, with a NETWORK sealed rules, and after
+ * a MOUNT the plan, by supervisor_order().
+ */
 struct supervisor_request {
 	char id[PLAN_ID_SIZE]; /* no answer but the end of the connection when this is not the sandbox here */
 	uint32_t action;       /* enum manage_action, from ATTACH on */
@@ -66,11 +68,16 @@ struct supervisor_ahead {
 _must_check_ int supervisor_start(const struct setup_host *host, const struct place *place, const struct supervisor_ahead *ahead,
                                   struct supervisor *ret_supervisor);
 
+struct frame;
+
 /*
  * Sends a plan; for one with a network its `rules` (memory, which is sealed), and for one with shares the `connection` whose next packet
- * has them; both borrowed, else -1. 0 or -errno.
+ * has them; both borrowed, else -1. With a request, for a sandbox that is there; else NULL. 0 or -errno.
  */
-_must_check_ int supervisor_order(int socket, const struct plan *plan, int rules, int connection);
+_must_check_ int supervisor_order(int socket, const struct supervisor_request *request, const struct plan *plan, int rules, int connection);
+
+/* What came with such a packet, of which nothing is left then; `order` is SETUP_NO_ORDER before. 0 or -errno. */
+_must_check_ int supervisor_take_order(struct frame *frame, struct setup_order *order);
 
 /* Sees to what supervisors that were killed have left, in a child of its own: it may take a while to go. The child, or -1. */
 pid_t supervisor_start_sweep(const struct setup_host *host);

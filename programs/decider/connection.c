@@ -162,6 +162,45 @@ static int handle_relay(struct connection *c, const struct verified *verified, u
 	return 0;
 }
 
+/* What is asked of one that is there is judged as for one that is to be, of the same profile. */
+static int become_create(struct message *message, const struct message_mount *mount, const char *profile)
+{
+	struct message_create *create = &message->body.create;
+	struct text empty;
+	int r = message_add_text(message, "", &empty);
+
+	message->kind = MESSAGE_CREATE;
+	memset(create, 0, sizeof *create);
+	create->hostname = create->name = empty;
+	memcpy(create->shares, mount->shares, sizeof create->shares);
+	create->shares_count = mount->shares_count;
+	memcpy(create->tmpfs, mount->tmpfs, sizeof create->tmpfs);
+	create->tmpfs_count = mount->tmpfs_count;
+	return r == 0 ? message_add_text(message, profile, &create->profile) : r;
+}
+
+/* The whole way of a request to change what a sandbox that is there shows. */
+static int handle_mount(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error)
+{
+	_cleanup_free_ struct message_mount *mount = malloc(sizeof *mount);
+	const char *wanted = message_text(c->message, c->message->body.mount.sandbox);
+	struct decision decision;
+	struct record record;
+	int r = mount && wanted ? manage_find_own(c, verified, wanted, &record, error) : -ENOMEM;
+
+	if (r == 0) {
+		*mount = c->message->body.mount;
+		r = become_create(c->message, mount, record.profile);
+	}
+	if (r == 0)
+		r = authorize(c->policy, verified, &c->begin->given, &decision, error);
+	if (r == 0)
+		r = planning_mount(c->policy, &decision, record.id, mount->unmount, mount->unmount_count, c->plan, error);
+	if (r == 0 && c->begin->is_rootless)
+		r = fit_plan(c->policy, &c->begin->means, &decision, c->plan, error);
+	return r == 0 ? sandboxes_mount(c, &record, sequence, error) : r;
+}
+
 /* The whole way of a request. */
 static void handle_request(struct connection *c)
 {
@@ -181,6 +220,8 @@ static void handle_request(struct connection *c)
 		r = manage_handle(c, &verified, sequence, &error);
 	else if (r == 0 && c->message->kind == MESSAGE_RELAY)
 		r = handle_relay(c, &verified, sequence, &error);
+	else if (r == 0 && c->message->kind == MESSAGE_MOUNT)
+		r = handle_mount(c, &verified, sequence, &error);
 	else if (r == 0)
 		r = handle_create(c, &verified, sequence, &error);
 	if (r < 0) {

@@ -104,6 +104,9 @@ _must_check_ int sandboxes_tell_rules(const struct connection *c, const struct d
 _must_check_ int sandboxes_ask(struct connection *c, const struct record *record, struct supervisor_request request, uint64_t sequence,
                                struct yett_error *error);
 
+/* Has the supervisor of one that is there carry out the connection's plan, as sandboxes_begin() one that is to be. 0 or a code. */
+_must_check_ int sandboxes_mount(struct connection *c, const struct record *record, uint64_t sequence, struct yett_error *error);
+
 /* Ends this connection's holds on it, as if the connection ended. 0 or NOT_RUNNING. */
 _must_check_ int sandboxes_detach(struct connection *c, uint64_t sequence, const char *id, struct yett_error *error);
 

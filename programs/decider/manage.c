@@ -399,3 +399,25 @@ int manage_handle(struct connection *c, const struct verified *verified, uint64_
 		r = connection_check_unread(c, error);
 	return r == 0 ? asked.row->handle(&asked, error) : r;
 }
+
+int manage_find_own(struct connection *c, const struct verified *verified, const char *wanted, struct record *ret_record,
+                    struct yett_error *error)
+{
+	static const struct manage_row mounts = {.name = "mount"};
+	const struct manage_asked asked = {
+		.connection = c, .verified = verified, .row = &mounts, .action = MANAGE_MOUNT, .scope = SCOPE_ONE, .wanted = wanted};
+	struct finding found;
+	int r = authorize_manager(c->policy, verified, error);
+
+	if (r == 0)
+		r = sandboxes_check(c, error);
+	if (r == 0)
+		r = find(&asked, &found, error);
+	if (r != 0)
+		return r;
+	if (found.record.uid != verified->peer->uid)
+		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "what a sandbox shows is its owner's, uid %" PRIu32,
+		                 (uint32_t)found.record.uid);
+	*ret_record = found.record;
+	return 0;
+}

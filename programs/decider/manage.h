@@ -41,3 +41,10 @@ _must_check_ int manage_list_rules(struct connection *c, int memory, uint32_t ch
 
 /* The whole way of a verified request about sandboxes that are there: 0, answered or with the answer to come; else the refusal. */
 _must_check_ int manage_handle(struct connection *c, const struct verified *verified, uint64_t sequence, struct yett_error *error);
+
+/*
+ * The record of the sandbox `wanted`, an id or a name, if the client may manage it and it is its user's own: what is shared with another
+ * user's sandbox is that user's policy to say. 0 or a code.
+ */
+_must_check_ int manage_find_own(struct connection *c, const struct verified *verified, const char *wanted, struct record *ret_record,
+                                 struct yett_error *error);

@@ -562,3 +562,92 @@ int planning_make(const struct policy *policy, const struct decision *decision, 
 	describe_network(&p, policy);
 	return p.r;
 }
+
+/* --- for a sandbox that is there ---------------------------------------------------------------------------------------------------- */
+
+/* Landlock's rules were made with the sandbox, and stand on what lies above. landlock.c of init */
+static bool is_reached_later(const struct planning *p, const char *target)
+{
+	const char *const places[] = {"/mnt", "/tmp", "/var/tmp", "/run", plan_text(p->plan, p->plan->home)};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (places[i][0] && places[i][1] && policy_path_is_in(target, places[i]) && strcmp(target, places[i]) != 0)
+			return true;
+	return false;
+}
+
+static void check_place(struct planning *p, const char *field, const char *target)
+{
+	if (p->r || is_reached_later(p, target))
+		return;
+	refuse(p, field, target, "is no place for what is mounted, or taken off, later");
+	error_mend(p->error, "take a place below /mnt, /tmp, /var/tmp, /run or the home");
+}
+
+static bool is_in_list(const struct policy_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i], text) == 0)
+			return true;
+	return false;
+}
+
+/* What protects is a mount as well. */
+static void add_unmount(struct planning *p, const char *target, const char *field)
+{
+	const struct policy_profile *profile = p->decision->profile;
+	const char *problem = target ? policy_target_problem(profile, target) : "is no text";
+
+	for (size_t i = 0; !problem && i < profile->mounts_count; i++)
+		problem = strcmp(profile->mounts[i].target, target) == 0 ? "is the profile's" : NULL;
+	if (!problem && (is_in_list(&profile->read_only, target) || is_in_list(&profile->mask, target)))
+		problem = "is protected by the profile";
+	if (problem)
+		refuse(p, field, target ? target : "", problem);
+	else
+		check_place(p, field, target);
+	(void)add_step(p, PLAN_UNMOUNT, target ? target : "");
+}
+
+/* Of what the profile protects that which lies in a share of this plan. */
+static void add_protected_inside(struct planning *p, enum plan_step_kind kind, const struct policy_list *list, uint32_t end)
+{
+	for (size_t i = 0; i < list->count; i++)
+		for (uint32_t j = p->mounts; j < end; j++) {
+			const char *target = plan_text(p->plan, p->plan->steps[j].target);
+
+			if (!policy_path_is_in(list->items[i], target) || strcmp(list->items[i], target) == 0)
+				continue;
+			check_pinned(p, list->items[i], end, kind == PLAN_MASK ? "mask of the profile" : "read_only of the profile");
+			add_step(p, kind, list->items[i])->optional = true;
+			break;
+		}
+}
+
+int planning_mount(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], const struct text *unmount,
+                   size_t unmount_count, struct plan *ret_plan, struct yett_error *error)
+{
+	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
+	uint32_t end;
+
+	memset(ret_plan, 0, offsetof(struct plan, arena));
+	memcpy(ret_plan->id, id, PLAN_ID_SIZE - 1);
+	fill_numbers(&p, policy);
+	ret_plan->network = PLAN_NETWORK_NONE;
+	add_names(&p);
+	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
+	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
+	for (size_t i = 0; !p.r && i < unmount_count; i++)
+		add_unmount(&p, message_text(p.request, unmount[i]), "unmount");
+	p.mounts = ret_plan->steps_count;
+	add_request_mounts(&p);
+	end = ret_plan->steps_count;
+	for (uint32_t i = p.mounts; i < end; i++)
+		check_place(&p, "shares", plan_text(ret_plan, ret_plan->steps[i].target));
+	if (p.r)
+		return p.r;
+	qsort_r(ret_plan->steps + p.mounts, end - p.mounts, sizeof *ret_plan->steps, compare_mounts, ret_plan);
+	add_protected_inside(&p, PLAN_READ_ONLY, &decision->profile->read_only, end);
+	add_protected_inside(&p, PLAN_MASK, &decision->profile->mask, end);
+	return p.r;
+}

@@ -85,11 +85,49 @@ int sandboxes_tell_rules(const struct connection *c, const struct decision *deci
 	return r;
 }
 
-int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
+/* As much of the connection's plan as is used. */
+static int ask_with_plan(const struct connection *c, enum decider_act act, struct decider_answer *answer, struct ask_fds *fds,
+                         struct yett_error *error)
 {
 	const struct plan *plan = c->plan;
 	const struct iovec parts[] = {{(void *)(uintptr_t)plan, offsetof(struct plan, steps) + plan->steps_count * sizeof *plan->steps},
 	                              {(void *)(uintptr_t)plan->arena, plan->arena_used}};
+
+	return ask(act, parts, ARRAY_SIZE(parts), answer, fds, error);
+}
+
+/* What its supervisor answers comes through the loop; until then the client's packet may be that one's to take. */
+static int await(struct connection *c, const struct sandbox *sandbox, struct yett_error *error)
+{
+	int r = add_sandbox(c, sandbox);
+
+	if (r < 0) {
+		fd_close(sandbox->supervisor);
+		c->is_over = true;
+		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox cannot be kept: %s", strerror(-r));
+	}
+	if (c->plan->share_fds)
+		c->taker = sandbox->supervisor;
+	return 0;
+}
+
+int sandboxes_mount(struct connection *c, const struct record *record, uint64_t sequence, struct yett_error *error)
+{
+	struct sandbox sandbox = new_sandbox(sequence, record->id, record->profile, tell_limits(&record->limits));
+	struct decider_answer answer;
+	struct ask_fds fds = {-1, -1};
+	int r = ask_with_plan(c, ACT_MOUNT, &answer, &fds, error);
+
+	if (r != 0)
+		return r;
+	sandbox.action = MANAGE_MOUNT;
+	sandbox.supervisor = fds.first;
+	return await(c, &sandbox, error);
+}
+
+int sandboxes_begin(struct connection *c, const struct decision *decision, uint64_t sequence, struct yett_error *error)
+{
+	const struct plan *plan = c->plan;
 	struct decider_answer answer;
 	struct sandbox sandbox;
 	struct ask_fds fds = {-1, -1};
@@ -98,22 +136,14 @@ int sandboxes_begin(struct connection *c, const struct decision *decision, uint6
 	if (r == 0 && plan_network_has_rules(plan->network))
 		r = sandboxes_tell_rules(c, decision, error);
 	if (r == 0)
-		r = ask(ACT_CREATE, parts, ARRAY_SIZE(parts), &answer, &fds, error);
+		r = ask_with_plan(c, ACT_CREATE, &answer, &fds, error);
 	if (r != 0)
 		return r;
 	sandbox = new_sandbox(sequence, answer.id, decision->profile->name, tell_limits(&plan->limits));
 	(void)snprintf(sandbox.weaker, sizeof sandbox.weaker, "%s", plan->weaker);
 	sandbox.network = plan->network;
 	sandbox.supervisor = fds.first;
-	r = add_sandbox(c, &sandbox);
-	if (r < 0) {
-		fd_close(fds.first);
-		c->is_over = true; /* it may be taking the client's packet */
-		return error_set(error, YETT_E_INIT_FAILED, 0, "the sandbox cannot be kept: %s", strerror(-r));
-	}
-	if (plan->share_fds)
-		c->taker = sandbox.supervisor;
-	return 0;
+	return await(c, &sandbox, error);
 }
 
 static void remove_sandbox(struct connection *c, size_t i)

@@ -81,7 +81,7 @@ int verify_request(struct verify_context *context, const uint8_t *packet, size_t
 	*ret_sequence = envelope.sequence;
 	if (!envelope.is_signed)
 		return refuse(error, YETT_E_PROTOCOL, YETT_R_KIND);
-	if (envelope.kind != MESSAGE_CREATE && fd_count > 0)
+	if (envelope.kind != MESSAGE_CREATE && envelope.kind != MESSAGE_MOUNT && fd_count > 0)
 		return refuse(error, YETT_E_PROTOCOL, YETT_R_FD_COUNT);
 	r = check_order(context, &envelope, error);
 	if (r != 0)

@@ -150,7 +150,8 @@ MAY_LEAVE static int decode(size_t length, struct yett_error *error)
 	const struct message_scratch scratch = {.tokens = tokens, .capacity = ARRAY_SIZE(tokens)};
 	uint64_t kind = input.question.task;
 
-	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE && kind != MESSAGE_RELAY) || length > DECODER_INPUT_MAX)
+	if ((kind != MESSAGE_CREATE && kind != MESSAGE_MANAGE && kind != MESSAGE_RELAY && kind != MESSAGE_MOUNT) ||
+	    length > DECODER_INPUT_MAX)
 		leave(EXIT_CONFUSED);
 	return message_decode_with(&scratch, (uint32_t)kind, input.bytes, length, &message, error);
 }

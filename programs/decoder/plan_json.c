@@ -130,6 +130,9 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_text(json, "group", plan, plan->group_name);
 		add_text(json, "shell", plan, plan->shell);
 		break;
+	case PLAN_UNMOUNT:
+		add_text(json, "target", plan, step->target);
+		break;
 	case PLAN_TMPFS:
 		add_text(json, "target", plan, step->target);
 		json_number(json, "size_bytes", step->size_bytes);

@@ -128,6 +128,9 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		fprintf(out, "user %s, group %s, shell %s", ESCAPE(plan_text(plan, plan->user_name)),
 		        ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
 		break;
+	case PLAN_UNMOUNT:
+		fprintf(out, "%s", target);
+		break;
 	case PLAN_TMPFS:
 		fprintf(out, "%s, size %s, mode %04o", target, size, step->mode);
 		break;

@@ -74,6 +74,7 @@ static const struct {
 	{"/dev", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE | RIGHT_IOCTL_DEV},
 	/* mq_open(3): the kernel opens queues by a mount of its own, whose root is the same directory. */
 	{"/dev/mqueue", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
+	{"/mnt", WRITE}, /* for what is mounted there later: a rule that stands on a mount goes with it */
 	{"/proc", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | CHANGE},
 	{"/run", WRITE},
 	{"/sys", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR},

@@ -120,6 +120,8 @@ static bool main_control_ended(struct init *init)
 		(void)channels_add(&init->channels, steal_fd(&frame->fds[0]), &init->like);
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KILL)
 		commands_kill_all(&init->commands);
+	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KEEP)
+		frame->fd_count = 0; /* nothing closes them */
 	else if (frame->length == 1 && (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
 		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
 	frame_close_fds(frame);
@@ -224,7 +226,7 @@ static void main_warm(struct init *init)
 	init->tokens[0].kind = 0;
 }
 
-/* Started with an argument, to build its sandbox first. Tests start it in one that they have made. */
+/* Started with "build", to build its sandbox first; with "mount", for one that is there. Tests start it in one that they have made. */
 int main(int argc, char **argv)
 {
 	struct init *init = mmap(NULL, sizeof *init, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -233,7 +235,10 @@ int main(int argc, char **argv)
 	struct yett_error refused = {0};
 	int children, r;
 
-	(void)argv;
+	if (is_to_build && strcmp(argv[1], "mount") == 0) {
+		start_reset_signals();
+		return build_mount() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+	}
 	if (init == MAP_FAILED) {
 		main_report(-errno, step, NULL, NULL);
 		return EXIT_FAILURE;

@@ -116,6 +116,10 @@ def relay(**c):
     return body([("profile", text("default")), ("socket", text("/run/user/1000/agent")), ("address", binary(bytes(16))), ("port", ZERO)], c)
 
 
+def mount(**c):
+    return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("shares", array([])), ("tmpfs", array([]))], c)
+
+
 def allowed(**c):
     return body([], c)
 
@@ -256,7 +260,7 @@ def file_done(**c):
 
 KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 6,
          "manage": 7, "done": 8, "state": 9, "listing": 10, "sandbox": 11, "usage": 12, "event": 13, "following": 14, "totals": 15, "reach": 16,
-         "relay": 24, "allowed": 25,
+         "relay": 24, "allowed": 25, "mount": 26,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39,
          "connect": 40, "connected": 41, "keys": 64,
          "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
@@ -264,7 +268,7 @@ KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
     number = KINDS.get(kind, kind)
-    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number in (2, 7, 24) else b"") if signed is None else signed
+    signed = (b"\x11" * 8 + b"\x22" * 32 + b"\x33" * 64 if number in (2, 7, 24, 26) else b"") if signed is None else signed
     length = len(content) if length is None else length
     return magic + struct.pack("<BBHQI", version, fds, number, sequence, length) + signed + content
 
@@ -316,6 +320,11 @@ accept("relay-socket", "relay", "of the host", relay())
 accept("relay-port", "relay", "at the mapped form of 127.0.0.1, with the largest number", relay(
     socket=text(""), address=binary(bytes(10) + b"\xff\xff\x7f\0\0\1"), port=uint(65535)))
 accept("allowed-plain", "allowed", "it has no fields", allowed())
+accept("mount-of-a-share", "mount", "by name, writable, in place of another one", mount(
+    sandbox=text("tests-1"), unmount=array([text("/mnt/old")]), shares=array([share(mode=ONE, target=text("/mnt/new"))])))
+accept("mount-copy-on-write", "mount", "one with a store, and one with memory", mount(shares=array([
+    share(mode=uint(3), target=text("/mnt/a")), share(fd=ONE, mode=uint(4), target=text("/mnt/a")), share(fd=uint(2), mode=uint(3), target=text("/mnt/b"))]),
+    tmpfs=array([tmpfs(target=text("/mnt/b"), size_bytes=uint(1 << 20))])))
 accept("connect-v6", "connect", "to ::1, with the largest number", connect(port=uint(65535), family=ONE))
 accept("connected-plain", "connected", "it has no fields", connected())
 accept("file-listen", "file", "the last operation", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
@@ -634,6 +643,10 @@ refuse("relay-without-a-profile", "relay", "too-short", "profile", "empty", rela
 refuse("relay-of-a-short-address", "relay", "too-short", "address", "4 bytes: it is not mapped", relay(address=binary(bytes(4))))
 refuse("relay-port-over-its-bound", "relay", "range", "port", "there is no such port", relay(port=uint(65536)))
 refuse("relay-of-a-socket-with-a-nul", "relay", "embedded-nul", "socket", "it would end there", relay(socket=text("/run/a\0b")))
+refuse("mount-in-nothing", "mount", "too-short", "sandbox", "one has to be named", mount(sandbox=text("")))
+refuse("mount-that-unmounts-126", "mount", "too-long", "unmount", "one more than there may be", mount(unmount=array([text("/m")] * 126)))
+refuse("mount-with-a-nul", "mount", "embedded-nul", "unmount[0]", "it would end there", mount(unmount=array([text("/m\0n")])))
+refuse("mount-unknown-share-mode", "mount", "range", "shares[0].mode", "a mode that is not in the table", mount(shares=array([share(mode=uint(5))])))
 refuse("connect-to-port-0", "connect", "range", "port", "none has it", connect(port=ZERO))
 refuse("connect-unknown-family", "connect", "range", "family", "there are two", connect(family=uint(2)))
 refuse("unknown-query", "query", "range", "action", "an action that is not in the table", query(action=uint(9)))

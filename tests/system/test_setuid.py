@@ -134,7 +134,7 @@ class Privilege(setuid.Case):
         self.decider, self.decoder = yett.decider_and_decoder(self.monitor)
 
     def test_ids_and_capabilities_are_those_of_a_service(self):
-        for pid, effective, permitted in ((self.monitor, NONE, table('build')), (self.supervisor, table('supervise'), table('supervise'))):
+        for pid, effective, permitted in ((self.monitor, NONE, table('build')), (self.supervisor, table('supervise'), table('build'))):
             status = yett.status_of(pid)
             self.assertEqual((status['Uid'].split(), status['Gid'].split(), status['Groups']), (['0'] * 4, ['0'] * 4, ''))
             self.assertEqual(sets_of(pid), (effective, permitted, permitted, NONE, NONE))

@@ -87,7 +87,7 @@ static void only_a_create_is_signed(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind <= UINT16_MAX; kind++)
 		assert_int_equal(envelope_kind_is_signed((uint16_t)kind),
-		                 kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY);
+		                 kind == MESSAGE_CREATE || kind == MESSAGE_MANAGE || kind == MESSAGE_RELAY || kind == MESSAGE_MOUNT);
 }
 
 static void the_signed_bytes_are_those_of_the_page(void **state)

@@ -380,6 +380,108 @@ static void a_target_that_is_none_is_refused(void **state)
 		}
 }
 
+/* The plan for a sandbox that is there, of what was put into the request, and with `unmount` taken off. */
+static int plan_mount(struct decide *d, const char *unmount)
+{
+	struct text text = {0};
+
+	assert_int_equal(decide_authorize(d), 0);
+	if (unmount)
+		assert_int_equal(message_add_text(&d->request, unmount, &text), 0);
+	return planning_mount(d->policy, &d->decision, DECIDE_ID, &text, unmount != NULL, &d->plan, &d->error);
+}
+
+static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **state)
+{
+	static const struct {
+		const char *target, *message;
+	} cases[] = {
+		{"/mnt/x", NULL},
+		{"/tmp/a/b", NULL},
+		{"/var/tmp/x", NULL},
+		{"/run/user/1000/x", NULL},
+		{"/home/alice/project", NULL},
+		{"/mnt", "no place"},
+		{"/tmp", "no place"},
+		{"/srv/x", "no place"},
+		{"/home/alice", "no place"},
+		{"/mntx/y", "no place"},
+		{"/usr/src", "no place"},
+		{"/home/bob/x", "no place"},
+		{"/run/yett/x", "nothing is mounted"},
+		{"/proc/x", "nothing is mounted"},
+		{"/mnt/../etc", "component . or .."},
+	};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		for (int is_unmount = 0; is_unmount < 2; is_unmount++) {
+			int r;
+
+			decide_reset(d);
+			if (!is_unmount)
+				decide_share(d, 0, SHARE_RO, cases[i].target);
+			r = plan_mount(d, is_unmount ? cases[i].target : NULL);
+			assert_int_equal(r, cases[i].message ? YETT_E_INVALID_REQUEST : 0);
+			if (cases[i].message && !strstr(d->error.message, cases[i].message))
+				fail_msg("%s: %s", cases[i].target, d->error.message);
+		}
+}
+
+static void a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it(void **state)
+{
+	static const uint32_t kinds[] = {PLAN_SLOT, PLAN_CGROUP, PLAN_UNMOUNT, PLAN_SHARE, PLAN_SHARE, PLAN_READ_ONLY, PLAN_MASK};
+	struct decide *d = *state;
+
+	decide_policy(d,
+	              "profile \"default\" { mask = {\"/mnt/a/b/.env\", \"/mnt/other/.env\"} read_only = {\"/mnt/a/fixed\", \"/etc/x\"}\n"
+	              " share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
+	decide_share(d, 0, SHARE_RW, "/mnt/a/b");
+	decide_share(d, 1, SHARE_RW, "/mnt/a");
+	assert_int_equal(plan_mount(d, "/mnt/old"), 0);
+	assert_int_equal(d->plan.steps_count, ARRAY_SIZE(kinds));
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		assert_int_equal(d->plan.steps[i].kind, kinds[i]);
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[3].target), "/mnt/a"); /* parents first */
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[5].target), "/mnt/a/fixed");
+	assert_string_equal(plan_text(&d->plan, d->plan.steps[6].target), "/mnt/a/b/.env");
+	assert_int_equal(d->plan.network, PLAN_NETWORK_NONE);
+	assert_string_equal(d->plan.id, DECIDE_ID);
+}
+
+static void what_protects_is_not_taken_off(void **state)
+{
+	static const struct {
+		const char *target, *message;
+	} cases[] = {{"/mnt/a/.env", "is protected by the profile"},
+	             {"/mnt/a/fixed", "is protected by the profile"},
+	             {"/mnt/host", "is the profile's"},
+	             {"/mnt/scratch", "is the profile's"}};
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { mask = {\"/mnt/a/.env\"} read_only = {\"/mnt/a/fixed\"}\n"
+	                 " share_ro = {\"/usr/share:/mnt/host\"} tmpfs = {\"/mnt/scratch\"} }\n" GRANT);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		decide_reset(d);
+		assert_int_equal(plan_mount(d, cases[i].target), YETT_E_INVALID_REQUEST);
+		if (!strstr(d->error.message, cases[i].message))
+			fail_msg("%s: %s", cases[i].target, d->error.message);
+	}
+	decide_reset(d);
+	assert_int_equal(plan_mount(d, "/mnt/a"), 0);
+}
+
+static void what_is_protected_below_a_writable_share_is_pinned_later_as_well(void **state)
+{
+	struct decide *d = *state;
+
+	decide_policy(d, "profile \"default\" { mask = {\"/mnt/a/b/.env\"} }\n" GRANT);
+	decide_share(d, 0, SHARE_RW, "/mnt/a");
+	assert_int_equal(plan_mount(d, NULL), YETT_E_INVALID_REQUEST);
+	assert_non_null(strstr(d->error.message, "cannot be kept from a program"));
+}
+
 static void a_long_target_is_refused(void **state)
 {
 	struct decide *d = *state;
@@ -884,6 +986,10 @@ int main(void)
 		WITH_DECIDE(the_conventional_mounts_are_those_of_the_profile),
 		WITH_DECIDE(the_conventional_mounts_open_no_others),
 		WITH_DECIDE(a_target_that_is_none_is_refused),
+		WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then),
+		WITH_DECIDE(a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it),
+		WITH_DECIDE(what_protects_is_not_taken_off),
+		WITH_DECIDE(what_is_protected_below_a_writable_share_is_pinned_later_as_well),
 		WITH_DECIDE(a_long_target_is_refused),
 		WITH_DECIDE(two_mounts_on_one_target_are_refused),
 		WITH_DECIDE(every_descriptor_is_one_share),

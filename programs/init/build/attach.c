@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <linux/stat.h>
 #include <stdio.h>
 
 static int open_below(int at, const char *path, uint64_t resolve)
@@ -35,7 +36,17 @@ static int make_component(const struct build *b, int parent, const char *name, b
 	return fchownat(parent, name, b->owner_uid, b->owner_gid, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 }
 
-/* Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. */
+static bool is_elsewhere(const struct build *b, int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || st.st_dev != b->root_device;
+}
+
+/*
+ * Opens the mount point `path`, making what of it may be made. A refusal is positive, as a descriptor would be. -1 of a sandbox that is
+ * there, where what is mounted on the way may be the client's: in the name of commands it is looked for again.
+ */
 static int open_target(struct build *b, const char *path, bool directory, int *ret_target)
 {
 	_cleanup_fd_ int at = dup(b->root);
@@ -60,6 +71,8 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 		fd_close(at);
 		at = next;
 		r = next < 0 ? next : 0;
+		if (r == 0 && b->enters && !b->is_command && is_elsewhere(b, at))
+			return 0;
 	}
 	if (r == -EROFS)
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
@@ -87,6 +100,15 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step)
 	return false;
 }
 
+/* statx(2) */
+static bool is_mount_point(int fd)
+{
+	struct statx st;
+
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 static int attach(struct build *b, const struct plan_step *step, int tree)
 {
 	const char *path = plan_text(b->plan, step->target);
@@ -100,6 +122,8 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 		return r;
 	if (fstat(*target, &there) < 0)
 		return -errno;
+	if (b->enters && is_mount_point(*target))
+		return error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "something is mounted at %s already", path);
 	if (S_ISDIR(st.st_mode) != S_ISDIR(there.st_mode))
 		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "the target %s is %s, and what is shared there is not", path,
 		                 S_ISDIR(there.st_mode) ? "a directory" : "a file");
@@ -157,6 +181,26 @@ int attach_mount(struct build *b, const struct plan_step *step)
 		r = attach(b, step, *tree);
 	*tree = fd_close(*tree);
 	return r;
+}
+
+/* In the name of commands. What is open of it stays so for who has it, as ever. */
+int attach_unmount(struct build *b, const struct plan_step *step)
+{
+	const char *path = plan_text(b->plan, step->target), *name = strrchr(path, '/') + 1;
+	char parent[PATH_MAX];
+	_cleanup_fd_ int at = -1, there = -1;
+
+	(void)snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
+	at = open_below(b->root, parent, RESOLVE_NO_SYMLINKS);
+	there = at < 0 ? at : open_below(at, name, RESOLVE_NO_SYMLINKS);
+	if (there < 0 || !is_mount_point(there))
+		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "nothing is mounted at %s", path);
+	there = fd_close(there);
+	if (fchdir(at) < 0 || umount2(name, MNT_DETACH | UMOUNT_NOFOLLOW) < 0)
+		return errno == EINVAL ? error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                                   "what is mounted at %s is a part of what lies above it", path)
+		                       : -errno;
+	return fchdir(b->root) < 0 ? -errno : 0;
 }
 
 /* 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */

@@ -24,6 +24,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_DEVPTS] = {[STAGE_READY] = root_devpts},
 	[PLAN_SYS] = {[STAGE_READY] = root_sys, [STAGE_OWN] = root_processors},
 	[PLAN_ETC] = {[STAGE_READY] = etc_prepare, [STAGE_OWN] = etc_make},
+	[PLAN_UNMOUNT] = {[STAGE_OTHERS] = attach_unmount},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
@@ -257,13 +258,6 @@ static int build_rest(struct build *b, struct frame *frame, const char **ret_ste
 	return r == 0 ? run_stage(b, STAGE_LAST, ret_step) : r;
 }
 
-static int answer_ready(void)
-{
-	struct init_report report = {.kind = INIT_ORDER_READY};
-
-	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
-}
-
 /* Before anything is opened. */
 static void begin(struct build *b)
 {
@@ -273,6 +267,98 @@ static void begin(struct build *b)
 	b->trees_socket = b->proc = b->beneath = b->root = b->lower_ns = -1;
 	for (size_t i = 0; i < PLAN_STEPS_MAX; i++)
 		b->trees[i] = b->targets[i] = -1;
+}
+
+/*
+ * For a sandbox that is there: layers of overlays are mounted, out of commands' sight, where the template has places for that, which lie
+ * beneath the root that is the sandbox's.
+ */
+static int open_beneath(struct build *b)
+{
+	static const struct {
+		const char *path;
+		mode_t mode;
+	} places[] = {{"run/yett/mounting", 0700},
+	              {"run/yett/mounting/beneath", 0755},
+	              {"run/yett/mounting/beneath/lower", 0755},
+	              {"run/yett/mounting/beneath/empty", 0755}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (mkdirat(b->root, places[i].path, places[i].mode) < 0 && errno != EEXIST)
+			return -errno;
+	b->beneath = openat(b->root, places[1].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return b->beneath < 0 ? -errno : 0;
+}
+
+/* What a sandbox that is there consists of, as building it left it. */
+static int enter(struct build *b)
+{
+	struct stat st;
+
+	(void)umask(0);
+	b->enters = b->owns_network = true; /* and no network is anything to this */
+	b->proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	b->root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (b->proc < 0 || b->root < 0 || fstat(b->root, &st) < 0)
+		return -errno;
+	b->root_device = st.st_dev;
+	return open_beneath(b);
+}
+
+static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
+{
+	int r;
+
+	resolve_ids(b);
+	r = take_kinds(b, frame);
+	if (r == 0)
+		r = run_stage(b, STAGE_OWN, ret_step);
+	if (r == 0)
+		r = lower_shed(plan_has_layers(b->plan));
+	if (r == 0)
+		r = lower_be_command(b);
+	b->is_command = true;
+	if (r == 0)
+		r = take_trees(b, frame);
+	if (r == 0)
+		r = run_stage(b, STAGE_OTHERS, ret_step);
+	/* What overlays were made of has done its service. */
+	while (fchdir(b->beneath) == 0 && umount2("lower", MNT_DETACH) == 0)
+		continue;
+	return r;
+}
+
+int build_mount(void)
+{
+	static struct build build;
+	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct build *b = &build;
+	struct init_report report = {.kind = INIT_ORDER_MOUNT};
+	const char *step = "order";
+	int r = frame ? 0 : -ENOMEM;
+
+	begin(b);
+	if (r == 0)
+		r = lower_begin();
+	if (r == 0)
+		r = receive(INIT_FD_CONTROL, frame);
+	if (r == 0)
+		r = enter(b);
+	if (r == 0)
+		r = take_order(b, frame);
+	if (r == 0)
+		r = mount_shares(b, frame, &step);
+	report.error = r < 0 ? -r : r;
+	report.refused = b->error;
+	(void)snprintf(report.step, sizeof report.step, "%s", step);
+	return frame_send(INIT_FD_CONTROL, &report, sizeof report, b->kept, r == 0 ? b->kept_count : 0, 0);
+}
+
+static int answer_ready(void)
+{
+	struct init_report report = {.kind = INIT_ORDER_READY};
+
+	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
 }
 
 /* What nothing needs any more; of the client's there is nothing left. */

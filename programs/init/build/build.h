@@ -29,9 +29,13 @@ struct build {
 	const struct plan *plan; /* of the order in hand */
 	const struct init_profile *profile;
 	struct build_memory mapped_plan, mapped_profile;
-	struct yett_error error;       /* of the step that was refused */
-	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
-	bool is_ready;                 /* what the profile decides is done */
+	struct yett_error error; /* of the step that was refused */
+	uint32_t fds_present;    /* as struct init_config has it, with INIT_FD_DEV until that is used up */
+	bool is_ready;           /* what the profile decides is done */
+	bool enters;             /* the sandbox is there: build_mount() */
+	bool is_command;         /* then: no power over files is left */
+	int kept[8];             /* then: locks of stores, for the sandbox's init */
+	size_t kept_count;
 	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
 	int trees_socket;              /* -1: none come */
 	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
@@ -64,6 +68,12 @@ typedef int (*build_step)(struct build *b, const struct plan_step *step);
  */
 _must_check_ int build_run(struct init_config *config, const char **ret_step, struct yett_error *ret_error);
 
+/*
+ * Takes one order, of a sandbox that is there, and mounts in it, or takes off, what that says: the same steps by the same functions, in a
+ * process of their own, which then ends. It tells the supervisor how that went. 0, or -errno when it could not.
+ */
+_must_check_ int build_mount(void);
+
 /* root.c: the sandbox's own root, and what is personal. */
 int root_make(struct build *b, const struct plan_step *step);
 int root_prepare_proc(struct build *b, const struct plan_step *step);
@@ -89,6 +99,7 @@ int etc_make(struct build *b, const struct plan_step *step);
 /* attach.c: what is mounted on it. */
 int attach_prepare(struct build *b, const struct plan_step *step);
 int attach_mount(struct build *b, const struct plan_step *step);
+int attach_unmount(struct build *b, const struct plan_step *step);
 int attach_read_only(struct build *b, const struct plan_step *step);
 int attach_mask(struct build *b, const struct plan_step *step);
 

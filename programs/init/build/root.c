@@ -50,8 +50,8 @@ static int make_personal(const struct build *b)
 	static const struct {
 		const char *path;
 		mode_t mode;
-	} shared[] = {{"tmp", 01777},     {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777}, {"run/user", 0755},
-	              {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777},  {"proc", 0555}};
+	} shared[] = {{"tmp", 01777},     {"mnt", 0755},      {"run", 0755}, {"run/lock", 01777}, {"run/shm", 01777},
+	              {"run/user", 0755}, {"run/yett", 0755}, {"var", 0755}, {"var/tmp", 01777},  {"proc", 0555}};
 	const char *home = plan_text(b->plan, b->plan->home);
 	char runtime[64];
 	int r = 0;

@@ -70,7 +70,7 @@ static int open_in_store(const struct build *b, int store, const char *name)
 
 /*
  * One sandbox at a time: of two overlays with one upper layer each would change the other's files behind its back. The lock is its own open
- * file's, which nobody can take off, and lasts until our end.
+ * file's, which nobody can take off, and lasts until our end; or, where the sandbox is there, until its init's, which gets it.
  */
 static int lock_store(struct build *b, const struct plan_step *step, int store)
 {
@@ -83,6 +83,11 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "a sandbox that is there works on the store for %s",
 		                           plan_text(b->plan, step->target))
 		               : -errno;
+	if (b->enters && b->kept_count == ARRAY_SIZE(b->kept))
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "more than %zu shares are to be copy-on-write at once",
+		                 b->kept_count);
+	if (b->enters)
+		b->kept[b->kept_count++] = own;
 	(void)steal_fd(&own);
 	return 0;
 }

@@ -1,0 +1,86 @@
+/* See sandbox.h, and "mounts" in yett.h: shares of a sandbox that is there. With the caller's privilege. */
+#include "libclient/options.h"
+#include "libclient/refusal.h"
+#include "libclient/sandbox.h"
+#include "libclient/shares.h"
+
+#include <string.h>
+
+/* What was put together as for one that is to be made becomes what is asked of one that is there. */
+static void become_mount(struct message *message)
+{
+	const struct message_create create = message->body.create;
+	struct message_mount *mount = &message->body.mount;
+
+	message->kind = MESSAGE_MOUNT;
+	memset(mount, 0, sizeof *mount);
+	memcpy(mount->shares, create.shares, sizeof mount->shares);
+	mount->shares_count = create.shares_count;
+	memcpy(mount->tmpfs, create.tmpfs, sizeof mount->tmpfs);
+	mount->tmpfs_count = create.tmpfs_count;
+}
+
+static int put(struct channel *channel, const char *id_or_name, const struct yett_share *shares, size_t count, const char *const *unmount,
+               size_t unmount_count, struct share_fds *fds, struct yett_error *error)
+{
+	struct message_mount *mount = &channel->message.body.mount;
+	struct yett_share known;
+	int r = 0;
+
+	if (channel->failure.code) {
+		if (error)
+			*error = channel->failure;
+		return (int)channel->failure.code;
+	}
+	if (!sandbox_is_name(id_or_name))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "%.100s cannot be the id or name of a sandbox: yett ps lists both", id_or_name);
+	if (count + unmount_count == 0 || unmount_count > MESSAGE_SHARES_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "%zu mounts are to be changed: 1 to %d can be",
+		                 count + unmount_count, MESSAGE_SHARES_MAX);
+	(void)channel_prepare(channel, MESSAGE_CREATE);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = sized_take_element(&options_share, shares, i, &known, error);
+		if (r == 0)
+			r = shares_add(channel, &known, fds, error);
+	}
+	if (r)
+		return r;
+	become_mount(&channel->message);
+	for (size_t i = 0; r == 0 && i < unmount_count; i++)
+		r = channel_put_text(channel, unmount[i], MESSAGE_PATH_MAX, "a place to unmount", &mount->unmount[mount->unmount_count++],
+		                     error);
+	return r ? r : channel_put_text(channel, id_or_name, MESSAGE_NAME_MAX, "the name", &mount->sandbox, error);
+}
+
+static int change(struct yett_connection *connection, const char *id_or_name, const struct yett_share *shares, size_t count,
+                  const char *const *unmount, size_t unmount_count, struct yett_error *error)
+{
+	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
+	_cleanup_(sandbox_freep) struct yett_sandbox *asked = sandbox_new(CONNECTION_DONE);
+	CONNECTION_LOCKED(connection);
+	int r = asked ? put(connection->channel, id_or_name ? id_or_name : "", shares, count, unmount, unmount_count, &fds, error)
+	              : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a request");
+
+	if (r == 0)
+		r = sandbox_request(connection, fds.fds, fds.count, asked, error);
+	if (r == 0) {
+		work_keep(&fds.works, asked->request.info.id);
+		sandbox_forget(asked);
+	} else if (error) {
+		refusal_name_share(fds.targets, fds.fds, fds.count, error);
+	}
+	return r;
+}
+
+int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name, const struct yett_share *shares, size_t count,
+                       struct yett_error *error)
+{
+	return change(connection, id_or_name, shares, count, NULL, 0, error);
+}
+
+int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name, const char *const *targets, size_t count,
+                         struct yett_error *error)
+{
+	return change(connection, id_or_name, NULL, 0, targets, count, error);
+}

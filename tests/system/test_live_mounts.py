@@ -1,0 +1,287 @@
+"""yett mount and yett unmount: shares of a sandbox that runs, by the policy, and what protects from them."""
+import os
+import re
+import shutil
+import socket
+import stat
+import subprocess
+
+import yett
+from workspace import tree
+
+POLICY = '''grant "closed" {
+  users = {"*"}
+  user_keys = true
+  profiles = {"closed"}
+  share_ro = {"%(roots)s/readable"}
+  share_rw = {"%(roots)s/writable"}
+  sockets = {"%(roots)s/listens"}
+  linger_max = unlimited
+}
+'''
+PROFILES = '''profile "closed" {
+  extends = "default"
+  mask = {"/mnt/shared/.env", "/mnt/shared/secrets"}
+  read_only = {"/mnt/shared/fixed"}
+}
+'''
+
+
+class Mounts(yett.Case):
+    def setUp(self):
+        self.project = self.folder('project')
+        self.alice.write('project/file', 'outside\n')
+        self.box = self.create('--name', 'box')
+        self.addCleanup(self.yett, 'destroy', self.box)
+
+    def create(self, *options, **more):
+        done = self.yett('create', *options, **more)
+        self.assertEqual(done.code, 0, done)
+        return done.out.strip()
+
+    def mount(self, *words, box='box', **more):
+        return self.yett('mount', box, *words, **more)
+
+    def assert_mounted(self, *words, **more):
+        done = self.mount(*words, **more)
+        self.assertEqual((done.code, done.out), (0, ''), done)
+
+    def unmount(self, *words, box='box', **more):
+        return self.yett('unmount', box, *words, **more)
+
+    def assert_unmounted(self, *words, **more):
+        done = self.unmount(*words, **more)
+        self.assertEqual((done.code, done.out), (0, ''), done)
+
+    def inside(self, script, box='box', **more):
+        done = self.yett('exec', box, '--', 'sh', '-c', script, **more)
+        return yett.Result(done.code, done.out, done.err)
+
+    def seen(self, script, **more):
+        done = self.inside(script, **more)
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def targets(self, **more):
+        """What is mounted where something can be later, in order."""
+        return [line.split()[4] for line in self.seen('cat /proc/self/mountinfo', **more).splitlines()
+                if re.match(r'/(mnt|tmp|run|var/tmp|home)/.', line.split()[4]) and not line.split()[4].startswith('/run/yett/')]
+
+
+class Shares(Mounts):
+    def test_a_writable_directory_is_there_for_who_runs_and_for_who_comes(self):
+        with self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c', 'echo up; read x; cat "$1/file"; echo inside >"$1/new"', 'sh', self.project,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            self.assertEqual(self.line(running), 'up')
+            self.assert_mounted('--rw', self.project)
+            running.stdin.write(b'x\n')
+            running.stdin.flush()
+            self.assertEqual(self.line(running), 'outside')
+            self.assertEqual(running.wait(yett.DEADLINE), 0)
+        self.assertEqual(yett.read(self.project + '/new'), 'inside\n')
+        self.assertEqual(os.stat(self.project + '/new').st_uid, self.alice.uid)
+        self.assertEqual(self.seen('cat %s/new; stat -c %%U %s/new' % (self.project, self.project)).split(), ['inside', self.alice.name])
+
+    def test_a_read_only_one_stays_so(self):
+        before = tree(self.project)
+        self.assert_mounted('--ro', self.project + ':/mnt/read')
+        done = self.inside('cat /mnt/read/file; echo x >/mnt/read/file; touch /mnt/read/new; mount -o remount,rw,bind /mnt/read; umount /mnt/read')
+        self.assertEqual(done.out, 'outside\n')
+        self.assertEqual(done.err.count('Read-only file system'), 2, done)
+        self.assertEqual(tree(self.project), before)
+        self.assertEqual(self.targets(), ['/mnt/read'])
+
+    def test_several_at_once_a_file_among_them(self):
+        self.alice.write('project/other', 'other\n')
+        self.assert_mounted('--ro', self.project + '/other:/tmp/deep/down/a', '--rw', self.project + ':/mnt/b', '--ro', self.project + '/file:/mnt/c')
+        self.assertEqual(self.seen('cat /tmp/deep/down/a /mnt/b/other /mnt/c'), 'other\nother\noutside\n')
+
+    def test_one_in_another_one(self):
+        below = self.folder('below')
+        self.alice.write('below/deep', 'deep\n')
+        self.alice.mkdir('project/place')
+        self.assert_mounted('--rw', self.project + ':/mnt/top', '--ro', below + ':/mnt/top/place')
+        self.assertEqual(self.seen('cat /mnt/top/place/deep'), 'deep\n')
+        self.assertEqual(os.listdir(self.project + '/place'), [])
+        self.assert_unmounted('/mnt/top')
+        self.assertEqual(self.targets(), [])
+
+    def test_copy_on_write(self):
+        before = tree(self.project)
+        self.assert_mounted('--cow', self.project, '--cow', self.project + ':/mnt/memory-only:memory=1M')
+        self.assertEqual(self.seen('cd %s; echo changed >file; cat file; cat /mnt/memory-only/file; echo m >/mnt/memory-only/file; cat /mnt/memory-only/file' % self.project),
+                         'changed\noutside\nm\n')
+        self.assertEqual(tree(self.project), before)
+        works = [work for work in yett.told(self.yett('work', 'list', '--json').out)['works'] if work['sandbox'] == self.box]
+        self.assertEqual([(work['source'], work['used']) for work in works], [(self.project, True)])
+        self.assertEqual(self.yett('diff', '--name-only', works[0]['id']).out, 'file\n')
+        refused = self.yett('discard', works[0]['id'])
+        self.assert_refused(refused, 1, 'a sandbox works on the store')
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        self.assertEqual(self.yett('discard', works[0]['id']).code, 0)
+
+    def test_what_is_refused_is_told_by_its_name_and_leaves_nothing(self):
+        os.symlink('/etc', self.project + '/link')
+        os.mkfifo(self.project + '/pipe')
+        self.assert_mounted('--rw', self.project + ':/mnt/there')
+        before = self.targets(), tree(self.project), self.yett('work', 'list').out
+        for words, texts in ((['--ro', self.project + ':/srv/x'], ["'/srv/x' is no place for what is mounted, or taken off, later", 'below /mnt, /tmp']),
+                             (['--ro', self.project + ':/opt/x'], ["'/opt/x'"]),
+                             (['--ro', self.project + ':/mnt'], ["'/mnt' is no place"]),
+                             (['--ro', self.project + ':/run/yett/x'], ["'/run/yett/x'"]),
+                             (['--ro', self.project + ':/proc/x'], ["'/proc/x'"]),
+                             (['--ro', self.project + ':/mnt/../etc'], ["'/mnt/../etc'"]),
+                             (['--ro', self.project + ':/mnt/there'], ['something is mounted at /mnt/there already']),
+                             (['--cow', self.project + ':/mnt/there'], ['something is mounted at /mnt/there already']),
+                             (['--ro', self.project + ':/mnt/there/none'], ['/mnt/there/none does not exist']),
+                             (['--ro', self.project + ':/mnt/there/link/x'], ['goes through a symbolic link']),
+                             (['--ro', self.project + ':/mnt/there/file'], ['is a file, and what is shared there is not']),
+                             (['--ro', self.project + '/file:/mnt/there/link'], ['goes through a symbolic link']),
+                             (['--ro', self.project + '/pipe:/mnt/pipe'], ['neither a directory nor a regular file']),
+                             (['--ro', self.project + '/none'], ['No such file or directory']),
+                             (['--ro', '/proc:/mnt/proc'], ['a proc file system']),
+                             (['--ro', self.project + ':/mnt/a', '--ro', self.project + ':/mnt/a'], ['is the target of two mounts']),
+                             ([], ['expected what to mount'])):
+            with self.subTest(words=words):
+                done = self.mount(*words)
+                self.assertIn(done.code, (1, 2), done)
+                for text in texts:
+                    self.assertIn(text, done.err)
+        self.assertEqual((self.targets(), tree(self.project), self.yett('work', 'list').out), before)
+
+    def test_what_does_not_run_takes_none(self):
+        self.assertEqual(self.yett('pause', 'box').code, 0)
+        self.assert_refused(self.mount('--ro', self.project), 1, 'paused')
+        self.assertEqual(self.yett('resume', 'box').code, 0)
+        self.assert_mounted('--ro', self.project)
+        self.assert_refused(self.mount('--ro', self.project, box='none'), 1, "there is no sandbox 'none'")
+
+    def test_another_users_sandbox_is_not_there_and_roots_request_is_refused(self):
+        bobs = self.folder('bobs', user=self.bob)
+        self.assert_refused(self.mount('--ro', bobs + ':/mnt/bobs', box=self.box, user=self.bob), 1, 'there is no sandbox')
+        self.assert_refused(self.unmount('/mnt/bobs', box=self.box, user=self.bob), 1, 'there is no sandbox')
+        self.assertEqual(self.targets(), [])
+
+    def test_nothing_comes_to_the_host_and_nothing_stays(self):
+        before = yett.read('/proc/self/mountinfo')
+        self.assert_mounted('--rw', self.project + ':/mnt/first')  # from then on it is init alone that holds what is mounted
+        self.assert_unmounted('/mnt/first')
+        supervisor = [pid for pid in yett.children_of(self.service.pid()) if any(yett.inits_among(yett.children_of(pid)))]
+        files = {pid: len(os.listdir('/proc/%d/fd' % pid)) for pid in supervisor}
+        for _ in range(20):
+            self.assert_mounted('--rw', self.project + ':/mnt/again', '--ro', self.project)
+            self.assert_unmounted('/mnt/again', self.project)
+        self.assertEqual(self.targets(), [])
+        self.assertEqual(yett.read('/proc/self/mountinfo'), before)
+        yett.wait_until(lambda: {pid: len(os.listdir('/proc/%d/fd' % pid)) for pid in supervisor} == files, 'as few descriptors as before')
+        self.assert_mounted('--rw', self.project)
+        self.assertEqual(self.yett('destroy', 'box').code, 0)
+        self.service.wait_no_leftovers()
+
+
+class Ends(Mounts):
+    def test_what_is_taken_off_is_gone_but_for_who_has_it_open(self):
+        self.assert_mounted('--ro', self.project)
+        with self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c', 'exec 3<"$1/file"; echo up; read x; cat <&3; ls "$1"', 'sh', self.project,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            self.assertEqual(self.line(running), 'up')
+            self.assert_unmounted(self.project)
+            running.stdin.write(b'x\n')
+            running.stdin.flush()
+            self.assertEqual(self.line(running), 'outside')
+            self.assertEqual(running.wait(yett.DEADLINE), 0)
+        self.assert_refused(self.unmount(self.project), 1, 'nothing is mounted at ' + self.project)
+
+    def test_one_that_the_sandbox_was_made_with_goes_too(self):
+        self.create('--name', 'made', '--rw', self.project)
+        self.addCleanup(self.yett, 'destroy', 'made')
+        self.assertEqual(self.seen('cat %s/file' % self.project, box='made'), 'outside\n')
+        self.assert_unmounted(self.project, box='made')
+        self.assertNotEqual(self.inside('cd / && cat %s/file' % self.project, box='made').code, 0)
+
+    def test_what_is_no_share_stays(self):
+        for target, text in (('/mnt/none', 'nothing is mounted at /mnt/none'), ('/usr', "'/usr' would hide a system directory"), ('/proc', "'/proc'"), ('/tmp', "'/tmp' is no place"),
+                             ('/run/yett/passwd', "'/run/yett/passwd'"), ('/etc/passwd', "'/etc/passwd'"), ('/', "'/'"), ('mnt/x', "'mnt/x'")):
+            with self.subTest(target=target):
+                self.assert_refused(self.unmount(target), 1, text)
+
+
+class ByPolicy(Mounts):
+    @classmethod
+    def setUpClass(cls):
+        cls.roots = yett.run_of_process().roots_folder()
+        os.chmod(cls.roots, 0o755)
+        for name in ('readable', 'writable'):
+            os.mkdir(cls.roots + '/' + name)
+        cls.service_options = {'before': POLICY % {'roots': cls.roots}, 'after': PROFILES}
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        for name in ('writable/secrets', 'writable/fixed'):
+            os.mkdir(self.at(name))
+            self.addCleanup(shutil.rmtree, self.at(name))
+        for name in ('readable', 'writable', 'writable/secrets', 'writable/fixed'):
+            os.chown(self.at(name), self.alice.uid, self.alice.gid)
+        for name in ('writable/.env', 'writable/secrets/key', 'writable/fixed/file', 'readable/file'):
+            self.alice.write(self.at(name), 'secret\n')
+
+    def create(self, *options, **more):
+        return super().create(*options, '-p', 'closed', **more)
+
+    def at(self, name):
+        return self.roots + '/' + name
+
+    def test_what_no_grant_lets_be_shared_is_refused_with_the_rule(self):
+        line = [i for i, text in enumerate(yett.read(self.service.policy).splitlines(), 1) if 'share_rw = {"%s"}' % self.at('writable') in text][0]
+        done = self.mount('--rw', self.at('readable') + ':/mnt/x')
+        self.assert_refused(done, 1, 'the policy does not let this user share that directory read-write', 'asked %s, allowed %s' % (self.at('readable'), self.at('writable')),
+                            '%s:%d' % (self.service.policy, line))
+        self.assert_refused(self.mount('--ro', self.project + ':/mnt/x'), 1, 'does not let this user share that directory read-only')
+        self.assert_mounted('--ro', self.at('readable') + ':/mnt/x', '--rw', self.at('writable') + ':/mnt/y')
+        self.assertEqual(self.targets(), ['/mnt/x', '/mnt/y'])
+
+    def test_what_the_profile_protects_is_protected_in_what_comes_later_and_stays_so(self):
+        self.assert_mounted('--rw', self.at('writable') + ':/mnt/shared')
+        done = self.inside('cd /mnt/shared; cat .env; ls secrets; cat fixed/file; echo x >fixed/file; rm -f .env; mv secrets other; echo y >new')
+        self.assertEqual(done.out, 'secret\n')
+        for text in ('fixed/file: Read-only file system', "cannot remove '.env': Device or resource busy", "cannot move 'secrets' to 'other': Device or resource busy"):
+            self.assertIn(text, done.err)
+        self.assertEqual(yett.read(self.at('writable/new')), 'y\n')
+        for target in ('/mnt/shared/.env', '/mnt/shared/secrets', '/mnt/shared/fixed'):
+            self.assert_refused(self.unmount(target), 1, "'%s' is protected by the profile" % target)
+        self.assert_unmounted('/mnt/shared')
+        self.assertEqual(self.targets(), [])
+
+    def test_a_socket_that_the_policy_names(self):
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(self.at('listens'))
+            self.addCleanup(os.unlink, self.at('listens'))
+            os.chmod(self.at('listens'), 0o666)
+            self.assert_mounted('--share-socket', self.at('listens') + ':/tmp/there')
+        self.assertTrue(stat.S_ISSOCK(int(self.seen('stat -c %f /tmp/there'), 16)))
+        self.assert_unmounted('/tmp/there')
+
+    def test_a_sandbox_of_an_older_policy_takes_none(self):
+        self.change_policy(before='# another one\n' + POLICY % {'roots': self.roots}, after=PROFILES)
+        done = self.mount('--ro', self.at('readable') + ':/mnt/x')
+        self.assert_refused(done, 1, 'the policy, the profile or the user is not that of the sandbox')
+
+
+class Strict(Mounts):
+    service_options = {'before': 'grant "own" { users = {"*"} user_keys = true profiles = {"*"} share_ro = {"*"} share_rw = {"*"} linger_max = unlimited }\n',
+                       'after': 'profile "behind" { extends = "default" overlay_ro = true }\n'}
+
+    def create(self, *options, **more):
+        return super().create(*options, '-p', 'behind', **more)
+
+    def test_what_is_read_only_is_behind_an_overlay(self):
+        self.assert_mounted('--ro', self.project + ':/mnt/x')
+        self.assertIn(' /mnt/x ro,', self.seen('cat /proc/self/mountinfo'))
+        self.assertEqual([line.split(' - ')[1].split()[0] for line in self.seen('cat /proc/self/mountinfo').splitlines() if ' /mnt/x ' in line], ['overlay'])
+        self.assertEqual(self.seen('cat /mnt/x/file'), 'outside\n')
+        self.assert_unmounted('/mnt/x')
+
+
+if __name__ == '__main__':
+    yett.main()
