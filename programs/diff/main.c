@@ -135,6 +135,8 @@ int main(int argc, char *argv[])
 	}
 	r = walk(&diff);
 	if (r == 0)
+		r = rename_find(&diff);
+	if (r == 0)
 		r = show(&diff, argv[6]);
 	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */
 }
