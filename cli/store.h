@@ -15,6 +15,7 @@ struct store {
 	size_t count;
 	int hidden; /* whiteouts for what a sandbox does not see of the source; -1: none */
 	int source;
+	bool is_replaced; /* the source is another directory than when the store was made */
 };
 
 /* YETT_E_INVALID_REQUEST: it tells nothing of itself; YETT_E_FILE_OPERATION_FAILED. To be closed in every case. */

@@ -316,10 +316,11 @@ static void put_name_only(struct diff *diff, const struct change *change)
 
 int show(struct diff *diff, const char *form)
 {
-	bool is_json = strcmp(form, "json") == 0, is_stat = strcmp(form, "stat") == 0, is_names = strcmp(form, "names") == 0;
+	bool is_json = strcmp(form, "json") == 0, is_stat = strncmp(form, "stat", 4) == 0, is_names = strcmp(form, "names") == 0;
 	struct json json = {.to = diff->out};
 	size_t added = 0, deleted = 0;
 
+	diff->marked = strstr(form, "-marked");
 	if (is_json)
 		json_open(&json, NULL, '[');
 	for (size_t i = 0; i < diff->count && !ferror(diff->out); i++) {
