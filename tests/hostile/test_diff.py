@@ -25,15 +25,16 @@ class Diff(Workspace):
         super().setUp()
         self.assert_cow('true')
         self.work = self.works()[0]['id']
+        self.top = self.store()
 
     def diff(self, *words, env=None, **more):
         return self.yett('diff', self.work, *words, env={**self.environment(), **(env or {})}, **more)
 
     def path(self, *names):
-        return os.path.join(self.store(), *names)
+        return os.path.join(self.top, *names)
 
     def own(self):
-        subprocess.run(['chown', '-hR', '%d:%d' % (self.alice.uid, self.alice.gid), self.store()], check=True)
+        subprocess.run(['chown', '-hR', '%d:%d' % (self.alice.uid, self.alice.gid), self.top], check=True)
 
 
 class Captured(Diff):
@@ -189,7 +190,7 @@ class Stores(Diff):
         self.own()
         done = self.diff()
         self.assertEqual((done.code, done.out), (1, ''), done)
-        self.assertIn('cannot open %s/layers/1: Not a directory' % self.store(), done.err)
+        self.assertIn('cannot open %s/layers/1: Not a directory' % self.top, done.err)
 
     def test_more_changes_than_are_told_are_said_to_be_too_many(self):
         link = self.path('upper/link')

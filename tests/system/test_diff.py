@@ -337,7 +337,7 @@ class Refused(Diff):
 
     def test_a_source_that_is_another_directory_is_said_to_be(self):
         self.assert_cow('echo x >file')
-        os.rename(self.source, self.source + '-away')
+        os.rename(self.source, self.folder('replaced') + '/source')
         self.assertEqual(self.folder('source'), self.source)
         done = self.diff('--name-only')
         self.assertEqual((done.code, done.out), (0, 'file\n'))
