@@ -358,6 +358,8 @@ static bool read_info(int store, struct yett_work *work)
 				*texts[i].value = line + strlen(texts[i].key);
 		if (strncmp(line, "created=", strlen("created=")) == 0)
 			work->created_ms = strtoull(line + strlen("created="), NULL, 10);
+		if (strncmp(line, "inode=", strlen("inode=")) == 0)
+			work->inode = strtoull(line + strlen("inode="), NULL, 10);
 	}
 	if (!is_id(work->sandbox))
 		work->sandbox = "";

@@ -839,6 +839,7 @@ struct yett_work {
 	const char *sandbox; /* its id */
 	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
 	const char *store;   /* its directory; "upper" in it has what was changed. */
+	uint64_t inode;      /* of the directory outside, when the store was made; 0: it does not tell */
 };
 
 struct yett_work_list;
