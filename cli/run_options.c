@@ -8,6 +8,7 @@
 #include "base/units_parse.h"
 #include "cli/parse.h"
 #include "cli/run.h"
+#include "cli/work.h"
 
 #define OUTPUTS "/mnt/session/outputs"
 
@@ -26,6 +27,7 @@ void run_options_free(struct run_options *options)
 	for (size_t i = 0; i < options->shares_count; i++) {
 		free((char *)options->shares[i].path);
 		free((char *)options->shares[i].target);
+		free((char *)options->shares[i].store);
 	}
 	for (size_t i = 0; i < options->tmpfs_count; i++)
 		free((char *)options->tmpfs[i].target);
@@ -105,6 +107,34 @@ static int set_cow(void *into, const char *value, struct yett_error *error)
 	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
 	if (r == 0)
 		options->shares[options->shares_count - 1].memory_bytes = bytes;
+	return r;
+}
+
+/* ID or ID:TARGET: what an earlier sandbox changed, as work.h finds it. */
+static int set_store(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	const char *target = strchr(value, ':');
+	char id[YETT_ID_SIZE], *path = NULL, *inside = NULL, *own;
+	size_t length = target ? (size_t)(target - value) : strlen(value);
+	int r;
+
+	if (length != YETT_ID_SIZE - 1 || (target && target[1] != '/'))
+		return invalid(error, "store", value, "the id of a store, as yett work list tells it, or ID:TARGET");
+	(void)snprintf(id, sizeof id, "%.*s", (int)length, value);
+	r = work_find_places(id, &path, &inside, error);
+	if (r)
+		return r;
+	if (target) {
+		free(inside);
+		inside = strdup(target + 1);
+	}
+	own = strdup(id);
+	r = run_options_add_share(options, path, inside, YETT_SHARE_COW, error);
+	if (r == 0 && own)
+		options->shares[options->shares_count - 1].store = own;
+	else
+		free(own);
 	return r;
 }
 
@@ -486,15 +516,16 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARES                                                                                                                       \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                           \
-		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                          \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                                           \
-		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart", set_cow}, \
-		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket},                      \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                            \
-	{                                                                                                                            \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                            \
+#define SHARES                                                                                                                          \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                              \
+		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                             \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                                              \
+		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart", set_cow},    \
+		{0, "store", "ID[:TARGET]", "share a directory with what an earlier sandbox changed, and go on from there", set_store}, \
+		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket},                         \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                               \
+	{                                                                                                                               \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                               \
 	}
 #define NETWORK                                                                                                                     \
 	{0, "net", "MODE",                                                                                                          \

@@ -26,7 +26,7 @@ struct run_options {
 	struct connect_choice connect;
 	const char *profile, *hostname, *directory;
 	char *memory_dir;                             /* owned */
-	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
+	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths, targets and stores owned */
 	size_t shares_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;

@@ -51,6 +51,9 @@ static int check_source(const struct yett_share *share, const char *name, struct
 	if ((share->flags & YETT_SHARE_COW) && (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "share %s is to be copy-on-write, and writable or a socket: it is one of them", name);
+	if (share->store && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "share %s has a store, and is not copy-on-write, or is in memory: it is one of them", name);
 	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has a size of memory, and is not copy-on-write",
 		                 name);
@@ -99,7 +102,8 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 	if (create->shares_count == MESSAGE_SHARES_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
-	r = work_make(source, target, &fds->works, error);
+	r = share->store ? work_reuse(fds->works, source, share->path ? share->path : target, target, error)
+	                 : work_make(source, target, &fds->works, error);
 	if (r)
 		return r;
 	fds->targets[fds->count] = target;
@@ -147,6 +151,21 @@ static int add_share(struct channel *channel, const struct yett_share *share, st
 	                                                   : SHARE_RO,
 	              target, error);
 	return r == 0 && is_cow ? add_store(channel, share, fd, target, fds, error) : r;
+}
+
+/* What a store is about, where the share does not say it. */
+static int add_stored(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+{
+	struct yett_share known = *share;
+	int r = work_find(share->store, &fds->works, error);
+
+	if (r)
+		return r;
+	if (!known.path && !(known.flags & YETT_SHARE_FD))
+		known.path = fds->works->source;
+	if (!known.target)
+		known.target = fds->works->target;
+	return add_share(channel, &known, fds, error);
 }
 
 #define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
@@ -251,7 +270,8 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 
 		r = sized_take_element(&options_share, options->shares, i, &share, error);
 		if (r == 0)
-			r = add_share(channel, &share, fds, error);
+			r = share.store && (share.flags & YETT_SHARE_COW) ? add_stored(channel, &share, fds, error)
+			                                                  : add_share(channel, &share, fds, error);
 	}
 	first_directory = fds->first_directory;
 	if (r == 0 && options->memory_dir)

@@ -208,6 +208,11 @@ struct yett_share {
 	int fd;             /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
 	/* With YETT_SHARE_COW: what is changed is kept in so much memory of the sandbox's, and gone with it; 0: in a store. Linux 6.6 */
 	uint64_t memory_bytes;
+	/*
+	 * With YETT_SHARE_COW: the id of a store that is there and that no sandbox works on, for one to begin with what was changed in it;
+	 * NULL: a new one. Of `path`, a descriptor and `target`, those that are not given are as the store tells.
+	 */
+	const char *store;
 };
 
 struct yett_tmpfs {
@@ -814,13 +819,17 @@ YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connecti
 struct yett_work {
 	size_t size;
 	char id[YETT_ID_SIZE];
-	bool is_complete;    /* else its request came to nothing, or is under way, and the texts are empty */
-	bool is_used;        /* by a sandbox that is there */
-	const char *source;  /* the directory outside; as a store tells it, like what follows */
-	const char *target;  /* where it is inside */
-	const char *sandbox; /* its id */
-	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
-	const char *store;   /* its directory; "upper" in it has what was changed. */
+	bool is_complete;     /* else its request came to nothing, or is under way, and the texts are empty */
+	bool is_used;         /* by a sandbox that is there */
+	const char *source;   /* the directory outside; as a store tells it, like what follows */
+	const char *target;   /* where it is inside */
+	const char *sandbox;  /* its id */
+	uint64_t created_ms;  /* since 1970: what changed in the source from then on changed meanwhile */
+	const char *store;    /* its directory; "upper" in it has what was changed. */
+	bool is_earlier_boot; /* of the machine, when it was used last: files that were written shortly before may be torn, if that crashed
+	                       */
+	const char *const *hidden; /* what the sandbox does not see of the source: paths below that */
+	size_t hidden_count;
 };
 
 struct yett_work_list;
