@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
+#define HIDDEN_TOLD 5 /* names in the line that tells what is hidden */
+
 struct discard_run_options {
 	bool yes;
 };
@@ -60,6 +62,10 @@ static void json_work(struct json *json, const struct yett_work *work)
 	json_bool(json, "earlier_boot", work->is_earlier_boot);
 	json_text(json, "source", work->source);
 	json_text(json, "target", work->target);
+	json_open(json, "hidden", '[');
+	for (size_t i = 0; i < work->hidden_count; i++)
+		json_text(json, NULL, work->hidden[i]);
+	json_close(json);
 	json_close(json);
 }
 
@@ -185,6 +191,26 @@ int work_find_places(const char *id, char **ret_source, char **ret_target, struc
 	*ret_source = steal_ptr(&source);
 	*ret_target = steal_ptr(&target);
 	return 0;
+}
+
+void work_note_hidden(const char *sandbox)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+
+	if (yett_works_list(&list, NULL) != 0)
+		return;
+	for (size_t i = 0; i < yett_work_list_count(list); i++) {
+		const struct yett_work *work = yett_work_list_get(list, i);
+		size_t told = work->hidden_count < HIDDEN_TOLD ? work->hidden_count : HIDDEN_TOLD;
+		char more[32] = "";
+
+		if (strcmp(work->sandbox, sandbox) != 0 || !told)
+			continue;
+		if (work->hidden_count > told)
+			(void)snprintf(more, sizeof more, " and %zu more", work->hidden_count - told);
+		output_note("hidden in %s: %s%s", ESCAPE(work->target),
+		            escape_list((char *const *)work->hidden, told, (char[ESCAPE_SIZE]){0}, ESCAPE_SIZE), more);
+	}
 }
 
 void work_note(const char *sandbox)

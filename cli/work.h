@@ -16,5 +16,8 @@ int discard_main(const struct subcommand *self, int argc, char **argv);
  */
 _must_check_ int work_find_places(const char *id, char **ret_source, char **ret_target, struct yett_error *error);
 
+/* One line for each store of a sandbox in which something is hidden: what. */
+void work_note_hidden(const char *sandbox);
+
 /* One line for each store that a sandbox has left: what was changed where, and how it is thrown away. */
 void work_note(const char *sandbox);

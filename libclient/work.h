@@ -103,6 +103,12 @@ _must_check_ int work_lock(int store, const char *id, struct yett_error *error);
 _must_check_ int work_find(const char *id, struct work **works, struct yett_error *error);
 _must_check_ int work_reuse(struct work *work, int source, const char *name, const char *target, struct yett_error *error);
 
+/* --- work_hide.c ----------------------------------------------------------------------------------------------- */
+
+/* Makes the layer that hides what is called as in `hide`, and not as in `show`: work_glob.h. Of one that was made for a request. */
+_must_check_ int work_hide(struct work *work, int source, const char *name, const char *const *hide, const char *const *show,
+                           struct yett_error *error);
+
 /* --- work_remove.c --------------------------------------------------------------------------------------------- */
 
 /* Removes the store `id` below `works`, of which `store` is the directory. 0 or -errno. */

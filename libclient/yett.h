@@ -213,6 +213,13 @@ struct yett_share {
 	 * NULL: a new one. Of `path`, a descriptor and `target`, those that are not given are as the store tells.
 	 */
 	const char *store;
+	/*
+	 * With YETT_SHARE_COW and a new store: names and paths below the directory that are not to be seen inside, and such as are to be
+	 * seen all the same; NULL, or lists that end with NULL. A name is hidden wherever it is found, and at the top also where it comes
+	 * later; a path, as ./NAME, where it is or would be. *, ? and [ ] match in a name, ** any directories: what matches when the
+	 * sandbox is made. YETT_E_UNSUPPORTED before Linux 5.8.
+	 */
+	const char *const *hide, *const *no_hide;
 };
 
 struct yett_tmpfs {

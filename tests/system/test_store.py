@@ -142,5 +142,107 @@ class Again(Workspace):
         self.assert_refused_and_kept(work, 'does not tell which directory it is about')
 
 
+class Hidden(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.alice.write('source/.env', 'secret')
+        self.alice.write('source/dir/.env', 'secret')
+        self.alice.write('source/dir/key.pem', 'secret')
+        self.alice.write('source/dir/below/public.pem', 'public')
+
+    def test_names_are_hidden_wherever_they_are_and_the_rest_is_as_before(self):
+        os.utime(self.source + '/dir', (7, 7))
+        os.chmod(self.source + '/dir', 0o751)
+        before = tree(self.source)
+        done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
+        self.assertEqual(done.out.split(), ['.', './dir', './dir/below', './dir/below/file', './dir/below/public.pem', './file', './gone', './moved',
+                                            './removed', './removed/file', './renamed', './renamed/file', '751', '7', 'deep'], done)
+        self.assertIn('hidden in %s: ' % self.source, done.err)
+        for name in ('.env', 'dir/.env', 'dir/key.pem'):
+            self.assertIn(name, done.err)
+        self.assertEqual(sorted(self.works()[0]['hidden']), ['.env', 'dir/.env', 'dir/key.pem'])
+        self.assertEqual(tree(self.source), before)
+
+    def test_paths_and_globs_as_gitignore_has_them(self):
+        for name in ('a/b/c/x', 'a/b/x', 'a/x', 'x', 'a/b/y', 'top/x', 'a/top/x'):
+            os.makedirs(os.path.dirname(self.source + '/' + name), exist_ok=True)
+            yett.write(self.source + '/' + name, '')
+        for folder, folders, _ in os.walk(self.source):
+            os.chown(folder, self.alice.uid, self.alice.gid)
+        every = {'x', 'a/x', 'a/b/x', 'a/b/c/x', 'a/top/x', 'top/x'}
+        for glob, hidden in (('x', every), ('./x', {'x'}), ('a/x', {'a/x'}), ('a/*/x', {'a/b/x', 'a/top/x'}), ('a/**/x', every - {'x', 'top/x'}),
+                             ('**/x', every), ('./top', {'top/x'}), ('top', {'top/x', 'a/top/x'}), ('a/b/**', {'a/b/x', 'a/b/c/x'}),
+                             ('./?', {'x'} | {name for name in every if name[:2] == 'a/'}), ('a/[!t]*/x', {'a/b/x'}), ('**/b/**/x', {'a/b/x', 'a/b/c/x'})):
+            with self.subTest(glob):
+                self.assertEqual(set(self.assert_cow('find . -name x', '--hide', glob).replace('./', '').split()), every - hidden)
+
+    def test_what_is_not_there_yet_is_hidden_when_it_comes(self):
+        process = self.start('sh', '-c', 'echo ready; read line; ls -A . dir; cat later/key', env=self.environment(),
+                             options=['--cow', self.source, '-C', self.source, '--hide', 'later.env', '--hide', 'later/key', '--hide', 'dir/later'])
+        self.assertEqual(self.line(process), 'ready')
+        for name in ('later.env', 'dir/later'):
+            self.alice.write('source/' + name, 'secret')
+        self.alice.mkdir('source/later')
+        self.alice.write('source/later/key', 'secret')
+        out, err = process.communicate(b'\n', timeout=yett.DEADLINE)
+        self.assertNotIn(b'later', out)
+        self.assertNotIn(b'secret', out)
+        self.assertIn(b'later/key: No such file', err)
+
+    def test_what_is_made_anew_inside_is_a_file_of_its_own_and_goes_again(self):
+        before = tree(self.source)
+        done = self.cow('set -e; echo mine >.env; cat .env; rm .env; ! cat .env; mkdir .env; ls -A .env; echo mine >dir/.env; rm -r dir; mkdir dir; ls -A dir',
+                        '--hide', '.env')
+        self.assertEqual((done.code, done.out), (0, 'mine\n'), done)
+        self.assertNotIn('secret', done.out)
+        done = self.sandbox('sh', '-c', 'ls -dA .env dir; cat dir/.env', options=['--store', self.works()[0]['id'], '-C', self.source], env=self.environment())
+        self.assertEqual(done.out, '.env\ndir\n', done)
+        self.assertIn('hidden in', done.err)
+        self.assertEqual(tree(self.source), before)
+
+    def test_a_thousand_of_them_are_one_layer(self):
+        options = [word for i in range(1000) for word in ('--hide', 'name-%d' % i)] + ['--hide', 'dir*']
+        done = self.cow('ls; grep -c overlay /proc/mounts', *options)
+        self.assertEqual(done.out.split(), ['file', 'gone', 'moved', 'removed', 'renamed', '1'], done)
+        self.assertIn('and 996 more', done.err)
+        self.assertEqual(len(self.works()[0]['hidden']), 1001)
+
+    def test_a_part_and_all_of_a_directory_together_hide_all_of_it(self):
+        for options in (('./dir', 'dir/.env'), ('dir/.env', './dir'), ('dir/.env', 'd*'), ('dir/*', 'dir'), ('dir/below/*', 'dir')):
+            done = self.cow('ls; cat dir/key.pem', *[word for name in options for word in ('--hide', name)])
+            self.assertEqual(done.out.split(), ['file', 'gone', 'moved', 'removed', 'renamed'], (options, done))
+
+    def test_no_link_is_followed_and_what_cannot_be_looked_into_is_refused(self):
+        outside = self.folder('outside')
+        self.alice.write('outside/.env', 'secret')
+        os.symlink(outside, self.source + '/link')
+        self.assertEqual(self.cow('ls -A dir', '--hide', '.env').out.split(), ['below', 'key.pem'])
+        self.assertEqual(sorted(self.works()[0]['hidden']), ['.env', 'dir/.env'])
+        before = len(self.works())
+        for options, text in ((['--hide', 'link/.env'], 'a symbolic link, which is not followed'), (['--hide', 'file/x'], 'it is no directory'),
+                              (['--hide', ''], 'expected a name, or a path below'), (['--hide', '/etc'], 'expected a name, or a path below'),
+                              (['--hide', '../x'], 'expected a name, or a path below'), (['--hide', 'a//b'], 'expected a name, or a path below'),
+                              (['--hide', '.'], 'expected a name, or a path below'), (['--hide', 'x' * 256], 'expected a name, or a path below')):
+            done = self.cow('true', *options)
+            self.assertEqual(done.code, 125, done)
+            self.assertIn(text, done.err)
+        self.alice.mkdir('source/shut', mode=0)
+        done = self.cow('true', '--hide', '.env')
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('cannot hide shut in %s: it cannot be looked into for names' % self.source, done.err)
+        os.rmdir(self.source + '/shut')
+        self.bob.mkdir(self.source + '/bobs', mode=0o700)
+        self.assertEqual(self.cow('true', '--hide', '.env').code, 0)
+        self.assertEqual(len(self.works()), before + 1)
+
+    def test_only_what_is_copy_on_write_has_a_layer_that_hides(self):
+        for how in (['--rw', self.source], ['--ro', self.source], ['--cow', self.source + ':memory=8M'], []):
+            done = self.sandbox('true', options=[*how, '--hide', '.env'], cwd=self.source, env=self.environment())
+            self.assertEqual(done.code, 125, done)
+            self.assertIn('nothing is shared copy-on-write', done.err)
+            self.assertIn('--cow PATH --hide NAME', done.err)
+        self.assertEqual(self.works(), [])
+
+
 if __name__ == '__main__':
     yett.main()
