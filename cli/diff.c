@@ -8,26 +8,50 @@
 
 #include "base/spawn.h"
 #include "cli/output.h"
+#include "cli/pager.h"
+#include "cli/patch.h"
+#include "cli/store.h"
 #include "libclient/yett.h"
 
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 struct diff_options {
-	bool stat, names;
+	bool stat, names, no_pager;
+	enum color color;
 };
 
 OPTION_FLAG(set_stat, struct diff_options, stat)
 OPTION_FLAG(set_names, struct diff_options, names)
+OPTION_FLAG(set_no_pager, struct diff_options, no_pager)
+
+static int set_color(void *into, const char *value, struct yett_error *error)
+{
+	static const char *const names[] = {[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		((struct diff_options *)into)->color = (enum color)i;
+		return 0;
+	}
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--color %.40s: expected auto, always or never", value);
+}
 
 const struct option diff_options[] = {
 	{0, "stat", NULL, "of each file how much was changed, instead of what", set_stat},
 	{0, "name-only", NULL, "only what was changed, one path a line", set_names},
+	{0, "color", "WHEN", "in colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
+	{0, "no-pager", NULL, "on a terminal without $PAGER or less", set_no_pager},
 	{0},
 };
 
 /* What yett-diff is given, and the ends of the pipes to it. */
 struct asking {
-	int upper, source;
+	struct store store;
 	int out, notes;
 	pid_t pid;
+	struct patch_style style;
+	bool is_paged;
 };
 
 static void work_list_freep(struct yett_work_list **list)
@@ -56,24 +80,6 @@ static int check_paths(int count, char **paths, struct yett_error *error)
 	return 0;
 }
 
-static int open_directories(const struct yett_work *work, struct asking *asking, struct yett_error *error)
-{
-	_cleanup_fd_ int store = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (!work->is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 work->id);
-	asking->upper = store < 0 ? -1 : openat(store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (asking->upper < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/upper: %m", work->store);
-	asking->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (asking->source < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
-		                 work->source);
-	return 0;
-}
-
 /* As YETT_DIFF says, or beside the helper; checked as a helper is. */
 static int find_program(char path[PATH_MAX], struct yett_error *error)
 {
@@ -89,16 +95,48 @@ static int find_program(char path[PATH_MAX], struct yett_error *error)
 	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
 }
 
-static int start(struct asking *asking, const char *form, int count, char **paths, struct yett_error *error)
+#define ARGUMENTS   7 /* before the paths */
+#define NUMBER_SIZE 12
+
+/* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean. */
+static int execute(const char *program, const struct asking *asking, const int ends[2], const char *form, char **paths, pid_t *ret_pid)
 {
-	char program[PATH_MAX], numbers[3][16];
-	_cleanup_free_ char **argv = calloc((size_t)count + 6, sizeof *argv);
+	const struct store *store = &asking->store;
+	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", numbers[4][NUMBER_SIZE];
+	int fds[STORE_LAYERS_MAX + 3] = {store->source, ends[0], ends[1]};
+	const int named[] = {store->hidden, store->source, ends[0], ends[1]};
+	size_t count = 3, length = 1;
+	_cleanup_free_ char **argv = NULL;
+
+	for (size_t i = 1; i < store->count; i++) {
+		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d", store->layers[i]);
+		fds[count++] = store->layers[i];
+	}
+	if (store->hidden >= 0)
+		fds[count++] = store->hidden;
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		(void)snprintf(numbers[i], NUMBER_SIZE, named[i] < 0 ? "-" : "%d", named[i]);
+	const char *const first[ARGUMENTS] = {"yett-diff", layers, numbers[0], numbers[1], numbers[2], numbers[3], form};
+
+	for (length = 0; paths[length];)
+		length++;
+	argv = calloc(ARGUMENTS + length + 1, sizeof *argv);
+	if (!argv)
+		return -ENOMEM;
+	memcpy(argv, first, sizeof first);
+	memcpy(argv + ARGUMENTS, paths, length * sizeof *paths);
+	return spawn(program, argv, store->layers[0], fds, count, ret_pid);
+}
+
+static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
+{
+	char program[PATH_MAX];
 	int out[2] = {-1, -1}, notes[2] = {-1, -1};
 	int r = find_program(program, error);
 
 	if (r)
 		return r;
-	if (!argv || pipe2(out, O_CLOEXEC) < 0)
+	if (pipe2(out, O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
 	asking->out = out[0];
 	if (pipe2(notes, O_CLOEXEC) < 0) {
@@ -106,52 +144,28 @@ static int start(struct asking *asking, const char *form, int count, char **path
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
 	}
 	asking->notes = notes[0];
-	const int fds[] = {asking->source, out[1], notes[1]};
-
-	argv[0] = "yett-diff";
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		(void)snprintf(numbers[i], sizeof numbers[i], "%d", fds[i]);
-		argv[i + 1] = numbers[i];
-	}
-	argv[4] = (char *)form;
-	for (int i = 0; i < count; i++)
-		argv[i + 5] = paths[i];
-	r = spawn(program, argv, asking->upper, fds, ARRAY_SIZE(fds), &asking->pid);
+	r = execute(program, asking, (const int[]){out[1], notes[1]}, form, paths, &asking->pid);
 	fd_close(out[1]);
 	fd_close(notes[1]);
 	errno = -r;
 	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %s: %m", program);
 }
 
-/* Tabs stay, and the end of the line. */
-static void put_escaped(char *line, size_t length)
+/* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever colours say that it will be one. */
+static const char *choose_form(const struct diff_options *options, struct patch_style *ret_style)
 {
-	for (char *at = line, *end = line + length; at < end; at++) {
-		size_t part = strcspn(at, "\t");
-		char last = at[part]; /* a tab, or the NUL of the line's or at its end */
+	const char *none = getenv("NO_COLOR");
+	bool is_auto = pager_is_terminal() && !(none && *none), has_lines = !output_json() && !options->names;
 
-		at[part] = '\0';
-		output_text(stdout, at, true);
-		at += part;
-		if (at < end)
-			(void)fputs(last == '\t' ? "\t" : "\\x00", stdout);
-	}
-}
-
-/* On a terminal nothing of it is acted on; elsewhere it is as it is, for git apply. */
-static void print(FILE *from)
-{
-	_cleanup_free_ char *line = NULL;
-	bool is_terminal = isatty(STDOUT_FILENO);
-	size_t room = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &room, from)) >= 0 && !ferror(stdout)) {
-		if (is_terminal)
-			put_escaped(line, (size_t)n);
-		else
-			(void)fwrite(line, 1, (size_t)n, stdout);
-	}
+	ret_style->is_coloured = has_lines && (options->color == COLOR_AUTO ? is_auto : options->color == COLOR_ALWAYS);
+	ret_style->is_escaped = ret_style->is_coloured || isatty(STDOUT_FILENO);
+	if (output_json())
+		return "json";
+	if (options->names)
+		return "names";
+	if (options->stat)
+		return ret_style->is_coloured ? "stat-marked" : "stat";
+	return ret_style->is_coloured ? "patch-marked" : "patch";
 }
 
 static void put_json(FILE *from)
@@ -177,24 +191,43 @@ static void tell_notes(FILE *from)
 	}
 }
 
+/* Whether somebody did not want to read on. */
+static bool show(const struct asking *asking, FILE *from)
+{
+	struct pager pager;
+
+	if (output_json()) {
+		put_json(from);
+		(void)fclose(from);
+		return false;
+	}
+	pager_start(&pager, asking->is_paged);
+	patch_print(from, pager.to, &asking->style);
+	(void)fclose(from); /* yett-diff ends where nobody reads */
+	return !pager_end(&pager);
+}
+
 /* The exit code. */
-static int finish(struct asking *asking)
+static int finish(const struct yett_work *work, const struct asking *asking)
 {
 	FILE *out = fdopen(asking->out, "r"), *notes = fdopen(asking->notes, "r");
+	bool is_left = out && show(asking, out);
 	int status = 0;
 
-	if (out && output_json())
-		put_json(out);
-	else if (out)
-		print(out);
-	if (out)
-		(void)fclose(out); /* yett-diff ends where nobody reads */
+	if (work->is_used)
+		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
+	if (asking->store.is_replaced)
+		output_note(
+			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
+			work->source);
 	if (notes) {
 		tell_notes(notes);
 		(void)fclose(notes);
 	}
 	while (waitpid(asking->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
+	if (is_left)
+		return 0;
 	if (output_json())
 		json_bool(output_json(), "complete", out && notes && status == 0);
 	if (WIFSIGNALED(status) && !ferror(stdout))
@@ -204,16 +237,16 @@ static int finish(struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-static int diff(const struct yett_work *work, const char *form, int count, char **paths)
+static int diff(const struct yett_work *work, const struct diff_options *options, char **paths)
 {
-	struct asking asking = {.upper = -1, .source = -1, .out = -1, .notes = -1};
+	struct asking asking = {.out = -1, .notes = -1, .is_paged = !options->no_pager};
 	struct yett_error error = {0};
-	int r = open_directories(work, &asking, &error);
+	const char *form = choose_form(options, &asking.style);
+	int r = store_open(work, &asking.store, &error);
 
 	if (r == 0)
-		r = start(&asking, form, count, paths, &error);
-	fd_close(asking.upper);
-	fd_close(asking.source);
+		r = start(&asking, form, paths, &error);
+	store_close(&asking.store);
 	if (r) {
 		fd_close(asking.out);
 		fd_close(asking.notes);
@@ -225,9 +258,7 @@ static int diff(const struct yett_work *work, const char *form, int count, char 
 		json_text(output_json(), "source", work->source);
 		json_bool(output_json(), "used", work->is_used);
 	}
-	if (work->is_used)
-		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
-	return finish(&asking);
+	return finish(work, &asking);
 }
 
 int diff_main(const struct subcommand *self, int argc, char **argv)
@@ -248,12 +279,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_works_list(&list, &error);
 	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++)
 		if (strcmp(yett_work_list_get(list, i)->id, argv[first]) == 0)
-			return diff(yett_work_list_get(list, i),
-			            output_json()   ? "json"
-			            : options.stat  ? "stat"
-			            : options.names ? "names"
-			                            : "patch",
-			            argc - first - 1, argv + first + 1);
+			return diff(yett_work_list_get(list, i), &options, argv + first + 1);
 	if (r == 0) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
 		                argv[first]);

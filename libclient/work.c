@@ -283,6 +283,7 @@ static bool tell_info(int store, struct yett_work *work)
 	work->sandbox = info.sandbox;
 	work->created_ms = info.created_ms;
 	work->is_complete = info.is_complete;
+	work->inode = info.inode;
 	work->is_earlier_boot = info.is_earlier_boot;
 	work->hidden = info.hidden;
 	work->hidden_count = info.hidden_count;

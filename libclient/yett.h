@@ -826,16 +826,17 @@ YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connecti
 struct yett_work {
 	size_t size;
 	char id[YETT_ID_SIZE];
-	bool is_complete;     /* else its request came to nothing, or is under way, and the texts are empty */
-	bool is_used;         /* by a sandbox that is there */
-	const char *source;   /* the directory outside; as a store tells it, like what follows */
-	const char *target;   /* where it is inside */
-	const char *sandbox;  /* its id */
-	uint64_t created_ms;  /* since 1970: what changed in the source from then on changed meanwhile */
-	const char *store;    /* its directory; "upper" in it has what was changed. */
-	bool is_earlier_boot; /* of the machine, when it was used last: files that were written shortly before may be torn, if that crashed
-	                       */
-	const char *const *hidden; /* what the sandbox does not see of the source: paths below that */
+	bool is_complete;    /* else its request came to nothing, or is under way, and the texts are empty */
+	bool is_used;        /* by a sandbox that is there */
+	const char *source;  /* the directory outside; as a store tells it, like what follows */
+	const char *target;  /* where it is inside */
+	const char *sandbox; /* its id */
+	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
+	const char *store;   /* its directory; "upper" in it has what was changed. */
+	uint64_t inode;      /* of the directory outside, when the store was made; 0: it does not tell */
+	/* In another boot of the machine it was used last: what was written shortly before its end may be torn, if that was a crash. */
+	bool is_earlier_boot;
+	const char *const *hidden; /* what is hidden of the source: paths below that, most of which may not be there */
 	size_t hidden_count;
 };
 

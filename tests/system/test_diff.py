@@ -58,7 +58,7 @@ class Changes(Diff):
         self.assertEqual({path: change['change'] for path, change in changes.items()},
                          {'dir': 'modified', 'file': 'modified', 'gone': 'deleted', 'link': 'added', 'made': 'added', 'made/x': 'added',
                           'moved': 'modified', 'new': 'added', 'pipe': 'added', 'removed': 'deleted', 'removed/file': 'deleted'})
-        self.assertEqual(changes['file'], {'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'modified',
+        self.assertEqual(changes['file'], {'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'modified', 'old_path': None, 'similarity': None,
                                            'old': {'type': 'file', 'mode': '0644', 'size': 4}, 'new': {'type': 'file', 'mode': '0644', 'size': 9},
                                            'content_changed': True, 'binary': False, 'lines_added': 1, 'lines_deleted': 0})
         self.assertEqual((changes['moved']['content_changed'], changes['moved']['new']['mode']), (False, '0755'))
@@ -118,6 +118,53 @@ class Changes(Diff):
         self.assertEqual(content(copy), expected)
         self.assertIn('odd\n"\\ä', expected)
 
+    def test_git_applies_renames(self):
+        lines = ''.join('line %d\n' % i for i in range(40))
+        for name in ('plain', 'edited', 'dir/deep', 'made executable', 'taken', 'odd\n\x1b', 'swapped'):
+            self.alice.write('source/' + name, name + '\n' + lines)
+        for i in range(5):
+            self.alice.write('source/removed/empty%d' % i, '')
+        self.alice.write('source/binary', 'a\0b' * 300)
+        self.assert_cow('set -e; mv plain other; mv edited dir/edited; echo more >>dir/edited; mv dir dire; sed -i 1d dire/deep; mv "made executable" x; chmod 755 x;'
+                        'mv taken free; ln -s free taken; mv "$(printf "odd\\n\\033")" even; mv removed emptied; mv binary dire/binary; printf x >>dire/binary;'
+                        'mv swapped t; mv x swapped; mv t x; mv swapped y')
+        done = self.diff()
+        self.assertEqual((done.code, done.err), (0, ''), done)
+        copy = self.folder('copy')
+        shutil.copytree(self.source, copy, symlinks=True, dirs_exist_ok=True)
+        without = self.diff('--name-only').out
+        self.assertIn('dire/binary\n', without)
+        self.assertNotIn('plain\n', without)
+        patch = '\n'.join(done.out.splitlines()) + '\n'
+        for name in ('other', 'dire/edited', 'dire/deep', 'dire/below/file', 'y', 'x', 'free', 'even', 'emptied/empty3', 'dire/binary'):
+            self.assertIn('rename to %s\n' % name, patch)
+        expected = dict(content(self.source), **content(self.upper()))
+        for name in ('plain', 'edited', 'dir/deep', 'dir/below/file', 'made executable', 'odd\n\x1b', 'swapped', 'binary', 'removed/file', *('removed/empty%d' % i for i in range(5))):
+            del expected[name]
+        del expected['dire/binary']
+        binary = patch.index('diff --git a/binary b/dire/binary')
+        patch = patch[:binary] + patch[patch.index('diff --git', binary + 1):]
+        subprocess.run(['git', 'apply', '-p1'], cwd=copy, input=patch.encode(), check=True)
+        found = content(copy)
+        del found['binary']
+        self.assertEqual(found, expected)
+
+    def test_a_rename_in_each_form(self):
+        lines = ''.join('line %d\n' % i for i in range(10))
+        self.alice.write('source/dir/below/long', lines)
+        self.alice.write('source/top', 'another\n' + lines)
+        self.assert_cow('set -e; mv dir/below/long dir/other; echo more >>dir/other; mv top tip')
+        self.assertEqual(self.diff().out, 'diff --git a/dir/below/long b/dir/other\nsimilarity index 95%\nrename from dir/below/long\nrename to dir/other\n'
+                         '--- a/dir/below/long\n+++ b/dir/other\n@@ -8,3 +8,4 @@ line 6\n line 7\n line 8\n line 9\n+more\n'
+                         'diff --git a/top b/tip\nsimilarity index 100%\nrename from top\nrename to tip\n')
+        self.assertEqual(self.diff('--stat').out, ' dir/{below/long => other} | 1 +\n top => tip | 0\n 2 changed, 1 insertions(+), 0 deletions(-)\n')
+        self.assertEqual(self.names(), ['dir/other', 'tip'])
+        change = self.changes()['tip']
+        self.assertEqual((change['change'], change['old_path']['text'], change['similarity'], change['content_changed']), ('renamed', 'top', 100, False))
+        self.assertEqual(change['old'], change['new'])
+        self.assertEqual(self.names('dir/other'), ['dir/other'])
+        self.assertIn('new file mode 100644\n', self.diff('dir/other').out)  # where the other side is not asked for
+
     def test_binary_files_are_noted(self):
         self.assert_cow('printf "a\\0b" >file; head -c 17M /dev/zero | tr "\\0" x >large')
         out = self.diff().out
@@ -138,6 +185,67 @@ class Changes(Diff):
         done = self.diff('--name-only')
         self.assertEqual((done.code, done.out), (0, 'file\n'), done)
         self.assertIn('a sandbox works on the store', done.err)
+
+
+class Layers(Diff):
+    """Of snapshots, and of what was hidden."""
+
+    def layer(self, name):
+        """The upper layer becomes one below, and an empty one takes its place."""
+        os.makedirs(os.path.join(self.store(), os.path.dirname(name)), exist_ok=True)
+        os.rename(self.upper(), os.path.join(self.store(), name))
+        os.mkdir(self.upper(), 0o755)
+
+    def test_frozen_layers_count_from_the_newest_down(self):
+        self.assert_cow('echo first >file; echo low >low; rm gone; mkdir made; echo x >made/x')
+        self.layer('layers/1')
+        yett.write(self.upper('file'), 'second\n')
+        os.mknod(self.upper('low'), 0o020000, 0)
+        os.mkdir(self.upper('made'))
+        yett.write(self.upper('made', 'y'), 'y\n')
+        self.layer('layers/2')
+        yett.write(self.upper('gone'), 'x\n')
+        os.mkdir(self.upper('made'))
+        for folder, folders, files in os.walk(self.store()):
+            for name in ['.'] + files:
+                self.own(os.path.join(folder, name))
+        self.assertEqual(self.names(), ['file', 'made/', 'made/x', 'made/y'])
+        self.assertIn('-old\n+second\n', self.diff().out)
+        self.assertEqual(self.names('made/x'), ['made/x'])
+        os.rename(self.store() + '/layers/2', self.store() + '/layers/3')  # what is behind a gap is none
+        self.assertEqual(self.names(), ['file', 'low', 'made/', 'made/x'])
+
+    def test_sixty_five_layers(self):
+        self.assert_cow('true')
+        for number in range(1, 65):
+            self.layer('layers/%d' % number)
+            yett.write(self.store() + '/layers/%d/file' % number, 'of %d\n' % number)
+            yett.write(self.store() + '/layers/%d/n%02d' % (number, number), '')
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store()], check=True)
+        self.assertIn('-old\n+of 64\n', self.diff('file').out)
+        self.assertEqual(len(self.names()), 65)
+
+    def test_a_layer_that_is_a_link_is_refused(self):
+        self.assert_cow('true')
+        os.mkdir(self.store() + '/layers')
+        os.symlink('/etc', self.store() + '/layers/1')
+        done = self.diff()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('cannot open %s/layers/1' % self.store(), done.err)
+        os.unlink(self.store() + '/layers/1')
+        os.symlink('/etc', self.store() + '/hidden')
+        self.assertIn('cannot open %s/hidden' % self.store(), self.diff().err)
+
+    def test_what_was_hidden_is_no_change_unless_it_was_made(self):
+        self.assert_cow('echo made >file; mkdir fresh')
+        os.mkdir(self.store() + '/hidden')
+        for name in ('file', 'gone', 'dir'):
+            os.mknod(self.store() + '/hidden/' + name, 0o020000, 0)
+        os.mknod(self.upper('gone'), 0o020000, 0)
+        os.mkdir(self.upper('dir'))
+        os.setxattr(self.upper('dir'), 'user.overlay.opaque', b'y')
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store()], check=True)
+        self.assertEqual({path: change['change'] for path, change in self.changes().items()}, {'file': 'modified', 'fresh': 'added'})
 
 
 class Hostile(Diff):
