@@ -205,12 +205,19 @@ static int fill_store(int store, const struct stat *source)
 	return r == 0 && fchmodat(store, "work", 0700, 0) < 0 ? -errno : r;
 }
 
+void work_new_id(char id[static YETT_ID_SIZE])
+{
+	uint32_t serial[2];
+
+	randombytes_buf(serial, sizeof serial);
+	(void)snprintf(id, YETT_ID_SIZE, "%08x%08x", serial[0], serial[1]);
+}
+
 int work_make(int source, const char *target, struct work **works, struct yett_error *error)
 {
 	struct work *work = calloc(1, sizeof *work);
 	_cleanup_fd_ int root = -1;
 	char path[KEYFILE_PATH_SIZE], link[32], real[PATH_MAX];
-	uint32_t serial[2];
 	struct stat st;
 	ssize_t n;
 	int r = work ? work_open_all(true, &root, path, error) : -ENOMEM;
@@ -223,8 +230,7 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", source);
 	n = readlink(link, real, sizeof real - 1);
 	real[n < 0 ? 0 : n] = '\0';
-	randombytes_buf(serial, sizeof serial);
-	(void)snprintf(work->id, sizeof work->id, "%08x%08x", serial[0], serial[1]);
+	work_new_id(work->id);
 	work->source = strdup(real);
 	work->target = strdup(target);
 	work->created_ms = clock_wall_ms();

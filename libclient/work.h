@@ -77,6 +77,9 @@ struct work_info {
 _must_check_ bool work_read_info(int store, void *owner, struct work_info *ret_info);
 _must_check_ int work_write_info(const struct work *work, const char *sandbox); /* 0 or -errno */
 
+_must_check_ int work_copy_info(int from, int to); /* of one store to another one; 0 or -errno */
+
+void work_new_id(char id[static YETT_ID_SIZE]);
 bool work_is_id(const char *name);
 
 /* The value of a line as it is written, and read, in place; false: it is none that we write. */

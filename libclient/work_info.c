@@ -165,6 +165,18 @@ int work_write_info(const struct work *work, const char *sandbox)
 	return work_end_file(file, work->store, INFO_NEW, INFO);
 }
 
+int work_copy_info(int from, int to)
+{
+	_cleanup_(memory_freep) void *owner = memory_new(1);
+	const char *text = owner ? read_text(from, owner) : NULL;
+	FILE *file = text && *text ? work_new_file(to, INFO_NEW) : NULL;
+
+	if (!file)
+		return text && !*text ? -ENODATA : -ENOMEM;
+	(void)fprintf(file, "%s%s", INFO_HEAD, text);
+	return work_end_file(file, to, INFO_NEW, INFO);
+}
+
 FILE *work_new_file(int store, const char *name)
 {
 	int fd;

@@ -117,13 +117,13 @@ static int compare_source(const struct work *work, int source, const char *name,
 /* What the kernel left in "work" refuses the next mount: where the machine crashed, it knows nothing of what was written. */
 static int renew(const struct work *work)
 {
-	_cleanup_fd_ int upper = work_open_own(work->store, "upper", O_PATH);
+	_cleanup_fd_ int upper = openat(work->store, "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 	int r;
 
-	if (upper < 0)
-		return upper;
-	if (fstat(upper, &st) < 0 || st.st_uid != geteuid())
+	if (upper < 0 || fstat(upper, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid())
 		return -EPERM;
 	r = work_remove_part(work->store, "work");
 	return r == 0 && mkdirat(work->store, "work", 0700) < 0 ? -errno : r;

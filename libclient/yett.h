@@ -852,6 +852,51 @@ YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list 
 /* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works on it; YETT_E_FILE_OPERATION_FAILED. */
 YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
 
+/* --- snapshot ------------------------------------------------------------------------------------------------- */
+
+/*
+ * A state of a store that can be gone back to. All of these take that no sandbox works on the store: YETT_E_INVALID_REQUEST.
+ * YETT_E_NOT_FOUND: there is no such store or snapshot. Where one fails, the store shows what it showed before.
+ */
+struct yett_snapshot {
+	size_t size;
+	const char *name;
+	uint64_t created_ms; /* since 1970 */
+	uint32_t layers;     /* so many of "layers" in the store are its */
+};
+
+struct yett_snapshot_list;
+
+/*
+ * Names what a store holds now: a-z, 0-9, '.', '_' and '-', at most 63 of them, and a letter or digit first; NULL: a number. The name is in
+ * `ret_name`, if that is not NULL, and freed with yett_free(). YETT_E_ALREADY_EXISTS; YETT_E_RESOURCE_LIMIT: there are as many as there may
+ * be.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error);
+
+/* The oldest first, freed with yett_free(); also while a sandbox works on the store. */
+YETT_API YETT_MUST_CHECK int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error);
+YETT_API size_t yett_snapshot_list_count(const struct yett_snapshot_list *list);
+YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_snapshot_list *list, size_t i);
+
+/* Forgets it; what no other one needs apart is put together, and takes less room. What the store shows stays as it is. */
+YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name, struct yett_error *error);
+
+/* Bits of the flags of yett_snapshot_rollback(). */
+enum yett_rollback_flag { YETT_ROLLBACK_DELETE_LATER = 1 };
+
+/*
+ * Has the store hold what it held then: what was changed since is gone. Where there are later snapshots, which go with it, that takes the
+ * flag: YETT_E_INVALID_REQUEST without it.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error);
+
+/*
+ * Makes another store with a copy of that, or of what the store holds now (NULL), and of the snapshots up to there. It is about the same
+ * directory. `ret_id` is what it is called.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error);
+
 /* --- network ------------------------------------------------------------------------------------------------ */
 
 enum yett_rule_list {

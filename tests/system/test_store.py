@@ -1,7 +1,10 @@
 """Stores of copy-on-write sandboxes, used again: a sandbox that goes on where an earlier one stopped."""
+import json
 import os
 import shutil
 import stat
+import subprocess
+import tempfile
 
 import yett
 from workspace import Workspace, tree
@@ -242,6 +245,191 @@ class Hidden(Workspace):
             self.assertIn('nothing is shared copy-on-write', done.err)
             self.assertIn('--cow PATH --hide NAME', done.err)
         self.assertEqual(self.works(), [])
+
+
+def shown(store, source):
+    """What an overlay of the kernel's shows of a store: the path of each, with its mode and content."""
+    layers = []
+    while os.path.isdir('%s/layers/%d' % (store, len(layers) + 1)):
+        layers.insert(0, '%s/layers/%d' % (store, len(layers) + 1))
+    hidden = [store + '/hidden'] if os.path.isdir(store + '/hidden') else []
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(source)) as place:
+        lower = ':'.join([store + '/upper', *layers, *hidden, source])
+        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'userxattr,lowerdir=' + lower, place], check=True)
+        try:
+            return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place).items()}
+        finally:
+            subprocess.run(['umount', place], check=True)
+
+
+class Snapshots(Workspace):
+    def again(self, work, script, *options):
+        done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def snapshot(self, *words, code=0, env=None):
+        done = self.yett('snapshot', *words, env={**self.environment(), **(env or {})})
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def names(self, work):
+        return [entry['name'] for entry in json.loads(self.snapshot('list', work, '--json').out)['result']['snapshots']]
+
+    def work(self):
+        """A store with snapshots first, second and third, and changes since, which undo and cover each other."""
+        self.assert_cow('set -e; echo 1 >file; mkdir made; echo a >made/a; rm -r removed; rm gone; mkdir new; echo n >new/n')
+        work = self.works()[-1]['id']
+        self.assertEqual(self.snapshot('take', work, 'first').out, 'first\n')
+        self.again(work, 'set -e; echo 2 >file; rm -r made; mkdir made removed; echo b >made/b; mv moved elsewhere; rm -r new; echo x >new')
+        self.snapshot('take', work, 'second')
+        self.again(work, 'set -e; rm new; mkdir new; echo m >new/m; chmod 600 file; rm -r dir; echo g >gone; ln -s a link')
+        self.snapshot('take', work, 'third')
+        self.again(work, 'set -e; echo 4 >file; rm -r made new; mkdir dir; echo d >dir/d')
+        return work
+
+    def states(self, work):
+        """What each snapshot leads to."""
+        states = {}
+        for name in self.names(work):
+            fork = self.store({'id': self.snapshot('fork', work, name).out.strip()})
+            states[name] = shown(fork, self.source)
+            shutil.rmtree(fork)
+        return states
+
+    def test_each_can_be_looked_at_and_gone_back_to(self):
+        before = tree(self.source)
+        work = self.work()
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.assertEqual(self.again(work, 'ls; cat file dir/d').split(), ['dir', 'elsewhere', 'file', 'gone', 'link', 'removed', 'renamed', '4', 'd'])
+        done = self.yett('diff', '--name-only', work + '@first', env=self.environment())
+        self.assertEqual((done.code, sorted(done.out.split())), (0, ['file', 'gone', 'made/', 'made/a', 'new/', 'new/n', 'removed/', 'removed/file']), done)
+        done = self.snapshot('rollback', work, 'first', code=1)
+        self.assertIn('has 2 snapshots that came later than first', done.err)
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.snapshot('rollback', work, 'third')
+        self.assertEqual(self.again(work, 'ls new made; cat file gone').split(), ['made:', 'b', 'new:', 'm', '2', 'g'])
+        self.snapshot('rollback', work, 'first', '--delete-later')
+        self.assertEqual(self.again(work, 'ls . made new; cat file').split(),
+                         ['.:', 'dir', 'file', 'made', 'moved', 'new', 'renamed', 'made:', 'a', 'new:', 'n', '1'])
+        self.assertEqual(self.names(work), ['first'])
+        self.assertEqual(tree(self.source), before)
+
+    def test_the_top_keeps_its_mode_and_its_time(self):
+        self.assert_cow('echo 1 >file; chmod 751 .; touch -d @7 .')
+        work = self.works()[0]['id']
+        for _ in range(2):
+            self.snapshot('take', work)
+            self.assertEqual(self.again(work, 'stat -c "%a %Y" .'), '751 7\n')
+        self.again(work, 'chmod 700 .; echo 2 >file')
+        self.snapshot('rollback', work, '1', '--delete-later')
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '751\n1\n')
+
+    def test_a_fork_has_all_of_it_and_goes_its_own_way(self):
+        work = self.work()
+        self.again(work, 'set -e; mkfifo pipe; truncate -s 1T sparse; echo end >>sparse; chmod 640 file; touch -d @7 file link')
+        for name, said in ((None, '4'), ('second', '2'), ('first', '1')):
+            fork = self.snapshot('fork', work, *([name] if name else [])).out.strip()
+            self.assertNotEqual(fork, work)
+            store = self.store({'id': fork})
+            self.assertEqual(self.again(fork, 'cat file'), said + '\n')
+            if name:
+                self.assertEqual(self.names(fork)[-1], name)
+            else:
+                found = os.stat(store + '/upper/sparse')
+                self.assertEqual((found.st_size, found.st_blocks < 1000), ((1 << 40) + 4, True))
+                self.assertEqual((os.stat(store + '/upper/file').st_mtime, stat.S_IMODE(os.stat(store + '/upper/file').st_mode)), (7, 0o640))
+                original = self.store({'id': work})
+                os.unlink(store + '/upper/sparse'), os.unlink(original + '/upper/sparse')
+                self.assertEqual(shown(store, self.source), shown(original, self.source))
+            self.again(fork, 'echo fork >file')
+        self.assertEqual(self.again(work, 'cat file'), '4\n')
+        self.assertEqual(len(self.works()), 4)
+
+    def test_deleting_puts_layers_together_and_changes_nothing_that_shows(self):
+        for gone in (['first'], ['second'], ['first', 'second'], ['third', 'second'], ['second', 'third', 'first']):
+            work = self.work()
+            store = self.store({'id': work})
+            now, states = shown(store, self.source), self.states(work)
+            for name in gone:
+                self.snapshot('delete', work, name)
+                self.assertEqual(shown(store, self.source), now)
+                del states[name]
+            self.assertEqual(self.names(work), list(states))
+            self.assertEqual(len(os.listdir(store + '/layers')), max(len(states), 1) + ('third' in gone and len(states) > 0))
+            for name in reversed(list(states)):
+                self.snapshot('rollback', work, name)
+                self.assertEqual(shown(store, self.source), states[name])
+                self.snapshot('delete', work, name)
+
+    def test_there_are_as_many_as_there_may_be(self):
+        self.assert_cow('true')
+        work = self.works()[0]['id']
+        upper = self.store() + '/upper/'
+        for i in range(61):
+            self.alice.write(upper[len(self.alice.home) + 1:] + 'file', '%d\n' % i)
+            self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'cat file; echo more >more'), '60\n')
+        done = self.snapshot('take', work, code=1)
+        self.assertIn('has as many snapshots as there may be', done.err)
+        self.assertIn('yett snapshot delete %s NAME' % work, done.err)
+        self.snapshot('delete', work, '7')
+        self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'cat file more; echo x >file'), '60\nmore\n')
+        self.snapshot('rollback', work, '9', '--delete-later')
+        self.assertEqual(self.again(work, 'cat file; ls more || true'), '8\n')
+
+    def test_refused_while_a_sandbox_works_on_it_or_where_there_is_none(self):
+        work = self.work()
+        box = self.yett('create', '--store', work, env=self.environment()).out.strip()
+        for words in (['take', work], ['rollback', work, 'third'], ['fork', work], ['delete', work, 'third']):
+            self.assertIn('a sandbox works on the store ' + work, self.snapshot(*words, code=1).err)
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.yett('destroy', box)
+        yett.wait_until(lambda: not self.works()[0]['used'], 'the end of the lock')
+        for words, text in ((['rollback', work, 'none'], 'has no snapshot none'), (['delete', work, 'none'], 'has no snapshot none'),
+                            (['fork', work, 'none'], 'has no snapshot none'), (['take', work, 'first'], 'has a snapshot first already'),
+                            (['take', work, 'UPPER'], 'cannot be the name of a snapshot'), (['take', work, 'x' * 64], 'cannot be the name'),
+                            (['take', work, '../x'], 'cannot be the name'), (['list', '0' * 16], 'there is no store')):
+            self.assertIn(text, self.snapshot(*words, code=1).err)
+        for words in (['make', work], ['take'], ['rollback', work], ['list', work, 'x'], ['take', work, '--yes']):
+            self.snapshot(*words, code=2)
+        self.assertEqual(len(self.works()), 1)
+
+    def test_a_kill_at_each_step_leaves_what_there_was_or_what_there_is_to_be(self):
+        work = self.work()
+        self.snapshot('delete', work, 'third')  # so that there is something to put together
+        kept = self.store({'id': work})
+        saved = self.folder('saved', mode=0o700) + '/store'
+        subprocess.run(['cp', '-a', kept, saved], check=True)
+
+        def restore():
+            shutil.rmtree(kept)
+            subprocess.run(['cp', '-a', saved, kept], check=True)
+        library = self.alice.write('kill_at.so')
+        shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
+        kill = {'LD_PRELOAD': library}
+        count = self.alice.write('count', '')
+        for words in (['take', work, 'fourth'], ['rollback', work, 'second'], ['rollback', work, 'first', '--delete-later'], ['delete', work, 'second'],
+                      ['delete', work, 'first']):
+            restore()
+            before = shown(kept, self.source), self.names(work)
+            states = self.states(work)
+            self.snapshot(*words, env={**kill, 'YETT_TEST_KILL_COUNT': count})
+            after = shown(kept, self.source), self.names(work)
+            states.update(self.states(work))
+            steps = int(yett.read(count))
+            self.assertGreater(steps, 5)
+            for step in range(1, steps + 1):
+                restore()
+                done = self.yett('snapshot', *words, env={**self.environment(), **kill, 'YETT_TEST_KILL_AT': str(step)})
+                self.assertNotEqual(done.code, 0, done)
+                now = shown(kept, self.source), self.names(work)
+                self.assertIn(now[0], (before[0], after[0]), (words, step))
+                self.assertIn(now[1], (before[1], after[1]), (words, step))
+                self.assertEqual(self.states(work), {name: state for name, state in states.items() if name in now[1]}, (words, step))
+                self.snapshot(*words, code=0 if now[1] == before[1] else 1) if words[0] != 'rollback' else self.snapshot(*words, '--delete-later')
+                self.assertEqual((shown(kept, self.source), self.names(work)), after, (words, step))
 
 
 if __name__ == '__main__':
