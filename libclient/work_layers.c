@@ -38,14 +38,15 @@ static int open_layer(const struct layers *layers, unsigned layer, int flags)
 static void read_line(struct layers *layers, const char *line)
 {
 	struct layers_name entry;
-	unsigned long long created;
+	unsigned long long layer, created;
 	int end = 0;
 
-	if (layers->names_count == LAYERS_NAMES_MAX || sscanf(line, "%u %llu %63s%n", &entry.layer, &created, entry.name, &end) != 3 ||
+	if (layers->names_count == LAYERS_NAMES_MAX || sscanf(line, "%llu %llu %63s%n", &layer, &created, entry.name, &end) != 3 ||
 	    line[end])
 		return;
+	entry.layer = (unsigned)layer;
 	entry.created_ms = created;
-	if (entry.layer <= layers->count && sandbox_is_name(entry.name) && !layers_find(layers, entry.name))
+	if (layer <= layers->count && sandbox_is_name(entry.name) && !layers_find(layers, entry.name))
 		layers->names[layers->names_count++] = entry;
 }
 

@@ -396,6 +396,81 @@ class Snapshots(Workspace):
             self.snapshot(*words, code=2)
         self.assertEqual(len(self.works()), 1)
 
+    def test_what_was_put_into_a_store_by_hand_leads_nowhere(self):
+        """Links, pipes, files and what is another user's where directories of the store are to be."""
+        secret = self.folder('private', mode=0o700)
+        self.alice.write('private/secret', 'secret')
+        self.assert_cow('echo 1 >file')
+        work, = self.works()
+        self.snapshot('take', work['id'], 'first')
+        store = self.store()
+        os.mkdir(store + '/hidden')
+        os.chown(store + '/hidden', self.alice.uid, self.alice.gid)
+        for name in ('hidden', 'layers', 'layers/1'):
+            path = store + '/' + name
+            os.rename(path, store + '/away')
+            for make in (lambda at: os.symlink(secret, at), lambda at: os.symlink(store + '/away', at), os.mkfifo, lambda at: yett.write(at, ''),
+                         lambda at: os.symlink('/proc/self/root', at), os.mkdir):  # the last one is root's
+                make(path)
+                done = self.sandbox('cat', 'secret', 'file', options=['--store', work['id'], '-C', self.source], env=self.environment())
+                self.assertEqual(done.code, 125, (name, done))
+                self.assertIn('is no directory of the caller\'s, or a link', done.err)
+                if name != 'hidden' and not os.path.isdir(path):
+                    self.snapshot('take', work['id'], code=1)
+                    self.snapshot('rollback', work['id'], 'first', code=1)
+                self.assertNotIn('secret', self.yett('diff', work['id'], env=self.environment()).out)
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+            os.rename(store + '/away', path)
+        self.assertEqual(os.listdir(secret), ['secret'])
+        self.assertEqual(self.again(work['id'], 'cat file'), '1\n')
+
+    def test_more_layers_than_there_may_be_are_refused(self):
+        self.assert_cow('echo 1 >file')
+        work, = self.works()
+        os.mkdir(self.store() + '/layers')
+        for i in range(1, 66):
+            os.mkdir('%s/layers/%d' % (self.store(), i))
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store() + '/layers'], check=True)
+        done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('more than the 62 frozen layers', done.err)
+        self.snapshot('take', work['id'], code=1)
+        for i in range(63, 66):
+            os.rmdir('%s/layers/%d' % (self.store(), i))
+        self.assertEqual(self.again(work['id'], 'cat file'), '1\n')
+        more = [word for i in range(30) for word in ('--tmpfs', '/tmp/%d' % i, '--ro', '/etc/passwd:/tmp/passwd-%d' % i)]
+        self.assertEqual(self.again(work['id'], 'cat file', *more), '1\n')
+
+    def test_names_of_snapshots_that_are_none_are_passed_over(self):
+        self.assert_cow('echo 1 >file')
+        work = self.works()[0]['id']
+        self.snapshot('take', work, 'first')
+        path = self.store() + '/snapshots'
+        good = yett.read(path)
+        for line in ('1 1 ../x', '2 1 later', '-1 1 x', '1 1 first', '1', 'x', '1 1 a b', '1 1 \x1b[2J', '4294967297 1 wrapped', '1 1 ' + 'x' * 70):
+            yett.write(path, good + line + '\n')
+            self.assertEqual(self.names(work), ['first'], line)
+        for text in ('', 'yett-snapshots 2\n', '\0' * 100, good.replace('\n', ' ', 1)):
+            yett.write(path, text)
+            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
+            self.assertEqual(self.again(work, 'cat file'), '1\n')
+        os.unlink(path)
+        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc/passwd', path), lambda: os.mkdir(path)):
+            make()
+            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+        self.assertEqual(self.names(work), [])
+
+    def test_what_cannot_be_read_cannot_be_copied_and_nothing_is_left(self):
+        self.assert_cow('mkdir -p a/b; echo x >a/b/shut; chmod 0 a/b/shut')
+        work = self.works()[0]['id']
+        done = self.snapshot('fork', work, code=1)
+        self.assertIn('cannot copy a/b/shut of the store %s: Permission denied' % work, done.err)
+        self.assertIn('chmod u+r', done.err)
+        self.again(work, 'python3 -c "\nimport os\nfor i in range(300): os.mkdir(\'d\'); os.chdir(\'d\')\n"; rm -f a/b/shut')
+        self.assertIn('Too many levels', self.snapshot('fork', work, code=1).err)
+        self.assertEqual([entry['id'] for entry in self.works()], [work])
+
     def test_a_kill_at_each_step_leaves_what_there_was_or_what_there_is_to_be(self):
         work = self.work()
         self.snapshot('delete', work, 'third')  # so that there is something to put together
