@@ -71,12 +71,13 @@ bool work_read_text(char *text)
 	char *to = text;
 
 	for (; *text; to++) {
-		int high = *text == '%' ? from_hex(text[1]) : 0, low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
+		bool is_escape = *text == '%'; /* of what may be written over next */
+		int high = is_escape ? from_hex(text[1]) : 0, low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
 
-		if (high < 0 || low < 0 || (*text == '%' && high * 16 + low == 0))
+		if (high < 0 || low < 0 || (is_escape && high * 16 + low == 0))
 			return false;
-		*to = *text == '%' ? (char)(high * 16 + low) : *text;
-		text += *text == '%' ? 3 : 1;
+		*to = is_escape ? (char)(high * 16 + low) : *text;
+		text += is_escape ? 3 : 1;
 	}
 	*to = '\0';
 	return true;
