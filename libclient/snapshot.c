@@ -115,7 +115,7 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0 && name && (!sandbox_is_name(name) || strlen(name) >= LAYERS_NAME_SIZE))
 		return error_set(
@@ -179,7 +179,7 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	_cleanup_(layers_close) struct layers layers;
 	char failed[WORK_COPY_PATH];
 	struct layers_name *entry;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
@@ -198,7 +198,7 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 	_cleanup_(layers_close) struct layers layers;
 	struct layers_name *entry;
 	size_t later = 0;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
@@ -299,12 +299,12 @@ static int fill(struct layers *layers, const char *name, int store, struct yett_
 	return r < 0 ? cannot(layers, "copy what is told by", r, error) : 0;
 }
 
-int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+int yett_snapshot_fork(const char *work, const char *name, uint32_t flags, char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1;
 	char path[KEYFILE_PATH_SIZE], id[YETT_ID_SIZE];
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, flags & YETT_FORK_USED, error);
 
 	if (r == 0)
 		r = work_open_all(false, &root, path, error);

@@ -99,7 +99,7 @@ int layers_read(struct layers *layers, struct yett_error *error)
 		layers->id);
 }
 
-int layers_open(struct layers *layers, const char *id, struct yett_error *error)
+int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error)
 {
 	int r;
 
@@ -108,7 +108,7 @@ int layers_open(struct layers *layers, const char *id, struct yett_error *error)
 	if (r)
 		return r;
 	(void)snprintf(layers->id, sizeof layers->id, "%s", id);
-	r = work_lock(layers->store, id, error);
+	r = even_used && work_is_used(layers->store) ? 0 : work_lock(layers->store, id, error);
 	return r ? r : layers_read(layers, error);
 }
 

@@ -31,8 +31,9 @@ struct layers {
 	char id[YETT_ID_SIZE];
 };
 
-/* Opens and locks a store, and finds out what is in it. To be closed in every case. */
-_must_check_ int layers_open(struct layers *layers, const char *id, struct yett_error *error);
+/* Opens and locks a store (`even_used`: or goes without the lock that a sandbox has), and finds out what is in it. To be closed in every
+ * case. */
+_must_check_ int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error);
 void layers_close(struct layers *layers);
 
 /* Of a store that need not be locked, what names there are. */

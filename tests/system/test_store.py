@@ -262,6 +262,30 @@ def shown(store, source):
             subprocess.run(['umount', place], check=True)
 
 
+class Live(Workspace):
+    """What takes the freezer of a control group."""
+
+    def test_a_store_that_a_sandbox_works_on_is_forked_while_that_stands_still(self):
+        count = 'i=0; while :; do i=$((i+1)); for n in one two; do echo $i >new; mv new $n; done; echo $i; done'
+        process = self.start('sh', '-c', count, options=['--cow', self.source, '-C', self.source], env=self.environment())
+        self.line(process)
+        work, = self.works()
+        for _ in range(3):
+            done = self.yett('snapshot', 'fork', work['id'], env=self.environment())
+            self.assertEqual(done.code, 0, done)
+            self.assertIn('the sandbox %s stood still while it was copied' % work['sandbox'], done.err)
+            one, two = (int(yett.read('%s/upper/%s' % (self.store({'id': done.out.strip()}), name))) for name in ('one', 'two'))
+            self.assertIn(one - two, (0, 1), (one, two))
+            self.line(process)
+        self.assertEqual(self.yett('pause', work['sandbox']).code, 0)
+        self.assertEqual(self.yett('snapshot', 'fork', work['id'], env=self.environment()).code, 0)
+        status = json.loads(self.yett('inspect', '--json', work['sandbox']).out)['result']['sandbox']
+        self.assertEqual(status['state'], 'paused')
+        self.assertEqual(self.yett('destroy', work['sandbox']).code, 0)
+        process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(len(self.works()), 5)
+
+
 class Snapshots(Workspace):
     def again(self, work, script, *options):
         done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
@@ -382,7 +406,7 @@ class Snapshots(Workspace):
     def test_refused_while_a_sandbox_works_on_it_or_where_there_is_none(self):
         work = self.work()
         box = self.yett('create', '--store', work, env=self.environment()).out.strip()
-        for words in (['take', work], ['rollback', work, 'third'], ['fork', work], ['delete', work, 'third']):
+        for words in (['take', work], ['rollback', work, 'third'], ['delete', work, 'third']):
             self.assertIn('a sandbox works on the store ' + work, self.snapshot(*words, code=1).err)
         self.assertEqual(self.names(work), ['first', 'second', 'third'])
         self.yett('destroy', box)
