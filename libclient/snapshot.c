@@ -101,8 +101,7 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 	if (r)
 		return r;
 	entry.layer = layers->count;
-	layers->names[layers->names_count++] = entry;
-	r = layers_write_names(layers);
+	r = layers_set_name(layers, &entry);
 	if (r < 0)
 		return cannot(layers, "name a snapshot of", r, error);
 	if (ret_name && !(*ret_name = memory_new(strlen(entry.name) + 1)))
@@ -185,10 +184,10 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 		r = find(&layers, name, &entry, error);
 	if (r)
 		return r;
-	*entry = layers.names[--layers.names_count];
-	r = layers_write_names(&layers);
+	r = layers_forget_name(&layers, entry->name);
 	if (r < 0)
 		return cannot(&layers, "forget a snapshot of", r, error);
+	*entry = layers.names[--layers.names_count];
 	(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
 	return 0;
 }
@@ -268,13 +267,13 @@ static int copy_layers(struct layers *layers, int store, unsigned count, struct 
 		layers_number(layer, name);
 		r = copy_part(layers, layers->directory, directory, name, error);
 	}
-	for (size_t i = 0; i < layers->names_count; i++)
-		if (layers->names[i].layer <= count)
-			copy.names[copy.names_count++] = layers->names[i];
-	if (r)
-		return r;
-	r = layers_write_names(&copy);
-	return r < 0 ? cannot(layers, "copy the snapshots of", r, error) : 0;
+	for (size_t i = 0; r == 0 && i < layers->names_count; i++) {
+		int failed = layers->names[i].layer <= count ? layers_set_name(&copy, &layers->names[i]) : 0;
+
+		if (failed < 0)
+			r = cannot(layers, "copy the snapshots of", failed, error);
+	}
+	return r;
 }
 
 /* Last of all "info", without which it is taken for half-made. */

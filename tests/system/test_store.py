@@ -470,20 +470,25 @@ class Snapshots(Workspace):
         work = self.works()[0]['id']
         self.snapshot('take', work, 'first')
         path = self.store() + '/snapshots'
-        good = yett.read(path)
-        for line in ('1 1 ../x', '2 1 later', '-1 1 x', '1 1 first', '1', 'x', '1 1 a b', '1 1 \x1b[2J', '4294967297 1 wrapped', '1 1 ' + 'x' * 70):
-            yett.write(path, good + line + '\n')
-            self.assertEqual(self.names(work), ['first'], line)
-        for text in ('', 'yett-snapshots 2\n', '\0' * 100, good.replace('\n', ' ', 1)):
-            yett.write(path, text)
-            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
-            self.assertEqual(self.again(work, 'cat file'), '1\n')
-        os.unlink(path)
-        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc/passwd', path), lambda: os.mkdir(path)):
+        for name, text in (('later', '2 1'), ('minus', '-1 1'), ('one', '1'), ('words', 'a b'), ('more', '1 1 1'), ('UPPER', '1 1'), ('x' * 70, '1 1'),
+                           ('\x1b[2J', '1 1'), ('wrapped', '4294967297 1'), ('root', '/'), ('long', '1 ' + '0' * 100)):
+            os.symlink(text, path + '/' + name)
+        yett.write(path + '/file', '1 1')
+        os.mkfifo(path + '/pipe')
+        os.mkdir(path + '/directory')
+        self.assertEqual(self.names(work), ['first'])
+        self.snapshot('take', work, 'second')
+        self.again(work, 'echo 2 >file')
+        self.snapshot('take', work, 'third')  # on a layer that "later" would have been of
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.snapshot('take', work, 'directory', code=1)
+        self.assertEqual(self.again(work, 'cat file'), '2\n')
+        shutil.rmtree(path)
+        self.assertEqual(self.names(work), [])
+        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc', path), lambda: yett.write(path, '')):
             make()
             self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
-            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
-        self.assertEqual(self.names(work), [])
+            os.unlink(path)
 
     def test_what_cannot_be_read_cannot_be_copied_and_nothing_is_left(self):
         self.assert_cow('mkdir -p a/b; echo x >a/b/shut; chmod 0 a/b/shut')
