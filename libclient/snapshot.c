@@ -222,9 +222,9 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 /* One directory of the store, with all that is in it; where there is none there will be none. */
 static int copy_part(const struct layers *layers, int from, int to, const char *name, struct yett_error *error)
 {
-	_cleanup_fd_ int old = work_open_own(from, name, O_RDONLY | O_DIRECTORY), new = -1;
+	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), new = -1;
 	struct work_copy copy = {.failed = ""};
-	int r = old;
+	int r = old < 0 ? -errno : 0;
 
 	if (r == -ENOENT)
 		return 0;

@@ -242,10 +242,12 @@ static int freeze(struct layers *layers, unsigned max)
 	upper = work_open_own(layers->store, "upper", O_RDONLY | O_DIRECTORY);
 	if (upper < 0)
 		return upper;
-	if (is_empty(upper))
-		return fchmod(upper, st.st_mode & 0777) < 0 ? -errno : (int)layers->count;
-	if (layers->count >= max)
-		return -E2BIG;
+	if (is_empty(upper) || layers->count >= max) {
+		r = is_empty(upper) ? (int)layers->count : -E2BIG;
+		return fchmod(upper, st.st_mode & 0777) < 0 ? -errno : r;
+	}
+	if (fchmod(upper, (st.st_mode & 0777) | 0700) < 0)
+		return -errno;
 	r = open_directory(layers);
 	if (r == 0)
 		r = drop_orphans(layers);

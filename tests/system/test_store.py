@@ -155,11 +155,11 @@ class Hidden(Workspace):
 
     def test_names_are_hidden_wherever_they_are_and_the_rest_is_as_before(self):
         os.utime(self.source + '/dir', (7, 7))
-        os.chmod(self.source + '/dir', 0o751)
+        os.chmod(self.source + '/dir', 0o551)
         before = tree(self.source)
         done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
         self.assertEqual(done.out.split(), ['.', './dir', './dir/below', './dir/below/file', './dir/below/public.pem', './file', './gone', './moved',
-                                            './removed', './removed/file', './renamed', './renamed/file', '751', '7', 'deep'], done)
+                                            './removed', './removed/file', './renamed', './renamed/file', '551', '7', 'deep'], done)
         self.assertIn('hidden in %s: ' % self.source, done.err)
         for name in ('.env', 'dir/.env', 'dir/key.pem'):
             self.assertIn(name, done.err)
@@ -345,9 +345,18 @@ class Snapshots(Workspace):
         for _ in range(2):
             self.snapshot('take', work)
             self.assertEqual(self.again(work, 'stat -c "%a %Y" .'), '751 7\n')
+        fork = self.snapshot('fork', work).out.strip()
+        self.assertEqual((self.again(work, 'stat -c "%a %Y" .'), self.again(fork, 'stat -c "%a %Y" .')), ('751 7\n', '751 7\n'))
+        self.again(work, 'chmod 311 .')
+        self.snapshot('fork', work, code=1)  # which cannot be read by its owner
+        self.assertEqual(self.again(work, 'stat -c %a .; chmod 555 .'), '311\n')
+        fork = self.snapshot('fork', work).out.strip()
+        self.assertEqual((self.again(work, 'stat -c %a .'), self.again(fork, 'stat -c %a .')), ('555\n', '555\n'))
         self.again(work, 'chmod 700 .; echo 2 >file')
         self.snapshot('rollback', work, '1', '--delete-later')
-        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '751\n1\n')
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file; echo 3 >file; chmod 555 .'), '751\n1\n')
+        self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '555\n3\n')
 
     def test_a_fork_has_all_of_it_and_goes_its_own_way(self):
         work = self.work()
