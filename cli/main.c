@@ -61,7 +61,7 @@ static const struct subcommand subcommands[] = {
 	{"checkpoint", "put|get|latest|list|history|rollback|delete|delete-thread [THREAD|ID] [FILE|ID]",
          "Keep states of an agent's work, look through them, and go back to one", checkpoint_options, 1, -1, checkpoint_main},
 	{"work", "list", "List what copy-on-write sandboxes changed and left", work_options, 1, 1, work_main},
-	{"diff", "ID[@SNAPSHOT] [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
+	{"diff", "ID|ID@NAME [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
 	{"snapshot", "take|list|rollback|fork|delete ID [NAME]", "Name states of what a copy-on-write sandbox changed, and go back to one",
          snapshot_options, 2, 3, snapshot_main},
 	{"git", "fetch SANDBOX|ID [REFSPEC…]", "Take over commits that were made in a sandbox into the repository here", git_options, 2, -1,
