@@ -237,13 +237,44 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-static int diff(const struct yett_work *work, const struct diff_options *options, char **paths)
+static void snapshot_list_freep(struct yett_snapshot_list **list)
+{
+	yett_free(*list);
+}
+
+/* What was changed when the snapshot was taken; NULL: now. */
+static int open_state(const struct yett_work *work, const char *snapshot, struct store *store, struct yett_error *error)
+{
+	_cleanup_(snapshot_list_freep) struct yett_snapshot_list *list = NULL;
+	int r = store_open(work, store, error);
+
+	if (r || !snapshot)
+		return r;
+	r = yett_snapshots_list(work->id, &list, error);
+	for (size_t i = 0; r == 0 && i < yett_snapshot_list_count(list); i++) {
+		const struct yett_snapshot *found = yett_snapshot_list_get(list, i);
+
+		if (strcmp(found->name, snapshot) == 0) {
+			store_go_back(store, found->layers);
+			return 0;
+		}
+	}
+	return r ? r
+	         : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                     "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has", work->id, snapshot, work->id);
+}
+
+static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
 {
 	struct asking asking = {.out = -1, .notes = -1, .is_paged = !options->no_pager};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
-	int r = store_open(work, &asking.store, &error);
+	int r = open_state(work, snapshot, &asking.store, &error);
 
+	if (r == 0 && asking.store.count == 0) { /* a snapshot of the source as it was */
+		store_close(&asking.store);
+		return EXIT_SUCCESS;
+	}
 	if (r == 0)
 		r = start(&asking, form, paths, &error);
 	store_close(&asking.store);
@@ -266,10 +297,14 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
 	struct diff_options options = {0};
 	struct yett_error error = {0};
+	char *snapshot;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
+	snapshot = strchr(argv[first], '@');
+	if (snapshot)
+		*snapshot++ = '\0';
 	if (check_paths(argc - first - 1, argv + first + 1, &error) || (options.stat && options.names)) {
 		if (!error.code)
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "diff: --stat and --name-only exclude each other");
@@ -279,7 +314,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_works_list(&list, &error);
 	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++)
 		if (strcmp(yett_work_list_get(list, i)->id, argv[first]) == 0)
-			return diff(yett_work_list_get(list, i), &options, argv + first + 1);
+			return diff(yett_work_list_get(list, i), snapshot, &options, argv + first + 1);
 	if (r == 0) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
 		                argv[first]);

@@ -6,7 +6,7 @@
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"
-#include "cli/run_options.h"
+#include "cli/run_shares.h"
 
 /* What is there now, or not any more. */
 static void tell(const char *sandbox, const char *const *targets, size_t count)
@@ -53,7 +53,7 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		r = EXIT_USAGE;
 	}
-	if (r < 0 && mount_shares(&options, argv[first], &error) != 0) {
+	if (r < 0 && (run_shares_hide(&options, &error) != 0 || mount_shares(&options, argv[first], &error) != 0)) {
 		output_error(&error);
 		r = EXIT_FAILED;
 	}

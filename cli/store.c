@@ -80,6 +80,19 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	return open_source(work, ret_store, error);
 }
 
+void store_go_back(struct store *store, size_t frozen)
+{
+	size_t later = store->count > frozen ? store->count - frozen : 0;
+
+	for (size_t i = 0; i < store->count; i++) {
+		if (i < later)
+			fd_close(store->layers[i]);
+		else
+			store->layers[i - later] = store->layers[i];
+	}
+	store->count -= later;
+}
+
 void store_close(struct store *store)
 {
 	while (store->count > 0)

@@ -13,6 +13,7 @@
 #include "libclient/options.h"
 #include "libclient/refusal.h"
 #include "libclient/shares.h"
+#include "libclient/work.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)

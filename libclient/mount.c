@@ -3,6 +3,7 @@
 #include "libclient/refusal.h"
 #include "libclient/sandbox.h"
 #include "libclient/shares.h"
+#include "libclient/work.h"
 
 #include <string.h>
 

@@ -2,11 +2,11 @@
 #include "libclient/shares.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "libclient/failure.h"
+#include "libclient/work.h"
 
 void shares_close(struct share_fds *fds)
 {
@@ -30,6 +30,15 @@ static int check_source(const struct yett_share *share, const char *name, struct
 	if ((share->flags & YETT_SHARE_COW) && (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                 "share %s is to be copy-on-write, and writable or a socket: it is one of them", name);
+	if (share->store && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                 "share %s has a store, and is not copy-on-write, or is in memory: it is one of them", name);
+	if (share->hide && (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+		                "nothing can be hidden in share %s: it is not copy-on-write with a store of its own", name);
+		error_mend(error, "--cow PATH has one; --tmpfs covers a directory of any share; a store that is there hides what it hid");
+		return YETT_E_INVALID_REQUEST;
+	}
 	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has a size of memory, and is not copy-on-write",
 		                 name);
@@ -78,7 +87,10 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 	if (create->shares_count == MESSAGE_SHARES_MAX)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
 		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
-	r = work_make(source, target, &fds->works, error);
+	r = share->store ? work_reuse(fds->works, source, share->path ? share->path : target, target, error)
+	                 : work_make(source, target, &fds->works, error);
+	if (r == 0 && share->hide)
+		r = work_hide(fds->works, source, share->path ? share->path : target, share->hide, share->no_hide, error);
 	if (r)
 		return r;
 	fds->targets[fds->count] = target;
@@ -87,7 +99,8 @@ static int add_store(struct channel *channel, const struct yett_share *share, in
 	return put_share(channel, SHARE_STORE, target, error);
 }
 
-int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+/* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
+static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
 {
 	const char *target = share->target ? share->target : share->path;
 	const char *name = share->path ? share->path : target ? target : "?";
@@ -125,4 +138,25 @@ int shares_add(struct channel *channel, const struct yett_share *share, struct s
 	                                                   : SHARE_RO,
 	              target, error);
 	return r == 0 && is_cow ? add_store(channel, share, fd, target, fds, error) : r;
+}
+
+/* What a store is about, where the share does not say it. */
+static int add_stored(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+{
+	struct yett_share known = *share;
+	int r = work_find(share->store, &fds->works, error);
+
+	if (r)
+		return r;
+	if (!known.path && !(known.flags & YETT_SHARE_FD))
+		known.path = fds->works->source;
+	if (!known.target)
+		known.target = fds->works->target;
+	return add_share(channel, &known, fds, error);
+}
+
+int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
+{
+	return share->store && (share->flags & YETT_SHARE_COW) ? add_stored(channel, share, fds, error)
+	                                                       : add_share(channel, share, fds, error);
 }

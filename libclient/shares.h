@@ -1,12 +1,20 @@
 /*
- * What is to be shared with a sandbox: opened as the caller, and put into the request. With the caller's privilege.
+ * What a request shares: the sources, opened as the caller, and the places where what is changed of them is kept.
+ *
+ * With the caller's privilege; the helper resolves no path of ours.
  */
 #pragma once
 
-#include "libclient/channel.h"
-#include "libclient/work.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* The descriptors of a request, in the order of its shares. */
+#include "libclient/channel.h"
+#include "libclient/yett.h"
+#include "protocol/message.h"
+
+struct work;
+
+/* The descriptors of a create, in the order of its shares. */
 struct share_fds {
 	int fds[MESSAGE_SHARES_MAX];
 	bool opened[MESSAGE_SHARES_MAX];         /* by us, so ours to close */
@@ -17,14 +25,10 @@ struct share_fds {
 	struct work *works;          /* stores that were made for it */
 };
 
-/*
- * Opens what is to be shared, as the caller (the helper resolves no path of ours), and puts it into the CREATE that is put together; with a
- * store, where what is changed needs one. What was opened so far is in `fds` also when it fails.
- */
+void shares_close(struct share_fds *fds);
+
+/* Opens what is to be shared, and puts it to the create that `channel` is to send. */
 _must_check_ int shares_add(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error);
 
-/* A path or a descriptor that cannot be shared, by errno. */
+/* That `name` cannot be shared, for the reason that errno has. */
 int shares_cannot(const char *name, struct yett_error *error);
-
-/* Closes what we have opened, and drops stores that no sandbox was made with. */
-void shares_close(struct share_fds *fds);
