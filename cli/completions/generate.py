@@ -52,6 +52,7 @@ KINDS = {
     "STEP": "",
     "SUBCOMMAND": "subcommand",
     "TAG": "",
+    "TARGET": "",
     "TARGET[:SIZE]": "",
     "THREAD|ID": "",
     "TO": "place",
