@@ -49,6 +49,8 @@ TESTS = (
     # Overlays reach their layers with the label of who mounted them; memory cannot be one on this kernel.
     Test('system-workspace', 'tests/system/test_workspace.py', 400),
     Test('hostile-workspace', 'tests/hostile/test_workspace.py', 300, arguments=['Escalation', 'Marks', 'Held']),
+    # Who enters a sandbox that runs, to mount.
+    Test('system-live_mounts', 'tests/system/test_live_mounts.py', 400),
     # Connections that are older than a policy, where labels stand between all processes that ask one another.
     Test('hostile-revoke', 'tests/hostile/test_revoke.py', 300),
     Test('hostile-layers', 'tests/hostile/test_layers.py', 240),
