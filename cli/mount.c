@@ -8,7 +8,7 @@
 #include "cli/run.h"
 #include "cli/run_shares.h"
 
-/* What is there now, or not any more. */
+/* What is there now, or not any more; of a store that names its own place null. */
 static void tell(const char *sandbox, const char *const *targets, size_t count)
 {
 	struct json *json = output_json();
@@ -18,7 +18,7 @@ static void tell(const char *sandbox, const char *const *targets, size_t count)
 	json_text(json, "sandbox", sandbox);
 	json_open(json, "targets", '[');
 	for (size_t i = 0; i < count; i++)
-		json_text(json, NULL, targets[i]);
+		json_text_or_null(json, NULL, targets[i] ? targets[i] : "");
 	json_close(json);
 }
 
