@@ -8,6 +8,7 @@
 
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
+#include "cli/apply.h"
 #include "cli/diff.h"
 #include "cli/doctor.h"
 #include "cli/events.h"
@@ -60,6 +61,7 @@ static const struct subcommand subcommands[] = {
          "Keep states of an agent's work, look through them, and go back to one", checkpoint_options, 1, -1, checkpoint_main},
 	{"work", "list", "List what copy-on-write sandboxes changed and left", work_options, 1, 1, work_main},
 	{"diff", "ID [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
+	{"apply", "ID [PATH…]", "Take over what a copy-on-write sandbox changed, all of it or what is named", apply_options, 1, -1, apply_main},
 	{"discard", "ID…", "Throw away what a copy-on-write sandbox changed", discard_options, 1, -1, discard_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",

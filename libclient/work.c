@@ -226,6 +226,8 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	work->source = strdup(real);
 	work->target = strdup(target);
 	work->created_ms = clock_wall_ms();
+	work->stamp_ns = clock_ns(CLOCK_REALTIME_COARSE);
+	work->uptime_ns = clock_ns(CLOCK_BOOTTIME);
 	r = !work->source || !work->target ? -ENOMEM : fstat(source, &st) < 0 || mkdirat(root, work->id, 0700) < 0 ? -errno : 0;
 	if (r == 0 && (work->store = openat(root, work->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		r = -errno;
@@ -294,6 +296,7 @@ static int write_info(const struct work *work, const char *sandbox)
 	write_text(file, "sandbox", sandbox);
 	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
 	              (unsigned long long)work->device, (unsigned long long)work->inode);
+	(void)fprintf(file, "stamp_ns=%llu\nuptime_ns=%llu\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns);
 	is_written = !ferror(file);
 	is_written = fclose(file) == 0 && is_written;
 	return is_written && renameat(work->store, INFO_NEW, work->store, INFO) == 0 ? 0 : -EIO;

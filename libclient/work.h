@@ -18,6 +18,7 @@ struct work {
 	int store;             /* its directory */
 	char *source, *target; /* owned */
 	uint64_t created_ms;
+	uint64_t stamp_ns, uptime_ns; /* then: by the clock that files get their times from, and by one that nobody sets */
 	uint64_t device, inode; /* of the source */
 };
 

@@ -1,0 +1,68 @@
+/* See apply.h. */
+#include "programs/apply/apply.h"
+
+#include <string.h>
+
+#include "base/json.h"
+
+static const char *name_of(const struct item *item)
+{
+	return !item->old.mode ? "added" : !item->new_mode ? "removed" : item->same_content ? "mode" : "changed";
+}
+
+static void put_text(struct apply *apply, const struct item *item)
+{
+	(void)fprintf(apply->diff.out, "%-8s ", name_of(item));
+	quote_path(apply->diff.out, "", item->path);
+	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", apply->diff.out);
+}
+
+static void put_left(struct json *json, const struct item *item)
+{
+	json_open(json, NULL, '{');
+	json_bytes(json, "path", item->path, strlen(item->path));
+	json_text(json, "reason", item->left);
+	json_bool(json, "conflict", item->is_conflict);
+	json_bool(json, "protected", item->is_protected);
+	json_close(json);
+}
+
+static void put_json(struct apply *apply, bool is_done)
+{
+	struct json json = {.to = apply->diff.out};
+
+	json_open(&json, NULL, '{');
+	json_open(&json, "applied", '[');
+	for (size_t i = 0; is_done && i < apply->item_count; i++) {
+		const struct item *item = &apply->items[i];
+
+		if (item->left)
+			continue;
+		json_open(&json, NULL, '{');
+		json_bytes(&json, "path", item->path, strlen(item->path));
+		json_text(&json, "change", name_of(item));
+		json_close(&json);
+	}
+	json_close(&json);
+	json_open(&json, "left", '[');
+	for (size_t i = 0; i < apply->item_count; i++)
+		if (apply->items[i].left)
+			put_left(&json, &apply->items[i]);
+	json_close(&json);
+	json_close(&json);
+}
+
+void tell(struct apply *apply, bool is_done)
+{
+	if (apply->is_json) {
+		put_json(apply, is_done);
+	} else {
+		for (size_t i = 0; is_done && i < apply->item_count; i++)
+			if (!apply->items[i].left)
+				put_text(apply, &apply->items[i]);
+	}
+	for (size_t i = 0; i < apply->item_count; i++)
+		if (apply->items[i].left)
+			note(&apply->diff, apply->items[i].path, apply->items[i].left);
+	(void)fflush(apply->diff.out);
+}

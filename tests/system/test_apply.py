@@ -1,0 +1,311 @@
+"""yett apply: what a copy-on-write sandbox changed, taken over into its source: all of it or nothing, whatever comes in between."""
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+import subprocess
+
+import yett
+from workspace import Workspace
+
+LEFT, BROKEN, KILLED = 3, 4, 99
+
+# Each kind of change, in one sandbox.
+CHANGES = ('set -e; echo more >>file; rm gone; rm -r removed; mkdir -p made/deep; echo m >made/deep/x; ln -s file link; chmod 755 moved; '
+           'chmod 700 dir; mv dir/below/file dir/below/other; rm -r renamed; echo now >renamed; mkdir closed; echo c >closed/in; chmod 500 closed; '
+           'rm kind; mkdir kind; echo k >kind/in')
+
+
+def content(top):
+    """Of each name its kind and mode, and what is in it: what an apply takes over."""
+    found = {}
+    for folder, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            what = os.readlink(path) if stat.S_ISLNK(st.st_mode) else yett.read(path) if stat.S_ISREG(st.st_mode) else ''
+            found[os.path.relpath(path, top)] = (stat.S_IFMT(st.st_mode), 0 if stat.S_ISLNK(st.st_mode) else stat.S_IMODE(st.st_mode), what)
+    return found
+
+
+class Apply(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.alice.write('source/kind', 'a file\n')
+
+    def apply(self, *words, work=None, **more):
+        return self.yett('apply', (work or self.works()[0])['id'], *words, env={**self.environment(), **more.pop('env', {})}, **more)
+
+    def assert_apply(self, *words, code=0, **more):
+        done = self.apply(*words, **more)
+        self.assertEqual(done.code, code, done)
+        return done.out
+
+    def room(self, *names):
+        return os.path.join(self.store(), 'apply', *names)
+
+    def seen_inside(self, script):
+        """What such a sandbox has before its eyes at its end."""
+        copy = self.folder('copy')
+        shutil.rmtree(copy)
+        shutil.copytree(self.source, copy, symlinks=True)
+        for folder, folders, files in os.walk(copy):
+            for name in [''] + folders + files:
+                os.chown(os.path.join(folder, name), self.alice.uid, self.alice.gid, follow_symlinks=False)
+        done = self.service.run(self.alice, 'sh', '-c', 'umask 022; cd "$1" && ' + script, 'sh', copy)
+        self.assertEqual(done.code, 0, done)
+        return content(copy)
+
+
+class Taken(Apply):
+    def test_each_kind_of_change_is_taken_over(self):
+        after = self.seen_inside(CHANGES)
+        self.assert_cow(CHANGES)
+        out = self.assert_apply()
+        self.assertEqual(content(self.source), after)
+        self.assertEqual(out.splitlines(), ['added    closed/', 'added    closed/in', 'mode     dir/', 'removed  dir/below/file', 'added    dir/below/other', 'changed  file',
+                                            'removed  gone', 'changed  kind/', 'added    kind/in', 'added    link', 'added    made/', 'added    made/deep/',
+                                            'added    made/deep/x', 'mode     moved', 'removed  removed/', 'removed  removed/file', 'changed  renamed', 'removed  renamed/file'])
+        for path in ('file', 'made/deep/x', 'link'):
+            self.assertEqual(os.lstat(os.path.join(self.source, path)).st_uid, self.alice.uid)
+        self.assertEqual(os.listdir(self.room()), ['applied'])
+        self.assertEqual(self.yett('diff', '--name-only', self.works()[0]['id'], env=self.environment()).out, '')
+
+    def test_only_what_is_named(self):
+        before = content(self.source)
+        self.assert_cow(CHANGES)
+        self.assertEqual(self.assert_apply('gone', 'made/deep/x').splitlines(), ['removed  gone', 'added    made/', 'added    made/deep/', 'added    made/deep/x'])
+        now = content(self.source)
+        self.assertEqual({path for path in set(before) | set(now) if before.get(path) != now.get(path)}, {'gone', 'made', 'made/deep', 'made/deep/x'})
+        self.assert_apply()
+        self.assertEqual(yett.read(self.source + '/file'), 'old\nmore\n')
+        done = self.apply('../x')
+        self.assertEqual(done.code, 2, done)
+
+    def test_a_dry_run_only_tells(self):
+        before = content(self.source)
+        self.assert_cow('echo more >>file; rm gone')
+        self.assertEqual(self.assert_apply('--dry-run'), 'changed  file\nremoved  gone\n')
+        self.assertEqual(content(self.source), before)
+
+    def test_what_was_applied_and_is_changed_again_inside_is_no_conflict(self):
+        process = self.start('sh', '-c', 'echo one >file; echo one >new; mkdir d; echo one >d/x; echo ready; read line; echo two >file; echo two >new; echo two >d/x; rm gone; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        self.assertEqual(yett.read(self.source + '/new'), 'one\n')
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'new', 'd/x')], ['two\n'] * 3)
+
+    def test_in_json(self):
+        self.assert_cow('echo more >>file; echo x >.envrc')
+        result = json.loads(self.assert_apply('--json', code=LEFT))['result']
+        self.assertEqual(result['apply'], {'applied': [{'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'changed'}],
+                                           'left': [{'path': {'length': 6, 'text': '.envrc', 'base64': None}, 'reason': 'is protected: name it to have it applied',
+                                                     'conflict': False, 'protected': True}]})
+
+
+class Conflicts(Apply):
+    def test_nothing_is_applied_where_something_was_changed_outside(self):
+        self.assert_cow('echo inside >>file; echo inside >>moved; rm gone')
+        self.alice.write('source/file', 'outside\n')
+        before = content(self.source)
+        done = self.apply()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('file: was changed outside since the sandbox was made', done.err)
+        self.assertIn('--force', done.err)
+        self.assertEqual(content(self.source), before)
+        self.assert_apply('moved', 'gone')
+        self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+        self.assert_apply('--force', 'file')
+        self.assertEqual(yett.read(self.source + '/file'), 'old\ninside\n')
+
+    def test_files_that_have_come_or_gone_outside(self):
+        self.assert_cow('echo inside >>file; echo inside >new; rm gone; rm -r removed; echo x >dir/below/file; mv moved other')
+        os.unlink(self.source + '/file')
+        self.alice.write('source/new', 'outside\n')
+        self.alice.write('source/removed/later', 'outside\n')
+        self.service.run(self.alice, 'sh', '-c', 'mv "$1/dir" "$1/was"; mkdir -p "$1/dir/below"; cp -p "$1/was/below/file" "$1/dir/below/file"', 'sh', self.source)
+        before = content(self.source)
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        for words in ('file: was changed inside, and removed or moved outside', 'new: was changed outside', 'removed/later: was changed outside', 'dir/below/file: is another one'):
+            self.assertIn(words, done.err)
+        self.assertNotIn('other', done.err)
+        self.assertEqual(content(self.source), before)
+
+    def test_where_the_clock_was_set_all_that_was_there_may_have_changed(self):
+        self.assert_cow('echo inside >>file; echo new >new')
+        info = self.store() + '/info'
+        text = yett.read(info)
+        uptime = int(text.split('uptime_ns=')[1].split()[0])
+        yett.write(info, text.replace('uptime_ns=%d' % uptime, 'uptime_ns=%d' % (uptime + 5 * 10 ** 9)), 0o600)
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('file: may have been changed outside: the clock was set since', done.err)
+        self.assertNotIn('new:', done.err)
+        self.assert_apply('new')
+
+    def test_another_directory_under_the_name_of_the_source(self):
+        self.assert_cow('echo inside >>file')
+        os.rename(self.source, self.source + '-old')
+        shutil.copytree(self.source + '-old', self.source)
+        os.chown(self.source, self.alice.uid, self.alice.gid)
+        done = self.apply('--force')
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('the directory is another one', done.err)
+
+    def test_two_at_once(self):
+        self.assert_cow('echo inside >>file')
+        self.assert_apply('--dry-run')
+        for path in (self.room(), self.source):
+            fd = os.open(path, os.O_RDONLY)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            done = self.apply()
+            self.assertEqual(done.code, 1, done)
+            self.assertIn('another yett apply works on', done.err)
+            os.close(fd)
+        self.assert_apply()
+
+
+class Protected(Apply):
+    def test_they_are_applied_only_when_they_are_named(self):
+        self.assert_cow('git init -q -b main . && echo x >.envrc && mkdir -p sub/.vscode d/objects d/refs && echo x >sub/.vscode/tasks.json && echo x >d/HEAD && echo x >d/config && echo x >d/note && echo plain >>file')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        for path in ('.git/config', '.git/hooks', '.envrc', 'sub/.vscode/tasks.json', 'd/HEAD', 'd/config'):
+            self.assertFalse(os.path.exists(os.path.join(self.source, path)), path)
+        for path in ('.git/HEAD', 'd/note', 'file'):
+            self.assertTrue(os.path.exists(os.path.join(self.source, path)), path)
+        self.assertIn('.envrc: is protected', done.err)
+        self.assert_apply('sub', code=LEFT)
+        self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
+        self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
+
+    def test_a_directory_with_one_of_them_stays(self):
+        self.alice.mkdir('source/old')
+        self.alice.mkdir('source/old/.vscode')
+        self.alice.write('source/old/.vscode/tasks.json', 'x')
+        self.alice.write('source/old/plain', 'x')
+        self.assert_cow('rm -r old')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual(sorted(os.listdir(self.source + '/old')), ['.vscode'])
+
+
+class Crash(Apply):
+    """An apply that ends, or fails, at each of its steps; with the stage in the store and in the source."""
+
+    def faulty(self, step, error=None, words=()):
+        script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d %s exec %s "$@"\n' %
+                                  (step, 'YETT_TEST_ERROR=%d' % error if error else '', self.run_.path('tests/system/yett-apply-faults')), mode=0o755)
+        return self.apply(*words, env={'YETT_APPLY': script})
+
+    def prepare(self):
+        self.before, self.after = content(self.source), self.seen_inside(CHANGES)
+        self.assert_cow(CHANGES)
+        shutil.copytree(self.source, self.source + '-kept', symlinks=True)
+        self.before_tree = content(self.source)
+
+    def clean(self):
+        """All that there is of the stage and the journal is gone."""
+        self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertEqual([name for name in os.listdir(self.source) if name.startswith('.yett')], [])
+
+    def assert_old_or_new(self, step):
+        for path, now in content(self.source).items():
+            if not path.startswith('.yett-apply-'):
+                old, new = self.before.get(path), self.after.get(path)
+                # a directory may be open to its owner for as long as an apply works in it
+                self.assertTrue(now in (old, new) or (now[0] == stat.S_IFDIR and path == 'closed'), (step, path, now))
+        for path in set(self.before) & set(self.after):
+            self.assertTrue(os.path.lexists(os.path.join(self.source, path)), (step, path))
+
+    def back_to_the_beginning(self):
+        """Whatever is there: by an apply of the opposite; the store stays."""
+        subprocess.run(['rsync', '-a', '--delete', self.source + '-kept/', self.source + '/'], check=True) if shutil.which('rsync') else self.copy_back()
+        shutil.rmtree(self.room(), ignore_errors=True)
+
+    def copy_back(self):
+        for name in os.listdir(self.source):
+            path = os.path.join(self.source, name)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        shutil.copytree(self.source + '-kept', self.source, symlinks=True, dirs_exist_ok=True)
+        for folder, folders, files in os.walk(self.source):
+            for name in folders + files:
+                os.chown(os.path.join(folder, name), self.alice.uid, self.alice.gid, follow_symlinks=False)
+
+    def each_step(self, finish, expected, error=None, words=('--force',)):
+        self.prepare()
+        kinds, step = set(), 0
+        while True:
+            step += 1
+            done = self.faulty(step, error, words)
+            if done.code == (0 if not error else 0) and content(self.source) == self.after and not error:
+                break
+            if error and done.code == 0 and 'Input/output' not in done.err:
+                break
+            self.assert_old_or_new(step)
+            kinds.add(self.one(finish, expected, step, error, done))
+            self.clean()
+            self.copy_back()
+            shutil.rmtree(self.room())
+            self.assertLess(step, 300)
+        return step, kinds
+
+    def one(self, finish, expected, step, error, done):
+        begun = os.path.exists(self.room('journal'))
+        if error:
+            self.assertFalse(begun, (step, done))
+            now = content(self.source)
+            self.assertIn(now, (self.before, self.after), (step, done))
+            self.assertEqual(now == self.after, done.code == 0, (step, done))
+            if os.path.exists(self.room('journal.closed')) or 'stage' in os.listdir(self.room()):
+                self.assert_apply('nothing')
+            return now == self.after
+        self.assertEqual(done.code, BROKEN, done)
+        if begun:
+            refused = self.apply()
+            self.assertEqual(refused.code, BROKEN, refused)
+            self.assertIn('--continue', refused.err)
+            refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+            self.assertEqual(refused.code, 1, refused)
+            self.assertIn('--abort', refused.err)
+        inner = 0
+        while True:  # which ends at each of its steps as well
+            inner += 1
+            done = self.faulty(inner, None, [finish])
+            if done.code == 0:
+                break
+            self.assertEqual(done.code, BROKEN, (step, inner, done))
+            self.assert_old_or_new((step, inner))
+        if begun:
+            self.assertEqual(content(self.source), expected(), (step, inner))
+        else:
+            self.assertIn(content(self.source), (self.before, self.after))
+        self.assert_apply(finish)
+        return begun
+
+    def test_one_that_is_killed_at_any_step_is_completed(self):
+        steps, kinds = self.each_step('--continue', lambda: self.after)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+    def test_one_that_is_killed_at_any_step_is_taken_back(self):
+        steps, kinds = self.each_step('--abort', lambda: self.before)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+    def test_one_that_fails_at_any_step_takes_back_what_it_has_done(self):
+        steps, kinds = self.each_step(None, None, errno.EIO)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+
+if __name__ == '__main__':
+    yett.main()
