@@ -8,6 +8,7 @@
 
 #include "base/spawn.h"
 #include "cli/output.h"
+#include "cli/store.h"
 #include "libclient/yett.h"
 
 struct diff_options {
@@ -25,7 +26,7 @@ const struct option diff_options[] = {
 
 /* What yett-diff is given, and the ends of the pipes to it. */
 struct asking {
-	int upper, source;
+	struct store store;
 	int out, notes;
 	pid_t pid;
 };
@@ -56,24 +57,6 @@ static int check_paths(int count, char **paths, struct yett_error *error)
 	return 0;
 }
 
-static int open_directories(const struct yett_work *work, struct asking *asking, struct yett_error *error)
-{
-	_cleanup_fd_ int store = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (!work->is_complete)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
-		                 work->id);
-	asking->upper = store < 0 ? -1 : openat(store, "upper", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (asking->upper < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/upper: %m", work->store);
-	asking->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (asking->source < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
-		                 work->source);
-	return 0;
-}
-
 /* As YETT_DIFF says, or beside the helper; checked as a helper is. */
 static int find_program(char path[PATH_MAX], struct yett_error *error)
 {
@@ -89,16 +72,48 @@ static int find_program(char path[PATH_MAX], struct yett_error *error)
 	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
 }
 
-static int start(struct asking *asking, const char *form, int count, char **paths, struct yett_error *error)
+#define ARGUMENTS   7 /* before the paths */
+#define NUMBER_SIZE 12
+
+/* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean. */
+static int execute(const char *program, const struct asking *asking, const int ends[2], const char *form, char **paths, pid_t *ret_pid)
 {
-	char program[PATH_MAX], numbers[3][16];
-	_cleanup_free_ char **argv = calloc((size_t)count + 6, sizeof *argv);
+	const struct store *store = &asking->store;
+	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", numbers[4][NUMBER_SIZE];
+	int fds[STORE_LAYERS_MAX + 3] = {store->source, ends[0], ends[1]};
+	const int named[] = {store->hidden, store->source, ends[0], ends[1]};
+	size_t count = 3, length = 1;
+	_cleanup_free_ char **argv = NULL;
+
+	for (size_t i = 1; i < store->count; i++) {
+		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d", store->layers[i]);
+		fds[count++] = store->layers[i];
+	}
+	if (store->hidden >= 0)
+		fds[count++] = store->hidden;
+	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
+		(void)snprintf(numbers[i], NUMBER_SIZE, named[i] < 0 ? "-" : "%d", named[i]);
+	const char *const first[ARGUMENTS] = {"yett-diff", layers, numbers[0], numbers[1], numbers[2], numbers[3], form};
+
+	for (length = 0; paths[length];)
+		length++;
+	argv = calloc(ARGUMENTS + length + 1, sizeof *argv);
+	if (!argv)
+		return -ENOMEM;
+	memcpy(argv, first, sizeof first);
+	memcpy(argv + ARGUMENTS, paths, length * sizeof *paths);
+	return spawn(program, argv, store->layers[0], fds, count, ret_pid);
+}
+
+static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
+{
+	char program[PATH_MAX];
 	int out[2] = {-1, -1}, notes[2] = {-1, -1};
 	int r = find_program(program, error);
 
 	if (r)
 		return r;
-	if (!argv || pipe2(out, O_CLOEXEC) < 0)
+	if (pipe2(out, O_CLOEXEC) < 0)
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
 	asking->out = out[0];
 	if (pipe2(notes, O_CLOEXEC) < 0) {
@@ -106,17 +121,7 @@ static int start(struct asking *asking, const char *form, int count, char **path
 		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
 	}
 	asking->notes = notes[0];
-	const int fds[] = {asking->source, out[1], notes[1]};
-
-	argv[0] = "yett-diff";
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
-		(void)snprintf(numbers[i], sizeof numbers[i], "%d", fds[i]);
-		argv[i + 1] = numbers[i];
-	}
-	argv[4] = (char *)form;
-	for (int i = 0; i < count; i++)
-		argv[i + 5] = paths[i];
-	r = spawn(program, argv, asking->upper, fds, ARRAY_SIZE(fds), &asking->pid);
+	r = execute(program, asking, (const int[]){out[1], notes[1]}, form, paths, &asking->pid);
 	fd_close(out[1]);
 	fd_close(notes[1]);
 	errno = -r;
@@ -204,16 +209,15 @@ static int finish(struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-static int diff(const struct yett_work *work, const char *form, int count, char **paths)
+static int diff(const struct yett_work *work, const char *form, char **paths)
 {
-	struct asking asking = {.upper = -1, .source = -1, .out = -1, .notes = -1};
+	struct asking asking = {.out = -1, .notes = -1};
 	struct yett_error error = {0};
-	int r = open_directories(work, &asking, &error);
+	int r = store_open(work, &asking.store, &error);
 
 	if (r == 0)
-		r = start(&asking, form, count, paths, &error);
-	fd_close(asking.upper);
-	fd_close(asking.source);
+		r = start(&asking, form, paths, &error);
+	store_close(&asking.store);
 	if (r) {
 		fd_close(asking.out);
 		fd_close(asking.notes);
@@ -253,7 +257,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 			            : options.stat  ? "stat"
 			            : options.names ? "names"
 			                            : "patch",
-			            argc - first - 1, argv + first + 1);
+			            argv + first + 1);
 	if (r == 0) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
 		                argv[first]);

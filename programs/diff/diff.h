@@ -1,9 +1,9 @@
 /*
- * yett-diff: what a copy-on-write sandbox changed, from the upper directory of its store and the source.
+ * yett-diff: what a copy-on-write sandbox changed, from the layers of its store and the source.
  *
- * A child of the `yett` command, with the rights of its user. Both directories are hostile: a sandbox has filled the one, and may have
- * filled the other earlier. Before it reads anything of them it confines itself to reading these two (main.c). It never follows a link,
- * never waits at a FIFO, and looks at the source only where the upper directory has something.
+ * A child of the `yett` command, with the rights of its user. All of these are hostile: a sandbox has filled the layers, and may have
+ * filled the source earlier. Before it reads anything of them it confines itself to reading these (main.c). It never follows a link,
+ * never waits at a FIFO, and looks at the source only where a layer has something.
  */
 #pragma once
 
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 
+#define DIFF_LAYERS_MAX  ((size_t)65) /* the one that is written to, and frozen ones */
 #define DIFF_CHANGES_MAX ((size_t)200000)
 #define DIFF_PATHS_MAX   ((size_t)64 << 20)   /* of all paths together */
 #define DIFF_SHOWN_MAX   ((uint64_t)16 << 20) /* a file's content that is shown */
@@ -31,11 +32,15 @@ struct side {
 struct change {
 	char *path; /* below the top, without a slash at its ends */
 	struct side old, new;
+	size_t layer;      /* that the new one is in */
 	bool same_content; /* only the mode differs */
 };
 
 struct diff {
-	int upper, source; /* directories */
+	int layers[DIFF_LAYERS_MAX]; /* directories, as the others; the topmost first */
+	size_t layer_count;
+	int hidden; /* whose whiteouts hide from the sandbox what the source has; -1: there is none */
+	int source;
 	char *const *wanted;
 	size_t wanted_count; /* 0: all */
 	struct change *changes;
@@ -56,8 +61,7 @@ enum {
 	DECIDE_WALK_BOTH = 32,
 };
 
-/* By the modes of what the source and the upper directory have, 0: nothing; `is_whiteout`: what the latter has says that there is nothing.
- */
+/* By the modes of what the source and the layers have, 0: nothing; `is_whiteout`: what the latter have says that there is nothing. */
 unsigned decide(uint32_t source_mode, uint32_t upper_mode, bool is_whiteout);
 
 /* The character device 0, 0. overlayfs.rst, "whiteouts" */
@@ -78,8 +82,8 @@ bool quote_is_needed(const char *path);
 /* Opens below a directory without links and mounts, never waiting. -errno. */
 int read_open(int directory, const char *path, int flags);
 
-/* Whether the regular files at `path` are the same on both sides; what could not be told is noted, and is false. */
-bool read_is_same(struct diff *diff, const char *path, uint64_t size);
+/* Whether the regular files at the path are the same on both sides; what could not be told is noted, and is false. */
+bool read_is_same(struct diff *diff, const struct change *change);
 
 /* The content of a file or link of at most DIFF_SHOWN_MAX bytes. 0, -errno, -EAGAIN: it changed meanwhile. */
 int read_content(int directory, const char *path, const struct side *side, char **ret_bytes, size_t *ret_size);

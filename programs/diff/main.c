@@ -1,8 +1,9 @@
 /*
- * yett-diff SOURCE OUT NOTES names|stat|json|patch [PATH…]: tells what was changed, and ends. See diff.h.
+ * yett-diff LAYERS HIDDEN SOURCE OUT NOTES names|stat|json|patch [PATH…]: tells what was changed, and ends. See diff.h.
  *
- * Descriptor 0 is the upper directory; the numbers are descriptors, too. The exit status is one of enum DIFF_*; what makes it so is told
- * in NOTES, a line each. It has the rights of its user. libgit2 starts first, which reads what the user set; then it confines itself.
+ * All but the last are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. The exit
+ * status is one of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights of its user. libgit2 starts first, which
+ * reads what the user set; then it confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -21,28 +22,32 @@
 #define RIGHTS_READ  (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
 /* Reading, writing to descriptors that are there, and memory: no file is made or changed, nothing is executed, signalled or connected to.
+ * sysinfo(2) is for qsort(3), which in glibc before 2.37 asks how much memory there is before it sorts more than a few.
  */
 static const int allowed[] = {
 	SYS_openat2,       SYS_openat,     SYS_close,      SYS_read,       SYS_write,          SYS_writev,       SYS_lseek,
 	SYS_fstat,         SYS_newfstatat, SYS_getdents64, SYS_readlinkat, SYS_fcntl,          SYS_fgetxattr,    SYS_brk,
 	SYS_mmap,          SYS_munmap,     SYS_mremap,     SYS_mprotect,   SYS_madvise,        SYS_futex,        SYS_getpid,
 	SYS_clock_gettime, SYS_getrandom,  SYS_exit,       SYS_exit_group, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall,
+	SYS_sysinfo,
 };
 
-/* Where the kernel has it; read_open() keeps to the two directories by itself. */
+/* Where the kernel has it; read_open() keeps to the directories by itself. */
 static bool confine_files(const struct diff *diff)
 {
 	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_FIRST};
-	const int directories[] = {diff->upper, diff->source};
 	_cleanup_fd_ int ruleset = -1;
+	int directories[DIFF_LAYERS_MAX + 2] = {diff->source, diff->hidden};
 
 	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 1)
 		return true;
 	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+	for (size_t i = 0; i < diff->layer_count; i++)
+		directories[i + 2] = diff->layers[i];
+	for (size_t i = 0; i < diff->layer_count + 2; i++) {
 		struct landlock_path_beneath_attr rule = {.allowed_access = RIGHTS_READ, .parent_fd = directories[i]};
 
-		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
+		if (directories[i] >= 0 && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0)
 			return false;
 	}
 	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
@@ -66,6 +71,40 @@ static int parse_fd(const char *text)
 	return *end || fd <= STDERR_FILENO || fd > 1 << 20 ? -1 : (int)fd;
 }
 
+/* "0", or "0,NUMBER,…". */
+static bool parse_layers(struct diff *diff, char *text)
+{
+	char *number = strsep(&text, ",");
+
+	if (strcmp(number, "0") != 0)
+		return false;
+	diff->layers[diff->layer_count++] = STDIN_FILENO;
+	while ((number = strsep(&text, ","))) {
+		int fd = diff->layer_count < DIFF_LAYERS_MAX ? parse_fd(number) : -1;
+
+		if (fd < 0)
+			return false;
+		diff->layers[diff->layer_count++] = fd;
+	}
+	return true;
+}
+
+/* The arguments; false: they are not as said above. */
+static bool take(struct diff *diff, int argc, char *argv[])
+{
+	int out = argc > 6 ? parse_fd(argv[4]) : -1, notes = argc > 6 ? parse_fd(argv[5]) : -1;
+
+	if (argc <= 6 || !parse_layers(diff, argv[1]))
+		return false;
+	diff->hidden = parse_fd(argv[2]);
+	diff->source = parse_fd(argv[3]);
+	diff->out = out < 0 ? NULL : fdopen(out, "w");
+	diff->notes = notes < 0 ? NULL : fdopen(notes, "w");
+	diff->wanted = argv + 7;
+	diff->wanted_count = (size_t)argc - 7;
+	return (diff->hidden >= 0 || strcmp(argv[2], "-") == 0) && diff->source >= 0 && diff->out && diff->notes;
+}
+
 static int tell(struct diff *diff, int r)
 {
 	if (r == -E2BIG)
@@ -83,17 +122,11 @@ static int tell(struct diff *diff, int r)
 
 int main(int argc, char *argv[])
 {
-	struct diff diff = {.upper = STDIN_FILENO};
-	int out = argc > 4 ? parse_fd(argv[2]) : -1, notes = argc > 4 ? parse_fd(argv[3]) : -1;
+	struct diff diff = {0};
 	int r;
 
-	diff.source = argc > 4 ? parse_fd(argv[1]) : -1;
-	diff.out = out < 0 ? NULL : fdopen(out, "w");
-	diff.notes = notes < 0 ? NULL : fdopen(notes, "w");
-	if (diff.source < 0 || !diff.out || !diff.notes)
+	if (!take(&diff, argc, argv))
 		return DIFF_FAILED;
-	diff.wanted = argv + 5;
-	diff.wanted_count = (size_t)argc - 5;
 	(void)prctl(PR_SET_NAME, "yett-diff", 0, 0, 0);
 	if (!lockdown_death_signal() || git_libgit2_init() < 0 || !confine(&diff)) {
 		(void)fputs("yett-diff cannot confine itself\n", diff.notes);
@@ -102,6 +135,6 @@ int main(int argc, char *argv[])
 	}
 	r = walk(&diff);
 	if (r == 0)
-		r = show(&diff, argv[4]);
+		r = show(&diff, argv[6]);
 	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */
 }

@@ -74,18 +74,19 @@ static int compare(int a, int b)
 	}
 }
 
-bool read_is_same(struct diff *diff, const char *path, uint64_t size)
+bool read_is_same(struct diff *diff, const struct change *change)
 {
+	const char *path = change->path;
 	_cleanup_fd_ int old = -1, new = -1;
 	struct stat old_st, new_st;
 	int r;
 
-	if (size > DIFF_COMPARE_MAX) {
+	if (change->new.size > DIFF_COMPARE_MAX) {
 		note(diff, path, "is too large to be compared with the source; it is told as modified");
 		return false;
 	}
 	old = open_file(diff->source, path, &old_st);
-	new = open_file(diff->upper, path, &new_st);
+	new = open_file(diff->layers[change->layer], path, &new_st);
 	r = old < 0 ? old : new < 0 ? new : compare(old, new);
 	if (r >= 0 && (!is_unchanged(old, &old_st) || !is_unchanged(new, &new_st)))
 		r = -EAGAIN;

@@ -80,7 +80,7 @@ static void load(struct diff *diff, const struct change *change, struct shown *s
 	if (change->same_content || (!is_content(change->old.mode) && !is_content(change->new.mode)))
 		return;
 	load_side(diff, diff->source, change, &change->old, &shown->old, &shown->old_size, &shown->is_binary);
-	load_side(diff, diff->upper, change, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
+	load_side(diff, diff->layers[change->layer], change, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
 	if (shown->is_binary)
 		return;
 	options.flags = GIT_DIFF_FORCE_TEXT;

@@ -12,19 +12,26 @@
 
 #define NOTE_PATH_MAX 150 /* four times as long where it is quoted */
 
-/* A directory that is to be walked; hidden: nothing of the source's shows there. */
+/*
+ * A directory that is to be walked. Only the first `layers` of the layers can have it: what is below a mark that hides it does not show.
+ * overlayfs.rst, "whiteouts and opaque directories"
+ */
 struct place {
 	char *path;
-	bool in_upper, in_source, hidden;
+	size_t layers;
+	bool in_source;
+	bool covered; /* nothing of the source's shows there */
+	bool hidden;  /* and nothing of it did before anything was changed */
 };
 
 struct walk {
 	struct diff *diff;
 	struct place *places;
 	size_t count, room;
-	const struct place *at; /* the directory that is being walked */
-	int upper, source;      /* it; -1: none */
-	bool may_be_file;       /* whiteouts may be files there */
+	const struct place *at;            /* the directory that is being walked */
+	int layers[DIFF_LAYERS_MAX];       /* it, in each layer; -1: that has none */
+	bool may_be_file[DIFF_LAYERS_MAX]; /* whiteouts may be files there */
+	int source;                        /* it; -1: none */
 };
 
 void note(struct diff *diff, const char *path, const char *why)
@@ -85,27 +92,56 @@ static int add_place(struct walk *walk, const char *path, const struct place *pl
 }
 
 /* In a directory that says so: an empty file with an attribute. overlayfs.rst, "whiteouts" */
-static bool is_file_whiteout(const struct walk *walk, const char *name, const struct stat *st)
+static bool is_file_whiteout(const struct walk *walk, size_t layer, const char *name, const struct stat *st)
 {
 	_cleanup_fd_ int fd = -1;
 
-	if (!walk->may_be_file || !S_ISREG(st->st_mode) || st->st_size != 0)
+	if (!walk->may_be_file[layer] || !S_ISREG(st->st_mode) || st->st_size != 0)
 		return false;
-	fd = read_open(walk->upper, name, O_RDONLY);
+	fd = read_open(walk->layers[layer], name, O_RDONLY);
 	return fd >= 0 && fgetxattr(fd, "user.overlay.whiteout", NULL, 0) >= 0;
 }
 
+/* 1: it is there; 0: not; -EAGAIN: that cannot be told, which is noted. */
 static int look(struct walk *walk, int directory, const char *name, const char *path, struct stat *ret_st)
 {
 	*ret_st = (struct stat){0};
-	if (directory < 0 || fstatat(directory, name, ret_st, AT_SYMLINK_NOFOLLOW) == 0 || errno == ENOENT)
+	if (directory < 0)
+		return 0;
+	if (fstatat(directory, name, ret_st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	if (errno == ENOENT)
 		return 0;
 	note(walk->diff, path, strerror(errno));
 	return -EAGAIN;
 }
 
-static int add_compared(struct walk *walk, const char *path, struct change *change)
+/* In the topmost layer that has the name; the number of all layers: none has it. -EAGAIN as above. */
+static int look_in_layers(struct walk *walk, const char *name, const char *path, struct stat *ret_st, size_t *ret_layer)
 {
+	int r = 0;
+
+	*ret_st = (struct stat){0};
+	for (*ret_layer = 0; r == 0 && *ret_layer < walk->at->layers; *ret_layer += r == 0)
+		r = look(walk, walk->layers[*ret_layer], name, path, ret_st);
+	return r < 0 ? r : 0;
+}
+
+/* Whether what the source has there was hidden from the sandbox from the beginning. */
+static bool is_hidden(const struct walk *walk, const char *path)
+{
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
+
+	if (walk->at->hidden || walk->diff->hidden < 0)
+		return walk->at->hidden;
+	fd = read_open(walk->diff->hidden, path, O_PATH);
+	return fd >= 0 && fstat(fd, &st) == 0 && decide_is_whiteout(&st);
+}
+
+static int add_compared(struct walk *walk, struct change *change)
+{
+	const char *path = change->path;
 	bool is_text = S_ISREG(change->new.mode) || S_ISLNK(change->new.mode);
 	_cleanup_free_ char *old = NULL, *new = NULL;
 	size_t old_size = 0, new_size = 0;
@@ -114,19 +150,50 @@ static int add_compared(struct walk *walk, const char *path, struct change *chan
 	if (!decide_is_wanted(walk->diff, path, false))
 		return 0;
 	if (S_ISREG(change->new.mode) && change->old.size == change->new.size)
-		change->same_content = read_is_same(walk->diff, path, change->new.size);
+		change->same_content = read_is_same(walk->diff, change);
 	if (S_ISLNK(change->new.mode) && read_content(walk->diff->source, path, &change->old, &old, &old_size) == 0 &&
-	    read_content(walk->diff->upper, path, &change->new, &new, &new_size) == 0)
+	    read_content(walk->diff->layers[change->layer], path, &change->new, &new, &new_size) == 0)
 		change->same_content = old_size == new_size && memcmp(old, new, new_size) == 0;
 	return change->same_content && change->old.mode == change->new.mode ? 0 : add_change(walk->diff, path, change);
+}
+
+/* What there is to do about a name of the directory that is being walked. */
+static int carry_out(struct walk *walk, unsigned todo, struct change *change)
+{
+	const char *path = change->path;
+	const struct place *at = walk->at;
+	bool hidden = at->hidden;
+	struct change one = {.old = change->old};
+	int r = 0;
+
+	if (change->old.mode && todo != DECIDE_COMPARE)
+		hidden = is_hidden(walk, path);
+	if (hidden && !(todo & (DECIDE_ADDED | DECIDE_COMPARE)))
+		return 0; /* nothing went that was there */
+	if (todo & DECIDE_DELETED)
+		r = add_change(walk->diff, path, &one);
+	one = (struct change){.new = change->new, .layer = change->layer};
+	if (r == 0 && (todo & DECIDE_ADDED))
+		r = add_change(walk->diff, path, &one);
+	if (r == 0 && (todo & DECIDE_COMPARE))
+		r = add_compared(walk, change);
+	if (r == 0 && (todo & DECIDE_WALK_SOURCE))
+		r = add_place(walk, path, &(struct place){.in_source = true, .covered = true});
+	if (r == 0 && (todo & DECIDE_WALK_UPPER))
+		r = add_place(walk, path, &(struct place){.layers = at->layers});
+	if (r == 0 && (todo & DECIDE_WALK_BOTH))
+		r = add_place(walk, path,
+		              &(struct place){.layers = at->layers, .in_source = true, .covered = at->covered || hidden, .hidden = hidden});
+	return r;
 }
 
 static int examine(struct walk *walk, const char *name)
 {
 	_cleanup_free_ char *path = NULL;
 	struct stat old, new;
-	struct change change, one;
-	unsigned todo;
+	struct change change;
+	size_t layer;
+	bool is_whiteout;
 	int r = asprintf(&path, "%s%s%s", walk->at->path, *walk->at->path ? "/" : "", name) < 0 ? -ENOMEM : 0;
 
 	if (r == 0 && strlen(path) >= PATH_MAX) {
@@ -135,65 +202,86 @@ static int examine(struct walk *walk, const char *name)
 	}
 	if (r < 0 || !decide_is_wanted(walk->diff, path, true))
 		return r;
-	if (look(walk, walk->source, name, path, &old) < 0 || look(walk, walk->upper, name, path, &new) < 0)
+	if (look(walk, walk->source, name, path, &old) < 0 || look_in_layers(walk, name, path, &new, &layer) < 0)
 		return 0;
-	change = (struct change){.old = {old.st_mode, (uint64_t)old.st_size}, .new = {new.st_mode, (uint64_t) new.st_size}};
-	todo = decide(old.st_mode, new.st_mode, decide_is_whiteout(&new) || is_file_whiteout(walk, name, &new));
-	one = (struct change){.old = change.old};
-	if (todo & DECIDE_DELETED)
-		r = add_change(walk->diff, path, &one);
-	one = (struct change){.new = change.new};
-	if (r == 0 && (todo & DECIDE_ADDED))
-		r = add_change(walk->diff, path, &one);
-	if (r == 0 && (todo & DECIDE_COMPARE))
-		r = add_compared(walk, path, &change);
-	if (r == 0 && (todo & DECIDE_WALK_SOURCE))
-		r = add_place(walk, path, &(struct place){.in_source = true, .hidden = true});
-	if (r == 0 && (todo & DECIDE_WALK_UPPER))
-		r = add_place(walk, path, &(struct place){.in_upper = true});
-	if (r == 0 && (todo & DECIDE_WALK_BOTH))
-		r = add_place(walk, path, &(struct place){.in_upper = true, .in_source = true, .hidden = walk->at->hidden});
-	return r;
+	is_whiteout = decide_is_whiteout(&new) || (layer < walk->at->layers && is_file_whiteout(walk, layer, name, &new));
+	change = (struct change){
+		.path = path, .old = {old.st_mode, (uint64_t)old.st_size}, .new = {new.st_mode, (uint64_t) new.st_size}, .layer = layer};
+	return carry_out(walk, decide(old.st_mode, new.st_mode, is_whiteout), &change);
 }
 
-/* All names of `directory`, but those that `not_in` has as well (-1: none). */
-static int examine_all(struct walk *walk, int directory, int not_in)
+/* Whether one of the first `count` layers has the name there. */
+static bool is_in_layers(const struct walk *walk, const char *name, size_t count)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < count; i++)
+		if (walk->layers[i] >= 0 && fstatat(walk->layers[i], name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+			return true;
+	return false;
+}
+
+/* All names of `directory`, but those that one of the first `above` layers has as well. */
+static int examine_all(struct walk *walk, int directory, size_t above)
 {
 	_cleanup_(fd_entries_close) DIR *entries = fd_entries(directory);
 	const struct dirent *entry;
-	struct stat st;
 	int r = entries ? 0 : -errno;
 
 	while (r == 0 && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    (not_in < 0 || fstatat(not_in, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && !is_in_layers(walk, entry->d_name, above))
 			r = examine(walk, entry->d_name);
 	return r;
 }
 
+/* The marks of a directory in a layer; that of the top hides nothing, whatever it says. */
+static bool is_opaque(struct walk *walk, const struct place *place, size_t layer)
+{
+	char mark = '\0';
+
+	if (fgetxattr(walk->layers[layer], "user.overlay.opaque", &mark, 1) != 1)
+		mark = '\0';
+	walk->may_be_file[layer] = mark == 'x';
+	return mark == 'y' && *place->path;
+}
+
+/* Top down, to the layer that hides what is below it: by a mark, or as what it has there is no directory. 0 or -errno. */
+static int open_layers(struct walk *walk, struct place *place)
+{
+	for (size_t i = 0; i < place->layers; i++) {
+		int fd = read_open(walk->diff->layers[i], place->path, O_RDONLY | O_DIRECTORY);
+
+		walk->layers[i] = fd < 0 ? -1 : fd;
+		walk->may_be_file[i] = false;
+		if (fd == -ENOENT || (fd >= 0 && !is_opaque(walk, place, i)))
+			continue;
+		if (fd < 0 && fd != -ENOTDIR && fd != -ELOOP) {
+			place->layers = i;
+			return fd;
+		}
+		place->layers = i + 1;
+		place->covered = true;
+	}
+	return 0;
+}
+
 static int walk_place(struct walk *walk, struct place *place)
 {
-	_cleanup_fd_ int upper = place->in_upper ? read_open(walk->diff->upper, place->path, O_RDONLY | O_DIRECTORY) : -1;
 	_cleanup_fd_ int source = place->in_source ? read_open(walk->diff->source, place->path, O_RDONLY | O_DIRECTORY) : -1;
-	char opaque = '\0';
-	int r = 0;
+	int r = place->in_source && source < 0 ? source : 0, opened = open_layers(walk, place);
 
-	if ((place->in_upper && upper < 0) || (place->in_source && source < 0)) {
-		note(walk->diff, place->path, strerror(place->in_upper && upper < 0 ? -upper : -source));
-		return 0;
-	}
-	if (upper >= 0 && fgetxattr(upper, "user.overlay.opaque", &opaque, 1) != 1)
-		opaque = '\0';
-	place->hidden = place->hidden || opaque == 'y';
-	walk->may_be_file = opaque == 'x';
 	walk->at = place;
-	walk->upper = upper;
 	walk->source = source;
-	if (upper >= 0)
-		r = examine_all(walk, upper, -1);
-	if (r == 0 && source >= 0 && place->hidden)
-		r = examine_all(walk, source, upper);
-	return r;
+	if (r < 0 || opened < 0)
+		note(walk->diff, place->path, strerror(r < 0 ? -r : -opened));
+	for (size_t i = 0; r == 0 && opened == 0 && i < place->layers; i++)
+		if (walk->layers[i] >= 0)
+			r = examine_all(walk, walk->layers[i], i);
+	if (r == 0 && opened == 0 && source >= 0 && place->covered)
+		r = examine_all(walk, source, place->layers);
+	for (size_t i = 0; i < place->layers; i++)
+		fd_close(walk->layers[i]);
+	return source < 0 && place->in_source ? 0 : r;
 }
 
 static int by_path(const void *a, const void *b)
@@ -206,8 +294,8 @@ static int by_path(const void *a, const void *b)
 
 int walk(struct diff *diff)
 {
-	struct walk walk = {.diff = diff, .upper = -1, .source = -1};
-	int r = add_place(&walk, "", &(struct place){.in_upper = true, .in_source = true});
+	struct walk walk = {.diff = diff, .source = -1};
+	int r = add_place(&walk, "", &(struct place){.layers = diff->layer_count, .in_source = true});
 
 	while (r == 0 && walk.count > 0) {
 		struct place place = walk.places[--walk.count];

@@ -140,6 +140,67 @@ class Changes(Diff):
         self.assertIn('a sandbox works on the store', done.err)
 
 
+class Layers(Diff):
+    """Of snapshots, and of what was hidden."""
+
+    def layer(self, name):
+        """The upper layer becomes one below, and an empty one takes its place."""
+        os.makedirs(os.path.join(self.store(), os.path.dirname(name)), exist_ok=True)
+        os.rename(self.upper(), os.path.join(self.store(), name))
+        os.mkdir(self.upper(), 0o755)
+
+    def test_frozen_layers_count_from_the_newest_down(self):
+        self.assert_cow('echo first >file; echo low >low; rm gone; mkdir made; echo x >made/x')
+        self.layer('layers/1')
+        yett.write(self.upper('file'), 'second\n')
+        os.mknod(self.upper('low'), 0o020000, 0)
+        os.mkdir(self.upper('made'))
+        yett.write(self.upper('made', 'y'), 'y\n')
+        self.layer('layers/2')
+        yett.write(self.upper('gone'), 'x\n')
+        os.mkdir(self.upper('made'))
+        for folder, folders, files in os.walk(self.store()):
+            for name in ['.'] + files:
+                self.own(os.path.join(folder, name))
+        self.assertEqual(self.names(), ['file', 'made/', 'made/x', 'made/y'])
+        self.assertIn('-old\n+second\n', self.diff().out)
+        self.assertEqual(self.names('made/x'), ['made/x'])
+        os.rename(self.store() + '/layers/2', self.store() + '/layers/3')  # what is behind a gap is none
+        self.assertEqual(self.names(), ['file', 'low', 'made/', 'made/x'])
+
+    def test_sixty_five_layers(self):
+        self.assert_cow('true')
+        for number in range(1, 65):
+            self.layer('layers/%d' % number)
+            yett.write(self.store() + '/layers/%d/file' % number, 'of %d\n' % number)
+            yett.write(self.store() + '/layers/%d/n%02d' % (number, number), '')
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store()], check=True)
+        self.assertIn('-old\n+of 64\n', self.diff('file').out)
+        self.assertEqual(len(self.names()), 65)
+
+    def test_a_layer_that_is_a_link_is_refused(self):
+        self.assert_cow('true')
+        os.mkdir(self.store() + '/layers')
+        os.symlink('/etc', self.store() + '/layers/1')
+        done = self.diff()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('cannot open %s/layers/1' % self.store(), done.err)
+        os.unlink(self.store() + '/layers/1')
+        os.symlink('/etc', self.store() + '/hidden')
+        self.assertIn('cannot open %s/hidden' % self.store(), self.diff().err)
+
+    def test_what_was_hidden_is_no_change_unless_it_was_made(self):
+        self.assert_cow('echo made >file; mkdir fresh')
+        os.mkdir(self.store() + '/hidden')
+        for name in ('file', 'gone', 'dir'):
+            os.mknod(self.store() + '/hidden/' + name, 0o020000, 0)
+        os.mknod(self.upper('gone'), 0o020000, 0)
+        os.mkdir(self.upper('dir'))
+        os.setxattr(self.upper('dir'), 'user.overlay.opaque', b'y')
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store()], check=True)
+        self.assertEqual({path: change['change'] for path, change in self.changes().items()}, {'file': 'modified', 'fresh': 'added'})
+
+
 class Hostile(Diff):
     def test_names_and_content_do_nothing_on_a_terminal(self):
         self.assert_cow('printf "\\033[2Jred\\0\\t\\n" >text; printf "\\033[31mx\\ty\\n" >file; : >"$(printf "e\\033[2J\\nx")"; : >$(printf "%0255d" 0)')

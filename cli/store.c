@@ -1,0 +1,79 @@
+/* See store.h. */
+#include "cli/store.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+#include "base/fd.h"
+
+#define FROZEN_MAX (STORE_LAYERS_MAX - 1)
+
+/* -errno */
+static int open_below(int store, const char *path)
+{
+	struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+	long fd = syscall(SYS_openat2, store, path, &how, sizeof how);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int fail(const struct yett_work *work, const char *name, int r, struct yett_error *error)
+{
+	errno = -r;
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s/%s: %m", work->store, name);
+}
+
+/* Those by number, until one is not there: the newest comes to stand first. */
+static int open_frozen(const struct yett_work *work, int directory, struct store *store, struct yett_error *error)
+{
+	char name[32];
+	int frozen[FROZEN_MAX], r = 0;
+	size_t count = 0;
+
+	while (r >= 0 && count < FROZEN_MAX) {
+		(void)snprintf(name, sizeof name, "layers/%zu", count + 1);
+		r = open_below(directory, name);
+		if (r >= 0)
+			frozen[count++] = r;
+	}
+	while (count > 0)
+		store->layers[store->count++] = frozen[--count];
+	return r >= 0 || r == -ENOENT ? 0 : fail(work, name, r, error);
+}
+
+int store_open(const struct yett_work *work, struct store *ret_store, struct yett_error *error)
+{
+	_cleanup_fd_ int directory = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int upper;
+
+	*ret_store = (struct store){.hidden = -1, .source = -1};
+	if (!work->is_complete)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		                 work->id);
+	upper = directory < 0 ? -errno : open_below(directory, "upper");
+	if (upper < 0)
+		return fail(work, "upper", upper, error);
+	ret_store->layers[ret_store->count++] = upper;
+	if (open_frozen(work, directory, ret_store, error))
+		return YETT_E_FILE_OPERATION_FAILED;
+	ret_store->hidden = open_below(directory, "hidden");
+	if (ret_store->hidden < 0 && ret_store->hidden != -ENOENT)
+		return fail(work, "hidden", ret_store->hidden, error);
+	ret_store->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret_store->source < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
+		                 work->source);
+	return 0;
+}
+
+void store_close(struct store *store)
+{
+	while (store->count > 0)
+		fd_close(store->layers[--store->count]);
+	store->hidden = fd_close(store->hidden);
+	store->source = fd_close(store->source);
+}
