@@ -448,7 +448,7 @@ const struct yett_work *yett_work_list_get(const struct yett_work_list *list, si
 
 int yett_work_discard(const char *id, struct yett_error *error)
 {
-	_cleanup_fd_ int root = -1, store = -1;
+	_cleanup_fd_ int root = -1, store = -1, lock = -1;
 	char path[KEYFILE_PATH_SIZE];
 	int r = open_works(false, &root, path, error);
 
@@ -464,6 +464,9 @@ int yett_work_discard(const char *id, struct yett_error *error)
 		error_mend(error, "end it first: yett work list tells which it is, yett destroy ends it");
 		return YETT_E_INVALID_REQUEST;
 	}
+	r = work_hold_apply(store, id, &lock, error);
+	if (r)
+		return r;
 	r = work_remove(root, id, store);
 	errno = -r;
 	return r == 0 ? 0 : failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot remove all of the store %s in %s: %m", id, path);

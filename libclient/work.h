@@ -42,5 +42,11 @@ void work_drop(struct work **works);
  */
 _must_check_ int work_check_share(int fd, const char *name, struct yett_error *error);
 
+/*
+ * work_apply.c: whether no yett apply works on the store, or has ended half-way with what it took out of the source. *ret_lock keeps others
+ * from beginning, -1 where there has never been one. YETT_E_INVALID_REQUEST
+ */
+_must_check_ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error *error);
+
 /* work_remove.c: removes the store `id` below `works`, of which `store` is the directory. 0 or -errno. */
 _must_check_ int work_remove(int works, const char *id, int store);

@@ -34,7 +34,6 @@ struct item {
 	struct ident old;
 	const struct change *change; /* that tells of the new content; of the old where there is none */
 	uint32_t new_mode;
-	uint64_t handle; /* of the source's file, as an overlay notes it; 0: not looked at, or there is none */
 	bool same_content;
 	bool is_conflict, is_protected;
 	const char *left; /* why nothing is done about it; NULL: something is */
@@ -76,6 +75,7 @@ struct apply {
 	bool is_passing_over; /* what others have changed is left as it is, without being a failure */
 	bool is_forced, is_dry, is_asking, is_json;
 	struct origin origin;
+	char boot[64]; /* which one of the machine this is */
 	bool is_clock_doubtful;
 	struct own *owns;
 	size_t own_count;
@@ -91,8 +91,14 @@ struct apply {
 
 /* --- plan.c: pure --- */
 
+/* With those directories that are new above what is named: their changes, too, in the order of paths. 0 or -errno; above.c. */
+int above_add(struct apply *apply);
+
 /* The items of changes that are sorted by their path: what went and what came under one name is one. 0 or -ENOMEM. */
 int plan_items(const struct diff *diff, struct item **ret_items, size_t *ret_count);
+
+/* By its path; NULL: there is none. */
+struct item *plan_find(struct item *items, size_t count, const char *path);
 
 /* A directory cannot go while something in it is left, nor can something be added below one that is not. */
 void plan_leave(struct item *items, size_t count);
@@ -112,9 +118,10 @@ struct facts {
 	int64_t ctime_ns;
 	uint64_t stamp_ns;
 	bool is_clock_doubtful;
-	bool is_own;   /* as an earlier apply left it */
-	bool is_other; /* another file than the one that the sandbox changed */
-	bool is_gone;  /* the one that it changed is not there */
+	bool is_own;    /* as an earlier apply left it */
+	bool is_hidden; /* the sandbox has never seen it */
+	bool is_moved;  /* a directory that it is in has come there since */
+	bool is_gone;   /* the one that it changed is not there */
 	bool only_goes; /* a directory that is removed: what is in it is judged by itself */
 };
 
@@ -139,6 +146,9 @@ int journal_close(struct apply *apply);
 int journal_remove(struct apply *apply);
 
 /* --- record.c: what the store tells, and what was applied before --- */
+
+/* While that can still be read: before the program confines itself. */
+void record_read_boot(struct apply *apply);
 
 int record_read_origin(struct apply *apply);
 int record_read_owns(struct apply *apply);

@@ -9,18 +9,6 @@
 
 #include "programs/apply/protect.h"
 
-#define HANDLE_MAX 128 /* MAX_HANDLE_SZ */
-
-/* What overlayfs writes into user.overlay.origin: which file was copied up. fs/overlayfs/overlayfs.h, struct ovl_fb */
-struct noted {
-	uint8_t version, magic, length, flags, type;
-	uint8_t uuid[16];
-	uint8_t id[HANDLE_MAX];
-} __attribute__((packed));
-
-#define NOTED_MAGIC 0xfb
-#define NOTED_HEAD  offsetof(struct noted, id)
-
 static void split(const char *path, char above[static PATH_MAX], const char **ret_name)
 {
 	const char *slash = strrchr(path, '/');
@@ -54,96 +42,91 @@ int look_at(int directory, const char *path, struct ident *ret_ident)
 	return 0;
 }
 
-/* Of a file handle, as far as two are to be told apart; never 0. */
-static uint64_t sum_handle(unsigned type, const uint8_t *bytes, size_t length)
-{
-	uint64_t sum = 0xcbf29ce484222325 ^ type;
-
-	for (size_t i = 0; i < length; i++)
-		sum = (sum ^ bytes[i]) * 0x100000001b3;
-	return sum ? sum : 1;
-}
-
-/* 0: the file system has none, or the file is not there. */
-static uint64_t handle_of(int directory, const char *path)
-{
-	char bytes[sizeof(struct file_handle) + HANDLE_MAX];
-	struct file_handle *handle = (struct file_handle *)bytes;
-	_cleanup_fd_ int fd = read_open(directory, path, O_PATH);
-	int mount;
-
-	handle->handle_bytes = HANDLE_MAX;
-	if (fd < 0 || name_to_handle_at(fd, "", handle, &mount, AT_EMPTY_PATH) < 0)
-		return 0;
-	return sum_handle((unsigned)handle->handle_type, handle->f_handle, handle->handle_bytes);
-}
-
-/* The file of the source that one in the store is a copy of; 0: that is not noted. Links have no such note. */
-static uint64_t noted_of(int upper, const char *path)
-{
-	_cleanup_fd_ int fd = read_open(upper, path, O_RDONLY);
-	struct noted noted;
-	ssize_t n = fd < 0 ? -1 : fgetxattr(fd, "user.overlay.origin", &noted, sizeof noted);
-
-	if (n < (ssize_t)NOTED_HEAD || noted.magic != NOTED_MAGIC || noted.length != n)
-		return 0;
-	return sum_handle(noted.type, noted.id, (size_t)n - NOTED_HEAD);
-}
-
 static int layer_of(const struct apply *apply, const struct item *item)
 {
-	(void)item;
-	return apply->diff.upper;
+	return apply->diff.layers[item->change->layer];
 }
 
-/* Whether a directory on the way was another one when the sandbox was made: nothing below it is what the sandbox was given. */
-static bool is_way_other(const struct apply *apply, const char *path)
+/* Whether it is a copy of a file of the source, or of another layer's, changed or under another name. overlayfs.rst, "Inode properties" */
+static bool is_copied(int layer, const char *path)
+{
+	_cleanup_fd_ int fd = read_open(layer, path, O_RDONLY);
+
+	return fd >= 0 && fgetxattr(fd, "user.overlay.origin", NULL, 0) >= 0;
+}
+
+static bool is_since(const struct apply *apply, int64_t time_ns)
+{
+	return apply->is_clock_doubtful || time_ns >= (int64_t)apply->origin.stamp_ns;
+}
+
+/*
+ * Whether a directory on the way has come to its place since, with all that is in it: only its own name was changed, not what it holds.
+ * What has been changed in both ways since cannot be told from a directory that is only used.
+ */
+static bool is_way_new(const struct apply *apply, const char *path)
 {
 	char way[PATH_MAX];
 
 	(void)snprintf(way, sizeof way, "%s", path);
 	for (char *slash = way; (slash = strchr(slash, '/')); *slash++ = '/') {
-		uint64_t noted, now;
+		struct ident now;
 
 		*slash = '\0';
-		noted = noted_of(apply->diff.upper, way);
-		now = noted ? handle_of(apply->source, way) : 0;
-		if (now && now != noted)
+		if (look_at(apply->source, way, &now) == 0 && now.mode && is_since(apply, now.ctime_ns) && !is_since(apply, now.mtime_ns) &&
+		    !record_is_own(apply, way, &now))
 			return true;
 	}
 	return false;
 }
 
-/* Whether what the sandbox copied is no longer there: not where it has only been renamed inside. */
+/* Whether what the sandbox copied is no longer there: where no name has come or gone outside, it has only been renamed inside. */
 static bool is_gone(struct apply *apply, const struct item *item)
 {
-	uint64_t noted = noted_of(layer_of(apply, item), item->path);
 	char above[PATH_MAX];
 	const char *name;
 	struct ident ident;
 
-	if (!noted)
+	if (!S_ISREG(item->new_mode) || !is_copied(layer_of(apply, item), item->path))
 		return false;
 	split(item->path, above, &name);
-	if (!apply->is_clock_doubtful && look_at(apply->source, above, &ident) == 0 && ident.mode &&
-	    ident.ctime_ns < (int64_t)apply->origin.stamp_ns)
-		return false; /* no name there has come or gone */
-	for (size_t i = 0; i < apply->item_count; i++) {
-		struct item *other = &apply->items[i];
-
-		if (other->old.mode && !other->handle)
-			other->handle = handle_of(apply->source, other->path);
-		if (other->handle == noted)
-			return false;
-	}
-	return true;
+	return look_at(apply->source, above, &ident) == 0 && ident.mode && is_since(apply, ident.mtime_ns) &&
+	       !record_is_own(apply, above, &ident);
 }
 
-static bool is_named(const struct apply *apply, const char *path)
+/* Whether it was kept from the sandbox's eyes, itself or with a directory that it is in. */
+static bool is_hidden(const struct apply *apply, const char *path)
 {
-	for (size_t i = 0; i < apply->diff.wanted_count; i++)
-		if (strcmp(apply->diff.wanted[i], path) == 0)
+	char way[PATH_MAX];
+	bool is_last;
+
+	(void)snprintf(way, sizeof way, "%s", path);
+	for (char *slash = way; apply->diff.hidden >= 0; *slash++ = '/') {
+		struct ident now;
+
+		slash += strcspn(slash, "/");
+		is_last = !*slash;
+		*slash = '\0';
+		if (look_at(apply->diff.hidden, way, &now) == 0 && S_ISCHR(now.mode))
 			return true;
+		if (is_last)
+			break;
+	}
+	return false;
+}
+
+/* Itself, or, of a directory that is to be made, something in it. */
+static bool is_named(const struct apply *apply, const struct item *item)
+{
+	size_t length = strlen(item->path);
+
+	for (size_t i = 0; i < apply->diff.wanted_count; i++) {
+		const char *wanted = apply->diff.wanted[i];
+
+		if (strncmp(wanted, item->path, length) == 0 &&
+		    (!wanted[length] || (wanted[length] == '/' && !item->old.mode && S_ISDIR(item->new_mode))))
+			return true;
+	}
 	return false;
 }
 
@@ -154,8 +137,12 @@ static bool has_name(const struct apply *apply, const char *directory, const cha
 
 	if (asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", name) < 0)
 		return true; /* in doubt */
-	return (look_at(apply->source, path, &ident) == 0 && ident.mode) ||
-	       (look_at(apply->diff.upper, path, &ident) == 0 && ident.mode && !S_ISCHR(ident.mode));
+	if (look_at(apply->source, path, &ident) == 0 && ident.mode)
+		return true;
+	for (size_t i = 0; i < apply->diff.layer_count; i++)
+		if (look_at(apply->diff.layers[i], path, &ident) == 0 && ident.mode && !S_ISCHR(ident.mode))
+			return true;
+	return false;
 }
 
 /* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
@@ -170,7 +157,20 @@ static bool is_applied_kind(uint32_t mode)
 	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
 }
 
-/* What can be told without the source. */
+/* Whether the directory that something is to be added to is one, or becomes one with what is applied. */
+static bool is_way_there(const struct apply *apply, const char *path)
+{
+	char above[PATH_MAX];
+	const char *name;
+	struct ident now;
+
+	split(path, above, &name);
+	if (look_at(apply->source, above, &now) == 0 && S_ISDIR(now.mode))
+		return true;
+	return plan_find(apply->items, apply->item_count, above) != NULL;
+}
+
+/* What can be told without judging what is there. */
 static const char *reason_to_leave(struct apply *apply, const struct item *item)
 {
 	_cleanup_fd_ int fd = -1;
@@ -179,6 +179,8 @@ static const char *reason_to_leave(struct apply *apply, const struct item *item)
 		return "is, or was, no file, directory or link";
 	if (strncmp(item->path, STAGE_NAME, strlen(STAGE_NAME)) == 0)
 		return "has a name that yett apply itself uses";
+	if (!is_way_there(apply, item->path))
+		return "the directory that it is in is none in the source: name that, too";
 	if (S_ISREG(item->new_mode) && !item->same_content) {
 		fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
 		if (fd < 0)
@@ -192,7 +194,6 @@ static int look_at_item(struct apply *apply, struct item *item)
 	uint32_t expected = item->old.mode;
 	struct facts facts = {.stamp_ns = apply->origin.stamp_ns, .is_clock_doubtful = apply->is_clock_doubtful};
 	int r = look_at(apply->source, item->path, &item->old);
-	uint64_t noted;
 
 	if (r < 0)
 		return r;
@@ -205,13 +206,12 @@ static int look_at_item(struct apply *apply, struct item *item)
 		item->left = "differs only in set-id or sticky bits, which are not taken over";
 		return 0;
 	}
-	noted = expected && (item->old.mode & S_IFMT) == (item->new_mode & S_IFMT) ? noted_of(layer_of(apply, item), item->path) : 0;
 	facts.old_mode = item->old.mode;
 	facts.ctime_ns = item->old.ctime_ns;
 	facts.is_own = record_is_own(apply, item->path, &item->old);
-	facts.is_other = (noted && (item->handle = handle_of(apply->source, item->path)) && item->handle != noted) ||
-	                 (expected && is_way_other(apply, item->path));
-	facts.is_gone = !expected && item->new_mode && is_gone(apply, item);
+	facts.is_hidden = expected && is_hidden(apply, item->path);
+	facts.is_moved = expected && is_way_new(apply, item->path);
+	facts.is_gone = !expected && is_gone(apply, item);
 	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
@@ -226,7 +226,7 @@ int look(struct apply *apply)
 
 		item->is_protected = protect(item->path, S_ISDIR(item->new_mode ? item->new_mode : item->old.mode), is_repository, apply);
 		item->left = reason_to_leave(apply, item);
-		if (!item->left && item->is_protected && !apply->is_asking && !is_named(apply, item->path))
+		if (!item->left && item->is_protected && !apply->is_asking && !is_named(apply, item))
 			item->left = "is protected: name it to have it applied";
 		r = item->left ? 0 : look_at_item(apply, item);
 		if (r < 0) {

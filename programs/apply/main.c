@@ -31,7 +31,7 @@ static const int allowed[] = {
 	SYS_futex,             SYS_getpid,     SYS_getrandom, SYS_clock_gettime, SYS_exit,        SYS_exit_group,   SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,      SYS_renameat2,  SYS_mkdirat,   SYS_unlinkat,    SYS_symlinkat,     SYS_fchmod,       SYS_fchmodat,
 	SYS_fchown,            SYS_ftruncate,  SYS_fsync,     SYS_syncfs,      SYS_flock,         SYS_geteuid,      SYS_copy_file_range,
-	SYS_name_to_handle_at, SYS_restart_syscall,
+	SYS_restart_syscall,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */
@@ -86,6 +86,37 @@ static int open_room(int store)
 	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&room) : -EPERM;
 }
 
+static int add_layer(struct diff *diff, int fd)
+{
+	if (fd >= 0)
+		diff->layers[diff->layer_count++] = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* The frozen ones by number, until one is not there: the newest comes to stand first behind "upper". */
+static int open_layers(struct apply *apply)
+{
+	struct diff *diff = &apply->diff;
+	int r = add_layer(diff, read_open(apply->store, "upper", O_RDONLY | O_DIRECTORY));
+
+	while (r == 0 && diff->layer_count < DIFF_LAYERS_MAX) {
+		char name[32];
+
+		(void)snprintf(name, sizeof name, "layers/%zu", diff->layer_count);
+		r = add_layer(diff, read_open(apply->store, name, O_RDONLY | O_DIRECTORY));
+	}
+	if (r < 0 && (r != -ENOENT || diff->layer_count == 0))
+		return r;
+	for (size_t i = 1, j = diff->layer_count - 1; i < j; i++, j--) {
+		int layer = diff->layers[i];
+
+		diff->layers[i] = diff->layers[j];
+		diff->layers[j] = layer;
+	}
+	diff->hidden = read_open(apply->store, "hidden", O_RDONLY | O_DIRECTORY);
+	return diff->hidden < 0 && diff->hidden != -ENOENT ? diff->hidden : 0;
+}
+
 static int open_all(struct apply *apply, char **argv)
 {
 	int out = parse_fd(argv[3]), notes = parse_fd(argv[4]);
@@ -99,8 +130,7 @@ static int open_all(struct apply *apply, char **argv)
 	apply->room = open_room(apply->store);
 	if (apply->room < 0)
 		return apply->room;
-	apply->diff.upper = read_open(apply->store, "upper", O_RDONLY | O_DIRECTORY);
-	return apply->diff.upper < 0 ? apply->diff.upper : 0;
+	return open_layers(apply);
 }
 
 static bool has(const char *what, char letter)
@@ -132,6 +162,7 @@ int main(int argc, char *argv[])
 	apply.is_asking = has(what, 'i');
 	apply.is_json = has(what, 'j');
 	apply.terminal = parse_fd(argv[5]);
+	record_read_boot(&apply);
 	(void)signal(SIGPIPE, SIG_IGN); /* who asked may be gone; what was begun is completed */
 	(void)prctl(PR_SET_NAME, "yett-apply", 0, 0, 0);
 	errno = EPERM;

@@ -35,6 +35,11 @@ static int by_path(const void *path, const void *item)
 	return strcmp(path, ((const struct item *)item)->path);
 }
 
+struct item *plan_find(struct item *items, size_t count, const char *path)
+{
+	return bsearch(path, items, count, sizeof *items, by_path);
+}
+
 /* The item of the directory that it is in, if there is one. */
 static struct item *find_above(struct item *items, size_t count, const char *path)
 {
@@ -44,7 +49,7 @@ static struct item *find_above(struct item *items, size_t count, const char *pat
 	if (!slash)
 		return NULL;
 	*slash = '\0';
-	return bsearch(above, items, count, sizeof *items, by_path);
+	return plan_find(items, count, above);
 }
 
 void plan_leave(struct item *items, size_t count)
@@ -142,8 +147,10 @@ const char *plan_conflict(const struct facts *facts)
 		return NULL;
 	if (!facts->old_mode)
 		return facts->is_gone ? "was changed inside, and removed or moved outside" : NULL;
-	if (facts->is_other)
-		return "is another one than the sandbox was given";
+	if (facts->is_hidden)
+		return "was hidden from the sandbox, which has made one of its own";
+	if (facts->is_moved)
+		return "is in a directory that has come to its place since the sandbox was made";
 	if (facts->only_goes)
 		return NULL;
 	if (facts->is_clock_doubtful)

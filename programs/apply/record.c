@@ -58,7 +58,7 @@ static bool is_clock_doubtful(const struct origin *origin, const char *boot)
 	struct timespec wall;
 
 	(void)clock_gettime(CLOCK_REALTIME, &wall);
-	if (!origin->stamp_ns || !origin->uptime_ns || wall.tv_sec < (int64_t)(origin->stamp_ns / 1000000000))
+	if (!origin->stamp_ns || !origin->uptime_ns || !*boot || wall.tv_sec < (int64_t)(origin->stamp_ns / 1000000000))
 		return true;
 	return strcmp(origin->boot, boot) == 0 && (now - then > CLOCK_SLACK_NS || then - now > CLOCK_SLACK_NS);
 }
@@ -95,16 +95,21 @@ int record_read_text(struct apply *apply, const char *name, char **ret_text)
 	return read_text(apply->room, name, APPLY_JOURNAL_MAX, ret_text);
 }
 
-int record_read_origin(struct apply *apply)
+void record_read_boot(struct apply *apply)
 {
 	_cleanup_fd_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, apply->boot, sizeof apply->boot - 1);
+
+	apply->boot[n < 0 ? 0 : strcspn(apply->boot, "\n")] = '\0';
+}
+
+int record_read_origin(struct apply *apply)
+{
 	struct origin *origin = &apply->origin;
 	_cleanup_free_ char *text = NULL;
-	char boot[64] = "", *rest, *line;
-	ssize_t n = fd < 0 ? 0 : read(fd, boot, sizeof boot - 1);
+	char *rest, *line;
 	int r = read_text(apply->store, "info", INFO_MAX, &text);
 
-	boot[n < 0 ? 0 : strcspn(boot, "\n")] = '\0';
 	if (r < 0 || strncmp(text, INFO_HEAD, strlen(INFO_HEAD)) != 0)
 		return r < 0 ? r : -EBADMSG;
 	for (rest = text; (line = strsep(&rest, "\n"));) {
@@ -114,7 +119,7 @@ int record_read_origin(struct apply *apply)
 		(void)!sscanf(line, "stamp_ns=%" SCNu64, &origin->stamp_ns);
 		(void)!sscanf(line, "uptime_ns=%" SCNu64, &origin->uptime_ns);
 	}
-	apply->is_clock_doubtful = is_clock_doubtful(origin, boot);
+	apply->is_clock_doubtful = is_clock_doubtful(origin, apply->boot);
 	return 0;
 }
 

@@ -146,6 +146,9 @@ static int select_items(struct apply *apply)
 {
 	int r = walk(&apply->diff);
 
+	apply->is_incomplete = apply->diff.note_count > 0;
+	if (r == 0)
+		r = above_add(apply);
 	if (r == 0)
 		r = plan_items(&apply->diff, &apply->items, &apply->item_count);
 	if (r == 0)

@@ -154,12 +154,17 @@ static int fill_file(int layer, const struct item *item, int to)
 	return r == 0 && !is_unchanged(from, &st) ? -EAGAIN : r;
 }
 
+static int layer_of(const struct apply *apply, const struct step *step)
+{
+	return apply->diff.layers[step->item->change->layer];
+}
+
 static int stage_file(struct apply *apply, const struct step *step, const char *name)
 {
 	_cleanup_fd_ int to = read_open(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL);
 	_cleanup_fd_ int old = -1;
 	struct stat st;
-	int r = to < 0 ? to : fill_file(apply->diff.upper, step->item, to);
+	int r = to < 0 ? to : fill_file(layer_of(apply, step), step->item, to);
 
 	if (r < 0)
 		return r;
@@ -176,7 +181,7 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 	_cleanup_free_ char *target = NULL;
 	const struct side side = {.mode = S_IFLNK};
 	size_t size;
-	int r = read_content(apply->diff.upper, step->path, &side, &target, &size);
+	int r = read_content(layer_of(apply, step), step->path, &side, &target, &size);
 
 	if (r < 0)
 		return r;
