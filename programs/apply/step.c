@@ -156,12 +156,10 @@ static int find(const struct apply *apply, const struct step *step, const struct
 	return *ret_found == FOUND_NEW && !plan_is_same(&now, &step->new) ? -EBADMSG : 0;
 }
 
-/* As it was taken out by this step, whether now or by one that ended half-way; else it goes back. */
-static int check_taken(const struct apply *apply, const struct step *step, const struct place *place)
+/* Whether what the stage has is what this step was to take out, be it now or when it ended half-way. */
+static bool is_taken(const struct apply *apply, const struct step *step, const struct place *place)
 {
-	if (is_staged(apply, place, &step->old) && is_empty_if_directory(apply, place->staged, step->old.mode))
-		return 0;
-	return give_back(apply, place, step->kind == STEP_REPLACE);
+	return is_staged(apply, place, &step->old) && is_empty_if_directory(apply, place->staged, step->old.mode);
 }
 
 static int do_found(const struct apply *apply, const struct step *step, const struct place *place, enum found found)
@@ -171,7 +169,7 @@ static int do_found(const struct apply *apply, const struct step *step, const st
 	if (step->kind == STEP_ADD)
 		return put(apply, place);
 	if (found != before)
-		return check_taken(apply, step, place);
+		return give_back(apply, place, step->kind == STEP_REPLACE);
 	return is_there(place, &step->old) ? bring_out(apply, place, &step->old, step->kind == STEP_REPLACE) : -ESTALE;
 }
 
@@ -186,20 +184,18 @@ static int undo_found(const struct apply *apply, const struct step *step, const 
 	return r == -ESTALE && step->kind == STEP_ADD && is_there(place, &(struct ident){0}) ? 0 : r;
 }
 
-/* 1: there is nothing to do, by what the stage has; -EBADMSG: it does not fit to the step. */
-static int is_at_rest(const struct step *step, enum found found, bool undo)
+/* 1: there is nothing to do, by what the stage has, wherever the path leads by now; -EBADMSG: that does not fit to the step. */
+static int is_at_rest(const struct apply *apply, const struct step *step, const struct place *place, enum found found, bool undo)
 {
-	switch (step->kind) {
-	case STEP_ADD:
-		return found == FOUND_OTHER ? -EBADMSG : (found == FOUND_NEW) == undo;
-	case STEP_REPLACE:
-		return found == FOUND_NOTHING ? -EBADMSG : undo && found == FOUND_NEW;
-	case STEP_REMOVE:
-		return undo && found == FOUND_NOTHING;
-	case STEP_MODE:
-		break;
-	}
-	return 0;
+	if (step->kind == STEP_ADD && found == FOUND_OTHER)
+		return -EBADMSG;
+	if (step->kind == STEP_REPLACE && found == FOUND_NOTHING)
+		return -EBADMSG;
+	if (step->kind == STEP_ADD)
+		return (found == FOUND_NEW) == undo;
+	if (undo)
+		return found == (step->kind == STEP_REMOVE ? FOUND_NOTHING : FOUND_NEW);
+	return found == FOUND_OTHER && is_taken(apply, step, place);
 }
 
 static int take_step(struct apply *apply, size_t i, bool undo)
@@ -212,7 +208,7 @@ static int take_step(struct apply *apply, size_t i, bool undo)
 	place_name(&place, i);
 	if (step->kind != STEP_MODE) {
 		r = find(apply, step, &place, &found);
-		r = r < 0 ? r : is_at_rest(step, found, undo);
+		r = r < 0 ? r : is_at_rest(apply, step, &place, found, undo);
 		if (r != 0)
 			return r < 0 ? r : 0;
 	}

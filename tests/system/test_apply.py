@@ -202,6 +202,19 @@ class Protected(Apply):
 class Crash(Apply):
     """An apply that ends, or fails, at each of its steps; with the stage in the store and in the source."""
 
+    SIZE = '16m'
+
+    def setUp(self):
+        """In memory: what is synced there is synced at once, also where others have much to write."""
+        super().setUp()
+        top = self.folder('memory')
+        subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%s' % self.SIZE, 'tmpfs', top], check=True)
+        self.addCleanup(subprocess.run, ['umount', '-l', top], check=True)
+        shutil.copytree(self.source, top + '/source')
+        self.state, self.source = top + '/state', top + '/source'
+        os.mkdir(self.state, 0o700)
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), top], check=True)
+
     def faulty(self, step, error=None, words=()):
         script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d %s exec %s "$@"\n' %
                                   (step, 'YETT_TEST_ERROR=%d' % error if error else '', self.service.run_.path('tests/system/yett-apply-faults')), mode=0o755)
@@ -271,13 +284,14 @@ class Crash(Apply):
             refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
             self.assertEqual(refused.code, 1, refused)
             self.assertIn('--abort', refused.err)
-        inner = 0
+        inner = 0 if step % 6 == 1 else 300
         while True:  # which ends at each of its steps as well
             inner += 1
             done = self.faulty(inner, None, [finish])
             if done.code == 0:
                 break
             self.assertEqual(done.code, BROKEN, (step, inner, done))
+            self.assertIn('was ended', done.err, (step, inner))
             self.assert_old_or_new((step, inner))
         if begun:
             self.assertEqual(content(self.source), expected(), (step, inner))
