@@ -8,19 +8,40 @@
 
 #include "base/spawn.h"
 #include "cli/output.h"
+#include "cli/pager.h"
+#include "cli/patch.h"
 #include "cli/store.h"
 #include "libclient/yett.h"
 
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
 struct diff_options {
-	bool stat, names;
+	bool stat, names, no_pager;
+	enum color color;
 };
 
 OPTION_FLAG(set_stat, struct diff_options, stat)
 OPTION_FLAG(set_names, struct diff_options, names)
+OPTION_FLAG(set_no_pager, struct diff_options, no_pager)
+
+static int set_color(void *into, const char *value, struct yett_error *error)
+{
+	static const char *const names[] = {[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		((struct diff_options *)into)->color = (enum color)i;
+		return 0;
+	}
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--color %.40s: expected auto, always or never", value);
+}
 
 const struct option diff_options[] = {
 	{0, "stat", NULL, "of each file how much was changed, instead of what", set_stat},
 	{0, "name-only", NULL, "only what was changed, one path a line", set_names},
+	{0, "color", "WHEN", "in colours: auto (on a terminal, unless NO_COLOR is set), always or never", set_color},
+	{0, "no-pager", NULL, "on a terminal without $PAGER or less", set_no_pager},
 	{0},
 };
 
@@ -29,6 +50,8 @@ struct asking {
 	struct store store;
 	int out, notes;
 	pid_t pid;
+	struct patch_style style;
+	bool is_paged;
 };
 
 static void work_list_freep(struct yett_work_list **list)
@@ -128,35 +151,21 @@ static int start(struct asking *asking, const char *form, char **paths, struct y
 	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %s: %m", program);
 }
 
-/* Tabs stay, and the end of the line. */
-static void put_escaped(char *line, size_t length)
+/* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever colours say that it will be one. */
+static const char *choose_form(const struct diff_options *options, struct patch_style *ret_style)
 {
-	for (char *at = line, *end = line + length; at < end; at++) {
-		size_t part = strcspn(at, "\t");
-		char last = at[part]; /* a tab, or the NUL of the line's or at its end */
+	const char *none = getenv("NO_COLOR");
+	bool is_auto = pager_is_terminal() && !(none && *none), has_lines = !output_json() && !options->names;
 
-		at[part] = '\0';
-		output_text(stdout, at, true);
-		at += part;
-		if (at < end)
-			(void)fputs(last == '\t' ? "\t" : "\\x00", stdout);
-	}
-}
-
-/* On a terminal nothing of it is acted on; elsewhere it is as it is, for git apply. */
-static void print(FILE *from)
-{
-	_cleanup_free_ char *line = NULL;
-	bool is_terminal = isatty(STDOUT_FILENO);
-	size_t room = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &room, from)) >= 0 && !ferror(stdout)) {
-		if (is_terminal)
-			put_escaped(line, (size_t)n);
-		else
-			(void)fwrite(line, 1, (size_t)n, stdout);
-	}
+	ret_style->is_coloured = has_lines && (options->color == COLOR_AUTO ? is_auto : options->color == COLOR_ALWAYS);
+	ret_style->is_escaped = ret_style->is_coloured || isatty(STDOUT_FILENO);
+	if (output_json())
+		return "json";
+	if (options->names)
+		return "names";
+	if (options->stat)
+		return ret_style->is_coloured ? "stat-marked" : "stat";
+	return ret_style->is_coloured ? "patch-marked" : "patch";
 }
 
 static void put_json(FILE *from)
@@ -182,24 +191,43 @@ static void tell_notes(FILE *from)
 	}
 }
 
+/* Whether somebody did not want to read on. */
+static bool show(const struct asking *asking, FILE *from)
+{
+	struct pager pager;
+
+	if (output_json()) {
+		put_json(from);
+		(void)fclose(from);
+		return false;
+	}
+	pager_start(&pager, asking->is_paged);
+	patch_print(from, pager.to, &asking->style);
+	(void)fclose(from); /* yett-diff ends where nobody reads */
+	return !pager_end(&pager);
+}
+
 /* The exit code. */
-static int finish(struct asking *asking)
+static int finish(const struct yett_work *work, const struct asking *asking)
 {
 	FILE *out = fdopen(asking->out, "r"), *notes = fdopen(asking->notes, "r");
+	bool is_left = out && show(asking, out);
 	int status = 0;
 
-	if (out && output_json())
-		put_json(out);
-	else if (out)
-		print(out);
-	if (out)
-		(void)fclose(out); /* yett-diff ends where nobody reads */
+	if (work->is_used)
+		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
+	if (asking->store.is_replaced)
+		output_note(
+			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
+			work->source);
 	if (notes) {
 		tell_notes(notes);
 		(void)fclose(notes);
 	}
 	while (waitpid(asking->pid, &status, 0) < 0 && errno == EINTR)
 		continue;
+	if (is_left)
+		return 0;
 	if (output_json())
 		json_bool(output_json(), "complete", out && notes && status == 0);
 	if (WIFSIGNALED(status) && !ferror(stdout))
@@ -209,12 +237,44 @@ static int finish(struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-static int diff(const struct yett_work *work, const char *form, char **paths)
+static void snapshot_list_freep(struct yett_snapshot_list **list)
 {
-	struct asking asking = {.out = -1, .notes = -1};
-	struct yett_error error = {0};
-	int r = store_open(work, &asking.store, &error);
+	yett_free(*list);
+}
 
+/* What was changed when the snapshot was taken; NULL: now. */
+static int open_state(const struct yett_work *work, const char *snapshot, struct store *store, struct yett_error *error)
+{
+	_cleanup_(snapshot_list_freep) struct yett_snapshot_list *list = NULL;
+	int r = store_open(work, store, error);
+
+	if (r || !snapshot)
+		return r;
+	r = yett_snapshots_list(work->id, &list, error);
+	for (size_t i = 0; r == 0 && i < yett_snapshot_list_count(list); i++) {
+		const struct yett_snapshot *found = yett_snapshot_list_get(list, i);
+
+		if (strcmp(found->name, snapshot) == 0) {
+			store_go_back(store, found->layers);
+			return 0;
+		}
+	}
+	return r ? r
+	         : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                     "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has", work->id, snapshot, work->id);
+}
+
+static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
+{
+	struct asking asking = {.out = -1, .notes = -1, .is_paged = !options->no_pager};
+	struct yett_error error = {0};
+	const char *form = choose_form(options, &asking.style);
+	int r = open_state(work, snapshot, &asking.store, &error);
+
+	if (r == 0 && asking.store.count == 0) { /* a snapshot of the source as it was */
+		store_close(&asking.store);
+		return EXIT_SUCCESS;
+	}
 	if (r == 0)
 		r = start(&asking, form, paths, &error);
 	store_close(&asking.store);
@@ -229,9 +289,7 @@ static int diff(const struct yett_work *work, const char *form, char **paths)
 		json_text(output_json(), "source", work->source);
 		json_bool(output_json(), "used", work->is_used);
 	}
-	if (work->is_used)
-		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
-	return finish(&asking);
+	return finish(work, &asking);
 }
 
 int diff_main(const struct subcommand *self, int argc, char **argv)
@@ -239,10 +297,14 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
 	struct diff_options options = {0};
 	struct yett_error error = {0};
+	char *snapshot;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
 	if (r >= 0)
 		return r;
+	snapshot = strchr(argv[first], '@');
+	if (snapshot)
+		*snapshot++ = '\0';
 	if (check_paths(argc - first - 1, argv + first + 1, &error) || (options.stat && options.names)) {
 		if (!error.code)
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "diff: --stat and --name-only exclude each other");
@@ -252,12 +314,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	r = yett_works_list(&list, &error);
 	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++)
 		if (strcmp(yett_work_list_get(list, i)->id, argv[first]) == 0)
-			return diff(yett_work_list_get(list, i),
-			            output_json()   ? "json"
-			            : options.stat  ? "stat"
-			            : options.names ? "names"
-			                            : "patch",
-			            argv + first + 1);
+			return diff(yett_work_list_get(list, i), snapshot, &options, argv + first + 1);
 	if (r == 0) {
 		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
 		                argv[first]);

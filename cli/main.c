@@ -6,9 +6,9 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cli/apply.h"
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
-#include "cli/apply.h"
 #include "cli/diff.h"
 #include "cli/doctor.h"
 #include "cli/events.h"
@@ -20,6 +20,7 @@
 #include "cli/output.h"
 #include "cli/policy.h"
 #include "cli/run.h"
+#include "cli/snapshot.h"
 #include "cli/stats.h"
 #include "cli/suggest.h"
 #include "cli/top.h"
@@ -60,8 +61,11 @@ static const struct subcommand subcommands[] = {
 	{"checkpoint", "put|get|latest|list|history|rollback|delete|delete-thread [THREAD|ID] [FILE|ID]",
          "Keep states of an agent's work, look through them, and go back to one", checkpoint_options, 1, -1, checkpoint_main},
 	{"work", "list", "List what copy-on-write sandboxes changed and left", work_options, 1, 1, work_main},
-	{"diff", "ID [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
-	{"apply", "ID [PATH…]", "Take over what a copy-on-write sandbox changed, all of it or what is named", apply_options, 1, -1, apply_main},
+	{"diff", "ID[@SNAPSHOT] [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
+	{"apply", "ID [PATH…]", "Take over what a copy-on-write sandbox changed, all of it or what is named", apply_options, 1, -1,
+         apply_main},
+	{"snapshot", "take|list|rollback|fork|delete ID [NAME]", "Name states of what a copy-on-write sandbox changed, and go back to one",
+         snapshot_options, 2, 3, snapshot_main},
 	{"discard", "ID…", "Throw away what a copy-on-write sandbox changed", discard_options, 1, -1, discard_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",

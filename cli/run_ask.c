@@ -9,7 +9,9 @@
 #include "base/net_rule_parse.h"
 #include "base/units_parse.h"
 #include "cli/output.h"
+#include "cli/run_shares.h"
 #include "cli/set_id.h"
+#include "cli/work.h"
 #include "cli/workdir.h"
 
 void run_ask_find_home(struct run *run, const char *user)
@@ -28,7 +30,10 @@ int run_ask_choose_share(struct run *run)
 	struct run_options *o = &run->options;
 	const char *here = o->current_directory, *home = run->home[0] ? run->home : NULL;
 	enum workdir decision = here ? workdir_decide(here, home, o->shares, o->shares_count) : WORKDIR_GONE;
+	int r = run_shares_hide(o, &run->error);
 
+	if (r)
+		return r;
 	for (size_t i = 0; here && i < o->tmpfs_count; i++)
 		if (workdir_is_below(here, o->tmpfs[i].target))
 			decision = WORKDIR_IS_SHARED;
@@ -38,7 +43,7 @@ int run_ask_choose_share(struct run *run)
 		return 0;
 	}
 	run->has_default_share = true;
-	return run_options_add_share(o, strdup(here), strdup(here), 0, &run->error);
+	return run_shares_add(o, strdup(here), strdup(here), 0, &run->error);
 }
 
 static struct yett_sandbox_options sandbox_options(const struct run_options *o)
@@ -162,9 +167,17 @@ static void note_loopback(const struct run_options *o)
 
 int run_ask_sandbox(struct run *run)
 {
+	bool is_hidden = false;
+	int r;
+
 	note_set_id(&run->options);
 	note_loopback(&run->options);
-	return ask(run, NULL);
+	r = ask(run, NULL);
+	for (size_t i = 0; r == 0 && !is_hidden && i < run->options.shares_count; i++)
+		is_hidden = run->options.shares[i].hide || run->options.shares[i].store;
+	if (is_hidden)
+		work_note_hidden(yett_sandbox_get_info(run->sandbox)->id);
+	return r;
 }
 
 /* The helper is asked about each when it is relayed, and a plan has no step for them. */

@@ -8,6 +8,7 @@
 #include "base/units_parse.h"
 #include "cli/parse.h"
 #include "cli/run.h"
+#include "cli/run_shares.h"
 
 #define OUTPUTS "/mnt/session/outputs"
 
@@ -26,6 +27,7 @@ void run_options_free(struct run_options *options)
 	for (size_t i = 0; i < options->shares_count; i++) {
 		free((char *)options->shares[i].path);
 		free((char *)options->shares[i].target);
+		free((char *)options->shares[i].store);
 	}
 	for (size_t i = 0; i < options->tmpfs_count; i++)
 		free((char *)options->tmpfs[i].target);
@@ -42,75 +44,9 @@ void run_options_free(struct run_options *options)
 	free(options->current_directory);
 }
 
-int run_options_add_share(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error)
-{
-	if (options->shares_count == ARRAY_SIZE(options->shares)) {
-		free(path);
-		free(target);
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
-	}
-	options->shares[options->shares_count++] =
-		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = flags};
-	return 0;
-}
-
 static int invalid(struct yett_error *error, const char *option, const char *value, const char *expected)
 {
 	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
-}
-
-/* Without symbolic links, so that it can be compared with the current directory. Consumes the target. */
-static int add_real(struct run_options *options, const char *name, const char *value, const char *path, char *target, uint32_t flags,
-                    struct yett_error *error)
-{
-	char *real = realpath(path, NULL);
-
-	if (real)
-		return run_options_add_share(options, real, target, flags, error);
-	free(target);
-	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
-	                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
-}
-
-static int add_share(struct run_options *options, const char *name, const char *value, uint32_t flags, struct yett_error *error)
-{
-	_cleanup_free_ char *path = NULL, *target = NULL;
-	const char *directory = options->current_directory ? options->current_directory : "/";
-
-	if (parse_share(directory, value, &path, &target) < 0)
-		return invalid(error, name, value, "PATH or PATH:TARGET");
-	return add_real(options, name, value, path, steal_ptr(&target), flags, error);
-}
-
-static int set_ro(void *into, const char *value, struct yett_error *error)
-{
-	return add_share(into, "ro", value, 0, error);
-}
-
-static int set_rw(void *into, const char *value, struct yett_error *error)
-{
-	return add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
-}
-
-static int set_cow(void *into, const char *value, struct yett_error *error)
-{
-	struct run_options *options = into;
-	const char *directory = options->current_directory ? options->current_directory : "/";
-	_cleanup_free_ char *path = NULL, *target = NULL;
-	uint64_t bytes;
-	int r = parse_cow(directory, value, &path, &target, &bytes);
-
-	if (r < 0)
-		return invalid(error, "cow", value, "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
-	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
-	if (r == 0)
-		options->shares[options->shares_count - 1].memory_bytes = bytes;
-	return r;
-}
-
-static int set_share_socket(void *into, const char *value, struct yett_error *error)
-{
-	return add_share(into, "share-socket", value, YETT_SHARE_SOCKET, error);
 }
 
 static int set_tmpfs(void *into, const char *value, struct yett_error *error)
@@ -486,15 +422,20 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                                                 \
 		0, "input", NULL, "have it wait for what yett input gives it", set_input                                  \
 	}
-#define SHARES                                                                                                                       \
-	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                           \
-		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", set_ro},                                          \
-		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", set_rw},                                           \
-		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart", set_cow}, \
-		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", set_share_socket},                      \
-		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                            \
-	{                                                                                                                            \
-		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                            \
+#define SHARES                                                                                                                    \
+	{'p', "profile", "PROFILE", "the kind of sandbox, as the policy names it (default)", set_profile},                        \
+		{0, "ro", "PATH[:TARGET]", "share a directory or file, read-only", run_shares_set_ro},                            \
+		{0, "rw", "PATH[:TARGET]", "share a directory or file, writable", run_shares_set_rw},                             \
+		{0, "cow", "PATH[:TARGET][:memory=SIZE]", "share a directory that stays as it is: changes are kept apart",        \
+	         run_shares_set_cow},                                                                                             \
+		{0, "store", "ID[:TARGET]", "share a directory with what an earlier sandbox changed, and go on from there",       \
+	         run_shares_set_store},                                                                                           \
+		{0, "hide", "GLOB", "show nothing of that name in what --cow shares; more by repeating it", run_shares_set_hide}, \
+		{0, "no-hide", "GLOB", "but show this; more by repeating it", run_shares_set_no_hide},                            \
+		{0, "share-socket", "PATH[:TARGET]", "share a socket that the policy names", run_shares_set_socket},              \
+		{0, "tmpfs", "TARGET[:SIZE]", "an empty directory in memory", set_tmpfs},                                         \
+	{                                                                                                                         \
+		0, "memory-dir", "DIR", "share DIR, writable, at /mnt/memory: it is kept", set_memory_dir                         \
 	}
 #define NETWORK                                                                                                                     \
 	{0, "net", "MODE",                                                                                                          \

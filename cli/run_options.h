@@ -15,6 +15,7 @@
 #define RUN_COPIES_MAX    64
 #define RUN_PATHS_MAX     64
 #define RUN_RULES_MAX     256
+#define RUN_HIDE_MAX      4096
 #define RUN_CAPTURE_BYTES ((uint64_t)1 << 20)
 
 struct run_copy {
@@ -26,8 +27,10 @@ struct run_options {
 	struct connect_choice connect;
 	const char *profile, *hostname, *directory;
 	char *memory_dir;                             /* owned */
-	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths and targets owned */
+	struct yett_share shares[RUN_SHARES_MAX + 1]; /* one more for the current directory; paths, targets and stores owned */
 	size_t shares_count;
+	const char *hide[RUN_HIDE_MAX + 1], *no_hide[RUN_HIDE_MAX + 1];
+	size_t hide_count, no_hide_count;
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
 	enum yett_network network;
@@ -66,8 +69,5 @@ struct run_options {
 
 /* Everything empty, and the current directory. */
 void run_options_init(struct run_options *options);
-
-/* Adds a share of `path` (owned from now on, in any case, like `target`); `flags` are of enum yett_share_flag. */
-int run_options_add_share(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error);
 
 void run_options_free(struct run_options *options);

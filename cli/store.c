@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/fd.h"
@@ -44,6 +45,19 @@ static int open_frozen(const struct yett_work *work, int directory, struct store
 	return r >= 0 || r == -ENOENT ? 0 : fail(work, name, r, error);
 }
 
+/* By its inode alone: what number a device has may be another one after a boot. */
+static int open_source(const struct yett_work *work, struct store *store, struct yett_error *error)
+{
+	struct stat st;
+
+	store->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store->source < 0 || fstat(store->source, &st) < 0)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
+		                 work->source);
+	store->is_replaced = work->inode && work->inode != st.st_ino;
+	return 0;
+}
+
 int store_open(const struct yett_work *work, struct store *ret_store, struct yett_error *error)
 {
 	_cleanup_fd_ int directory = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -63,11 +77,20 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	ret_store->hidden = open_below(directory, "hidden");
 	if (ret_store->hidden < 0 && ret_store->hidden != -ENOENT)
 		return fail(work, "hidden", ret_store->hidden, error);
-	ret_store->source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (ret_store->source < 0)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s, which the store is about: %m",
-		                 work->source);
-	return 0;
+	return open_source(work, ret_store, error);
+}
+
+void store_go_back(struct store *store, size_t frozen)
+{
+	size_t later = store->count > frozen ? store->count - frozen : 0;
+
+	for (size_t i = 0; i < store->count; i++) {
+		if (i < later)
+			fd_close(store->layers[i]);
+		else
+			store->layers[i - later] = store->layers[i];
+	}
+	store->count -= later;
 }
 
 void store_close(struct store *store)

@@ -15,9 +15,13 @@ struct store {
 	size_t count;
 	int hidden; /* whiteouts for what a sandbox does not see of the source; -1: none */
 	int source;
+	bool is_replaced; /* the source is another directory than when the store was made */
 };
 
 /* YETT_E_INVALID_REQUEST: it tells nothing of itself; YETT_E_FILE_OPERATION_FAILED. To be closed in every case. */
 _must_check_ int store_open(const struct yett_work *work, struct store *ret_store, struct yett_error *error);
+
+/* As it was when so many layers were frozen, and there was no other one. */
+void store_go_back(struct store *store, size_t frozen);
 
 void store_close(struct store *store);

@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "libclient/yett.h"
 
+#define HIDDEN_TOLD 5 /* names in the line that tells what is hidden */
+
 struct discard_run_options {
 	bool yes;
 };
@@ -57,8 +59,13 @@ static void json_work(struct json *json, const struct yett_work *work)
 	json_bool(json, "used", work->is_used);
 	json_text(json, "sandbox", work->sandbox);
 	json_number(json, "created_ms", work->created_ms);
+	json_bool(json, "earlier_boot", work->is_earlier_boot);
 	json_text(json, "source", work->source);
 	json_text(json, "target", work->target);
+	json_open(json, "hidden", '[');
+	for (size_t i = 0; i < work->hidden_count; i++)
+		json_text(json, NULL, work->hidden[i]);
+	json_close(json);
 	json_close(json);
 }
 
@@ -155,6 +162,55 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 	if (output_json())
 		json_close(output_json());
 	return failed ? EXIT_FAILED : 0;
+}
+
+int work_find_places(const char *id, char **ret_source, char **ret_target, struct yett_error *error)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work = NULL;
+	_cleanup_free_ char *source = NULL, *target = NULL;
+	int r = yett_works_list(&list, error);
+
+	for (size_t i = 0; r == 0 && !work && i < yett_work_list_count(list); i++)
+		if (strcmp(yett_work_list_get(list, i)->id, id) == 0)
+			work = yett_work_list_get(list, i);
+	if (r)
+		return r;
+	if (!work)
+		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are", id);
+	if (!work->is_complete)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		                 id);
+	if (work->is_earlier_boot)
+		output_note("the machine was started anew since the store %s was used: if it had crashed, files in it may be torn", id);
+	source = strdup(work->source);
+	target = strdup(work->target);
+	if (!source || !target)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+	*ret_source = steal_ptr(&source);
+	*ret_target = steal_ptr(&target);
+	return 0;
+}
+
+void work_note_hidden(const char *sandbox)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+
+	if (yett_works_list(&list, NULL) != 0)
+		return;
+	for (size_t i = 0; i < yett_work_list_count(list); i++) {
+		const struct yett_work *work = yett_work_list_get(list, i);
+		size_t told = work->hidden_count < HIDDEN_TOLD ? work->hidden_count : HIDDEN_TOLD;
+		char more[32] = "";
+
+		if (strcmp(work->sandbox, sandbox) != 0 || !told)
+			continue;
+		if (work->hidden_count > told)
+			(void)snprintf(more, sizeof more, " and %zu more", work->hidden_count - told);
+		output_note("hidden in %s: %s%s", ESCAPE(work->target),
+		            escape_list((char *const *)work->hidden, told, (char[ESCAPE_SIZE]){0}, ESCAPE_SIZE), more);
+	}
 }
 
 void work_note(const char *sandbox)

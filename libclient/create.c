@@ -12,142 +12,12 @@
 #include "libclient/operation.h"
 #include "libclient/options.h"
 #include "libclient/refusal.h"
+#include "libclient/shares.h"
 #include "libclient/work.h"
 #include "protocol/codec.h"
 
 #define PLAN_MAX      (size_t)(1024 * 1024)
 #define MEMORY_TARGET "/mnt/memory"
-
-/* The descriptors of a create, in the order of its shares. */
-struct share_fds {
-	int fds[MESSAGE_SHARES_MAX];
-	bool opened[MESSAGE_SHARES_MAX];         /* by us, so ours to close */
-	const char *targets[MESSAGE_SHARES_MAX]; /* where each is to be inside; not owned */
-	size_t count;
-	bool has_memory;             /* the last one is what is kept */
-	const char *first_directory; /* where it is to be inside; NULL: none is one */
-	struct work *works;          /* stores that were made for it */
-};
-
-static void share_fds_close(struct share_fds *fds)
-{
-	for (size_t i = 0; i < fds->count; i++)
-		if (fds->opened[i])
-			fd_close(fds->fds[i]);
-	work_drop(&fds->works);
-}
-
-/* That there is one source: a share that is all zeros is none, not descriptor 0. */
-static int check_source(const struct yett_share *share, const char *name, struct yett_error *error)
-{
-	bool has_fd = share->flags & YETT_SHARE_FD;
-
-	if (share->flags & ~(uint32_t)(YETT_SHARE_WRITABLE | YETT_SHARE_FD | YETT_SHARE_SOCKET | YETT_SHARE_COW))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "the flags of share %s are not all known: %#x", name,
-		                 share->flags);
-	if ((share->flags & YETT_SHARE_WRITABLE) && (share->flags & YETT_SHARE_SOCKET))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s is a socket, and to be writable: it can be connected to", name);
-	if ((share->flags & YETT_SHARE_COW) && (share->flags & (YETT_SHARE_WRITABLE | YETT_SHARE_SOCKET)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s is to be copy-on-write, and writable or a socket: it is one of them", name);
-	if (share->memory_bytes && !(share->flags & YETT_SHARE_COW))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "share %s has a size of memory, and is not copy-on-write",
-		                 name);
-	if (!share->path && !has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "share %s has no source: neither a path nor a descriptor with YETT_SHARE_FD", name);
-	if (share->path && has_fd)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "share %s has two sources: a path, and a descriptor with YETT_SHARE_FD", name);
-	if (has_fd && share->fd < 0)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
-		                 "share %s has %d for a descriptor: did the call fail that was to open it?", name, share->fd);
-	return 0;
-}
-
-static int cannot_share(const char *name, struct yett_error *error)
-{
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot share %s: %m", name);
-}
-
-static int put_share(struct channel *channel, enum share_mode mode, const char *target, struct yett_error *error)
-{
-	struct message_create *create = &channel->message.body.create;
-	struct message_share *entry = &create->shares[create->shares_count];
-
-	entry->fd = create->shares_count++;
-	entry->mode = mode;
-	return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share", &entry->target, error);
-}
-
-/* Where what is changed goes: a store of its own, or memory, which is a tmpfs with the same target. */
-static int add_store(struct channel *channel, const struct yett_share *share, int source, const char *target, struct share_fds *fds,
-                     struct yett_error *error)
-{
-	struct message_create *create = &channel->message.body.create;
-	int r;
-
-	if (share->memory_bytes) {
-		if (create->tmpfs_count == MESSAGE_TMPFS_MAX)
-			return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d tmpfs and memory of shares",
-			                 MESSAGE_TMPFS_MAX);
-		create->tmpfs[create->tmpfs_count].size_bytes = share->memory_bytes;
-		return channel_put_text(channel, target, MESSAGE_PATH_MAX, "the target of a share",
-		                        &create->tmpfs[create->tmpfs_count++].target, error);
-	}
-	if (create->shares_count == MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
-	r = work_make(source, target, &fds->works, error);
-	if (r)
-		return r;
-	fds->targets[fds->count] = target;
-	fds->opened[fds->count] = false; /* the work's */
-	fds->fds[fds->count++] = fds->works->store;
-	return put_share(channel, SHARE_STORE, target, error);
-}
-
-/* Opens what is to be shared, as the caller: the helper resolves no path of ours. */
-static int add_share(struct channel *channel, const struct yett_share *share, struct share_fds *fds, struct yett_error *error)
-{
-	const char *target = share->target ? share->target : share->path;
-	const char *name = share->path ? share->path : target ? target : "?";
-	bool is_socket = share->flags & YETT_SHARE_SOCKET, is_cow = share->flags & YETT_SHARE_COW;
-	struct stat st;
-	int fd, r = check_source(share, name, error);
-
-	if (r)
-		return r;
-	if (channel->message.body.create.shares_count == MESSAGE_SHARES_MAX)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG,
-		                 "more than the %d shares allowed: one that is copy-on-write counts twice", MESSAGE_SHARES_MAX);
-	fd = share->path ? open(share->path, O_PATH | O_CLOEXEC) : share->fd;
-	if (fd < 0)
-		return cannot_share(name, error);
-	fds->opened[fds->count] = share->path != NULL;
-	fds->targets[fds->count] = target;
-	fds->fds[fds->count++] = fd;
-	if (fstat(fd, &st) < 0)
-		return cannot_share(name, error);
-	if (is_socket ? !S_ISSOCK(st.st_mode) : !S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "cannot share %s: it is %s", name,
-		                 is_socket ? "no socket" : "neither a directory nor a regular file");
-	if (!target || target[0] != '/')
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the place of %s inside is not an absolute path", name);
-	r = is_socket ? 0 : is_cow ? work_check_source(fd, name, share->memory_bytes != 0, error) : work_check_share(fd, name, error);
-	if (r)
-		return r;
-	if (S_ISDIR(st.st_mode) && !fds->first_directory)
-		fds->first_directory = target;
-	r = put_share(channel,
-	              is_socket                            ? SHARE_SOCKET
-	              : is_cow                             ? SHARE_COW
-	              : share->flags & YETT_SHARE_WRITABLE ? SHARE_RW
-	                                                   : SHARE_RO,
-	              target, error);
-	return r == 0 && is_cow ? add_store(channel, share, fd, target, fds, error) : r;
-}
 
 #define NAME_RULE "a-z, 0-9, '.', '_' and '-' only, and a letter or digit first"
 
@@ -251,16 +121,16 @@ static int fill_create(struct channel *channel, const struct yett_sandbox_option
 
 		r = sized_take_element(&options_share, options->shares, i, &share, error);
 		if (r == 0)
-			r = add_share(channel, &share, fds, error);
+			r = shares_add(channel, &share, fds, error);
 	}
 	first_directory = fds->first_directory;
 	if (r == 0 && options->memory_dir)
-		r = add_share(channel,
-		              &(struct yett_share){.size = sizeof(struct yett_share),
-		                                   .path = options->memory_dir,
-		                                   .flags = YETT_SHARE_WRITABLE,
-		                                   .target = MEMORY_TARGET},
-		              fds, error);
+		r = shares_add(channel,
+		               &(struct yett_share){.size = sizeof(struct yett_share),
+		                                    .path = options->memory_dir,
+		                                    .flags = YETT_SHARE_WRITABLE,
+		                                    .target = MEMORY_TARGET},
+		               fds, error);
 	fds->has_memory = options->memory_dir != NULL;
 	fds->first_directory = first_directory; /* what is kept is not what is worked on */
 	for (size_t i = 0; r == 0 && i < options->tmpfs_count; i++) {
@@ -328,7 +198,7 @@ static int explain(const struct yett_connection *connection, const struct share_
 static int ask(struct yett_connection *connection, const struct yett_sandbox_options *options, struct yett_sandbox *sandbox,
                struct yett_error *error)
 {
-	_cleanup_(share_fds_close) struct share_fds fds = {.count = 0};
+	_cleanup_(shares_close) struct share_fds fds = {.count = 0};
 	int r = put_create(connection, options, &fds, sandbox, error);
 
 	if (r == 0)
@@ -424,7 +294,7 @@ static int keep_request(struct creation *creation, const struct message *message
 		int fd = creation->fds.opened[i] ? creation->fds.fds[i] : fcntl(creation->fds.fds[i], F_DUPFD_CLOEXEC, 0);
 
 		if (fd < 0)
-			return cannot_share("a descriptor", error);
+			return shares_cannot("a descriptor", error);
 		creation->fds.fds[i] = fd;
 		creation->fds.opened[i] = true;
 	}
@@ -467,9 +337,9 @@ static int ask_again(struct creation *creation, struct yett_error *error)
 	if (r == 0 && message_decode(MESSAGE_CREATE, creation->body, creation->body_length, &connection->channel->message, NULL) != 0)
 		r = no_memory(error);
 	if (r == 0)
-		r = add_share(connection->channel,
-		              &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, &creation->fds,
-		              error);
+		r = shares_add(connection->channel,
+		               &(struct yett_share){.path = memory, .flags = YETT_SHARE_WRITABLE, .target = MEMORY_TARGET}, &creation->fds,
+		               error);
 	creation->fds.has_memory = true;
 	return r ? r : sandbox_send(connection, creation->fds.fds, creation->fds.count, creation->asked, error);
 }
@@ -519,7 +389,7 @@ static void end_creation(struct yett_operation *base)
 	}
 	sandbox_freep(&creation->asked);
 	creation->asked = NULL;
-	share_fds_close(&creation->fds);
+	shares_close(&creation->fds);
 	free(creation->body);
 	creation->body = NULL;
 }

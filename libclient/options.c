@@ -2,7 +2,7 @@
 #include "libclient/options.h"
 
 SIZED_KIND(options_connect, yett_connect_options, helper_arguments, helper_arguments);
-SIZED_KIND(options_share, yett_share, fd, memory_bytes);
+SIZED_KIND(options_share, yett_share, fd, no_hide);
 SIZED_KIND(options_tmpfs, yett_tmpfs, size_bytes, size_bytes);
 SIZED_KIND(options_sandbox, yett_sandbox_options, annotations, deny_count);
 SIZED_KIND(options_command, yett_command_options, data, data);

@@ -18,13 +18,6 @@
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
 
-#define INFO      "info"
-#define INFO_NEW  "info.new"
-#define INFO_HEAD "yett-work 1\n" /* the version of the form */
-#define INFO_MAX  (size_t)65536
-
-#define LOCK_TRIES 100 /* a millisecond each */
-
 /* Not behind an overlay: what changes there without the kernel, or is one itself. statfs(2) */
 static const struct {
 	uint32_t magic;
@@ -61,8 +54,7 @@ static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 	return r;
 }
 
-/* -1 and 0 where there is none, and none is to be made. */
-static int open_works(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	struct stat st;
 	int r = find_works(path, error);
@@ -190,17 +182,35 @@ static void work_free(struct work *work)
 	fd_close(work->store);
 	free(work->source);
 	free(work->target);
+	free(work->hidden);
 	free(work);
 }
 
-/* The directory that shows is "upper": it gets mode and group of what it lies over. */
+int work_make_like(int parent, const char *name, const struct stat *like)
+{
+	if (mkdirat(parent, name, 0700) < 0)
+		return -errno;
+	if (fchownat(parent, name, (uid_t)-1, like->st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM)
+		return -errno;
+	return fchmodat(parent, name, like->st_mode & 0777, 0) < 0 ? -errno : 0;
+}
+
+/* The directory that shows is "upper": it is as what it lies over. */
 static int fill_store(int store, const struct stat *source)
 {
-	if (mkdirat(store, "upper", 0700) < 0 || mkdirat(store, "work", 0700) < 0)
-		return -errno;
-	if (fchownat(store, "upper", (uid_t)-1, source->st_gid, AT_SYMLINK_NOFOLLOW) < 0 && errno != EPERM)
-		return -errno;
-	return fchmodat(store, "upper", source->st_mode & 0777, 0) < 0 || fchmodat(store, "work", 0700, 0) < 0 ? -errno : 0;
+	int r = work_make_like(store, "upper", source);
+
+	if (r == 0 && mkdirat(store, "work", 0700) < 0)
+		r = -errno;
+	return r == 0 && fchmodat(store, "work", 0700, 0) < 0 ? -errno : r;
+}
+
+void work_new_id(char id[static YETT_ID_SIZE])
+{
+	uint32_t serial[2];
+
+	randombytes_buf(serial, sizeof serial);
+	(void)snprintf(id, YETT_ID_SIZE, "%08x%08x", serial[0], serial[1]);
 }
 
 int work_make(int source, const char *target, struct work **works, struct yett_error *error)
@@ -208,10 +218,9 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	struct work *work = calloc(1, sizeof *work);
 	_cleanup_fd_ int root = -1;
 	char path[KEYFILE_PATH_SIZE], link[32], real[PATH_MAX];
-	uint32_t serial[2];
 	struct stat st;
 	ssize_t n;
-	int r = work ? open_works(true, &root, path, error) : -ENOMEM;
+	int r = work ? work_open_all(true, &root, path, error) : -ENOMEM;
 
 	if (r) {
 		free(work);
@@ -221,8 +230,7 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", source);
 	n = readlink(link, real, sizeof real - 1);
 	real[n < 0 ? 0 : n] = '\0';
-	randombytes_buf(serial, sizeof serial);
-	(void)snprintf(work->id, sizeof work->id, "%08x%08x", serial[0], serial[1]);
+	work_new_id(work->id);
 	work->source = strdup(real);
 	work->target = strdup(target);
 	work->created_ms = clock_wall_ms();
@@ -250,141 +258,44 @@ void work_drop(struct work **works)
 	_cleanup_fd_ int root = -1;
 	char path[KEYFILE_PATH_SIZE];
 
-	if (*works && open_works(false, &root, path, NULL) != 0)
+	if (*works && work_open_all(false, &root, path, NULL) != 0)
 		root = -1;
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
-		if (root >= 0)
+		if (root >= 0 && !work->is_old)
 			(void)!work_remove(root, work->id, work->store); /* what is left is listed, and can be discarded */
 		work_free(work);
 	}
 	*works = NULL;
 }
 
-static void write_text(FILE *file, const char *key, const char *text)
-{
-	(void)fprintf(file, "%s=", key);
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
-		(void)fprintf(file, *at > ' ' && *at < 0x7f && *at != '%' ? "%c" : "%%%02x", *at);
-	(void)fputc('\n', file);
-}
-
-/* Which boot of the machine this is: times of another one may be of another clock. */
-static void read_boot(char boot[static 64])
-{
-	_cleanup_fd_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, boot, 63);
-
-	boot[n < 0 ? 0 : n] = '\0';
-	boot[strcspn(boot, "\n")] = '\0';
-}
-
-/* By a new file that takes the name when it is whole. */
-static int write_info(const struct work *work, const char *sandbox)
-{
-	int fd = openat(work->store, INFO_NEW, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-	char boot[64];
-	bool is_written;
-
-	if (!file)
-		return fd_close(fd), -errno;
-	read_boot(boot);
-	(void)fputs(INFO_HEAD, file);
-	write_text(file, "source", work->source);
-	write_text(file, "target", work->target);
-	write_text(file, "sandbox", sandbox);
-	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
-	              (unsigned long long)work->device, (unsigned long long)work->inode);
-	(void)fprintf(file, "stamp_ns=%llu\nuptime_ns=%llu\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns);
-	is_written = !ferror(file);
-	is_written = fclose(file) == 0 && is_written;
-	return is_written && renameat(work->store, INFO_NEW, work->store, INFO) == 0 ? 0 : -EIO;
-}
-
 void work_keep(struct work **works, const char *sandbox)
 {
 	for (struct work *work = *works, *next; work; work = next) {
 		next = work->next;
-		(void)!write_info(work, sandbox); /* it is listed without, and what was changed is there */
+		(void)!work_write_info(work, sandbox); /* it is listed without, and what was changed is there */
 		work_free(work);
 	}
 	*works = NULL;
 }
 
-static int from_hex(char c)
+/* What a store tells of itself, for who asks. False: no memory. */
+static bool tell_info(int store, struct yett_work *work)
 {
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+	struct work_info info;
 
-/* The value of a line, in place; false: it is none that we write. */
-static bool unescape(char *text)
-{
-	char *to = text;
-
-	for (; *text; to++) {
-		int high = *text == '%' ? from_hex(text[1]) : 0, low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
-
-		if (high < 0 || low < 0 || (*text == '%' && high * 16 + low == 0))
-			return false;
-		*to = *text == '%' ? (char)(high * 16 + low) : *text;
-		text += *text == '%' ? 3 : 1;
-	}
-	*to = '\0';
-	return true;
-}
-
-static bool is_id(const char *name)
-{
-	return strlen(name) == YETT_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
-}
-
-/* What a store says of itself; where it says nothing that we wrote, there is its id. False: no memory. */
-static bool read_info(int store, struct yett_work *work)
-{
-	struct {
-		const char *key;
-		const char **value;
-	} texts[] = {{"source=", &work->source}, {"target=", &work->target}, {"sandbox=", &work->sandbox}};
-	_cleanup_fd_ int fd = openat(store, INFO, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	char *text = memory_add(work, INFO_MAX), *rest, *line;
-	struct stat st;
-	ssize_t n = text && fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, text, INFO_MAX - 1) : 0;
-
-	if (!text)
+	if (!work_read_info(store, work, &info))
 		return false;
-	if (n <= 0 || memchr(text, '\0', (size_t)n) || strncmp(text, INFO_HEAD, strlen(INFO_HEAD)) != 0)
-		return true;
-	for (rest = text + strlen(INFO_HEAD); (line = strsep(&rest, "\n"));) {
-		for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-			if (strncmp(line, texts[i].key, strlen(texts[i].key)) == 0 && unescape(line + strlen(texts[i].key)))
-				*texts[i].value = line + strlen(texts[i].key);
-		if (strncmp(line, "created=", strlen("created=")) == 0)
-			work->created_ms = strtoull(line + strlen("created="), NULL, 10);
-	}
-	if (!is_id(work->sandbox))
-		work->sandbox = "";
-	work->is_complete = *work->source && *work->target && *work->sandbox && work->created_ms;
+	work->source = info.source;
+	work->target = info.target;
+	work->sandbox = info.sandbox;
+	work->created_ms = info.created_ms;
+	work->is_complete = info.is_complete;
+	work->inode = info.inode;
+	work->is_earlier_boot = info.is_earlier_boot;
+	work->hidden = info.hidden;
+	work->hidden_count = info.hidden_count;
 	return true;
-}
-
-/* init holds the lock for as long as there is its sandbox: programs/init/build/workspace.c. */
-static bool is_used(int store)
-{
-	return flock(store, LOCK_SH | LOCK_NB) < 0; /* others may ask at the same time */
-}
-
-/* From those who only ask, as is_used(), it is free in a moment. */
-static bool take_lock(int store)
-{
-	const struct timespec moment = {.tv_nsec = 1000000};
-
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		if (flock(store, LOCK_EX | LOCK_NB) == 0)
-			return true;
-		(void)nanosleep(&moment, NULL);
-	}
-	return false;
 }
 
 /* One that tells nothing of itself is being made, or was left half-made: that it is not used is not tried, which takes its lock. */
@@ -398,15 +309,15 @@ static struct yett_work *read_work(int root, const char *works, const char *id)
 	if (!work)
 		return NULL;
 	*work = (struct yett_work){.size = sizeof *work, .source = "", .target = "", .sandbox = ""};
-	(void)snprintf(work->id, sizeof work->id, "%s", id);
+	(void)snprintf(work->id, sizeof work->id, "%.16s", id);
 	path = memory_add(work, size);
 	if (!path)
 		return NULL;
 	(void)snprintf(path, size, "%s/%s", works, id);
 	work->store = path;
-	if (store >= 0 && !read_info(store, work))
+	if (store >= 0 && !tell_info(store, work))
 		return NULL;
-	work->is_used = work->is_complete && is_used(store);
+	work->is_used = work->is_complete && work_is_used(store);
 	return steal_ptr(&work);
 }
 
@@ -417,15 +328,15 @@ int yett_works_list(struct yett_work_list **ret_list, struct yett_error *error)
 	_cleanup_(fd_entries_close) DIR *entries = NULL;
 	char path[KEYFILE_PATH_SIZE];
 	const struct dirent *entry;
-	int r = open_works(false, &root, path, error);
+	int r = work_open_all(false, &root, path, error);
 
 	if (r)
 		return r;
 	entries = root < 0 ? NULL : fd_entries(root);
 	while (list && entries && (entry = readdir(entries))) {
-		struct yett_work *work = is_id(entry->d_name) ? read_work(root, path, entry->d_name) : NULL;
+		struct yett_work *work = work_is_id(entry->d_name) ? read_work(root, path, entry->d_name) : NULL;
 
-		if (is_id(entry->d_name) && (!work || !list_add(list, work)))
+		if (work_is_id(entry->d_name) && (!work || !list_add(list, work)))
 			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a list");
 	}
 	if (!list)
@@ -450,20 +361,14 @@ int yett_work_discard(const char *id, struct yett_error *error)
 {
 	_cleanup_fd_ int root = -1, store = -1, lock = -1;
 	char path[KEYFILE_PATH_SIZE];
-	int r = open_works(false, &root, path, error);
+	int r = work_open_all(false, &root, path, error);
 
+	if (r == 0)
+		r = work_open(id, &store, error);
+	if (r == 0)
+		r = work_lock(store, id, error);
 	if (r)
 		return r;
-	if (root >= 0 && is_id(id))
-		store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (store < 0)
-		return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
-		                 "there is no store %.40s in %s; yett work list tells which there are", ESCAPE(id), path);
-	if (!take_lock(store)) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a sandbox works on the store %s", id);
-		error_mend(error, "end it first: yett work list tells which it is, yett destroy ends it");
-		return YETT_E_INVALID_REQUEST;
-	}
 	r = work_hold_apply(store, id, &lock, error);
 	if (r)
 		return r;

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 
 #define NAME_SIZE 48
+#define GONE      ".gone-" /* what names of directories begin with that are on their way out */
 
 /* Directories that were moved to the top: `first` … `next` - 1 are there. */
 struct moved {
@@ -30,8 +31,7 @@ static void name_of(const struct moved *moved, uint64_t i, char name[static NAME
 	(void)snprintf(name, NAME_SIZE, "%s%llu", moved->mark, (unsigned long long)i);
 }
 
-/* A directory by its name in `parent`, and by nothing else, whatever its mode lets its owner do with it. */
-static int open_own(int parent, const char *name, int flags)
+int work_open_own(int parent, const char *name, int flags)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
 	                       .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
@@ -52,7 +52,7 @@ static int open_own(int parent, const char *name, int flags)
 static int move_up(struct moved *moved, int directory, const char *name)
 {
 	/* who moves a directory has to be able to write it: it learns where it is */
-	_cleanup_fd_ int own = open_own(directory, name, O_PATH);
+	_cleanup_fd_ int own = work_open_own(directory, name, O_PATH);
 	char to[NAME_SIZE];
 
 	if (own < 0)
@@ -94,22 +94,69 @@ static int empty(struct moved *moved, int directory)
 	return r;
 }
 
-int work_remove(int works, const char *id, int store)
+/* What was moved to the top, and what that has moved there. */
+static int empty_moved(struct moved *moved)
 {
-	struct moved moved = {.store = store};
 	char name[NAME_SIZE];
-	int r;
+	int r = 0;
 
-	(void)snprintf(moved.mark, sizeof moved.mark, ".gone-%08x-", randombytes_random());
-	for (r = empty(&moved, store); r == 0 && moved.first < moved.next; moved.first++) {
+	for (; r == 0 && moved->first < moved->next; moved->first++) {
 		_cleanup_fd_ int directory = -1;
 
-		name_of(&moved, moved.first, name);
-		r = directory = open_own(store, name, O_RDONLY | O_DIRECTORY);
+		name_of(moved, moved->first, name);
+		r = directory = work_open_own(moved->store, name, O_RDONLY | O_DIRECTORY);
 		if (r >= 0)
-			r = empty(&moved, directory);
-		if (r == 0 && unlinkat(store, name, AT_REMOVEDIR) < 0)
+			r = empty(moved, directory);
+		if (r == 0 && unlinkat(moved->store, name, AT_REMOVEDIR) < 0)
 			r = -errno;
 	}
+	return r;
+}
+
+static void moved_begin(struct moved *moved, int store)
+{
+	*moved = (struct moved){.store = store};
+	(void)snprintf(moved->mark, sizeof moved->mark, GONE "%08x-", randombytes_random());
+}
+
+int work_remove(int works, const char *id, int store)
+{
+	struct moved moved;
+	int r;
+
+	moved_begin(&moved, store);
+	r = empty(&moved, store);
+	if (r == 0)
+		r = empty_moved(&moved);
 	return r == 0 && unlinkat(works, id, AT_REMOVEDIR) < 0 ? -errno : r;
+}
+
+/* Of one that was killed. */
+static int remove_gone(struct moved *moved)
+{
+	DIR *opened = fd_entries(moved->store);
+	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const struct dirent *entry;
+	int r = opened ? 0 : -errno;
+
+	while (r == 0 && (entry = readdir(entries)))
+		if (strncmp(entry->d_name, GONE, strlen(GONE)) == 0 && strncmp(entry->d_name, moved->mark, strlen(moved->mark)) != 0)
+			r = remove_entry(moved, moved->store, entry);
+	return r;
+}
+
+int work_remove_part(int store, const char *name)
+{
+	struct moved moved;
+	struct stat st;
+	int r = 0;
+
+	moved_begin(&moved, store);
+	if (fstatat(store, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		r = S_ISDIR(st.st_mode) ? move_up(&moved, store, name) : unlinkat(store, name, 0) < 0 ? -errno : 0;
+	else if (errno != ENOENT)
+		r = -errno;
+	if (r == 0)
+		r = remove_gone(&moved);
+	return r == 0 ? empty_moved(&moved) : r;
 }

@@ -208,6 +208,18 @@ struct yett_share {
 	int fd;             /* with YETT_SHARE_FD: the same, O_PATH or not; borrowed until the sandbox is created */
 	/* With YETT_SHARE_COW: what is changed is kept in so much memory of the sandbox's, and gone with it; 0: in a store. Linux 6.6 */
 	uint64_t memory_bytes;
+	/*
+	 * With YETT_SHARE_COW: the id of a store that is there and that no sandbox works on, for one to begin with what was changed in it;
+	 * NULL: a new one. Of `path`, a descriptor and `target`, those that are not given are as the store tells.
+	 */
+	const char *store;
+	/*
+	 * With YETT_SHARE_COW and a new store: names and paths below the directory that are not to be seen inside, and such as are to be
+	 * seen all the same; NULL, or lists that end with NULL. A name is hidden wherever it is found, and at the top also where it comes
+	 * later; a path, as ./NAME, where it is or would be. *, ? and [ ] match in a name, ** any directories: what matches when the
+	 * sandbox is made. YETT_E_UNSUPPORTED before Linux 5.8.
+	 */
+	const char *const *hide, *const *no_hide;
 };
 
 struct yett_tmpfs {
@@ -821,6 +833,11 @@ struct yett_work {
 	const char *sandbox; /* its id */
 	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
 	const char *store;   /* its directory; "upper" in it has what was changed. */
+	uint64_t inode;      /* of the directory outside, when the store was made; 0: it does not tell */
+	/* In another boot of the machine it was used last: what was written shortly before its end may be torn, if that was a crash. */
+	bool is_earlier_boot;
+	const char *const *hidden; /* what is hidden of the source: paths below that, most of which may not be there */
+	size_t hidden_count;
 };
 
 struct yett_work_list;
@@ -834,6 +851,51 @@ YETT_API const struct yett_work *yett_work_list_get(const struct yett_work_list 
 
 /* Removes a store with all that is in it. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: a sandbox works on it; YETT_E_FILE_OPERATION_FAILED. */
 YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error *error);
+
+/* --- snapshot ------------------------------------------------------------------------------------------------- */
+
+/*
+ * A state of a store that can be gone back to. All of these take that no sandbox works on the store: YETT_E_INVALID_REQUEST.
+ * YETT_E_NOT_FOUND: there is no such store or snapshot. Where one fails, the store shows what it showed before.
+ */
+struct yett_snapshot {
+	size_t size;
+	const char *name;
+	uint64_t created_ms; /* since 1970 */
+	uint32_t layers;     /* so many of "layers" in the store are its */
+};
+
+struct yett_snapshot_list;
+
+/*
+ * Names what a store holds now: a-z, 0-9, '.', '_' and '-', at most 63 of them, and a letter or digit first; NULL: a number. The name is in
+ * `ret_name`, if that is not NULL, and freed with yett_free(). YETT_E_ALREADY_EXISTS; YETT_E_RESOURCE_LIMIT: there are as many as there may
+ * be.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error);
+
+/* The oldest first, freed with yett_free(); also while a sandbox works on the store. */
+YETT_API YETT_MUST_CHECK int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error);
+YETT_API size_t yett_snapshot_list_count(const struct yett_snapshot_list *list);
+YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_snapshot_list *list, size_t i);
+
+/* Forgets it; what no other one needs apart is put together, and takes less room. What the store shows stays as it is. */
+YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name, struct yett_error *error);
+
+/* Bits of the flags of yett_snapshot_rollback(). */
+enum yett_rollback_flag { YETT_ROLLBACK_DELETE_LATER = 1 };
+
+/*
+ * Has the store hold what it held then: what was changed since is gone. Where there are later snapshots, which go with it, that takes the
+ * flag: YETT_E_INVALID_REQUEST without it.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error);
+
+/*
+ * Makes another store with a copy of that, or of what the store holds now (NULL), and of the snapshots up to there. It is about the same
+ * directory. `ret_id` is what it is called.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error);
 
 /* --- network ------------------------------------------------------------------------------------------------ */
 

@@ -23,6 +23,9 @@
 /* What the exit status says. */
 enum { DIFF_WHOLE = 0, DIFF_INCOMPLETE = 1, DIFF_FAILED = 2 };
 
+/* What a line is, for who colours it. A line of contents has what it begins with in any patch. */
+enum { SHOW_HEAD = 'h', SHOW_HUNK = '@', SHOW_ADDED = '+', SHOW_DELETED = '-', SHOW_STAT = '|', SHOW_PLAIN = ' ' };
+
 /* A file as it was or is; mode 0: there is none. */
 struct side {
 	uint32_t mode;
@@ -30,7 +33,9 @@ struct side {
 };
 
 struct change {
-	char *path; /* below the top, without a slash at its ends */
+	char *path;          /* below the top, without a slash at its ends */
+	char *from;          /* what it was called in the source; NULL: the same */
+	unsigned similarity; /* where it has another name: in percent; 100: the content is the same */
 	struct side old, new;
 	size_t layer;      /* that the new one is in */
 	bool same_content; /* only the mode differs */
@@ -46,6 +51,7 @@ struct diff {
 	struct change *changes;
 	size_t count, room, path_bytes;
 	FILE *out, *notes;
+	bool marked; /* each line of a patch, and of --stat, begins with one of enum SHOW_* */
 	size_t note_count;
 };
 
@@ -77,20 +83,40 @@ bool decide_is_wanted(const struct diff *diff, const char *path, bool or_above);
 void quote_path(FILE *to, const char *prefix, const char *path);
 bool quote_is_needed(const char *path);
 
+/* A new name beside the old one, as in git diff --stat: "a => b", or with what they have in common, "dir/{a => b}/file". */
+void quote_move(FILE *to, const char *old, const char *new);
+
 /* --- read.c --- */
 
 /* Opens below a directory without links and mounts, never waiting. -errno. */
 int read_open(int directory, const char *path, int flags);
 
-/* Whether the regular files at the path are the same on both sides; what could not be told is noted, and is false. */
+/*
+ * Whether the old side of one change and the new one of another, of the same kind and size, have the same content: 1 or 0; -errno, -EAGAIN:
+ * one changed meanwhile.
+ */
+int read_compare(const struct diff *diff, const struct change *of_old, const struct change *of_new);
+
+/* The same of both sides of one change, up to DIFF_COMPARE_MAX; what could not be told is noted, and is false. */
 bool read_is_same(struct diff *diff, const struct change *change);
+
+/* A digest of the content, which who knows it can make two files have. 0, -errno, -EAGAIN as above. */
+int read_digest(int directory, const char *path, const struct side *side, uint64_t *ret_digest);
 
 /* The content of a file or link of at most DIFF_SHOWN_MAX bytes. 0, -errno, -EAGAIN: it changed meanwhile. */
 int read_content(int directory, const char *path, const struct side *side, char **ret_bytes, size_t *ret_size);
 
-/* --- walk.c, show.c: 0 or -errno --- */
+/* --- walk.c, rename.c, show.c: 0 or -errno --- */
 
+/* Finds the changes, in the order of their paths. */
 int walk(struct diff *diff);
+
+/*
+ * What went and what came under another name becomes one change, where the content is the same or similar. What would take too long is
+ * left as it is, which is told.
+ */
+int rename_find(struct diff *diff);
+
 int show(struct diff *diff, const char *form);
 
 /* One line for the user: what was not looked at. */

@@ -1,9 +1,10 @@
 /*
- * yett-diff LAYERS HIDDEN SOURCE OUT NOTES names|stat|json|patch [PATH…]: tells what was changed, and ends. See diff.h.
+ * yett-diff LAYERS HIDDEN SOURCE OUT NOTES FORM [PATH…]: tells what was changed, and ends. See diff.h.
  *
- * All but the last are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. The exit
- * status is one of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights of its user. libgit2 starts first, which
- * reads what the user set; then it confines itself.
+ * All but the last two are descriptors: LAYERS are "0", the upper directory, and with commas those below it, HIDDEN is "-" or one. FORM is
+ * names, json, stat, patch, or one of the latter two with "-marked": then each line begins with one of enum SHOW_*. The exit status is one
+ * of enum DIFF_*; what makes it so is told in NOTES, a line each. It has the rights of its user. libgit2 starts first, which reads what the
+ * user set; then it confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -134,6 +135,8 @@ int main(int argc, char *argv[])
 		return DIFF_FAILED;
 	}
 	r = walk(&diff);
+	if (r == 0)
+		r = rename_find(&diff);
 	if (r == 0)
 		r = show(&diff, argv[6]);
 	_exit(tell(&diff, r)); /* all is written, and what libgit2 would do at its end is not allowed any more */

@@ -40,3 +40,47 @@ void quote_path(FILE *to, const char *prefix, const char *path)
 		put(to, (unsigned char)*path);
 	(void)fputc('"', to);
 }
+
+/* How much of the beginning they share, to the last slash in it. */
+static size_t common_prefix(const char *old, const char *new)
+{
+	size_t length = 0;
+
+	for (size_t i = 0; old[i] && old[i] == new[i]; i++)
+		if (old[i] == '/')
+			length = i + 1;
+	return length;
+}
+
+/* How much of the end they share, from the first slash in it; the slash that ends the prefix may be it, too. */
+static size_t common_suffix(const char *old, const char *new, size_t prefix)
+{
+	size_t of_old = strlen(old), of_new = strlen(new), first = prefix ? prefix - 1 : 0, length = 0;
+
+	for (size_t i = 1; i <= of_old - first && i <= of_new - first && old[of_old - i] == new[of_new - i]; i++)
+		if (old[of_old - i] == '/')
+			length = i;
+	return length;
+}
+
+/* As much of a path as is neither prefix nor suffix, which may overlap in a slash. */
+static int middle(const char *path, size_t prefix, size_t suffix)
+{
+	size_t length = strlen(path);
+
+	return length > prefix + suffix ? (int)(length - prefix - suffix) : 0;
+}
+
+void quote_move(FILE *to, const char *old, const char *new)
+{
+	size_t prefix = common_prefix(old, new), suffix = common_suffix(old, new, prefix);
+
+	if (quote_is_needed(old) || quote_is_needed(new) || prefix + suffix == 0) {
+		quote_path(to, "", old);
+		(void)fputs(" => ", to);
+		quote_path(to, "", new);
+		return;
+	}
+	(void)fprintf(to, "%.*s{%.*s => %.*s}%s", (int)prefix, old, middle(old, prefix, suffix), old + prefix, middle(new, prefix, suffix),
+	              new + prefix, new + strlen(new) - suffix);
+}

@@ -74,27 +74,6 @@ static int compare(int a, int b)
 	}
 }
 
-bool read_is_same(struct diff *diff, const struct change *change)
-{
-	const char *path = change->path;
-	_cleanup_fd_ int old = -1, new = -1;
-	struct stat old_st, new_st;
-	int r;
-
-	if (change->new.size > DIFF_COMPARE_MAX) {
-		note(diff, path, "is too large to be compared with the source; it is told as modified");
-		return false;
-	}
-	old = open_file(diff->source, path, &old_st);
-	new = open_file(diff->layers[change->layer], path, &new_st);
-	r = old < 0 ? old : new < 0 ? new : compare(old, new);
-	if (r >= 0 && (!is_unchanged(old, &old_st) || !is_unchanged(new, &new_st)))
-		r = -EAGAIN;
-	if (r < 0)
-		note(diff, path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
-	return r == 1;
-}
-
 static int read_link(int directory, const char *path, char **ret_bytes, size_t *ret_size)
 {
 	_cleanup_fd_ int fd = read_open(directory, path, O_PATH);
@@ -106,6 +85,78 @@ static int read_link(int directory, const char *path, char **ret_bytes, size_t *
 	*ret_bytes = steal_ptr(&bytes);
 	*ret_size = (size_t)n;
 	return 0;
+}
+
+static int compare_files(const struct diff *diff, const struct change *of_old, const struct change *of_new)
+{
+	struct stat old_st, new_st;
+	_cleanup_fd_ int old = open_file(diff->source, of_old->path, &old_st);
+	_cleanup_fd_ int new = open_file(diff->layers[of_new->layer], of_new->path, &new_st);
+	int r = old < 0 ? old : new < 0 ? new : compare(old, new);
+
+	return r >= 0 && (!is_unchanged(old, &old_st) || !is_unchanged(new, &new_st)) ? -EAGAIN : r;
+}
+
+int read_compare(const struct diff *diff, const struct change *of_old, const struct change *of_new)
+{
+	_cleanup_free_ char *old = NULL, *new = NULL;
+	size_t old_size, new_size;
+	int r;
+
+	if (S_ISREG(of_new->new.mode))
+		return compare_files(diff, of_old, of_new);
+	r = read_link(diff->source, of_old->path, &old, &old_size);
+	if (r == 0)
+		r = read_link(diff->layers[of_new->layer], of_new->path, &new, &new_size);
+	return r < 0 ? r : old_size == new_size && memcmp(old, new, new_size) == 0;
+}
+
+bool read_is_same(struct diff *diff, const struct change *change)
+{
+	int r;
+
+	if (change->new.size > DIFF_COMPARE_MAX) {
+		note(diff, change->path, "is too large to be compared with the source; it is told as modified");
+		return false;
+	}
+	r = read_compare(diff, change, change);
+	if (r < 0)
+		note(diff, change->path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
+	return r == 1;
+}
+
+/* FNV-1a */
+static uint64_t digest(uint64_t so_far, const char *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		so_far = (so_far ^ (unsigned char)bytes[i]) * 0x100000001b3;
+	return so_far;
+}
+
+int read_digest(int directory, const char *path, const struct side *side, uint64_t *ret_digest)
+{
+	_cleanup_fd_ int fd = -1;
+	_cleanup_free_ char *bytes = NULL;
+	uint64_t so_far = 0xcbf29ce484222325;
+	struct stat st;
+	size_t size = 0;
+	ssize_t n = 0;
+
+	if (S_ISLNK(side->mode)) {
+		n = read_link(directory, path, &bytes, &size);
+		*ret_digest = n < 0 ? 0 : digest(so_far, bytes, size);
+		return (int)n;
+	}
+	fd = open_file(directory, path, &st);
+	bytes = malloc(BLOCK);
+	if (fd < 0 || !bytes)
+		return fd < 0 ? fd : -ENOMEM;
+	while ((uint64_t)size < side->size && (n = read_whole(fd, bytes, BLOCK)) > 0) {
+		so_far = digest(so_far, bytes, (size_t)n);
+		size += (size_t)n;
+	}
+	*ret_digest = so_far;
+	return n < 0 ? (int)n : size == side->size ? 0 : -EAGAIN;
 }
 
 int read_content(int directory, const char *path, const struct side *side, char **ret_bytes, size_t *ret_size)

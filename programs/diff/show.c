@@ -35,7 +35,7 @@ static const char *type_name(uint32_t mode)
 
 static const char *change_name(const struct change *change)
 {
-	return !change->old.mode ? "added" : !change->new.mode ? "deleted" : "modified";
+	return change->from ? "renamed" : !change->old.mode ? "added" : !change->new.mode ? "deleted" : "modified";
 }
 
 static const char *git_mode(uint32_t mode)
@@ -54,7 +54,12 @@ static bool is_text(const char *bytes, size_t size)
 	return lines <= LINES_MAX;
 }
 
-static void load_side(struct diff *diff, int directory, const struct change *change, const struct side *side, char **bytes, size_t *size,
+static const char *old_path(const struct change *change)
+{
+	return change->from ? change->from : change->path;
+}
+
+static void load_side(struct diff *diff, int directory, const char *path, const struct side *side, char **bytes, size_t *size,
                       bool *is_binary)
 {
 	int r;
@@ -65,9 +70,9 @@ static void load_side(struct diff *diff, int directory, const struct change *cha
 		*is_binary = true;
 		return;
 	}
-	r = read_content(directory, change->path, side, bytes, size);
+	r = read_content(directory, path, side, bytes, size);
 	if (r < 0)
-		note(diff, change->path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
+		note(diff, path, r == -EAGAIN ? "changed while it was read" : strerror(-r));
 	*is_binary = *is_binary || r < 0 || !is_text(*bytes, *size);
 }
 
@@ -79,8 +84,8 @@ static void load(struct diff *diff, const struct change *change, struct shown *s
 	*shown = (struct shown){.change = change};
 	if (change->same_content || (!is_content(change->old.mode) && !is_content(change->new.mode)))
 		return;
-	load_side(diff, diff->source, change, &change->old, &shown->old, &shown->old_size, &shown->is_binary);
-	load_side(diff, diff->layers[change->layer], change, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
+	load_side(diff, diff->source, old_path(change), &change->old, &shown->old, &shown->old_size, &shown->is_binary);
+	load_side(diff, diff->layers[change->layer], change->path, &change->new, &shown->new, &shown->new_size, &shown->is_binary);
 	if (shown->is_binary)
 		return;
 	options.flags = GIT_DIFF_FORCE_TEXT;
@@ -98,15 +103,30 @@ static void unload(struct shown *shown)
 	free(shown->new);
 }
 
-static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *to)
+static void begin_line(struct diff *diff, char mark)
 {
+	if (diff->marked)
+		(void)fputc(mark, diff->out);
+}
+
+/* What libgit2 has to say of a missing end of the last line begins with that end. */
+static int put_line(const git_diff_delta *delta, const git_diff_hunk *hunk, const git_diff_line *line, void *of)
+{
+	struct diff *diff = of;
+	bool is_content =
+		line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION || line->origin == GIT_DIFF_LINE_DELETION;
+	size_t ended = !is_content && line->content_len && *line->content == '\n';
+
 	(void)delta;
 	(void)hunk;
 	if (line->origin == GIT_DIFF_LINE_FILE_HDR || line->origin == GIT_DIFF_LINE_BINARY)
 		return 0;
-	if (line->origin == GIT_DIFF_LINE_CONTEXT || line->origin == GIT_DIFF_LINE_ADDITION || line->origin == GIT_DIFF_LINE_DELETION)
-		(void)fputc(line->origin, to);
-	(void)fwrite(line->content, 1, line->content_len, to);
+	if (ended)
+		(void)fputc('\n', diff->out);
+	begin_line(diff, is_content ? line->origin : line->origin == GIT_DIFF_LINE_HUNK_HDR ? SHOW_HUNK : SHOW_PLAIN);
+	if (is_content)
+		(void)fputc(line->origin, diff->out);
+	(void)fwrite(line->content + ended, 1, line->content_len - ended, diff->out);
 	return 0;
 }
 
@@ -119,11 +139,12 @@ static void put_side(FILE *to, const char *prefix, const char *path, uint32_t mo
 }
 
 /* With a tab where git takes one to find the end of the name. */
-static void put_name(FILE *to, const char *prefix, const char *path, uint32_t mode)
+static void put_name(struct diff *diff, const char *prefix, const char *path, uint32_t mode)
 {
-	(void)fputs(*prefix == 'a' ? "--- " : "+++ ", to);
-	put_side(to, prefix, path, mode);
-	(void)fputs(mode && strchr(path, ' ') && !quote_is_needed(path) ? "\t\n" : "\n", to);
+	begin_line(diff, SHOW_HEAD);
+	(void)fputs(*prefix == 'a' ? "--- " : "+++ ", diff->out);
+	put_side(diff->out, prefix, path, mode);
+	(void)fputs(mode && strchr(path, ' ') && !quote_is_needed(path) ? "\t\n" : "\n", diff->out);
 }
 
 /* What git apply would not come to: directories, special files, and modes but for whether a file is executable. */
@@ -138,49 +159,93 @@ static bool is_rest(uint32_t old, uint32_t new)
 	return ((old ^ new) & 07777) != 0 && ((old ^ new) & 07777) != 0111;
 }
 
-static void put_rest(FILE *to, const struct change *change)
+static void put_rest(struct diff *diff, const struct change *change)
 {
 	uint32_t old = change->old.mode, new = change->new.mode;
 
 	if (!is_rest(old, new))
 		return;
-	(void)fprintf(to, "# %s %s ", change_name(change), type_name(old ? old : new));
-	quote_path(to, "", change->path);
+	begin_line(diff, SHOW_HEAD);
+	(void)fprintf(diff->out, "# %s %s ", change_name(change), type_name(old ? old : new));
+	quote_path(diff->out, "", change->path);
 	if (old && new)
-		(void)fprintf(to, ": mode %04o to %04o\n", old & 07777, new & 07777);
+		(void)fprintf(diff->out, ": mode %04o to %04o\n", old & 07777, new & 07777);
 	else
-		(void)fprintf(to, ": mode %04o\n", (old ? old : new) & 07777);
+		(void)fprintf(diff->out, ": mode %04o\n", (old ? old : new) & 07777);
+}
+
+/* "diff --git …" and what of git's extended header is to be said. git-diff(1) */
+static void put_head(struct diff *diff, const struct change *change)
+{
+	const char *old = git_mode(change->old.mode), *new = git_mode(change->new.mode);
+	bool is_one_sided = !change->old.mode || !change->new.mode;
+	const struct {
+		const char *text, *value;
+	} lines[] = {
+		{"deleted file mode ", change->new.mode ? NULL : old},
+		{"new file mode ", change->old.mode ? NULL : new},
+		{"old mode ", is_one_sided || strcmp(old, new) == 0 ? NULL : old},
+		{"new mode ", is_one_sided || strcmp(old, new) == 0 ? NULL : new},
+		{"rename from ", change->from},
+		{"rename to ", change->from ? change->path : NULL},
+	};
+
+	begin_line(diff, SHOW_HEAD);
+	(void)fputs("diff --git ", diff->out);
+	quote_path(diff->out, "a/", old_path(change));
+	(void)fputc(' ', diff->out);
+	quote_path(diff->out, "b/", change->path);
+	(void)fputc('\n', diff->out);
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		if (!lines[i].value)
+			continue;
+		if (lines[i].value == change->from) {
+			begin_line(diff, SHOW_HEAD);
+			(void)fprintf(diff->out, "similarity index %u%%\n", change->similarity);
+		}
+		begin_line(diff, SHOW_HEAD);
+		(void)fputs(lines[i].text, diff->out);
+		quote_path(diff->out, "", lines[i].value);
+		(void)fputc('\n', diff->out);
+	}
 }
 
 static void put_patch(struct diff *diff, struct shown *shown)
 {
 	const struct change *change = shown->change;
 	uint32_t old = change->old.mode, new = change->new.mode;
-	FILE *to = diff->out;
 
-	put_rest(to, change);
-	if (!is_content(old ? old : new) || (change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
+	put_rest(diff, change);
+	if (!is_content(old ? old : new) || (!change->from && change->same_content && strcmp(git_mode(old), git_mode(new)) == 0))
 		return;
-	(void)fputs("diff --git ", to);
-	quote_path(to, "a/", change->path);
-	(void)fputc(' ', to);
-	quote_path(to, "b/", change->path);
-	(void)fputc('\n', to);
-	if (!old || !new)
-		(void)fprintf(to, "%s file mode %s\n", old ? "deleted" : "new", git_mode(old ? old : new));
-	else if (strcmp(git_mode(old), git_mode(new)) != 0)
-		(void)fprintf(to, "old mode %s\nnew mode %s\n", git_mode(old), git_mode(new));
+	put_head(diff, change);
 	if (shown->is_binary) {
-		(void)fputs("Binary files ", to);
-		put_side(to, "a/", change->path, old);
-		(void)fputs(" and ", to);
-		put_side(to, "b/", change->path, new);
-		(void)fputs(" differ\n", to);
+		begin_line(diff, SHOW_PLAIN);
+		(void)fputs("Binary files ", diff->out);
+		put_side(diff->out, "a/", old_path(change), old);
+		(void)fputs(" and ", diff->out);
+		put_side(diff->out, "b/", change->path, new);
+		(void)fputs(" differ\n", diff->out);
 	} else if (shown->patch && git_patch_num_hunks(shown->patch) > 0) {
-		put_name(to, "a/", change->path, old);
-		put_name(to, "b/", change->path, new);
-		(void)git_patch_print(shown->patch, put_line, to);
+		put_name(diff, "a/", old_path(change), old);
+		put_name(diff, "b/", change->path, new);
+		(void)git_patch_print(shown->patch, put_line, diff);
 	}
+}
+
+/* What is behind the name where there are no lines to be counted. */
+static void put_stat_rest(FILE *to, const struct shown *shown)
+{
+	const struct side *old = &shown->change->old, *new = &shown->change->new;
+
+	if (shown->is_binary)
+		(void)fprintf(to, "Bin %llu -> %llu bytes", (unsigned long long)old->size, (unsigned long long)new->size);
+	else if (old->mode && new->mode && old->mode != new->mode)
+		(void)fprintf(to, "mode %04o -> %04o", old->mode & 07777, new->mode & 07777);
+	else if (shown->change->from)
+		(void)fputc('0', to);
+	else
+		(void)fprintf(to, "%s %s", change_name(shown->change), type_name(old->mode ? old->mode : new->mode));
 }
 
 static void put_stat(struct diff *diff, struct shown *shown)
@@ -189,18 +254,17 @@ static void put_stat(struct diff *diff, struct shown *shown)
 	size_t lines = shown->added + shown->deleted, most = lines > 40 ? 40 : lines;
 	size_t plus = lines ? (shown->added * most + lines - 1) / lines : 0;
 
+	begin_line(diff, SHOW_STAT);
 	(void)fputc(' ', diff->out);
-	quote_path(diff->out, "", change->path);
-	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/ | " : " | ", diff->out);
-	if (shown->is_binary)
-		(void)fprintf(diff->out, "Bin %llu -> %llu bytes", (unsigned long long)change->old.size,
-		              (unsigned long long)change->new.size);
-	else if (shown->patch)
-		(void)fprintf(diff->out, "%zu%s", lines, lines ? " " : "");
-	else if (change->old.mode && change->new.mode)
-		(void)fprintf(diff->out, "mode %04o -> %04o", change->old.mode & 07777, change->new.mode & 07777);
+	if (change->from)
+		quote_move(diff->out, change->from, change->path);
 	else
-		(void)fprintf(diff->out, "%s %s", change_name(change), type_name(change->old.mode ? change->old.mode : change->new.mode));
+		quote_path(diff->out, "", change->path);
+	(void)fputs(S_ISDIR(change->old.mode ? change->old.mode : change->new.mode) ? "/ | " : " | ", diff->out);
+	if (shown->patch)
+		(void)fprintf(diff->out, "%zu%s", lines, lines ? " " : "");
+	else
+		put_stat_rest(diff->out, shown);
 	for (size_t i = 0; i < most; i++)
 		(void)fputc(i < plus ? '+' : '-', diff->out);
 	(void)fputc('\n', diff->out);
@@ -227,6 +291,14 @@ static void put_json(struct json *json, struct shown *shown)
 	json_open(json, NULL, '{');
 	json_bytes(json, "path", shown->change->path, strlen(shown->change->path));
 	json_text(json, "change", change_name(shown->change));
+	if (shown->change->from)
+		json_bytes(json, "old_path", shown->change->from, strlen(shown->change->from));
+	else
+		json_null(json, "old_path");
+	if (shown->change->from)
+		json_number(json, "similarity", shown->change->similarity);
+	else
+		json_null(json, "similarity");
 	json_side(json, "old", &shown->change->old);
 	json_side(json, "new", &shown->change->new);
 	json_bool(json, "content_changed", !shown->change->same_content);
@@ -244,10 +316,11 @@ static void put_name_only(struct diff *diff, const struct change *change)
 
 int show(struct diff *diff, const char *form)
 {
-	bool is_json = strcmp(form, "json") == 0, is_stat = strcmp(form, "stat") == 0, is_names = strcmp(form, "names") == 0;
+	bool is_json = strcmp(form, "json") == 0, is_stat = strncmp(form, "stat", 4) == 0, is_names = strcmp(form, "names") == 0;
 	struct json json = {.to = diff->out};
 	size_t added = 0, deleted = 0;
 
+	diff->marked = strstr(form, "-marked");
 	if (is_json)
 		json_open(&json, NULL, '[');
 	for (size_t i = 0; i < diff->count && !ferror(diff->out); i++) {
@@ -271,7 +344,9 @@ int show(struct diff *diff, const char *form)
 	}
 	if (is_json)
 		json_close(&json);
-	if (is_stat && diff->count)
+	if (is_stat && diff->count) {
+		begin_line(diff, SHOW_PLAIN);
 		(void)fprintf(diff->out, " %zu changed, %zu insertions(+), %zu deletions(-)\n", diff->count, added, deleted);
+	}
 	return fflush(diff->out) == 0 && !ferror(diff->out) ? 0 : -EIO;
 }

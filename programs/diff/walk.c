@@ -141,20 +141,12 @@ static bool is_hidden(const struct walk *walk, const char *path)
 
 static int add_compared(struct walk *walk, struct change *change)
 {
-	const char *path = change->path;
 	bool is_text = S_ISREG(change->new.mode) || S_ISLNK(change->new.mode);
-	_cleanup_free_ char *old = NULL, *new = NULL;
-	size_t old_size = 0, new_size = 0;
 
-	change->same_content = !is_text;
-	if (!decide_is_wanted(walk->diff, path, false))
+	if (!decide_is_wanted(walk->diff, change->path, false))
 		return 0;
-	if (S_ISREG(change->new.mode) && change->old.size == change->new.size)
-		change->same_content = read_is_same(walk->diff, change);
-	if (S_ISLNK(change->new.mode) && read_content(walk->diff->source, path, &change->old, &old, &old_size) == 0 &&
-	    read_content(walk->diff->layers[change->layer], path, &change->new, &new, &new_size) == 0)
-		change->same_content = old_size == new_size && memcmp(old, new, new_size) == 0;
-	return change->same_content && change->old.mode == change->new.mode ? 0 : add_change(walk->diff, path, change);
+	change->same_content = !is_text || (change->old.size == change->new.size &&read_is_same(walk->diff, change));
+	return change->same_content && change->old.mode == change->new.mode ? 0 : add_change(walk->diff, change->path, change);
 }
 
 /* What there is to do about a name of the directory that is being walked. */

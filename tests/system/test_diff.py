@@ -58,7 +58,7 @@ class Changes(Diff):
         self.assertEqual({path: change['change'] for path, change in changes.items()},
                          {'dir': 'modified', 'file': 'modified', 'gone': 'deleted', 'link': 'added', 'made': 'added', 'made/x': 'added',
                           'moved': 'modified', 'new': 'added', 'pipe': 'added', 'removed': 'deleted', 'removed/file': 'deleted'})
-        self.assertEqual(changes['file'], {'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'modified',
+        self.assertEqual(changes['file'], {'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'modified', 'old_path': None, 'similarity': None,
                                            'old': {'type': 'file', 'mode': '0644', 'size': 4}, 'new': {'type': 'file', 'mode': '0644', 'size': 9},
                                            'content_changed': True, 'binary': False, 'lines_added': 1, 'lines_deleted': 0})
         self.assertEqual((changes['moved']['content_changed'], changes['moved']['new']['mode']), (False, '0755'))
@@ -117,6 +117,53 @@ class Changes(Diff):
         expected.update(content(self.upper()))
         self.assertEqual(content(copy), expected)
         self.assertIn('odd\n"\\ä', expected)
+
+    def test_git_applies_renames(self):
+        lines = ''.join('line %d\n' % i for i in range(40))
+        for name in ('plain', 'edited', 'dir/deep', 'made executable', 'taken', 'odd\n\x1b', 'swapped'):
+            self.alice.write('source/' + name, name + '\n' + lines)
+        for i in range(5):
+            self.alice.write('source/removed/empty%d' % i, '')
+        self.alice.write('source/binary', 'a\0b' * 300)
+        self.assert_cow('set -e; mv plain other; mv edited dir/edited; echo more >>dir/edited; mv dir dire; sed -i 1d dire/deep; mv "made executable" x; chmod 755 x;'
+                        'mv taken free; ln -s free taken; mv "$(printf "odd\\n\\033")" even; mv removed emptied; mv binary dire/binary; printf x >>dire/binary;'
+                        'mv swapped t; mv x swapped; mv t x; mv swapped y')
+        done = self.diff()
+        self.assertEqual((done.code, done.err), (0, ''), done)
+        copy = self.folder('copy')
+        shutil.copytree(self.source, copy, symlinks=True, dirs_exist_ok=True)
+        without = self.diff('--name-only').out
+        self.assertIn('dire/binary\n', without)
+        self.assertNotIn('plain\n', without)
+        patch = '\n'.join(done.out.splitlines()) + '\n'
+        for name in ('other', 'dire/edited', 'dire/deep', 'dire/below/file', 'y', 'x', 'free', 'even', 'emptied/empty3', 'dire/binary'):
+            self.assertIn('rename to %s\n' % name, patch)
+        expected = dict(content(self.source), **content(self.upper()))
+        for name in ('plain', 'edited', 'dir/deep', 'dir/below/file', 'made executable', 'odd\n\x1b', 'swapped', 'binary', 'removed/file', *('removed/empty%d' % i for i in range(5))):
+            del expected[name]
+        del expected['dire/binary']
+        binary = patch.index('diff --git a/binary b/dire/binary')
+        patch = patch[:binary] + patch[patch.index('diff --git', binary + 1):]
+        subprocess.run(['git', 'apply', '-p1'], cwd=copy, input=patch.encode(), check=True)
+        found = content(copy)
+        del found['binary']
+        self.assertEqual(found, expected)
+
+    def test_a_rename_in_each_form(self):
+        lines = ''.join('line %d\n' % i for i in range(10))
+        self.alice.write('source/dir/below/long', lines)
+        self.alice.write('source/top', 'another\n' + lines)
+        self.assert_cow('set -e; mv dir/below/long dir/other; echo more >>dir/other; mv top tip')
+        self.assertEqual(self.diff().out, 'diff --git a/dir/below/long b/dir/other\nsimilarity index 95%\nrename from dir/below/long\nrename to dir/other\n'
+                         '--- a/dir/below/long\n+++ b/dir/other\n@@ -8,3 +8,4 @@ line 6\n line 7\n line 8\n line 9\n+more\n'
+                         'diff --git a/top b/tip\nsimilarity index 100%\nrename from top\nrename to tip\n')
+        self.assertEqual(self.diff('--stat').out, ' dir/{below/long => other} | 1 +\n top => tip | 0\n 2 changed, 1 insertions(+), 0 deletions(-)\n')
+        self.assertEqual(self.names(), ['dir/other', 'tip'])
+        change = self.changes()['tip']
+        self.assertEqual((change['change'], change['old_path']['text'], change['similarity'], change['content_changed']), ('renamed', 'top', 100, False))
+        self.assertEqual(change['old'], change['new'])
+        self.assertEqual(self.names('dir/other'), ['dir/other'])
+        self.assertIn('new file mode 100644\n', self.diff('dir/other').out)  # where the other side is not asked for
 
     def test_binary_files_are_noted(self):
         self.assert_cow('printf "a\\0b" >file; head -c 17M /dev/zero | tr "\\0" x >large')

@@ -16,6 +16,7 @@ import subprocess
 import test_cli
 import test_events
 import test_inside
+import test_store
 import test_workspace
 import yett
 
@@ -122,6 +123,10 @@ class Stores(test_workspace.Stores):
 
 
 class Refused(test_workspace.Refused):
+    service_class = yett.Rootless
+
+
+class Again(test_store.Again):
     service_class = yett.Rootless
 
 

@@ -88,6 +88,35 @@ static void paths_are_quoted_as_git_does(void **state)
 	}
 }
 
+static void a_move_is_told_with_what_the_names_have_in_common(void **state)
+{
+	static const struct {
+		const char *old, *new, *told;
+	} cases[] = {
+		{"a", "b", "a => b"},
+		{"dir/a", "dir/b", "dir/{a => b}"},
+		{"a/file", "b/file", "{a => b}/file"},
+		{"dir/a/file", "dir/b/file", "dir/{a => b}/file"},
+		{"dir/file", "dir/sub/file", "dir/{ => sub}/file"},
+		{"dir/sub/file", "dir/file", "dir/{sub => }/file"},
+		{"file", "sub/file", "file => sub/file"},
+		{"a/b/b/c", "a/b/c", "a/b/{b => }/c"},
+		{"a/x", "ab/x", "{a => ab}/x"},
+		{"dir/a\n", "dir/b", "\"dir/a\\n\" => dir/b"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[128] = "";
+		FILE *to = fmemopen(text, sizeof text, "w");
+
+		assert_non_null(to);
+		quote_move(to, cases[i].old, cases[i].new);
+		assert_int_equal(fclose(to), 0);
+		assert_string_equal(text, cases[i].told);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -95,6 +124,7 @@ int main(void)
 		cmocka_unit_test(only_the_device_0_0_is_a_whiteout),
 		cmocka_unit_test(wanted_are_paths_their_contents_and_on_the_way_what_is_above),
 		cmocka_unit_test(paths_are_quoted_as_git_does),
+		cmocka_unit_test(a_move_is_told_with_what_the_names_have_in_common),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* What yett-diff finds in real directories: several layers with whiteouts and marks, over a source. */
+/* What yett-diff finds in real directories: several layers with whiteouts and marks, over a source; and what of it was renamed. */
 #include <fcntl.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 
 #include <cmocka.h>
+#include <git2.h>
 
 #include "programs/diff/diff.h"
 
@@ -82,37 +83,65 @@ static int open_one(const char *name)
 	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Layers are "2" to "0", those that are there; each change is "A", "D" or "M" with its path and, but for "D", its layer. */
-static void assert_changes(const struct item *items, const char *expected)
+static void open_all(struct diff *diff)
+{
+	*diff = (struct diff){.source = open_one("source"), .hidden = open_one("hidden")};
+	for (int i = 2; i >= 0; i--)
+		if ((diff->layers[diff->layer_count] = open_one((const char[]){(char)('0' + i), '\0'})) >= 0)
+			diff->layer_count++;
+}
+
+static void close_all(struct diff *diff)
+{
+	while (diff->layer_count > 0)
+		fd_close(diff->layers[--diff->layer_count]);
+	fd_close(diff->hidden);
+	fd_close(diff->source);
+	free(diff->changes);
+}
+
+/* Layers are "2" to "0", those that are there; each change is "A", "D", "M" or "R" with its path and, but for "D", its layer. */
+static void put_changes(struct diff *diff, char *text, size_t size)
+{
+	FILE *to = fmemopen(text, size, "w");
+
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct change *change = &diff->changes[i];
+
+		if (change->from)
+			(void)fprintf(to, "R %u %s => ", change->similarity, change->from);
+		else
+			(void)fprintf(to, "%c ", !change->old.mode ? 'A' : change->new.mode ? 'M' : 'D');
+		(void)fputs(change->path, to);
+		(void)(change->new.mode ? fprintf(to, " %zu\n", diff->layer_count - 1 - change->layer) : fputc('\n', to));
+		free(change->from);
+		free(change->path);
+	}
+	assert_int_equal(fclose(to), 0);
+}
+
+static void assert_found(const struct item *items, bool with_renames, const char *expected)
 {
 	char text[1024] = "", notes[1024] = "";
-	struct diff diff = {.source = -1};
-	FILE *to = fmemopen(text, sizeof text, "w");
+	struct diff diff;
 
 	for (; items->path; items++)
 		make(items);
+	open_all(&diff);
 	diff.notes = fmemopen(notes, sizeof notes, "w");
-	for (int i = 2; i >= 0; i--)
-		if ((diff.layers[diff.layer_count] = open_one((const char[]){(char)('0' + i), '\0'})) >= 0)
-			diff.layer_count++;
-	diff.hidden = open_one("hidden");
-	diff.source = open_one("source");
 	assert_int_equal(walk(&diff), 0);
-	for (size_t i = 0; i < diff.count; i++) {
-		const struct change *change = &diff.changes[i];
-
-		(void)fprintf(to, "%c %s", !change->old.mode ? 'A' : change->new.mode ? 'M' : 'D', change->path);
-		(void)(change->new.mode ? fprintf(to, " %zu\n", diff.layer_count - 1 - change->layer) : fputc('\n', to));
-		free(change->path);
-	}
-	free(diff.changes);
-	assert_int_equal(fclose(to) | fclose(diff.notes), 0);
+	if (with_renames)
+		assert_int_equal(rename_find(&diff), 0);
+	put_changes(&diff, text, sizeof text);
+	assert_int_equal(fclose(diff.notes), 0);
+	close_all(&diff);
 	assert_string_equal(text, expected);
 	assert_string_equal(notes, "");
-	while (diff.layer_count > 0)
-		fd_close(diff.layers[--diff.layer_count]);
-	fd_close(diff.hidden);
-	fd_close(diff.source);
+}
+
+static void assert_changes(const struct item *items, const char *expected)
+{
+	assert_found(items, false, expected);
 }
 
 static void the_topmost_layer_that_has_a_name_wins(void **state)
@@ -215,6 +244,68 @@ static void what_was_hidden_from_the_beginning_did_not_go(void **state)
 	assert_changes(items, "M .env 0\nD dir/x\nM keys/a 0\nA keys/new 0\n");
 }
 
+#define TEN "1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n"
+
+static void one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed(void **state)
+{
+	static const struct item items[] = {{"source", "d"},
+	                                    {"source/a", "=same"},
+	                                    {"source/b", "=" TEN},
+	                                    {"source/c", "=other"},
+	                                    {"source/kept", "=more"},
+	                                    {"0", "d"},
+	                                    {"0/a", "w"},
+	                                    {"0/b", "w"},
+	                                    {"0/c", "w"},
+	                                    {"0/x", "=same"},
+	                                    {"0/y", "=" TEN "11\n"},
+	                                    {"0/z", "=others"},
+	                                    {"0/copied", "=more"},
+	                                    {NULL, NULL}};
+
+	(void)state;
+	assert_found(items, true, "D c\nA copied 0\nR 100 a => x 0\nR 95 b => y 0\nA z 0\n");
+}
+
+static void of_several_that_are_the_same_those_with_one_name_belong_together(void **state)
+{
+	static const struct item items[] = {{"source", "d"},
+	                                    {"source/old", "d"},
+	                                    {"source/old/a", "=same"},
+	                                    {"source/old/b", "=same"},
+	                                    {"source/old/c", "=same"},
+	                                    {"0", "d"},
+	                                    {"0/old", "w"},
+	                                    {"0/new", "d"},
+	                                    {"0/new/c", "=same"},
+	                                    {"0/new/b", "=same"},
+	                                    {"0/new/z", "=same"},
+	                                    {"0/new/zz", "=same"},
+	                                    {NULL, NULL}};
+
+	(void)state;
+	assert_found(items, true, "A new 0\nR 100 old/b => new/b 0\nR 100 old/c => new/c 0\nR 100 old/a => new/z 0\nA new/zz 0\nD old\n");
+}
+
+static void of_several_that_are_similar_the_best_belong_together(void **state)
+{
+	static const struct item items[] = {
+		{"source", "d"}, {"source/a", "=" TEN "a\n"},    {"source/b", "=" TEN "b\nb2\n"}, {"0", "d"},  {"0/a", "w"},
+		{"0/b", "w"},    {"0/x", "=" TEN "b\nb2\nb3\n"}, {"0/y", "=" TEN "aa\n"},         {NULL, NULL}};
+
+	(void)state;
+	assert_found(items, true, "R 96 b => x 0\nR 90 a => y 0\n");
+}
+
+static void a_name_may_be_taken_by_something_else(void **state)
+{
+	static const struct item items[] = {{"source", "d"},  {"source/a", "=same"}, {"source/l", "l"}, {"0", "d"},  {"0/a", "l"},
+	                                    {"0/x", "=same"}, {"0/l", "d"},          {"0/l/in", "l"},   {NULL, NULL}};
+
+	(void)state;
+	assert_found(items, true, "R 100 l => a 0\nA l 0\nA l/in 0\nR 100 a => x 0\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,7 +317,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(an_opaque_mark_of_the_top_hides_nothing, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(whiteouts_that_are_files_count_where_their_directory_says_so, make_place, remove_place),
 		cmocka_unit_test_setup_teardown(what_was_hidden_from_the_beginning_did_not_go, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(one_that_went_and_one_that_came_with_its_content_are_one_that_was_renamed, make_place,
+	                                        remove_place),
+		cmocka_unit_test_setup_teardown(of_several_that_are_the_same_those_with_one_name_belong_together, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(of_several_that_are_similar_the_best_belong_together, make_place, remove_place),
+		cmocka_unit_test_setup_teardown(a_name_may_be_taken_by_something_else, make_place, remove_place),
 	};
 
+	if (git_libgit2_init() < 0)
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

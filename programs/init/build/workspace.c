@@ -15,18 +15,27 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-#define OPTION_SIZE 32
+/* Frozen layers at most: with two more, names of up to three digits are 255 bytes, which is what fsconfig(2) takes. */
+#define FROZEN_MAX 62
 
-/* Descriptors of the layers; -1: not there. */
+/* The kernel takes as much with its end. */
+#define OPTION_SIZE 256
+
+/* Descriptors of the layers; -1: not there. Below `upper` come frozen ones, the last first, then what hides, and then the source. */
 struct layers {
-	int source, upper, work;
+	int source, hidden, upper, work;
+	int frozen[FROZEN_MAX];
+	size_t frozen_count;
 };
 
 static void layers_close(struct layers *layers)
 {
 	fd_close(layers->source);
+	fd_close(layers->hidden);
 	fd_close(layers->upper);
 	fd_close(layers->work);
+	for (size_t i = 0; i < layers->frozen_count; i++)
+		fd_close(layers->frozen[i]);
 }
 
 static int refuse(struct build *b, const struct plan_step *step, const char *what)
@@ -123,6 +132,30 @@ static int check_memory(struct build *b, const struct plan_step *step, int store
 	               : -errno;
 }
 
+/* What a client may have put there besides: a layer of whiteouts, and frozen layers, "1" and so on, with none left out. */
+static int open_frozen(const struct build *b, int store, struct layers *layers)
+{
+	_cleanup_fd_ int directory = open_in_store(b, store, "layers");
+
+	layers->hidden = open_in_store(b, store, "hidden");
+	if (layers->hidden < 0 && layers->hidden != -ENOENT)
+		return layers->hidden;
+	if (directory < 0)
+		return directory == -ENOENT ? 0 : directory;
+	for (;;) {
+		char name[16];
+		int frozen;
+
+		(void)snprintf(name, sizeof name, "%zu", layers->frozen_count + 1);
+		frozen = open_in_store(b, directory, name);
+		if (frozen < 0)
+			return frozen == -ENOENT ? 0 : frozen;
+		if (layers->frozen_count == FROZEN_MAX)
+			return fd_close(frozen), -E2BIG;
+		layers->frozen[layers->frozen_count++] = frozen;
+	}
+}
+
 static int open_layers(struct build *b, const struct plan_step *step, int *tree, struct layers *layers)
 {
 	const struct plan_step *stored = find_store(b, step);
@@ -142,22 +175,49 @@ static int open_layers(struct build *b, const struct plan_step *step, int *tree,
 	layers->work = open_in_store(b, store, "work");
 	if (layers->upper < 0 || layers->work < 0)
 		return refuse(b, step, "its store has no directories \"upper\" and \"work\" of the caller's, or they are links");
+	r = stored ? open_frozen(b, store, layers) : 0;
+	if (r == -E2BIG)
+		return refuse(b, step, "its store has more than the 62 frozen layers that are taken");
+	if (r < 0)
+		return refuse(b, step,
+		              "what is called \"hidden\" or in \"layers\" in its store is no directory of the caller's, or a link");
 	return 0;
+}
+
+static bool add_name(char names[static OPTION_SIZE], int layer)
+{
+	size_t used = strlen(names);
+
+	return (size_t)snprintf(names + used, OPTION_SIZE - used, "%s%d", used ? ":" : "", layer) < OPTION_SIZE - used;
+}
+
+/* Of all below `upper`, the first one in front: what it has covers what is in others. */
+static bool name_lower(const struct layers *layers, char lower[static OPTION_SIZE])
+{
+	bool is_whole = true;
+
+	lower[0] = '\0';
+	for (size_t i = layers->frozen_count; i-- > 0;)
+		is_whole = is_whole && add_name(lower, layers->frozen[i]);
+	if (layers->hidden >= 0)
+		is_whole = is_whole && add_name(lower, layers->hidden);
+	return is_whole && add_name(lower, layers->source);
 }
 
 static int mount_overlay(const struct build *b, const struct layers *layers)
 {
-	char lower[OPTION_SIZE], upper[OPTION_SIZE], work[OPTION_SIZE];
+	char lower[OPTION_SIZE], upper[16], work[16];
 	const char *const options[] = {"lowerdir", lower,      "upperdir", upper,   "workdir", work,           "userxattr",
 	                               NULL,       "volatile", NULL,       "index", "off",     "redirect_dir", "nofollow",
 	                               "metacopy", "off",      "xino",     "off",   NULL};
 	int fd, r;
 
-	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's own /proc. */
-	(void)snprintf(lower, sizeof lower, "self/fd/%d", layers->source);
-	(void)snprintf(upper, sizeof upper, "self/fd/%d", layers->upper);
-	(void)snprintf(work, sizeof work, "self/fd/%d", layers->work);
-	r = fchdir(b->proc) < 0 ? -errno : lower_be_mounter(true);
+	/* The only names that a kernel of every version takes for a descriptor, in the sandbox's own /proc/self/fd. */
+	if (!name_lower(layers, lower))
+		return -E2BIG;
+	(void)snprintf(upper, sizeof upper, "%d", layers->upper);
+	(void)snprintf(work, sizeof work, "%d", layers->work);
+	r = fchdir(b->proc) < 0 || chdir("self/fd") < 0 ? -errno : lower_be_mounter(true);
 	if (r < 0)
 		return r;
 	fd = kernel_mount_new("overlay", options, "", MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
@@ -167,7 +227,7 @@ static int mount_overlay(const struct build *b, const struct layers *layers)
 
 int workspace_make(struct build *b, const struct plan_step *step, int *tree)
 {
-	_cleanup_(layers_close) struct layers layers = {-1, -1, -1};
+	_cleanup_(layers_close) struct layers layers = {-1, -1, -1, -1, {0}, 0};
 	_cleanup_fd_ int overlay = -1;
 	struct statvfs mounted;
 	int r = open_layers(b, step, tree, &layers);

@@ -1,0 +1,151 @@
+/* See run_shares.h. */
+#include "cli/run_shares.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/parse.h"
+#include "cli/work.h"
+
+int run_shares_add(struct run_options *options, char *path, char *target, uint32_t flags, struct yett_error *error)
+{
+	if (options->shares_count == ARRAY_SIZE(options->shares)) {
+		free(path);
+		free(target);
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d shares", RUN_SHARES_MAX);
+	}
+	options->shares[options->shares_count++] =
+		(struct yett_share){.size = sizeof(struct yett_share), .path = path, .target = target, .flags = flags};
+	return 0;
+}
+
+static int invalid(struct yett_error *error, const char *option, const char *value, const char *expected)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s %s: expected %s", option, value, expected);
+}
+
+/* Without symbolic links, so that it can be compared with the current directory. Consumes the target. */
+static int add_real(struct run_options *options, const char *name, const char *value, const char *path, char *target, uint32_t flags,
+                    struct yett_error *error)
+{
+	char *real = realpath(path, NULL);
+
+	if (real)
+		return run_shares_add(options, real, target, flags, error);
+	free(target);
+	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "--%s %s: cannot share %s: %m%s", name, value, path,
+	                 strchr(path, ':') ? "; TARGET is an absolute path" : "");
+}
+
+static int add_share(struct run_options *options, const char *name, const char *value, uint32_t flags, struct yett_error *error)
+{
+	_cleanup_free_ char *path = NULL, *target = NULL;
+	const char *directory = options->current_directory ? options->current_directory : "/";
+
+	if (parse_share(directory, value, &path, &target) < 0)
+		return invalid(error, name, value, "PATH or PATH:TARGET");
+	return add_real(options, name, value, path, steal_ptr(&target), flags, error);
+}
+
+int run_shares_set_ro(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, "ro", value, 0, error);
+}
+
+int run_shares_set_rw(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, "rw", value, YETT_SHARE_WRITABLE, error);
+}
+
+int run_shares_set_cow(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	const char *directory = options->current_directory ? options->current_directory : "/";
+	_cleanup_free_ char *path = NULL, *target = NULL;
+	uint64_t bytes;
+	int r = parse_cow(directory, value, &path, &target, &bytes);
+
+	if (r < 0)
+		return invalid(error, "cow", value, "PATH, PATH:TARGET, PATH:memory=SIZE or PATH:TARGET:memory=SIZE");
+	r = add_real(options, "cow", value, path, steal_ptr(&target), YETT_SHARE_COW, error);
+	if (r == 0)
+		options->shares[options->shares_count - 1].memory_bytes = bytes;
+	return r;
+}
+
+/* ID or ID:TARGET: what an earlier sandbox changed, as work.h finds it. */
+int run_shares_set_store(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+	const char *target = strchr(value, ':');
+	char id[YETT_ID_SIZE], *path = NULL, *inside = NULL, *own;
+	size_t length = target ? (size_t)(target - value) : strlen(value);
+	int r;
+
+	if (length != YETT_ID_SIZE - 1 || (target && target[1] != '/'))
+		return invalid(error, "store", value, "the id of a store, as yett work list tells it, or ID:TARGET");
+	(void)snprintf(id, sizeof id, "%.*s", (int)length, value);
+	r = work_find_places(id, &path, &inside, error);
+	if (r)
+		return r;
+	if (target) {
+		free(inside);
+		inside = strdup(target + 1);
+	}
+	own = strdup(id);
+	r = run_shares_add(options, path, inside, YETT_SHARE_COW, error);
+	if (r == 0 && own)
+		options->shares[options->shares_count - 1].store = own;
+	else
+		free(own);
+	return r;
+}
+
+static int add_hide(const char **names, size_t *count, const char *option, const char *value, struct yett_error *error)
+{
+	if (*count == RUN_HIDE_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "more than %d of --%s", RUN_HIDE_MAX, option);
+	names[(*count)++] = value;
+	return 0;
+}
+
+int run_shares_set_hide(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	return add_hide(options->hide, &options->hide_count, "hide", value, error);
+}
+
+int run_shares_set_no_hide(void *into, const char *value, struct yett_error *error)
+{
+	struct run_options *options = into;
+
+	return add_hide(options->no_hide, &options->no_hide_count, "no-hide", value, error);
+}
+
+int run_shares_hide(struct run_options *options, struct yett_error *error)
+{
+	bool is_hidden = false;
+
+	for (size_t i = 0; options->hide_count && i < options->shares_count; i++) {
+		struct yett_share *share = &options->shares[i];
+
+		if (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)
+			continue;
+		share->hide = options->hide;
+		share->no_hide = options->no_hide;
+		is_hidden = true;
+	}
+	if (is_hidden || !options->hide_count)
+		return 0;
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "--hide %s: nothing is shared copy-on-write, with a store of its own, and only there a name can be hidden",
+	                options->hide[0]);
+	error_mend(error, "--cow PATH --hide NAME; --tmpfs PATH covers a directory of any share; a store that is there hides what it hid");
+	return YETT_E_INVALID_REQUEST;
+}
+
+int run_shares_set_socket(void *into, const char *value, struct yett_error *error)
+{
+	return add_share(into, "share-socket", value, YETT_SHARE_SOCKET, error);
+}

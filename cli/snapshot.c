@@ -1,0 +1,202 @@
+/* See snapshot.h. */
+#include "cli/snapshot.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/escape.h"
+#include "cli/output.h"
+#include "libclient/yett.h"
+
+struct snapshot_choice {
+	bool delete_later, yes;
+};
+
+OPTION_FLAG(set_delete_later, struct snapshot_choice, delete_later)
+OPTION_FLAG(set_yes, struct snapshot_choice, yes)
+
+const struct option snapshot_options[] = {
+	{0, "delete-later", NULL, "rollback: with the snapshots that came later", set_delete_later},
+	{'y', "yes", NULL, "rollback: do not ask back", set_yes},
+	{0},
+};
+
+/* One of the actions: on the store `id`, and on a snapshot (NULL: none was named). */
+struct action {
+	const char *word;
+	bool takes_name, needs_name, is_back;
+	int (*run)(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error);
+};
+
+static void text_freep(char **text)
+{
+	yett_free(*text);
+}
+
+static void list_freep(struct yett_snapshot_list **list)
+{
+	yett_free(*list);
+}
+
+static int run_take(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	_cleanup_(text_freep) char *taken = NULL;
+	int r = yett_snapshot_take(id, name, &taken, error);
+
+	(void)choice;
+	if (r)
+		return r;
+	if (output_json())
+		json_text(output_json(), "name", taken);
+	else
+		(void)printf("%s\n", taken);
+	return 0;
+}
+
+static void print_snapshot(const struct yett_snapshot *snapshot)
+{
+	time_t seconds = (time_t)(snapshot->created_ms / 1000);
+	struct json *json = output_json();
+	char when[32] = "-";
+	struct tm local;
+
+	if (json) {
+		json_open(json, NULL, '{');
+		json_text(json, "name", snapshot->name);
+		json_number(json, "created_ms", snapshot->created_ms);
+		json_number(json, "layers", snapshot->layers);
+		json_close(json);
+		return;
+	}
+	if (localtime_r(&seconds, &local))
+		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+	(void)printf("%-19s  %s\n", when, snapshot->name);
+}
+
+static int run_list(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	int r = yett_snapshots_list(id, &list, error);
+
+	(void)choice;
+	(void)name;
+	if (r)
+		return r;
+	if (output_json())
+		json_open(output_json(), "snapshots", '[');
+	else
+		(void)printf("%-19s  %s\n", "CREATED", "NAME");
+	for (size_t i = 0; i < yett_snapshot_list_count(list); i++)
+		print_snapshot(yett_snapshot_list_get(list, i));
+	if (output_json())
+		json_close(output_json());
+	return 0;
+}
+
+static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	int r = yett_snapshot_rollback(id, name, choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0, error);
+
+	if (r == 0 && output_json())
+		json_text(output_json(), "name", name);
+	else if (r == 0)
+		(void)printf("%s is as %s was\n", id, name);
+	return r;
+}
+
+static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	char fork[YETT_ID_SIZE];
+	int r = yett_snapshot_fork(id, name, fork, error);
+
+	(void)choice;
+	if (r)
+		return r;
+	if (output_json())
+		json_text(output_json(), "id", fork);
+	else
+		(void)printf("%s\n", fork);
+	return 0;
+}
+
+static int run_delete(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	int r = yett_snapshot_delete(id, name, error);
+
+	(void)choice;
+	if (r == 0 && output_json())
+		json_text(output_json(), "name", name);
+	else if (r == 0)
+		(void)printf("deleted %s\n", name);
+	return r;
+}
+
+static const struct action actions[] = {
+	{"take", true, false, false, run_take}, {"list", false, false, false, run_list},   {"rollback", true, true, true, run_rollback},
+	{"fork", true, false, false, run_fork}, {"delete", true, true, false, run_delete},
+};
+
+static const struct action *find_action(int count, char **words, const struct snapshot_choice *choice, struct yett_error *error)
+{
+	const struct action *action = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (strcmp(words[0], actions[i].word) == 0)
+			action = &actions[i];
+	if (!action)
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %.80s: expected take, list, rollback, fork or delete",
+		                ESCAPE(words[0]));
+	else if (count < 2 || (action->needs_name && count < 3) || count > (action->takes_name ? 3 : 2))
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: expected the id of a store%s", action->word,
+		                action->needs_name   ? " and the name of a snapshot"
+		                : action->takes_name ? ", and the name of a snapshot or none"
+		                                     : "");
+	else if ((choice->delete_later || choice->yes) && !action->is_back)
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: --delete-later and --yes are of rollback",
+		                action->word);
+	else
+		return action;
+	return NULL;
+}
+
+/* Where there is somebody to ask. */
+static bool is_agreed(const char *id, const char *name)
+{
+	char answer[16] = "";
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || output_json())
+		return true;
+	(void)fputs("yett: what was changed in ", stderr);
+	output_text(stderr, id, false);
+	(void)fputs(" since ", stderr);
+	output_text(stderr, name, false);
+	(void)fputs(" is gone then. Go back? [y/N] ", stderr);
+	(void)fflush(stderr);
+	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+int snapshot_main(const struct subcommand *self, int argc, char **argv)
+{
+	struct snapshot_choice choice = {0};
+	struct yett_error error = {0};
+	const struct action *action;
+	const char *name;
+	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	action = find_action(argc - first, argv + first, &choice, &error);
+	if (!action) {
+		output_error(&error);
+		return EXIT_USAGE;
+	}
+	name = argc - first > 2 ? argv[first + 2] : NULL;
+	if (action->is_back && !choice.yes && !is_agreed(argv[first + 1], name)) {
+		output_note("nothing was changed");
+		return EXIT_FAILED;
+	}
+	r = action->run(&choice, argv[first + 1], name, &error);
+	if (r)
+		output_error(&error);
+	return r ? EXIT_FAILED : 0;
+}

@@ -1,0 +1,322 @@
+/*
+ * States of a store that can be gone back to: see "snapshot" in yett.h.
+ *
+ * With the caller's privilege, on stores of the caller's that no sandbox works on.
+ */
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "libclient/failure.h"
+#include "libclient/memory.h"
+#include "libclient/sandbox.h"
+#include "libclient/work.h"
+#include "libclient/work_copy.h"
+#include "libclient/work_layers.h"
+
+#define INFO "info"
+
+static int cannot(const struct layers *layers, const char *what, int r, struct yett_error *error)
+{
+	errno = -r;
+	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot %s the store %s: %m", what, layers->id);
+}
+
+static int cannot_copy(const struct layers *layers, const char *failed, int r, struct yett_error *error)
+{
+	errno = -r;
+	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot copy %s%sthe store %s: %m", ESCAPE(failed),
+	                  *failed ? " of " : "", layers->id);
+	if (r == -EACCES)
+		error_mend(error, "let its owner read it, in a sandbox that goes on with the store: chmod u+r, of a directory u+rx");
+	return YETT_E_FILE_OPERATION_FAILED;
+}
+
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for snapshots");
+}
+
+static int find(struct layers *layers, const char *name, struct layers_name **ret_entry, struct yett_error *error)
+{
+	*ret_entry = layers_find(layers, name);
+	return *ret_entry ? 0
+	                  : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                              "the store %s has no snapshot %.80s; yett snapshot list %s tells which it has", layers->id,
+	                              ESCAPE(name), layers->id);
+}
+
+/* The first number that none is called by. */
+static void choose_name(struct layers *layers, char name[static LAYERS_NAME_SIZE])
+{
+	unsigned number = 1;
+
+	do
+		(void)snprintf(name, LAYERS_NAME_SIZE, "%u", number++);
+	while (layers_find(layers, name));
+}
+
+static int too_many(const struct layers *layers, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the store %s has as many snapshots as there may be", layers->id);
+	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME", layers->id);
+	return YETT_E_RESOURCE_LIMIT;
+}
+
+/* Where there are as many layers as there may be, those go together that no snapshot needs apart. */
+static int freeze(struct layers *layers, struct yett_error *error)
+{
+	char failed[WORK_COPY_PATH] = "";
+	int r = layers_freeze(layers);
+
+	if (r == -E2BIG) {
+		r = layers_squash(layers, failed, sizeof failed);
+		if (r < 0)
+			return cannot_copy(layers, failed, r, error);
+		r = layers_freeze(layers);
+	}
+	if (r == -E2BIG)
+		return too_many(layers, error);
+	return r < 0 ? cannot(layers, "freeze what was changed in", r, error) : 0;
+}
+
+static int take(struct layers *layers, const char *name, char **ret_name, struct yett_error *error)
+{
+	struct layers_name entry = {.created_ms = clock_wall_ms()};
+	int r;
+
+	if (name)
+		(void)snprintf(entry.name, sizeof entry.name, "%s", name);
+	else
+		choose_name(layers, entry.name);
+	if (layers_find(layers, entry.name))
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the store %s has a snapshot %s already", layers->id,
+		                 entry.name);
+	if (layers->names_count == LAYERS_NAMES_MAX)
+		return too_many(layers, error);
+	r = freeze(layers, error);
+	if (r)
+		return r;
+	entry.layer = layers->count;
+	layers->names[layers->names_count++] = entry;
+	r = layers_write_names(layers);
+	if (r < 0)
+		return cannot(layers, "name a snapshot of", r, error);
+	if (ret_name && !(*ret_name = memory_new(strlen(entry.name) + 1)))
+		return no_memory(error);
+	if (ret_name)
+		(void)strcpy(*ret_name, entry.name);
+	return 0;
+}
+
+int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
+{
+	_cleanup_(layers_close) struct layers layers;
+	int r = layers_open(&layers, work, error);
+
+	if (r == 0 && name && (!sandbox_is_name(name) || strlen(name) >= LAYERS_NAME_SIZE))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
+			"%.100s cannot be the name of a snapshot: at most 63 of a-z, 0-9, '.', '_' and '-', and a letter or digit first",
+			ESCAPE(name));
+	return r ? r : take(&layers, name, ret_name, error);
+}
+
+static int older(const void *a, const void *b)
+{
+	const struct layers_name *x = a, *y = b;
+
+	return x->layer != y->layer ? (x->layer < y->layer ? -1 : 1) : (x->created_ms > y->created_ms) - (x->created_ms < y->created_ms);
+}
+
+int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error)
+{
+	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
+	_cleanup_(layers_close) struct layers layers = {.store = -1, .directory = -1};
+	int r = list ? work_open(work, &layers.store, error) : no_memory(error);
+
+	if (r == 0) {
+		(void)snprintf(layers.id, sizeof layers.id, "%s", work);
+		r = layers_read(&layers, error);
+	}
+	if (r)
+		return r;
+	qsort(layers.names, layers.names_count, sizeof *layers.names, older);
+	for (size_t i = 0; i < layers.names_count; i++) {
+		struct yett_snapshot *snapshot = memory_new(sizeof *snapshot);
+		char *name = snapshot ? memory_add_text(snapshot, layers.names[i].name) : NULL;
+
+		if (!name) {
+			yett_free(snapshot);
+			return no_memory(error);
+		}
+		*snapshot = (struct yett_snapshot){
+			.size = sizeof *snapshot, .name = name, .created_ms = layers.names[i].created_ms, .layers = layers.names[i].layer};
+		if (!list_add(list, snapshot))
+			return no_memory(error);
+	}
+	*ret_list = (struct yett_snapshot_list *)steal_ptr(&list);
+	return 0;
+}
+
+size_t yett_snapshot_list_count(const struct yett_snapshot_list *list)
+{
+	return ((const struct list *)list)->count;
+}
+
+const struct yett_snapshot *yett_snapshot_list_get(const struct yett_snapshot_list *list, size_t i)
+{
+	const struct list *snapshots = (const struct list *)list;
+
+	return i < snapshots->count ? snapshots->items[i] : NULL;
+}
+
+int yett_snapshot_delete(const char *work, const char *name, struct yett_error *error)
+{
+	_cleanup_(layers_close) struct layers layers;
+	char failed[WORK_COPY_PATH];
+	struct layers_name *entry;
+	int r = layers_open(&layers, work, error);
+
+	if (r == 0)
+		r = find(&layers, name, &entry, error);
+	if (r)
+		return r;
+	*entry = layers.names[--layers.names_count];
+	r = layers_write_names(&layers);
+	if (r < 0)
+		return cannot(&layers, "forget a snapshot of", r, error);
+	(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
+	return 0;
+}
+
+int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error)
+{
+	_cleanup_(layers_close) struct layers layers;
+	struct layers_name *entry;
+	size_t later = 0;
+	int r = layers_open(&layers, work, error);
+
+	if (r == 0)
+		r = find(&layers, name, &entry, error);
+	if (r)
+		return r;
+	for (size_t i = 0; i < layers.names_count; i++)
+		later += layers.names[i].layer > entry->layer;
+	if (later && !(flags & YETT_ROLLBACK_DELETE_LATER)) {
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                "the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since", work,
+		                later, later == 1 ? "" : "s", entry->name);
+		error_mend(
+			error,
+			"yett snapshot rollback --delete-later does that; yett snapshot fork makes another store from %s, and keeps them",
+			entry->name);
+		return YETT_E_INVALID_REQUEST;
+	}
+	r = layers_cut(&layers, entry->layer);
+	return r < 0 ? cannot(&layers, "go back in", r, error) : 0;
+}
+
+/* One directory of the store, with all that is in it; where there is none there will be none. */
+static int copy_part(const struct layers *layers, int from, int to, const char *name, struct yett_error *error)
+{
+	_cleanup_fd_ int old = work_open_own(from, name, O_RDONLY | O_DIRECTORY), new = -1;
+	struct work_copy copy = {.failed = ""};
+	int r = old;
+
+	if (r == -ENOENT)
+		return 0;
+	if (r >= 0)
+		r = mkdirat(to, name, 0700) < 0 ? -errno : 0;
+	if (r == 0)
+		r = new = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (r >= 0)
+		r = work_copy_layer(&copy, old, new);
+	return r < 0 ? cannot_copy(layers, copy.failed, r, error) : 0;
+}
+
+/* The upper layer of what begins with a snapshot: nothing, called as the snapshot was. */
+static int copy_upper(const struct layers *layers, int store, unsigned layer, struct yett_error *error)
+{
+	char name[LAYERS_NUMBER_SIZE];
+	struct stat like;
+	int r;
+
+	if (layer == layers->count + 1)
+		return copy_part(layers, layers->store, store, "upper", error);
+	layers_number(layer, name);
+	r = layer == 0 ? fstatat(layers->store, "upper", &like, AT_SYMLINK_NOFOLLOW)
+	               : fstatat(layers->directory, name, &like, AT_SYMLINK_NOFOLLOW);
+	r = r < 0 ? -errno : work_make_like(store, "upper", &like);
+	return r < 0 ? cannot(layers, "copy the top of", r, error) : 0;
+}
+
+static int copy_layers(struct layers *layers, int store, unsigned count, struct yett_error *error)
+{
+	struct layers copy = {.store = store, .directory = -1, .count = count};
+	_cleanup_fd_ int directory = -1;
+	char name[LAYERS_NUMBER_SIZE];
+	int r = 0;
+
+	if (mkdirat(store, "layers", 0700) < 0 ||
+	    (directory = openat(store, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		return cannot(layers, "copy the layers of", -errno, error);
+	for (unsigned layer = 1; r == 0 && layer <= count; layer++) {
+		layers_number(layer, name);
+		r = copy_part(layers, layers->directory, directory, name, error);
+	}
+	for (size_t i = 0; i < layers->names_count; i++)
+		if (layers->names[i].layer <= count)
+			copy.names[copy.names_count++] = layers->names[i];
+	if (r)
+		return r;
+	r = layers_write_names(&copy);
+	return r < 0 ? cannot(layers, "copy the snapshots of", r, error) : 0;
+}
+
+/* Last of all "info", without which it is taken for half-made. */
+static int fill(struct layers *layers, const char *name, int store, struct yett_error *error)
+{
+	unsigned last = layers->count + 1;
+	struct layers_name *entry;
+	int r = name ? find(layers, name, &entry, error) : 0;
+
+	if (r)
+		return r;
+	if (name)
+		last = entry->layer;
+	r = copy_upper(layers, store, last, error);
+	if (r == 0)
+		r = copy_layers(layers, store, last > layers->count ? layers->count : last, error);
+	if (r == 0)
+		r = copy_part(layers, layers->store, store, "hidden", error);
+	if (r)
+		return r;
+	r = mkdirat(store, "work", 0700) < 0 ? -errno : work_copy_info(layers->store, store);
+	return r < 0 ? cannot(layers, "copy what is told by", r, error) : 0;
+}
+
+int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+{
+	_cleanup_(layers_close) struct layers layers;
+	_cleanup_fd_ int root = -1, store = -1;
+	char path[KEYFILE_PATH_SIZE], id[YETT_ID_SIZE];
+	int r = layers_open(&layers, work, error);
+
+	if (r == 0)
+		r = work_open_all(false, &root, path, error);
+	if (r)
+		return r;
+	work_new_id(id);
+	if (mkdirat(root, id, 0700) < 0 || (store = openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+		return cannot(&layers, "make another one of", -errno, error);
+	r = fill(&layers, name, store, error);
+	if (r)
+		(void)!work_remove(root, id, store); /* what is left is listed, and can be discarded */
+	else
+		(void)snprintf(ret_id, YETT_ID_SIZE, "%s", id);
+	return r;
+}

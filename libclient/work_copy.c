@@ -1,0 +1,257 @@
+/* See work_copy.h. */
+#include "libclient/work_copy.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#define DEPTH_MAX  240   /* of which each takes four descriptors */
+#define NAMES_MAX  65536 /* of attributes: as the kernel has it */
+#define VALUE_MAX  65536
+#define OPAQUE     "user.overlay.opaque"
+#define OWN_MODE   (mode_t)01777 /* without set-id: a sandbox gives away no rights of the caller's */
+#define BUFFER     (size_t)(1024 * 1024)
+#define OPEN_ENTRY (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* One directory of each side. */
+struct place {
+	int from, to;
+	unsigned depth;
+	bool is_merged; /* there may be something in `to`, which covers what is in `from` */
+};
+
+static int copy_directory(struct work_copy *copy, const struct place *place);
+
+static bool is_whiteout(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
+}
+
+/* That what is below does not show through. */
+static bool is_opaque(int directory)
+{
+	char value = 0;
+
+	return fgetxattr(directory, OPAQUE, &value, 1) == 1 && value == 'y';
+}
+
+static int make_opaque(int directory)
+{
+	return fsetxattr(directory, OPAQUE, "y", 1, 0) < 0 ? -errno : 0;
+}
+
+/* Those of users, in which overlays keep their notes, and ACLs. */
+static int copy_attributes(int from, int to)
+{
+	_cleanup_free_ char *names = malloc(NAMES_MAX), *value = malloc(VALUE_MAX);
+	ssize_t length = names && value ? flistxattr(from, names, NAMES_MAX) : -1;
+
+	if (!names || !value)
+		return -ENOMEM;
+	if (length < 0)
+		return errno == EOPNOTSUPP ? 0 : -errno;
+	for (const char *name = names; name < names + length; name += strlen(name) + 1) {
+		ssize_t n;
+
+		if (strncmp(name, "user.", 5) != 0 && strncmp(name, "system.posix_acl_", 17) != 0)
+			continue;
+		n = fgetxattr(from, name, value, VALUE_MAX);
+		if (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+/* Last of all: what is written changes times, and a mode may forbid it. */
+static int copy_state(int from, int to)
+{
+	struct timespec times[2];
+	struct stat st;
+	int r = copy_attributes(from, to);
+
+	if (r == 0 && fstat(from, &st) < 0)
+		r = -errno;
+	if (r < 0)
+		return r;
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	if (fchown(to, (uid_t)-1, st.st_gid) < 0 && errno != EPERM)
+		return -errno;
+	return fchmod(to, st.st_mode & OWN_MODE) < 0 || futimens(to, times) < 0 ? -errno : 0;
+}
+
+/* From a place of the file to another one; holes stay holes. */
+static int copy_range(int from, int to, off_t at, off_t end)
+{
+	while (at < end) {
+		off_t out = at;
+		ssize_t n = copy_file_range(from, &at, to, &out, (size_t)(end - at), 0);
+
+		if (n > 0)
+			continue;
+		if (n == 0)
+			return -EIO;
+		if (errno != EXDEV && errno != EINVAL && errno != EOPNOTSUPP && errno != ENOSYS)
+			return -errno;
+		_cleanup_free_ char *buffer = malloc(BUFFER);
+
+		n = buffer ? pread(from, buffer, (size_t)(end - at) < BUFFER ? (size_t)(end - at) : BUFFER, at) : -1;
+		if (n <= 0 || pwrite(to, buffer, (size_t)n, at) != n)
+			return n == 0 ? -EIO : -errno;
+		at += n;
+	}
+	return 0;
+}
+
+static int copy_content(int from, int to)
+{
+	struct stat st;
+	off_t data = 0, hole;
+	int r = 0;
+
+	if (ioctl(to, FICLONE, from) == 0)
+		return 0;
+	if (fstat(from, &st) < 0 || ftruncate(to, st.st_size) < 0)
+		return -errno;
+	while (r == 0 && (data = lseek(from, data, SEEK_DATA)) >= 0) {
+		hole = lseek(from, data, SEEK_HOLE);
+		if (hole < 0)
+			return -errno;
+		r = copy_range(from, to, data, hole);
+		data = hole;
+	}
+	return r < 0 || errno == ENXIO ? r : -errno; /* behind the last of it */
+}
+
+static int copy_file(const struct place *place, const char *name)
+{
+	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | OPEN_ENTRY);
+	_cleanup_fd_ int to = from < 0 ? -1 : openat(place->to, name, O_RDWR | O_CREAT | O_EXCL | OPEN_ENTRY, 0600);
+	int r = to < 0 ? -errno : copy_content(from, to);
+
+	return r == 0 ? copy_state(from, to) : r;
+}
+
+static int copy_link(const struct place *place, const char *name, const struct stat *st)
+{
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(place->from, name, target, sizeof target);
+
+	if (n < 0 || n == sizeof target)
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	target[n] = '\0';
+	return symlinkat(target, place->to, name) < 0 || utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* Whiteouts, pipes and sockets, which have no content; other devices no caller can make. */
+static int copy_node(const struct place *place, const char *name, const struct stat *st)
+{
+	const struct timespec times[] = {st->st_atim, st->st_mtim};
+
+	if (!is_whiteout(st) && !S_ISFIFO(st->st_mode) && !S_ISSOCK(st->st_mode))
+		return -EPERM;
+	if (mknodat(place->to, name, st->st_mode & (S_IFMT | OWN_MODE), st->st_rdev) < 0)
+		return -errno;
+	return utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+static int copy_below_name(struct work_copy *copy, const struct place *place, const char *name, bool is_there)
+{
+	_cleanup_fd_ int from = openat(place->from, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY), to = -1;
+	struct place below = {.from = from, .depth = place->depth + 1, .is_merged = is_there};
+	int r;
+
+	if (from < 0)
+		return -errno;
+	if (below.depth > DEPTH_MAX)
+		return -ELOOP;
+	if (!is_there && mkdirat(place->to, name, 0700) < 0)
+		return -errno;
+	below.to = to = openat(place->to, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY);
+	if (to < 0)
+		return -errno;
+	if (is_there && is_opaque(to))
+		return 0;
+	r = copy_directory(copy, &below);
+	if (r == 0 && is_there && is_opaque(from))
+		r = make_opaque(to);
+	return r == 0 && !is_there ? copy_state(from, to) : r;
+}
+
+/* What is above covers it; but a directory there would not show what is further below, had this not been put away. */
+static int cover(const struct place *place, const char *name, const struct stat *above)
+{
+	_cleanup_fd_ int to = -1;
+
+	if (!S_ISDIR(above->st_mode))
+		return 0;
+	to = openat(place->to, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY);
+	return to < 0 ? -errno : make_opaque(to);
+}
+
+static int copy_entry(struct work_copy *copy, const struct place *place, const char *name)
+{
+	struct stat st, above;
+	bool is_there = place->is_merged && fstatat(place->to, name, &above, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (fstatat(place->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (is_there && !(S_ISDIR(st.st_mode) && S_ISDIR(above.st_mode)))
+		return cover(place, name, &above);
+	if (S_ISDIR(st.st_mode))
+		return copy_below_name(copy, place, name, is_there);
+	if (S_ISREG(st.st_mode))
+		return copy_file(place, name);
+	return S_ISLNK(st.st_mode) ? copy_link(place, name, &st) : copy_node(place, name, &st);
+}
+
+/* The innermost is told first: what comes from further out goes in front. */
+static void tell_failed(struct work_copy *copy, const char *name)
+{
+	char rest[WORK_COPY_PATH];
+
+	(void)snprintf(rest, sizeof rest, "%s", copy->failed);
+	(void)snprintf(copy->failed, sizeof copy->failed, "%s%s%.*s", name, *rest ? "/" : "", WORK_COPY_PATH / 2, rest);
+}
+
+static int copy_directory(struct work_copy *copy, const struct place *place)
+{
+	DIR *opened = fd_entries(place->from);
+	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const struct dirent *entry;
+	int r = opened ? 0 : -errno;
+
+	while (r == 0 && (entry = readdir(entries))) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		r = copy_entry(copy, place, entry->d_name);
+		if (r < 0)
+			tell_failed(copy, entry->d_name);
+	}
+	return r;
+}
+
+int work_copy_layer(struct work_copy *copy, int from, int to)
+{
+	const struct place place = {.from = from, .to = to};
+	int r;
+
+	copy->failed[0] = '\0';
+	r = copy_directory(copy, &place);
+	return r == 0 ? copy_state(from, to) : r;
+}
+
+int work_copy_below(struct work_copy *copy, int below, int to)
+{
+	const struct place place = {.from = below, .to = to, .is_merged = true};
+
+	copy->failed[0] = '\0';
+	return copy_directory(copy, &place);
+}

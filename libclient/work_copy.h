@@ -1,0 +1,23 @@
+/*
+ * Layers of overlays, copied and put together. With the caller's privilege, on directories of stores that nobody uses: no name is followed
+ * that leads elsewhere, and nothing is opened that could hold the opener up.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#define WORK_COPY_PATH 512
+
+struct work_copy {
+	char failed[WORK_COPY_PATH]; /* what could not be copied */
+};
+
+/*
+ * Copies all that is in `from` to `to`, an empty directory, and what it is itself: contents (by reference, where the file system has that),
+ * modes, times, groups, attributes and ACLs, whiteouts and marks of an overlay. Hard links become files of their own. 0 or -errno.
+ */
+_must_check_ int work_copy_layer(struct work_copy *copy, int from, int to);
+
+/* Puts `below`, a layer, under the one that is in `to`: then that shows what both showed. kernel: filesystems/overlayfs.rst */
+_must_check_ int work_copy_below(struct work_copy *copy, int below, int to);

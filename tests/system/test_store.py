@@ -1,0 +1,511 @@
+"""Stores of copy-on-write sandboxes, used again: a sandbox that goes on where an earlier one stopped."""
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+
+import yett
+from workspace import Workspace, tree
+
+
+class Again(Workspace):
+    def again(self, work, script, *options, **more):
+        return self.sandbox('sh', '-c', script, options=['--store', work['id'], '-C', self.source, *options], env=self.environment(), **more)
+
+    def assert_refused_and_kept(self, work, text, *options, code=125):
+        """Nothing in the store changes, but that `work` may have been made anew."""
+        def kept():
+            return {path: found for path, found in tree(self.store(work)).items() if path.split('/')[0] != 'work' and path != '.'}
+        before = kept()
+        done = self.sandbox('true', options=options or ['--store', work['id']], env=self.environment())
+        self.assertEqual(done.code, code, done)
+        self.assertIn(text, done.err)
+        self.assertEqual(kept(), before)
+
+    def test_it_begins_with_what_was_changed_and_adds_to_it(self):
+        before = tree(self.source)
+        self.assert_cow('set -e; echo new >file; rm gone; rm -r removed; mkdir removed; mkdir made; echo x >made/x')
+        first, = self.works()
+        done = self.again(first, 'set -e; cat file made/x; ls -A . removed; echo more >>file; rm -r made')
+        self.assertEqual((done.code, done.out.split()), (0, ['new', 'x', '.:', 'dir', 'file', 'made', 'moved', 'removed', 'renamed', 'removed:']), done)
+        work, = self.works()
+        self.assertNotEqual(work['sandbox'], first['sandbox'])
+        self.assertEqual({**work, 'sandbox': 0}, {**first, 'sandbox': 0})
+        self.assertIn('yett discard ' + work['id'], done.err)
+        self.assertEqual(self.again(work, 'cat file; ls').out.split(), ['new', 'more', 'dir', 'file', 'moved', 'removed', 'renamed'])
+        self.assertEqual(tree(self.source), before)
+
+    def test_it_may_be_elsewhere_inside(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        for option in (work['id'] + ':/tmp/here', work['id']):  # where it was last, then
+            done = self.sandbox('cat', '/tmp/here/file', options=['--store', option], env=self.environment())
+            self.assertEqual((done.code, done.out), (0, 'new\n'), done)
+            self.assertEqual(self.works()[0]['target'], '/tmp/here')
+        done = self.sandbox('sh', '-c', 'pwd; cat file', options=['--store', work['id'] + ':' + self.source], cwd=self.source, env=self.environment())
+        self.assertEqual(done.out, self.source + '\nnew\n', done)
+
+    def test_a_sandbox_that_lingers_has_it_and_nobody_else_meanwhile(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        done = self.yett('create', '--store', work['id'], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        box = done.out.strip()
+        self.assertTrue(self.works()[0]['used'])
+        self.assert_refused_and_kept(work, 'a sandbox works on the store ' + work['id'])
+        self.assertEqual(self.yett('exec', '-C', self.source, box, '--', 'cat', 'file').out, 'new\n')
+        self.assertEqual(self.yett('destroy', box).code, 0)
+        yett.wait_until(lambda: not self.works()[0]['used'], 'the end of the lock')
+        self.assertEqual(self.again(work, 'cat file').out, 'new\n')
+
+    def test_an_earlier_boot_is_told_of_and_the_number_of_the_device_does_not_count_then(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        path = self.store() + '/info'
+        boot = yett.read('/proc/sys/kernel/random/boot_id').strip()
+        text = yett.read(path).replace(boot, '00000000-0000-0000-0000-000000000000')
+        device = 'device=%d' % os.stat(self.source).st_dev
+        yett.write(path, text.replace(device, 'device=7') + 'later=kept%20as%20it%20is\n')
+        self.assertTrue(self.works()[0]['earlier_boot'])
+        done = self.again(work, 'cat file')
+        self.assertEqual((done.code, done.out), (0, 'new\n'), done)
+        self.assertIn('files in it may be torn', done.err)
+        self.assertFalse(self.works()[0]['earlier_boot'])
+        for line in (boot, device, 'later=kept%20as%20it%20is'):
+            self.assertIn(line + '\n', yett.read(path).replace('boot=', ''))
+        self.assertNotIn('torn', self.again(work, 'true').err)
+
+    def test_a_source_that_was_replaced_or_is_gone_is_refused(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        os.rename(self.source, self.source + '-away')
+        self.assert_refused_and_kept(work, 'cannot share %s: No such file' % self.source)
+        self.alice.mkdir('source')
+        self.assert_refused_and_kept(work, 'the store %s is about %s as it was: another directory has that name now' % (work['id'], self.source))
+        os.rmdir(self.source)
+        os.rename(self.source + '-away', self.source)
+        self.assertEqual(self.again(work, 'cat file').out, 'new\n')
+
+    def test_words_that_are_none(self):
+        self.assert_cow('true')
+        work, = self.works()
+        for word in ('x', work['id'][1:], work['id'] + ':', work['id'] + ':here', '../' + work['id'][3:]):
+            self.assert_refused_and_kept(work, '--store %s: ' % word, '--store', word) if len(word) != 16 else \
+                self.assert_refused_and_kept(work, 'there is no store', '--store', word)
+        self.assert_refused_and_kept(work, 'there is no store 0123456789abcdef', '--store', '0123456789abcdef')
+        self.state, elsewhere = self.folder('elsewhere', mode=0o700), self.state
+        done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('there is no store ' + work['id'], done.err)
+        self.state = elsewhere
+
+    def test_one_store_twice_in_a_sandbox_is_refused(self):
+        self.assert_cow('true')
+        work, = self.works()
+        self.assert_refused_and_kept(work, 'a sandbox', '--store', work['id'], '--store', work['id'] + ':/tmp/other')
+
+    def test_a_request_that_comes_to_nothing_leaves_it(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        self.assert_refused_and_kept(work, '', '--store', work['id'], '--memory', '1000T')
+        done = self.sandbox('true', options=['--store', work['id'], '--dry-run'], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.again(work, 'cat file').out, 'new\n')
+
+    def test_stores_that_were_edited_or_are_half_gone(self):
+        self.assert_cow('echo new >file')
+        work, = self.works()
+        store = self.store()
+        os.chmod(store, 0o755)
+        self.assert_refused_and_kept(work, 'others may use it: chmod 700 ' + store)
+        os.chmod(store, 0o700)
+        secret = self.folder('private', mode=0o700)
+        os.rename(store + '/upper', store + '/away')
+        for make in (lambda path: None, lambda path: os.symlink(secret, path), lambda path: os.symlink('away', path), os.mkfifo,
+                     lambda path: yett.write(path, ''), os.mkdir):  # the last one is root's
+            make(store + '/upper')
+            self.assert_refused_and_kept(work, 'whose "upper" has to be a directory of yours')
+            self.assertEqual(os.listdir(secret), [])
+            if os.path.isdir(store + '/upper') and not os.path.islink(store + '/upper'):
+                os.rmdir(store + '/upper')
+            elif os.path.lexists(store + '/upper'):
+                os.unlink(store + '/upper')
+        os.rename(store + '/away', store + '/upper')
+        shutil.rmtree(store + '/work')
+        self.assertEqual(self.again(work, 'cat file').out, 'new\n')
+        for make in (lambda path: os.symlink(self.source, path), os.mkfifo, lambda path: yett.write(path, '')):
+            shutil.rmtree(store + '/work') if not os.path.islink(store + '/work') and os.path.isdir(store + '/work') else os.unlink(store + '/work')
+            make(store + '/work')
+            self.assertEqual(self.again(work, 'cat file').out, 'new\n')
+            self.assertTrue(stat.S_ISDIR(os.lstat(store + '/work').st_mode))
+        self.assertIn('file', os.listdir(self.source))
+        os.unlink(store + '/info')
+        self.assert_refused_and_kept(work, 'does not tell which directory it is about')
+
+
+class Hidden(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.alice.write('source/.env', 'secret')
+        self.alice.write('source/dir/.env', 'secret')
+        self.alice.write('source/dir/key.pem', 'secret')
+        self.alice.write('source/dir/below/public.pem', 'public')
+
+    def test_names_are_hidden_wherever_they_are_and_the_rest_is_as_before(self):
+        os.utime(self.source + '/dir', (7, 7))
+        os.chmod(self.source + '/dir', 0o751)
+        before = tree(self.source)
+        done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
+        self.assertEqual(done.out.split(), ['.', './dir', './dir/below', './dir/below/file', './dir/below/public.pem', './file', './gone', './moved',
+                                            './removed', './removed/file', './renamed', './renamed/file', '751', '7', 'deep'], done)
+        self.assertIn('hidden in %s: ' % self.source, done.err)
+        for name in ('.env', 'dir/.env', 'dir/key.pem'):
+            self.assertIn(name, done.err)
+        self.assertEqual(sorted(self.works()[0]['hidden']), ['.env', 'dir/.env', 'dir/key.pem'])
+        self.assertEqual(tree(self.source), before)
+
+    def test_paths_and_globs_as_gitignore_has_them(self):
+        for name in ('a/b/c/x', 'a/b/x', 'a/x', 'x', 'a/b/y', 'top/x', 'a/top/x'):
+            os.makedirs(os.path.dirname(self.source + '/' + name), exist_ok=True)
+            yett.write(self.source + '/' + name, '')
+        for folder, folders, _ in os.walk(self.source):
+            os.chown(folder, self.alice.uid, self.alice.gid)
+        every = {'x', 'a/x', 'a/b/x', 'a/b/c/x', 'a/top/x', 'top/x'}
+        for glob, hidden in (('x', every), ('./x', {'x'}), ('a/x', {'a/x'}), ('a/*/x', {'a/b/x', 'a/top/x'}), ('a/**/x', every - {'x', 'top/x'}),
+                             ('**/x', every), ('./top', {'top/x'}), ('top', {'top/x', 'a/top/x'}), ('a/b/**', {'a/b/x', 'a/b/c/x'}),
+                             ('./?', {'x'} | {name for name in every if name[:2] == 'a/'}), ('a/[!t]*/x', {'a/b/x'}), ('**/b/**/x', {'a/b/x', 'a/b/c/x'})):
+            with self.subTest(glob):
+                self.assertEqual(set(self.assert_cow('find . -name x', '--hide', glob).replace('./', '').split()), every - hidden)
+
+    def test_what_is_not_there_yet_is_hidden_when_it_comes(self):
+        process = self.start('sh', '-c', 'echo ready; read line; ls -A . dir; cat later/key', env=self.environment(),
+                             options=['--cow', self.source, '-C', self.source, '--hide', 'later.env', '--hide', 'later/key', '--hide', 'dir/later'])
+        self.assertEqual(self.line(process), 'ready')
+        for name in ('later.env', 'dir/later'):
+            self.alice.write('source/' + name, 'secret')
+        self.alice.mkdir('source/later')
+        self.alice.write('source/later/key', 'secret')
+        out, err = process.communicate(b'\n', timeout=yett.DEADLINE)
+        self.assertNotIn(b'later', out)
+        self.assertNotIn(b'secret', out)
+        self.assertIn(b'later/key: No such file', err)
+
+    def test_what_is_made_anew_inside_is_a_file_of_its_own_and_goes_again(self):
+        before = tree(self.source)
+        done = self.cow('set -e; echo mine >.env; cat .env; rm .env; ! cat .env; mkdir .env; ls -A .env; echo mine >dir/.env; rm -r dir; mkdir dir; ls -A dir',
+                        '--hide', '.env')
+        self.assertEqual((done.code, done.out), (0, 'mine\n'), done)
+        self.assertNotIn('secret', done.out)
+        done = self.sandbox('sh', '-c', 'ls -dA .env dir; cat dir/.env', options=['--store', self.works()[0]['id'], '-C', self.source], env=self.environment())
+        self.assertEqual(done.out, '.env\ndir\n', done)
+        self.assertIn('hidden in', done.err)
+        self.assertEqual(tree(self.source), before)
+
+    def test_a_thousand_of_them_are_one_layer(self):
+        options = [word for i in range(1000) for word in ('--hide', 'name-%d' % i)] + ['--hide', 'dir*']
+        done = self.cow('ls; grep -c overlay /proc/mounts', *options)
+        self.assertEqual(done.out.split(), ['file', 'gone', 'moved', 'removed', 'renamed', '1'], done)
+        self.assertIn('and 996 more', done.err)
+        self.assertEqual(len(self.works()[0]['hidden']), 1001)
+
+    def test_a_part_and_all_of_a_directory_together_hide_all_of_it(self):
+        for options in (('./dir', 'dir/.env'), ('dir/.env', './dir'), ('dir/.env', 'd*'), ('dir/*', 'dir'), ('dir/below/*', 'dir')):
+            done = self.cow('ls; cat dir/key.pem', *[word for name in options for word in ('--hide', name)])
+            self.assertEqual(done.out.split(), ['file', 'gone', 'moved', 'removed', 'renamed'], (options, done))
+
+    def test_no_link_is_followed_and_what_cannot_be_looked_into_is_refused(self):
+        outside = self.folder('outside')
+        self.alice.write('outside/.env', 'secret')
+        os.symlink(outside, self.source + '/link')
+        self.assertEqual(self.cow('ls -A dir', '--hide', '.env').out.split(), ['below', 'key.pem'])
+        self.assertEqual(sorted(self.works()[0]['hidden']), ['.env', 'dir/.env'])
+        before = len(self.works())
+        for options, text in ((['--hide', 'link/.env'], 'a symbolic link, which is not followed'), (['--hide', 'file/x'], 'it is no directory'),
+                              (['--hide', ''], 'expected a name, or a path below'), (['--hide', '/etc'], 'expected a name, or a path below'),
+                              (['--hide', '../x'], 'expected a name, or a path below'), (['--hide', 'a//b'], 'expected a name, or a path below'),
+                              (['--hide', '.'], 'expected a name, or a path below'), (['--hide', 'x' * 256], 'expected a name, or a path below')):
+            done = self.cow('true', *options)
+            self.assertEqual(done.code, 125, done)
+            self.assertIn(text, done.err)
+        self.alice.mkdir('source/shut', mode=0)
+        done = self.cow('true', '--hide', '.env')
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('cannot hide shut in %s: it cannot be looked into for names' % self.source, done.err)
+        os.rmdir(self.source + '/shut')
+        self.bob.mkdir(self.source + '/bobs', mode=0o700)
+        self.assertEqual(self.cow('true', '--hide', '.env').code, 0)
+        self.assertEqual(len(self.works()), before + 1)
+
+    def test_only_what_is_copy_on_write_has_a_layer_that_hides(self):
+        for how in (['--rw', self.source], ['--ro', self.source], ['--cow', self.source + ':memory=8M'], []):
+            done = self.sandbox('true', options=[*how, '--hide', '.env'], cwd=self.source, env=self.environment())
+            self.assertEqual(done.code, 125, done)
+            self.assertIn('nothing is shared copy-on-write', done.err)
+            self.assertIn('--cow PATH --hide NAME', done.err)
+        self.assertEqual(self.works(), [])
+
+
+def shown(store, source):
+    """What an overlay of the kernel's shows of a store: the path of each, with its mode and content."""
+    layers = []
+    while os.path.isdir('%s/layers/%d' % (store, len(layers) + 1)):
+        layers.insert(0, '%s/layers/%d' % (store, len(layers) + 1))
+    hidden = [store + '/hidden'] if os.path.isdir(store + '/hidden') else []
+    with tempfile.TemporaryDirectory(dir=os.path.dirname(source)) as place:
+        lower = ':'.join([store + '/upper', *layers, *hidden, source])
+        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'userxattr,lowerdir=' + lower, place], check=True)
+        try:
+            return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place).items()}
+        finally:
+            subprocess.run(['umount', place], check=True)
+
+
+class Snapshots(Workspace):
+    def again(self, work, script, *options):
+        done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def snapshot(self, *words, code=0, env=None):
+        done = self.yett('snapshot', *words, env={**self.environment(), **(env or {})})
+        self.assertEqual(done.code, code, done)
+        return done
+
+    def names(self, work):
+        return [entry['name'] for entry in json.loads(self.snapshot('list', work, '--json').out)['result']['snapshots']]
+
+    def work(self):
+        """A store with snapshots first, second and third, and changes since, which undo and cover each other."""
+        self.assert_cow('set -e; echo 1 >file; mkdir made; echo a >made/a; rm -r removed; rm gone; mkdir new; echo n >new/n')
+        work = self.works()[-1]['id']
+        self.assertEqual(self.snapshot('take', work, 'first').out, 'first\n')
+        self.again(work, 'set -e; echo 2 >file; rm -r made; mkdir made removed; echo b >made/b; mv moved elsewhere; rm -r new; echo x >new')
+        self.snapshot('take', work, 'second')
+        self.again(work, 'set -e; rm new; mkdir new; echo m >new/m; chmod 600 file; rm -r dir; echo g >gone; ln -s a link')
+        self.snapshot('take', work, 'third')
+        self.again(work, 'set -e; echo 4 >file; rm -r made new; mkdir dir; echo d >dir/d')
+        return work
+
+    def states(self, work):
+        """What each snapshot leads to."""
+        states = {}
+        for name in self.names(work):
+            fork = self.store({'id': self.snapshot('fork', work, name).out.strip()})
+            states[name] = shown(fork, self.source)
+            shutil.rmtree(fork)
+        return states
+
+    def test_each_can_be_looked_at_and_gone_back_to(self):
+        before = tree(self.source)
+        work = self.work()
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.assertEqual(self.again(work, 'ls; cat file dir/d').split(), ['dir', 'elsewhere', 'file', 'gone', 'link', 'removed', 'renamed', '4', 'd'])
+        done = self.yett('diff', '--name-only', work + '@first', env=self.environment())
+        self.assertEqual((done.code, sorted(done.out.split())), (0, ['file', 'gone', 'made/', 'made/a', 'new/', 'new/n', 'removed/', 'removed/file']), done)
+        done = self.snapshot('rollback', work, 'first', code=1)
+        self.assertIn('has 2 snapshots that came later than first', done.err)
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.snapshot('rollback', work, 'third')
+        self.assertEqual(self.again(work, 'ls new made; cat file gone').split(), ['made:', 'b', 'new:', 'm', '2', 'g'])
+        self.snapshot('rollback', work, 'first', '--delete-later')
+        self.assertEqual(self.again(work, 'ls . made new; cat file').split(),
+                         ['.:', 'dir', 'file', 'made', 'moved', 'new', 'renamed', 'made:', 'a', 'new:', 'n', '1'])
+        self.assertEqual(self.names(work), ['first'])
+        self.assertEqual(tree(self.source), before)
+
+    def test_the_top_keeps_its_mode_and_its_time(self):
+        self.assert_cow('echo 1 >file; chmod 751 .; touch -d @7 .')
+        work = self.works()[0]['id']
+        for _ in range(2):
+            self.snapshot('take', work)
+            self.assertEqual(self.again(work, 'stat -c "%a %Y" .'), '751 7\n')
+        self.again(work, 'chmod 700 .; echo 2 >file')
+        self.snapshot('rollback', work, '1', '--delete-later')
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '751\n1\n')
+
+    def test_a_fork_has_all_of_it_and_goes_its_own_way(self):
+        work = self.work()
+        self.again(work, 'set -e; mkfifo pipe; truncate -s 1T sparse; echo end >>sparse; chmod 640 file; touch -d @7 file link')
+        for name, said in ((None, '4'), ('second', '2'), ('first', '1')):
+            fork = self.snapshot('fork', work, *([name] if name else [])).out.strip()
+            self.assertNotEqual(fork, work)
+            store = self.store({'id': fork})
+            self.assertEqual(self.again(fork, 'cat file'), said + '\n')
+            if name:
+                self.assertEqual(self.names(fork)[-1], name)
+            else:
+                found = os.stat(store + '/upper/sparse')
+                self.assertEqual((found.st_size, found.st_blocks < 1000), ((1 << 40) + 4, True))
+                self.assertEqual((os.stat(store + '/upper/file').st_mtime, stat.S_IMODE(os.stat(store + '/upper/file').st_mode)), (7, 0o640))
+                original = self.store({'id': work})
+                os.unlink(store + '/upper/sparse'), os.unlink(original + '/upper/sparse')
+                self.assertEqual(shown(store, self.source), shown(original, self.source))
+            self.again(fork, 'echo fork >file')
+        self.assertEqual(self.again(work, 'cat file'), '4\n')
+        self.assertEqual(len(self.works()), 4)
+
+    def test_deleting_puts_layers_together_and_changes_nothing_that_shows(self):
+        for gone in (['first'], ['second'], ['first', 'second'], ['third', 'second'], ['second', 'third', 'first']):
+            work = self.work()
+            store = self.store({'id': work})
+            now, states = shown(store, self.source), self.states(work)
+            for name in gone:
+                self.snapshot('delete', work, name)
+                self.assertEqual(shown(store, self.source), now)
+                del states[name]
+            self.assertEqual(self.names(work), list(states))
+            self.assertEqual(len(os.listdir(store + '/layers')), max(len(states), 1) + ('third' in gone and len(states) > 0))
+            for name in reversed(list(states)):
+                self.snapshot('rollback', work, name)
+                self.assertEqual(shown(store, self.source), states[name])
+                self.snapshot('delete', work, name)
+
+    def test_there_are_as_many_as_there_may_be(self):
+        self.assert_cow('true')
+        work = self.works()[0]['id']
+        upper = self.store() + '/upper/'
+        for i in range(61):
+            self.alice.write(upper[len(self.alice.home) + 1:] + 'file', '%d\n' % i)
+            self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'cat file; echo more >more'), '60\n')
+        done = self.snapshot('take', work, code=1)
+        self.assertIn('has as many snapshots as there may be', done.err)
+        self.assertIn('yett snapshot delete %s NAME' % work, done.err)
+        self.snapshot('delete', work, '7')
+        self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'cat file more; echo x >file'), '60\nmore\n')
+        self.snapshot('rollback', work, '9', '--delete-later')
+        self.assertEqual(self.again(work, 'cat file; ls more || true'), '8\n')
+
+    def test_refused_while_a_sandbox_works_on_it_or_where_there_is_none(self):
+        work = self.work()
+        box = self.yett('create', '--store', work, env=self.environment()).out.strip()
+        for words in (['take', work], ['rollback', work, 'third'], ['fork', work], ['delete', work, 'third']):
+            self.assertIn('a sandbox works on the store ' + work, self.snapshot(*words, code=1).err)
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.yett('destroy', box)
+        yett.wait_until(lambda: not self.works()[0]['used'], 'the end of the lock')
+        for words, text in ((['rollback', work, 'none'], 'has no snapshot none'), (['delete', work, 'none'], 'has no snapshot none'),
+                            (['fork', work, 'none'], 'has no snapshot none'), (['take', work, 'first'], 'has a snapshot first already'),
+                            (['take', work, 'UPPER'], 'cannot be the name of a snapshot'), (['take', work, 'x' * 64], 'cannot be the name'),
+                            (['take', work, '../x'], 'cannot be the name'), (['list', '0' * 16], 'there is no store')):
+            self.assertIn(text, self.snapshot(*words, code=1).err)
+        for words in (['make', work], ['take'], ['rollback', work], ['list', work, 'x'], ['take', work, '--yes']):
+            self.snapshot(*words, code=2)
+        self.assertEqual(len(self.works()), 1)
+
+    def test_what_was_put_into_a_store_by_hand_leads_nowhere(self):
+        """Links, pipes, files and what is another user's where directories of the store are to be."""
+        secret = self.folder('private', mode=0o700)
+        self.alice.write('private/secret', 'secret')
+        self.assert_cow('echo 1 >file')
+        work, = self.works()
+        self.snapshot('take', work['id'], 'first')
+        store = self.store()
+        os.mkdir(store + '/hidden')
+        os.chown(store + '/hidden', self.alice.uid, self.alice.gid)
+        for name in ('hidden', 'layers', 'layers/1'):
+            path = store + '/' + name
+            os.rename(path, store + '/away')
+            for make in (lambda at: os.symlink(secret, at), lambda at: os.symlink(store + '/away', at), os.mkfifo, lambda at: yett.write(at, ''),
+                         lambda at: os.symlink('/proc/self/root', at), os.mkdir):  # the last one is root's
+                make(path)
+                done = self.sandbox('cat', 'secret', 'file', options=['--store', work['id'], '-C', self.source], env=self.environment())
+                self.assertEqual(done.code, 125, (name, done))
+                self.assertIn('is no directory of the caller\'s, or a link', done.err)
+                if name != 'hidden' and not os.path.isdir(path):
+                    self.snapshot('take', work['id'], code=1)
+                    self.snapshot('rollback', work['id'], 'first', code=1)
+                self.assertNotIn('secret', self.yett('diff', work['id'], env=self.environment()).out)
+                os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+            os.rename(store + '/away', path)
+        self.assertEqual(os.listdir(secret), ['secret'])
+        self.assertEqual(self.again(work['id'], 'cat file'), '1\n')
+
+    def test_more_layers_than_there_may_be_are_refused(self):
+        self.assert_cow('echo 1 >file')
+        work, = self.works()
+        os.mkdir(self.store() + '/layers')
+        for i in range(1, 66):
+            os.mkdir('%s/layers/%d' % (self.store(), i))
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.store() + '/layers'], check=True)
+        done = self.sandbox('true', options=['--store', work['id']], env=self.environment())
+        self.assertEqual(done.code, 125, done)
+        self.assertIn('more than the 62 frozen layers', done.err)
+        self.snapshot('take', work['id'], code=1)
+        for i in range(63, 66):
+            os.rmdir('%s/layers/%d' % (self.store(), i))
+        self.assertEqual(self.again(work['id'], 'cat file'), '1\n')
+        more = [word for i in range(30) for word in ('--tmpfs', '/tmp/%d' % i, '--ro', '/etc/passwd:/tmp/passwd-%d' % i)]
+        self.assertEqual(self.again(work['id'], 'cat file', *more), '1\n')
+
+    def test_names_of_snapshots_that_are_none_are_passed_over(self):
+        self.assert_cow('echo 1 >file')
+        work = self.works()[0]['id']
+        self.snapshot('take', work, 'first')
+        path = self.store() + '/snapshots'
+        good = yett.read(path)
+        for line in ('1 1 ../x', '2 1 later', '-1 1 x', '1 1 first', '1', 'x', '1 1 a b', '1 1 \x1b[2J', '4294967297 1 wrapped', '1 1 ' + 'x' * 70):
+            yett.write(path, good + line + '\n')
+            self.assertEqual(self.names(work), ['first'], line)
+        for text in ('', 'yett-snapshots 2\n', '\0' * 100, good.replace('\n', ' ', 1)):
+            yett.write(path, text)
+            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
+            self.assertEqual(self.again(work, 'cat file'), '1\n')
+        os.unlink(path)
+        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc/passwd', path), lambda: os.mkdir(path)):
+            make()
+            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
+        self.assertEqual(self.names(work), [])
+
+    def test_what_cannot_be_read_cannot_be_copied_and_nothing_is_left(self):
+        self.assert_cow('mkdir -p a/b; echo x >a/b/shut; chmod 0 a/b/shut')
+        work = self.works()[0]['id']
+        done = self.snapshot('fork', work, code=1)
+        self.assertIn('cannot copy a/b/shut of the store %s: Permission denied' % work, done.err)
+        self.assertIn('chmod u+r', done.err)
+        self.again(work, 'python3 -c "\nimport os\nfor i in range(300): os.mkdir(\'d\'); os.chdir(\'d\')\n"; rm -f a/b/shut')
+        self.assertIn('Too many levels', self.snapshot('fork', work, code=1).err)
+        self.assertEqual([entry['id'] for entry in self.works()], [work])
+
+    def test_a_kill_at_each_step_leaves_what_there_was_or_what_there_is_to_be(self):
+        work = self.work()
+        self.snapshot('delete', work, 'third')  # so that there is something to put together
+        kept = self.store({'id': work})
+        saved = self.folder('saved', mode=0o700) + '/store'
+        subprocess.run(['cp', '-a', kept, saved], check=True)
+
+        def restore():
+            shutil.rmtree(kept)
+            subprocess.run(['cp', '-a', saved, kept], check=True)
+        library = self.alice.write('kill_at.so')
+        shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
+        kill = {'LD_PRELOAD': library}
+        count = self.alice.write('count', '')
+        for words in (['take', work, 'fourth'], ['rollback', work, 'second'], ['rollback', work, 'first', '--delete-later'], ['delete', work, 'second'],
+                      ['delete', work, 'first']):
+            restore()
+            before = shown(kept, self.source), self.names(work)
+            states = self.states(work)
+            self.snapshot(*words, env={**kill, 'YETT_TEST_KILL_COUNT': count})
+            after = shown(kept, self.source), self.names(work)
+            states.update(self.states(work))
+            steps = int(yett.read(count))
+            self.assertGreater(steps, 5)
+            for step in range(1, steps + 1):
+                restore()
+                done = self.yett('snapshot', *words, env={**self.environment(), **kill, 'YETT_TEST_KILL_AT': str(step)})
+                self.assertNotEqual(done.code, 0, done)
+                now = shown(kept, self.source), self.names(work)
+                self.assertIn(now[0], (before[0], after[0]), (words, step))
+                self.assertIn(now[1], (before[1], after[1]), (words, step))
+                self.assertEqual(self.states(work), {name: state for name, state in states.items() if name in now[1]}, (words, step))
+                self.snapshot(*words, code=0 if now[1] == before[1] else 1) if words[0] != 'rollback' else self.snapshot(*words, '--delete-later')
+                self.assertEqual((shown(kept, self.source), self.names(work)), after, (words, step))
+
+
+if __name__ == '__main__':
+    yett.main()
