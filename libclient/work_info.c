@@ -70,13 +70,14 @@ bool work_read_text(char *text)
 {
 	char *to = text;
 
-	for (; *text; to++) {
-		int high = *text == '%' ? from_hex(text[1]) : 0, low = *text == '%' && high >= 0 ? from_hex(text[2]) : 0;
+	while (*text) {
+		bool is_escaped = *text == '%';
+		int high = is_escaped ? from_hex(text[1]) : 0, low = is_escaped && high >= 0 ? from_hex(text[2]) : 0;
 
-		if (high < 0 || low < 0 || (*text == '%' && high * 16 + low == 0))
+		if (high < 0 || low < 0 || (is_escaped && high * 16 + low == 0))
 			return false;
-		*to = *text == '%' ? (char)(high * 16 + low) : *text;
-		text += *text == '%' ? 3 : 1;
+		*to++ = is_escaped ? (char)(high * 16 + low) : *text;
+		text += is_escaped ? 3 : 1;
 	}
 	*to = '\0';
 	return true;

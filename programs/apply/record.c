@@ -114,11 +114,8 @@ int record_read_origin(struct apply *apply)
 	if (r < 0 || strncmp(text, INFO_HEAD, strlen(INFO_HEAD)) != 0)
 		return r < 0 ? r : -EBADMSG;
 	for (rest = text; (line = strsep(&rest, "\n"));) {
-		if (strncmp(line, "boot=", 5) == 0)
-			(void)snprintf(origin->boot, sizeof origin->boot, "%s", line + 5);
 		(void)!sscanf(line, "inode=%" SCNu64, &origin->inode);
-		(void)!sscanf(line, "stamp_ns=%" SCNu64, &origin->stamp_ns);
-		(void)!sscanf(line, "uptime_ns=%" SCNu64, &origin->uptime_ns);
+		(void)!sscanf(line, "clock=%" SCNu64 " %" SCNu64 " %63s", &origin->stamp_ns, &origin->uptime_ns, origin->boot);
 	}
 	apply->is_clock_doubtful = is_clock_doubtful(origin, apply->boot);
 	return 0;

@@ -144,8 +144,8 @@ class Conflicts(Apply):
         self.assert_cow('echo inside >>file; echo new >new')
         info = self.store() + '/info'
         text = yett.read(info)
-        uptime = int(text.split('uptime_ns=')[1].split()[0])
-        yett.write(info, text.replace('uptime_ns=%d' % uptime, 'uptime_ns=%d' % (uptime + 5 * 10 ** 9)), 0o600)
+        uptime = text.split('clock=')[1].split()[1]
+        yett.write(info, text.replace(' %s ' % uptime, ' %d ' % (int(uptime) + 5 * 10 ** 9)), 0o600)
         done = self.apply()
         self.assertEqual(done.code, 1, done)
         self.assertIn('file: may have been changed outside: the clock was set since', done.err)
