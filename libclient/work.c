@@ -205,6 +205,20 @@ static int fill_store(int store, const struct stat *source)
 	return r == 0 && fchmodat(store, "work", 0700, 0) < 0 ? -errno : r;
 }
 
+/*
+ * A time of change that is no earlier than that of any file by now, and no later than that of any from now on. Where a time was looked at,
+ * Linux 6.13 gives the next change a finer one, which no other change has; before that all changes of some milliseconds have the same. 0: unknown.
+ */
+static uint64_t read_stamp(int store)
+{
+	struct stat st;
+
+	if (fstatat(store, "upper", &st, AT_SYMLINK_NOFOLLOW) < 0 || fchmodat(store, "upper", st.st_mode & 07777, 0) < 0 ||
+	    fstatat(store, "upper", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	return (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
+}
+
 void work_new_id(char id[static YETT_ID_SIZE])
 {
 	uint32_t serial[2];
@@ -234,8 +248,6 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 	work->source = strdup(real);
 	work->target = strdup(target);
 	work->created_ms = clock_wall_ms();
-	work->stamp_ns = clock_ns(CLOCK_REALTIME_COARSE);
-	work->uptime_ns = clock_ns(CLOCK_BOOTTIME);
 	r = !work->source || !work->target ? -ENOMEM : fstat(source, &st) < 0 || mkdirat(root, work->id, 0700) < 0 ? -errno : 0;
 	if (r == 0 && (work->store = openat(root, work->id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		r = -errno;
@@ -245,6 +257,8 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 		work->next = *works;
 		*works = work;
 		r = fill_store(work->store, &st);
+		work->stamp_ns = read_stamp(work->store);
+		work->uptime_ns = clock_ns(CLOCK_BOOTTIME);
 	} else {
 		(void)unlinkat(root, work->id, AT_REMOVEDIR);
 		work_free(work);

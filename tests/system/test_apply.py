@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+import time
 
 import yett
 from workspace import Workspace
@@ -19,9 +20,10 @@ CHANGES = ('set -e; echo more >>file; rm gone; rm -r removed; mkdir -p made/deep
 
 
 def content(top):
-    """Of each name its kind and mode, and what is in it: what an apply takes over."""
+    """Of each name its kind and mode, and what is in it: what an apply takes over. Its stage is left out."""
     found = {}
     for folder, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if not name.startswith('.yett-apply-')]
         for name in folders + files:
             path = os.path.join(folder, name)
             st = os.lstat(path)
@@ -34,6 +36,20 @@ class Apply(Workspace):
     def setUp(self):
         super().setUp()
         self.alice.write('source/kind', 'a file\n')
+
+    def start(self, *words, **more):
+        self.settle()
+        return super().start(*words, **more)
+
+    def cow(self, *words, **more):
+        self.settle()
+        return super().cow(*words, **more)
+
+    @staticmethod
+    def settle():
+        """Until a later change has a later time, which is told only so finely: who changes files right before is in doubt."""
+        now = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        yett.wait_until(lambda: time.clock_gettime_ns(5) > now, 'a tick of the clock')  # CLOCK_REALTIME_COARSE
 
     def apply(self, *words, work=None, **more):
         return self.yett('apply', (work or self.works()[0])['id'], *words, env={**self.environment(), **more.pop('env', {})}, **more)
@@ -199,9 +215,7 @@ class Protected(Apply):
         self.assertEqual(sorted(os.listdir(self.source + '/old')), ['.vscode'])
 
 
-class Crash(Apply):
-    """An apply that ends, or fails, at each of its steps; with the stage in the store and in the source."""
-
+class InMemory(Apply):
     SIZE = '16m'
 
     def setUp(self):
@@ -214,6 +228,10 @@ class Crash(Apply):
         self.state, self.source = top + '/state', top + '/source'
         os.mkdir(self.state, 0o700)
         subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), top], check=True)
+
+
+class Crash(InMemory):
+    """An apply that ends, or fails, at each of its steps; with the stage in the store and in the source."""
 
     def faulty(self, step, error=None, words=()):
         script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d %s exec %s "$@"\n' %
@@ -233,10 +251,9 @@ class Crash(Apply):
 
     def assert_old_or_new(self, step):
         for path, now in content(self.source).items():
-            if not path.startswith('.yett-apply-'):
-                old, new = self.before.get(path), self.after.get(path)
-                # a directory may be open to its owner for as long as an apply works in it
-                self.assertTrue(now in (old, new) or (now[0] == stat.S_IFDIR and path == 'closed'), (step, path, now))
+            old, new = self.before.get(path), self.after.get(path)
+            # a directory may be open to its owner for as long as an apply works in it
+            self.assertTrue(now in (old, new) or (now[0] == stat.S_IFDIR and path == 'closed'), (step, path, now))
         for path in set(self.before) & set(self.after):
             self.assertTrue(os.path.lexists(os.path.join(self.source, path)), (step, path))
 
@@ -272,9 +289,9 @@ class Crash(Apply):
             now = content(self.source)
             self.assertIn(now, (self.before, self.after), (step, done))
             self.assertEqual(now == self.after, done.code == 0, (step, done))
-            if os.path.exists(self.room('journal.closed')) or 'stage' in os.listdir(self.room()):
-                self.assert_apply('--dry-run', code=0)
-                self.assert_apply('nothing', code=LEFT)
+            if done.code == 0:
+                self.assert_apply('--dry-run')
+                self.assert_apply('nothing', code=LEFT)  # which begins with clearing up
             return now == self.after
         self.assertEqual(done.code, BROKEN, done)
         if begun:
@@ -314,6 +331,87 @@ class Crash(Apply):
         steps, kinds = self.each_step(None, None, errno.EIO)
         self.assertGreater(steps, 35)
         self.assertEqual(kinds, {True, False})
+
+
+class Full(InMemory):
+    """No room for what is to be staged, or for the journal."""
+    SIZE = '1m'
+
+    def test_nothing_is_changed_where_there_is_no_room(self):
+        self.assert_cow('head -c 300k /dev/zero | tr "\\0" x >file; rm gone')
+        before, names = content(self.source), os.listdir(self.source)
+        filler = os.path.join(os.path.dirname(self.source), 'filler')
+        refused = 0
+        for left in range(0, 420, 4):  # KiB
+            with open(filler, 'wb', buffering=0) as file:
+                while True:
+                    try:
+                        file.write(bytes(4096))
+                    except OSError:
+                        break
+            os.truncate(filler, max(0, os.path.getsize(filler) // 4096 * 4096 - left * 1024))
+            done = self.apply()
+            os.unlink(filler)
+            if done.code == 0:
+                break
+            refused += 1
+            self.assertEqual(done.code, 1, (left, done))
+            self.assertIn('No space left', done.err)
+            self.assertEqual((content(self.source), os.listdir(self.source)), (before, names))
+            self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertGreater(refused, 70)
+        self.assertEqual(os.path.getsize(self.source + '/file'), 300 * 1024)
+
+
+class Elsewhere(Crash):
+    """The store is on another file system than the source: the stage is in the source."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.folder('other-state', mode=0o700)
+
+
+class Outside(Apply):
+    def test_what_others_change_after_a_crash_is_left_to_them(self):
+        for finish in ('--continue', '--abort'):
+            self.alice.write('source/file', 'old\n')
+            self.assert_cow('echo inside >>file; echo n >new; rm moved gone')
+            work = max(self.works(), key=lambda each: each['created_ms'])
+            script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d exec %s "$@"\n' % (
+                {'--continue': 6, '--abort': 9}[finish], self.service.run_.path('tests/system/yett-apply-faults')), mode=0o755)
+            done = self.apply('--force', work=work, env={'YETT_APPLY': script})
+            self.assertEqual(done.code, BROKEN, done)
+            self.alice.write('source/file', 'outside\n')
+            done = self.apply(finish, work=work)
+            self.assertEqual(done.code, BROKEN, done)
+            self.assertIn('file: was changed by others meanwhile', done.err)
+            self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+            done = self.apply(finish, '--force', work=work)
+            self.assertEqual(done.code, 0, done)
+            self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+            self.assertEqual(os.path.exists(self.source + '/gone'), finish == '--abort')
+            for name in ('moved', 'gone'):
+                self.alice.write('source/' + name, 'm\n')
+            if os.path.exists(self.source + '/new'):
+                os.unlink(self.source + '/new')
+
+    def test_files_with_holes_keep_them(self):
+        self.assert_cow('truncate -s 1T sparse; printf x | dd of=sparse bs=1 seek=1G conv=notrunc status=none')
+        self.assert_apply()
+        st = os.stat(self.source + '/sparse')
+        self.assertEqual(st.st_size, 1 << 40)
+        self.assertLess(st.st_blocks, 1000)
+        with open(self.source + '/sparse', 'rb') as file:
+            file.seek(1 << 30)
+            self.assertEqual(file.read(2), b'x\0')
+
+    def test_a_name_with_a_space_at_the_source(self):
+        self.alice.mkdir('a source')
+        self.alice.write('a source/file', 'x')
+        source = os.path.join(os.path.dirname(self.source), 'a source')
+        self.assert_cow('echo y >"%new"', source=source)
+        self.assert_apply()
+        self.assertEqual(yett.read(source + '/%new'), 'y\n')
 
 
 if __name__ == '__main__':
