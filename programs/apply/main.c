@@ -22,8 +22,10 @@
 #define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
-/* What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
- * connected to, and no attribute or owner is set but the group of what is staged. */
+/*
+ * What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
+ * connected to, and no attribute or owner is set but the group of what is staged. sysinfo(2) is for qsort(3), as there.
+ */
 static const int allowed[] = {
 	SYS_openat2,           SYS_openat,     SYS_close,     SYS_read,        SYS_write,         SYS_writev,       SYS_pread64,
 	SYS_pwrite64,          SYS_lseek,      SYS_fstat,     SYS_newfstatat,  SYS_getdents64,    SYS_readlinkat,   SYS_fcntl,
@@ -31,7 +33,7 @@ static const int allowed[] = {
 	SYS_futex,             SYS_getpid,     SYS_getrandom, SYS_clock_gettime, SYS_exit,        SYS_exit_group,   SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,      SYS_renameat2,  SYS_mkdirat,   SYS_unlinkat,    SYS_symlinkat,     SYS_fchmod,       SYS_fchmodat,
 	SYS_fchown,            SYS_ftruncate,  SYS_fsync,     SYS_syncfs,      SYS_flock,         SYS_geteuid,      SYS_copy_file_range,
-	SYS_restart_syscall,
+	SYS_sysinfo,           SYS_restart_syscall,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */
