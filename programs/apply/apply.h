@@ -196,6 +196,9 @@ int hunks_ask(struct apply *apply, int terminal);
 /* What was done, if it is, and what is left; and a note for each of the latter. */
 void tell(struct apply *apply, bool is_done);
 
+/* What became of one that had ended half-way. */
+void tell_resumed(struct apply *apply, const char *what);
+
 /* --- run.c: each is one of enum APPLY_* --- */
 
 int run_apply(struct apply *apply);

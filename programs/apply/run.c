@@ -246,6 +246,7 @@ int run_resume(struct apply *apply, bool undo)
 		return APPLY_NOTHING;
 	if (!apply->is_begun) {
 		(void)fputs("no apply of this store ended half-way\n", apply->diff.notes);
+		tell_resumed(apply, "nothing");
 		return APPLY_DONE;
 	}
 	apply->is_passing_over = apply->is_forced;
@@ -261,5 +262,7 @@ int run_resume(struct apply *apply, bool undo)
 	if (r < 0)
 		(void)fputs("the apply is still where it was: put those files right, or have them left as they are with --force\n",
 		            apply->diff.notes);
+	else
+		tell_resumed(apply, undo ? "taken back" : "completed");
 	return r == 0 ? APPLY_DONE : APPLY_BROKEN;
 }

@@ -66,3 +66,17 @@ void tell(struct apply *apply, bool is_done)
 			note(&apply->diff, apply->items[i].path, apply->items[i].left);
 	(void)fflush(apply->diff.out);
 }
+
+void tell_resumed(struct apply *apply, const char *what)
+{
+	struct json json = {.to = apply->diff.out};
+
+	if (apply->is_json) {
+		json_open(&json, NULL, '{');
+		json_text(&json, "resumed", what);
+		json_close(&json);
+	} else {
+		(void)fprintf(apply->diff.out, "%s\n", what);
+	}
+	(void)fflush(apply->diff.out);
+}
