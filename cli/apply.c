@@ -13,15 +13,17 @@
 #define EXIT_BROKEN 4 /* begun, and neither completed nor taken back */
 
 struct apply_options {
-	bool resume, abort, dry, force;
+	bool resume, abort, dry, force, interactive;
 };
 
 OPTION_FLAG(set_resume, struct apply_options, resume)
 OPTION_FLAG(set_abort, struct apply_options, abort)
 OPTION_FLAG(set_dry, struct apply_options, dry)
 OPTION_FLAG(set_force, struct apply_options, force)
+OPTION_FLAG(set_interactive, struct apply_options, interactive)
 
 const struct option apply_options[] = {
+	{'i', "interactive", NULL, "show each change on the terminal, of texts each hunk, and ask whether to apply it", set_interactive},
 	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
 	{'f', "force", NULL, "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
 	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
@@ -65,26 +67,32 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	const struct {
 		bool is_set;
 		char letter;
-	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'}, {options->force, 'f'}, {options->dry, 'n'}, {output_json() != NULL, 'j'}};
+	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'}, {options->force, 'f'}, {options->dry, 'n'}, {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char **argv = calloc((size_t)count + 8, sizeof *argv);
+	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 	struct review review = {.name = "yett-apply", .out = -1, .notes = -1};
-	char number[16], what[ARRAY_SIZE(letters) + 1] = "";
+	const int fds[] = {source, terminal};
+	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
 	int r;
 
 	if (store < 0 || source < 0 || !argv)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m", store < 0 ? work->store : work->source);
+	if (options->interactive && terminal < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "apply --interactive: there is no terminal to ask on: %m");
+	if (terminal >= 0)
+		(void)snprintf(asked, sizeof asked, "%d", terminal);
 	for (size_t i = 0, n = 0; i < ARRAY_SIZE(letters); i++)
 		if (letters[i].is_set)
 			what[n++] = letters[i].letter;
 	(void)snprintf(number, sizeof number, "%d", source);
 	argv[1] = (char *)work->id;
 	argv[2] = number;
-	argv[5] = "-"; /* [3] and [4] are its pipes */
+	argv[5] = asked; /* [3] and [4] are its pipes */
 	argv[6] = what;
 	memcpy(argv + 7, paths, (size_t)count * sizeof *paths);
-	r = review_start(&review, "YETT_APPLY", argv, store, &source, 1, error);
+	r = review_start(&review, "YETT_APPLY", argv, store, fds, terminal < 0 ? 1 : 2, error);
 	if (r) {
 		fd_close(review.out);
 		fd_close(review.notes);
@@ -106,6 +114,9 @@ static int check(const struct apply_options *options, int count, struct yett_err
 	if ((options->resume && options->abort) || (is_resumed && (options->dry || count > 0)))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "apply: --continue and --abort exclude each other, --dry-run and paths: they are about all that was begun");
+	if (options->interactive && (is_resumed || output_json()))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "apply: --interactive goes with neither --continue, --abort nor --json");
 	return 0;
 }
 

@@ -189,9 +189,13 @@ int step_undo(struct apply *apply, size_t i);
 
 /* --- hunks.c: asks on a terminal for each change. 0 or -errno --- */
 
-int hunks_ask(struct apply *apply, int terminal);
+int hunks_ask(struct apply *apply);
+bool hunks_is_not_chosen(const struct item *item);
 
 /* --- tell.c --- */
+
+/* "added", "changed", "removed", "mode" */
+const char *tell_name(const struct item *item);
 
 /* What was done, if it is, and what is left; and a note for each of the latter. */
 void tell(struct apply *apply, bool is_done);

@@ -162,7 +162,7 @@ static size_t count_conflicts(struct apply *apply)
 
 	for (size_t i = 0; i < apply->item_count; i++) {
 		count += apply->items[i].is_conflict;
-		apply->is_incomplete = apply->is_incomplete || apply->items[i].left;
+		apply->is_incomplete = apply->is_incomplete || (apply->items[i].left && !hunks_is_not_chosen(&apply->items[i]));
 	}
 	return count;
 }
@@ -216,16 +216,21 @@ int run_apply(struct apply *apply)
 {
 	int result, r = begin(apply);
 
-	if (r == 0 && apply->is_begun) {
-		(void)fprintf(apply->diff.notes,
-		              "an apply of this store ended half-way: complete it (--continue), or have it taken back (--abort)\n");
-		return APPLY_BROKEN;
-	}
-	if (r == 0 && (r = select_items(apply)) < 0)
-		(void)say(apply, "the changes could not be told", r);
 	if (r < 0)
 		return APPLY_NOTHING;
-	if (count_conflicts(apply) > 0) {
+	if (apply->is_begun) {
+		(void)fputs("an apply of this store ended half-way: complete it (--continue), or have it taken back (--abort)\n",
+		            apply->diff.notes);
+		return APPLY_BROKEN;
+	}
+	r = select_items(apply);
+	if (r == 0 && apply->is_asking)
+		r = hunks_ask(apply);
+	if (r < 0) {
+		(void)say(apply, "the changes could not be told", r);
+		return APPLY_NOTHING;
+	}
+	if (count_conflicts(apply) > 0 && !apply->is_asking) {
 		tell(apply, false);
 		(void)fputs("nothing was applied: name what is to be applied, without that; or have it applied all the same with --force\n",
 		            apply->diff.notes);

@@ -5,14 +5,14 @@
 
 #include "base/json.h"
 
-static const char *name_of(const struct item *item)
+const char *tell_name(const struct item *item)
 {
 	return !item->old.mode ? "added" : !item->new_mode ? "removed" : item->same_content ? "mode" : "changed";
 }
 
 static void put_text(struct apply *apply, const struct item *item)
 {
-	(void)fprintf(apply->diff.out, "%-8s ", name_of(item));
+	(void)fprintf(apply->diff.out, "%-8s ", tell_name(item));
 	quote_path(apply->diff.out, "", item->path);
 	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", apply->diff.out);
 }
@@ -40,7 +40,7 @@ static void put_json(struct apply *apply, bool is_done)
 			continue;
 		json_open(&json, NULL, '{');
 		json_bytes(&json, "path", item->path, strlen(item->path));
-		json_text(&json, "change", name_of(item));
+		json_text(&json, "change", tell_name(item));
 		json_close(&json);
 	}
 	json_close(&json);
@@ -62,7 +62,7 @@ void tell(struct apply *apply, bool is_done)
 				put_text(apply, &apply->items[i]);
 	}
 	for (size_t i = 0; i < apply->item_count; i++)
-		if (apply->items[i].left)
+		if (apply->items[i].left && !hunks_is_not_chosen(&apply->items[i]))
 			note(&apply->diff, apply->items[i].path, apply->items[i].left);
 	(void)fflush(apply->diff.out);
 }

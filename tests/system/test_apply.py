@@ -3,6 +3,7 @@ import errno
 import fcntl
 import json
 import os
+import pty
 import shutil
 import stat
 import subprocess
@@ -412,6 +413,95 @@ class Outside(Apply):
         self.assert_cow('echo y >"%new"', source=source)
         self.assert_apply()
         self.assertEqual(yett.read(source + '/%new'), 'y\n')
+
+
+class Interactive(Apply):
+    """At a terminal, of which the answers are typed ahead."""
+
+    def ask(self, answers, *words, code=0):
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        os.write(master, answers.encode())
+        process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, 'apply', '--interactive', self.works()[0]['id'], *words,
+                                     env=self.environment(), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(slave)
+        out, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, code, (out, err))
+        shown = b''
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            shown += more
+        return shown.decode().replace('\r\n', '\n'), out.decode(), err.decode()
+
+    def long(self):
+        self.alice.write('source/long', ''.join('%d\n' % i for i in range(100)))
+        self.assert_cow('sed -i -e s/^10$/ten/ -e s/^50$/fifty/ -e /^90$/d -e "$ s/$/ and more/" long; printf "%s" "$(cat long)" >l; cat l >long; rm l; chmod 755 long')
+
+    def test_hunks_are_chosen_one_by_one(self):
+        self.long()
+        shown, out, _ = self.ask('y\nn\ny\ny\n')
+        self.assertEqual(out, 'changed  long\n')
+        self.assertIn('-10\n+ten\n', shown)
+        expected = ''.join('%d\n' % i for i in range(100) if i != 90).replace('\n10\n', '\nten\n')
+        self.assertEqual(yett.read(self.source + '/long'), expected[:-1] + ' and more')
+        self.assertEqual(os.stat(self.source + '/long').st_mode & 0o777, 0o644)
+        done = self.yett('diff', self.works()[0]['id'], env=self.environment()).out
+        self.assertIn('-50\n+fifty\n', done)
+        self.assertNotIn('ten\n-', done)
+        self.ask('a\n')
+        self.assertEqual(self.yett('diff', self.works()[0]['id'], env=self.environment()).out, '')
+
+    def test_each_answer(self):
+        for answers, taken in (('d\n', []), ('q\n', []), ('\n', []), ('?\nx\nn\ny\nd\n', ['fifty']), ('n\na\n', ['fifty', 'and more']), ('y\nq\n', ['ten'])):
+            with self.subTest(answers):
+                for work in self.works():
+                    self.yett('discard', '--yes', work['id'], env=self.environment())
+                self.long()
+                shown, _, _ = self.ask(answers if answers.strip() else '\nq\n')
+                text = yett.read(self.source + '/long')
+                self.assertEqual([word for word in ('ten', 'fifty', 'and more') if word in text], taken)
+                self.assertIn('[y,n,q,a,d,?]? ', shown)
+
+    def test_files_that_come_and_go_are_asked_for_as_a_whole(self):
+        self.assert_cow('rm gone; rm -r removed; mkdir -p made/deep none; echo x >made/deep/x; echo y >none/y; printf "a\\0" >binary; echo z >z')
+        shown, out, _ = self.ask('y\ny\ny\nn\nn\nq\n')  # binary, gone, made/deep/x, none/y, removed/file, z
+        self.assertEqual(out.splitlines(), ['added    binary', 'removed  gone', 'added    made/', 'added    made/deep/', 'added    made/deep/x'])
+        self.assertIn('added made/deep/x\n@@ -0,0 +1 @@\n+x\n', shown)
+        self.assertTrue(os.path.exists(self.source + '/removed/file'))
+        self.assertFalse(os.path.exists(self.source + '/none'))
+
+    def test_protected_names_are_asked_for_with_a_word_and_not_by_all(self):
+        self.assert_cow('printf "#!/bin/sh\\n" >.envrc; echo more >>file')
+        shown, out, _ = self.ask('a\nn\na\n')
+        self.assertIn('This name is protected', shown)
+        self.assertIn('[y,n,q,d,?]', shown)
+        self.assertEqual(out, 'changed  file\n')
+        self.ask('y\n')
+        self.assertTrue(os.path.exists(self.source + '/.envrc'))
+
+    def test_the_terminal_acts_on_nothing_of_it(self):
+        self.assert_cow('printf "\\033[2Jred\\t\\302\\233x\\n" >"$(printf "e\\033[2Jx")"')
+        shown, _, _ = self.ask('y\n')
+        self.assertIn('+\\x1b[2Jred\t\\xc2\\x9bx\n', shown)
+        self.assertNotIn('\x1b', shown)
+
+    def test_what_was_changed_outside_is_not_asked_for(self):
+        self.assert_cow('echo more >>file; echo more >>moved')
+        self.alice.write('source/file', 'outside\n')
+        _, out, err = self.ask('y\n', code=LEFT)
+        self.assertEqual(out, 'changed  moved\n')
+        self.assertIn('file: was changed outside', err)
+
+    def test_without_a_terminal(self):
+        self.assert_cow('echo more >>file')
+        done = self.service.run(self.alice, 'setsid', '--wait', self.service.yett, 'apply', '-i', self.works()[0]['id'], env=self.environment())
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('there is no terminal', done.err)
 
 
 if __name__ == '__main__':
