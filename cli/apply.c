@@ -25,7 +25,8 @@ OPTION_FLAG(set_interactive, struct apply_options, interactive)
 const struct option apply_options[] = {
 	{'i', "interactive", NULL, "show each change on the terminal, of texts each hunk, and ask whether to apply it", set_interactive},
 	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
-	{'f', "force", NULL, "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
+	{'f', "force", NULL,
+         "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
 	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
 	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
 	{0},
@@ -67,7 +68,8 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	const struct {
 		bool is_set;
 		char letter;
-	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'}, {options->force, 'f'}, {options->dry, 'n'}, {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
+	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'},        {options->force, 'f'},
+	               {options->dry, 'n'},    {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char **argv = calloc((size_t)count + 8, sizeof *argv);
@@ -78,7 +80,8 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	int r;
 
 	if (store < 0 || source < 0 || !argv)
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m", store < 0 ? work->store : work->source);
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m",
+		                 store < 0 ? work->store : work->source);
 	if (options->interactive && terminal < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "apply --interactive: there is no terminal to ask on: %m");
 	if (terminal >= 0)
@@ -112,8 +115,9 @@ static int check(const struct apply_options *options, int count, struct yett_err
 	bool is_resumed = options->resume || options->abort;
 
 	if ((options->resume && options->abort) || (is_resumed && (options->dry || count > 0)))
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "apply: --continue and --abort exclude each other, --dry-run and paths: they are about all that was begun");
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"apply: --continue and --abort exclude each other, --dry-run and paths: they are about all that was begun");
 	if (options->interactive && (is_resumed || output_json()))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "apply: --interactive goes with neither --continue, --abort nor --json");

@@ -23,13 +23,15 @@ int review_find(const char *id, struct yett_work_list **ret_list, const struct y
 	if (r)
 		return r;
 	if (!*ret_work) {
-		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are", ESCAPE(id));
+		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
+		                ESCAPE(id));
 		error_mend(error, "what a sandbox changed in memory is kept in none, and gone with it");
 		return YETT_E_NOT_FOUND;
 	}
 	if (!(*ret_work)->is_complete)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing", id);
+		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		                 id);
 	return 0;
 }
 
@@ -45,8 +47,8 @@ int review_check_paths(const char *subcommand, int count, char **paths, struct y
 
 			if (part == 0 || (at[0] == '.' && (part == 1 || (part == 2 && at[1] == '.'))))
 				return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				                 "%s %.200s: expected a path below the directory that was shared, without . and ..", subcommand,
-				                 paths[i]);
+				                 "%s %.200s: expected a path below the directory that was shared, without . and ..",
+				                 subcommand, paths[i]);
 			at += part;
 		}
 	}
@@ -62,7 +64,8 @@ static int find_program(const char *name, const char *variable, char path[PATH_M
 
 	if (r)
 		return r;
-	if (!named && (size_t)snprintf(beside, sizeof beside, "%.*s/%s", (int)(strrchr(helper, '/') - helper), helper, name) >= sizeof beside)
+	if (!named &&
+	    (size_t)snprintf(beside, sizeof beside, "%.*s/%s", (int)(strrchr(helper, '/') - helper), helper, name) >= sizeof beside)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of %s, beside the helper, is too long", name);
 	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
 }

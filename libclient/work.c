@@ -207,7 +207,8 @@ static int fill_store(int store, const struct stat *source)
 
 /*
  * A time of change that is no earlier than that of any file by now, and no later than that of any from now on. Where a time was looked at,
- * Linux 6.13 gives the next change a finer one, which no other change has; before that all changes of some milliseconds have the same. 0: unknown.
+ * Linux 6.13 gives the next change a finer one, which no other change has; before that all changes of some milliseconds have the same. 0:
+ * unknown.
  */
 static uint64_t read_stamp(int store)
 {

@@ -1,10 +1,10 @@
 /*
  * yett-apply: takes over into the source directory what a copy-on-write sandbox changed, all of it or nothing.
  *
- * A child of the `yett` command, with the rights of its user. What was changed is found out as yett-diff does it (programs/diff/), and comes
- * to a list of items, then of steps. Everything new is copied to a stage on the source's file system first; then a journal in the store says
- * what is to be done; then each step is one rename or change of a mode, which is looked at afterwards and taken back if it met anything
- * unexpected. Store, source and journal are hostile: no link in them is followed, and nothing outside the source is ever changed.
+ * A child of the `yett` command, with the rights of its user. What was changed is found out as yett-diff does it (programs/diff/), and
+ * comes to a list of items, then of steps. Everything new is copied to a stage on the source's file system first; then a journal in the
+ * store says what is to be done; then each step is one rename or change of a mode, which is looked at afterwards and taken back if it met
+ * anything unexpected. Store, source and journal are hostile: no link in them is followed, and nothing outside the source is ever changed.
  */
 #pragma once
 
@@ -140,7 +140,8 @@ int journal_parse(char *text, struct journal *ret_journal, struct step **ret_ste
 void journal_print(FILE *to, const struct journal *journal, const struct step *steps, size_t count);
 
 int journal_write(struct apply *apply);
-/* -ENOENT: none; -EXDEV: of another source; *ret_is_closed: what it tells of was completed, or taken back, and the stage is to be emptied. */
+/* -ENOENT: none; -EXDEV: of another source; *ret_is_closed: what it tells of was completed, or taken back, and the stage is to be emptied.
+ */
 int journal_read(struct apply *apply, bool *ret_is_closed);
 int journal_close(struct apply *apply);
 int journal_remove(struct apply *apply);

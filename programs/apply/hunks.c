@@ -20,7 +20,7 @@ struct asked {
 	struct item *item;
 	char *old, *new;
 	size_t old_size, new_size;
-	git_patch *patch; /* NULL: no text, it is asked for as a whole */
+	git_patch *patch;     /* NULL: no text, it is asked for as a whole */
 	bool is_all, is_none; /* what holds for the hunks to come */
 };
 
@@ -152,10 +152,11 @@ static enum answer ask(const struct apply *apply, const struct item *item, const
 		found = memchr(letters, letter, sizeof letters);
 		if (found && !(item->is_protected && letter == 'a'))
 			return (enum answer)(found - letters);
-		length = snprintf(text, sizeof text,
-		                  "y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
-		                  "what follows in this file\n",
-		                  item->is_protected ? "" : "a: apply it, and all that follows in this file\n");
+		length = snprintf(
+			text, sizeof text,
+			"y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
+			"what follows in this file\n",
+			item->is_protected ? "" : "a: apply it, and all that follows in this file\n");
 		write_all(apply->terminal, text, (size_t)length);
 	}
 }
@@ -293,7 +294,7 @@ static bool has_below(const struct apply *apply, size_t i)
 }
 
 /* Whether something below is chosen; or, with `not`, something is not. */
-static bool is_chosen_below(const struct apply *apply, size_t i, bool not)
+static bool is_chosen_below(const struct apply *apply, size_t i, bool not )
 {
 	const char *path = apply->items[i].path;
 	size_t length = strlen(path);

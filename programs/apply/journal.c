@@ -84,8 +84,8 @@ static bool is_step(const struct step *step)
 
 	if ((step->old.mode != 0) != has_old || (step->new.mode != 0) != has_new || (step->new.mode & 07000 & ~kept))
 		return false;
-	return step->kind != STEP_MODE || ((step->old.mode & S_IFMT) == (step->new.mode & S_IFMT) && step->old.inode == step->new.inode &&
-	                                   !S_ISLNK(step->old.mode));
+	return step->kind != STEP_MODE ||
+	       ((step->old.mode & S_IFMT) == (step->new.mode &S_IFMT) && step->old.inode == step->new.inode && !S_ISLNK(step->old.mode));
 }
 
 static bool take_step(char *line, struct step *step)
@@ -119,7 +119,8 @@ static bool take_head(char **rest, struct journal *journal, uint64_t *ret_count)
 		return false;
 	line += strlen(ways[way]);
 	*journal = (struct journal){.is_stage_in_source = place == 1, .is_forced = way == 1};
-	return take_number(&line, 10, ' ', &journal->source) && take_number(&line, 10, '\0', ret_count) && *ret_count <= 2 * DIFF_CHANGES_MAX;
+	return take_number(&line, 10, ' ', &journal->source) && take_number(&line, 10, '\0', ret_count) &&
+	       *ret_count <= 2 * DIFF_CHANGES_MAX;
 }
 
 int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps, size_t *ret_count)

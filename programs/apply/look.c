@@ -148,8 +148,8 @@ static bool has_name(const struct apply *apply, const char *directory, const cha
 /* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
 static bool is_repository(void *context, const char *directory)
 {
-	return has_name(context, directory, "HEAD") &&
-	       ((has_name(context, directory, "objects") && has_name(context, directory, "refs")) || has_name(context, directory, "commondir"));
+	return has_name(context, directory, "HEAD") && ((has_name(context, directory, "objects") && has_name(context, directory, "refs")) ||
+	                                                has_name(context, directory, "commondir"));
 }
 
 static bool is_applied_kind(uint32_t mode)

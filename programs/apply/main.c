@@ -18,7 +18,8 @@
 
 #define MEMORY_MAX ((rlim_t)1 << 30)
 
-/* What the kernel's Landlock of the second version knows, which is the first that lets files be renamed to other directories. landlock(7) */
+/* What the kernel's Landlock of the second version knows, which is the first that lets files be renamed to other directories. landlock(7)
+ */
 #define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
 #define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
 
@@ -27,13 +28,28 @@
  * connected to, and no attribute or owner is set but the group of what is staged. sysinfo(2) is for qsort(3), as there.
  */
 static const int allowed[] = {
-	SYS_openat2,           SYS_openat,     SYS_close,     SYS_read,        SYS_write,         SYS_writev,       SYS_pread64,
-	SYS_pwrite64,          SYS_lseek,      SYS_fstat,     SYS_newfstatat,  SYS_getdents64,    SYS_readlinkat,   SYS_fcntl,
-	SYS_fgetxattr,         SYS_brk,        SYS_mmap,      SYS_munmap,      SYS_mremap,        SYS_mprotect,     SYS_madvise,
-	SYS_futex,             SYS_getpid,     SYS_getrandom, SYS_clock_gettime, SYS_exit,        SYS_exit_group,   SYS_rt_sigprocmask,
-	SYS_rt_sigreturn,      SYS_renameat2,  SYS_mkdirat,   SYS_unlinkat,    SYS_symlinkat,     SYS_fchmod,       SYS_fchmodat,
-	SYS_fchown,            SYS_ftruncate,  SYS_fsync,     SYS_syncfs,      SYS_flock,         SYS_geteuid,      SYS_copy_file_range,
-	SYS_sysinfo,           SYS_restart_syscall,
+	SYS_openat2,       SYS_openat,
+	SYS_close,         SYS_read,
+	SYS_write,         SYS_writev,
+	SYS_pread64,       SYS_pwrite64,
+	SYS_lseek,         SYS_fstat,
+	SYS_newfstatat,    SYS_getdents64,
+	SYS_readlinkat,    SYS_fcntl,
+	SYS_fgetxattr,     SYS_brk,
+	SYS_mmap,          SYS_munmap,
+	SYS_mremap,        SYS_mprotect,
+	SYS_madvise,       SYS_futex,
+	SYS_getpid,        SYS_getrandom,
+	SYS_clock_gettime, SYS_exit,
+	SYS_exit_group,    SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,  SYS_renameat2,
+	SYS_mkdirat,       SYS_unlinkat,
+	SYS_symlinkat,     SYS_fchmod,
+	SYS_fchmodat,      SYS_fchown,
+	SYS_ftruncate,     SYS_fsync,
+	SYS_syncfs,        SYS_flock,
+	SYS_geteuid,       SYS_copy_file_range,
+	SYS_sysinfo,       SYS_restart_syscall,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */

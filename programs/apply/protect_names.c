@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 const char *const protect_in_repository[] = {
-	"config", "config.worktree", "commondir", "gitdir", "hooks", "modules", "worktrees", "rebase-merge", "rebase-apply", "sequencer",
-	NULL,
+	"config",    "config.worktree", "commondir",    "gitdir",    "hooks", "modules",
+	"worktrees", "rebase-merge",    "rebase-apply", "sequencer", NULL,
 };
 
 const char *const protect_names[] = {

@@ -158,8 +158,7 @@ int record_read_owns(struct apply *apply)
 bool record_is_own(const struct apply *apply, const char *path, const struct ident *ident)
 {
 	const struct own wanted = {.path = (char *)path};
-	const struct own *own =
-		apply->owns ? bsearch(&wanted, apply->owns, apply->own_count, sizeof *apply->owns, by_path) : NULL;
+	const struct own *own = apply->owns ? bsearch(&wanted, apply->owns, apply->own_count, sizeof *apply->owns, by_path) : NULL;
 
 	return own && ident->mode && own->inode == ident->inode && own->ctime_ns == ident->ctime_ns;
 }

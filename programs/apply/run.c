@@ -131,9 +131,10 @@ static int begin(struct apply *apply)
 	r = journal_read(apply, &is_closed);
 	if (r < 0 && r != -ENOENT)
 		return say(apply,
-		           r == -EXDEV ? "an apply that ended half-way was about another directory"
-		                       : "the journal of an apply that ended half-way cannot be read; what that took out of the directory is "
-		                         "in \"apply\" in the store, and the journal there is to be removed by hand",
+		           r == -EXDEV
+		                   ? "an apply that ended half-way was about another directory"
+		                   : "the journal of an apply that ended half-way cannot be read; what that took out of the directory is "
+		                     "in \"apply\" in the store, and the journal there is to be removed by hand",
 		           r);
 	apply->is_begun = r == 0 && !is_closed;
 	if (apply->is_begun || apply->is_dry)

@@ -15,7 +15,8 @@
 
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
 {
-	(void)snprintf(name, NAME_MAX, "%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE, apply->is_stage_in_source ? apply->id : "");
+	(void)snprintf(name, NAME_MAX, "%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
+	               apply->is_stage_in_source ? apply->id : "");
 }
 
 /* Onto the directory itself: that cannot be, and the kernel says first whether the two are of one mount. renameat2(2) */

@@ -77,23 +77,23 @@ static bool is_inode(const struct place *place, uint64_t inode)
 static int put(const struct apply *apply, const struct place *place)
 {
 	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_NOREPLACE) == 0 ? 0
-	       : errno == EEXIST || errno == ENOENT                                                  ? -ESTALE
-	                                                                                             : -errno;
+	       : errno == EEXIST || errno == ENOENT                                                     ? -ESTALE
+	                                                                                                : -errno;
 }
 
 static int take(const struct apply *apply, const struct place *place)
 {
 	return renameat2(place->above, place->name, apply->stage, place->staged, RENAME_NOREPLACE) == 0 ? 0
-	       : errno == ENOENT                                                                      ? -ESTALE
-	       : errno == EEXIST                                                                      ? -EBADMSG
-	                                                                                              : -errno;
+	       : errno == ENOENT                                                                        ? -ESTALE
+	       : errno == EEXIST                                                                        ? -EBADMSG
+	                                                                                                : -errno;
 }
 
 static int exchange(const struct apply *apply, const struct place *place)
 {
 	return renameat2(apply->stage, place->staged, place->above, place->name, RENAME_EXCHANGE) == 0 ? 0
-	       : errno == ENOENT                                                                     ? -ESTALE
-	                                                                                             : -errno;
+	       : errno == ENOENT                                                                       ? -ESTALE
+	                                                                                               : -errno;
 }
 
 /* Gives back what came out and was not expected; where its name is free by now, without anything in exchange. */
@@ -149,9 +149,7 @@ static int find(const struct apply *apply, const struct step *step, const struct
 
 	if (r < 0)
 		return r;
-	*ret_found = !now.mode                                                 ? FOUND_NOTHING
-	             : step->new.mode && now.inode == step->new.inode ? FOUND_NEW
-	                                                              : FOUND_OTHER;
+	*ret_found = !now.mode ? FOUND_NOTHING : step->new.mode &&now.inode == step->new.inode ? FOUND_NEW : FOUND_OTHER;
 	/* a journal that somebody else has written could name anything */
 	return *ret_found == FOUND_NEW && !plan_is_same(&now, &step->new) ? -EBADMSG : 0;
 }

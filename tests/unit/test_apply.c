@@ -39,13 +39,13 @@ static char *steps_of(const struct change *changes, size_t count, const char *le
 	return text;
 }
 
-#define ASSERT_STEPS(left, expected, ...)                                               \
-	do {                                                                            \
-		const struct change changes[] = {__VA_ARGS__};                          \
+#define ASSERT_STEPS(left, expected, ...)                                                \
+	do {                                                                             \
+		const struct change changes[] = {__VA_ARGS__};                           \
 		char *steps = steps_of(changes, sizeof changes / sizeof *changes, left); \
-                                                                                        \
-		assert_string_equal(steps, expected);                                   \
-		free(steps);                                                            \
+                                                                                         \
+		assert_string_equal(steps, expected);                                    \
+		free(steps);                                                             \
 	} while (0)
 
 static void what_is_in_a_directory_goes_before_it_and_comes_behind_it(void **state)
@@ -59,7 +59,8 @@ static void what_becomes_of_another_kind_is_replaced_in_one_step(void **state)
 {
 	(void)state;
 	ASSERT_STEPS(NULL, "d a/b 0\nr a 644\nr c 755\na c/d 644\n", {.path = "a", .old = {D, 0}}, {.path = "a", .new = {F, 0}},
-	             {.path = "a/b", .old = {F, 0}}, {.path = "c", .old = {F, 0}}, {.path = "c", .new = {D, 0}}, {.path = "c/d", .new = {F, 0}});
+	             {.path = "a/b", .old = {F, 0}}, {.path = "c", .old = {F, 0}}, {.path = "c", .new = {D, 0}},
+	             {.path = "c/d", .new = {F, 0}});
 }
 
 static void directories_are_open_while_something_is_done_in_them(void **state)
@@ -116,16 +117,67 @@ static bool is_bare(void *context, const char *directory)
 
 static void protected_names_are_found_at_any_depth_and_however_they_are_written(void **state)
 {
-	static const char *const yes[] = {
-		".git/config", "a/b/.git/hooks/pre-commit", ".git/modules/x/config", ".GIT/Config", ".git /hooks/x", ".git./config", "git~1/hooks/x",
-		".git::$INDEX_ALLOCATION/config", ".g\u200cit/config", ".git/con\ufb01g", ".git/hoo\u212as/x", ".git\\hooks\\x", ".git/rebase-merge/git-rebase-todo",
-		".gitmodules", "GITMOD~1", "gi7eba~1", ".envrc", "x/.ENVRC", ".en\u00advrc", ".vscode/tasks.json", "VSCODE~1/tasks.json", ".github/workflows/ci.yml",
-		"AGENTS.md", "agents.MD", "x/CLAUDE.md", "x/.claude/settings.json", "my.code-workspace", ".bash_login", ".yarnrc.yml", ".hu\u017fky/pre-push", ".npmrc. .",
-		"bare/HEAD", "bare/config", "bare/hooks/post-update", "bare/config.worktree",
-	}, *const no[] = {
-		"config", "hooks/x", ".git/HEAD", ".git/objects/ab/cd", ".git/refs/heads/main", ".gitignore", "git/config", "x.git/config", ".github/README",
-		"Makefile", ".editorconfig", ".envrc2", "AGENTS.md2", "HEAD", "other/HEAD", "bare/objects/x", ".github", "env", "vscode/tasks.json", "a~1", "bare/note",
-	};
+	static const char *const yes[] =
+		{
+			".git/config",
+			"a/b/.git/hooks/pre-commit",
+			".git/modules/x/config",
+			".GIT/Config",
+			".git /hooks/x",
+			".git./config",
+			"git~1/hooks/x",
+			".git::$INDEX_ALLOCATION/config",
+			".g\u200cit/config",
+			".git/con\ufb01g",
+			".git/hoo\u212as/x",
+			".git\\hooks\\x",
+			".git/rebase-merge/git-rebase-todo",
+			".gitmodules",
+			"GITMOD~1",
+			"gi7eba~1",
+			".envrc",
+			"x/.ENVRC",
+			".en\u00advrc",
+			".vscode/tasks.json",
+			"VSCODE~1/tasks.json",
+			".github/workflows/ci.yml",
+			"AGENTS.md",
+			"agents.MD",
+			"x/CLAUDE.md",
+			"x/.claude/settings.json",
+			"my.code-workspace",
+			".bash_login",
+			".yarnrc.yml",
+			".hu\u017fky/pre-push",
+			".npmrc. .",
+			"bare/HEAD",
+			"bare/config",
+			"bare/hooks/post-update",
+			"bare/config.worktree",
+		},
+				 *const no[] = {
+					 "config",
+					 "hooks/x",
+					 ".git/HEAD",
+					 ".git/objects/ab/cd",
+					 ".git/refs/heads/main",
+					 ".gitignore",
+					 "git/config",
+					 "x.git/config",
+					 ".github/README",
+					 "Makefile",
+					 ".editorconfig",
+					 ".envrc2",
+					 "AGENTS.md2",
+					 "HEAD",
+					 "other/HEAD",
+					 "bare/objects/x",
+					 ".github",
+					 "env",
+					 "vscode/tasks.json",
+					 "a~1",
+					 "bare/note",
+				 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
@@ -171,12 +223,36 @@ static void a_journal_that_somebody_else_wrote_is_refused(void **state)
 	static const struct {
 		const char *old, *new;
 	} changes[] = {
-		{"yett-apply 1", "yett-apply 2"}, {"store", "else"},       {"plain", "odd"},         {" 7 4", " 7 3"},           {" 7 4", " 7 5"},
-		{" 7 4", " 7 99999999999"},       {"c/d", "../d"},         {"c/d", "/d"},            {"c/d", "c//d"},            {"c/d", "c/./d"},
-		{"c/d", "c/"},                    {"c/d", ""},             {"c/d", "c%00d"},         {"c/d", "c%2"},             {"c/d", "a/..%2f../d"},
-		{"5 100644", "5 104755"},         {"5 100644", "5 20644"}, {"5 100644", "5 140644"}, {"5 100644", "5 0"},        {"0 0 0 0 5", "1 100644 0 0 5"},
-		{"3 42700", "3 46700"},           {"3 42700", "4 42700"},  {"3 42700", "3 100700"},  {"d 2 40755", "x 2 40755"}, {"d 2 40755", "d  2 40755"},
-		{"d 2", "d +2"},                  {"d 2", "d 99999999999999999999"}, {"end\n", ""},   {"end\n", "end"},           {"end\n", "end\nend\n"},
+		{"yett-apply 1", "yett-apply 2"},
+		{"store", "else"},
+		{"plain", "odd"},
+		{" 7 4", " 7 3"},
+		{" 7 4", " 7 5"},
+		{" 7 4", " 7 99999999999"},
+		{"c/d", "../d"},
+		{"c/d", "/d"},
+		{"c/d", "c//d"},
+		{"c/d", "c/./d"},
+		{"c/d", "c/"},
+		{"c/d", ""},
+		{"c/d", "c%00d"},
+		{"c/d", "c%2"},
+		{"c/d", "a/..%2f../d"},
+		{"5 100644", "5 104755"},
+		{"5 100644", "5 20644"},
+		{"5 100644", "5 140644"},
+		{"5 100644", "5 0"},
+		{"0 0 0 0 5", "1 100644 0 0 5"},
+		{"3 42700", "3 46700"},
+		{"3 42700", "4 42700"},
+		{"3 42700", "3 100700"},
+		{"d 2 40755", "x 2 40755"},
+		{"d 2 40755", "d  2 40755"},
+		{"d 2", "d +2"},
+		{"d 2", "d 99999999999999999999"},
+		{"end\n", ""},
+		{"end\n", "end"},
+		{"end\n", "end\nend\n"},
 		{"120777", "120777x"},
 	};
 
