@@ -13,6 +13,7 @@
 #include "cli/doctor.h"
 #include "cli/events.h"
 #include "cli/files.h"
+#include "cli/git.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
 #include "cli/net.h"
@@ -66,6 +67,8 @@ static const struct subcommand subcommands[] = {
          apply_main},
 	{"snapshot", "take|list|rollback|fork|delete ID [NAME]", "Name states of what a copy-on-write sandbox changed, and go back to one",
          snapshot_options, 2, 3, snapshot_main},
+	{"git", "fetch SANDBOX|ID [REFSPEC…]", "Take over commits that were made in a sandbox into the repository here", git_options, 2, -1,
+         git_main},
 	{"discard", "ID…", "Throw away what a copy-on-write sandbox changed", discard_options, 1, -1, discard_main},
 	{"keygen", "[FILE]", "Make a key to sign requests with (~/.config/yett/id_ed25519)", NULL, 0, 1, keygen_main},
 	{"enroll", "[NAME FILE.pub]", "Let the holder of a key ask under a name, list the names, or remove one (administrator)",

@@ -5,19 +5,24 @@
 #include <time.h>
 
 #include "base/escape.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "libclient/yett.h"
 
 struct snapshot_choice {
+	struct connect_choice connect;
 	bool delete_later, yes;
 };
 
+OPTION_TEXT(set_socket, struct snapshot_choice, connect.socket_path)
+OPTION_TEXT(set_key, struct snapshot_choice, connect.key_path)
 OPTION_FLAG(set_delete_later, struct snapshot_choice, delete_later)
 OPTION_FLAG(set_yes, struct snapshot_choice, yes)
 
 const struct option snapshot_options[] = {
 	{0, "delete-later", NULL, "rollback: with the snapshots that came later", set_delete_later},
 	{'y', "yes", NULL, "rollback: do not ask back", set_yes},
+	CONNECT_OPTIONS,
 	{0},
 };
 
@@ -104,12 +109,62 @@ static int run_rollback(const struct snapshot_choice *choice, const char *id, co
 	return r;
 }
 
+static void work_list_freep(struct yett_work_list **list)
+{
+	yett_free(*list);
+}
+
+/* The sandbox that works on a store; empty: none does. */
+static int find_sandbox(const char *id, char sandbox[static YETT_ID_SIZE], struct yett_error *error)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	int r = yett_works_list(&list, error);
+
+	sandbox[0] = '\0';
+	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++) {
+		const struct yett_work *work = yett_work_list_get(list, i);
+
+		if (strcmp(work->id, id) == 0 && work->is_used)
+			(void)snprintf(sandbox, YETT_ID_SIZE, "%s", work->sandbox);
+	}
+	return r;
+}
+
+/* It stands still meanwhile; one that did so already goes on doing so. */
+static int fork_used(const struct snapshot_choice *choice, const char *sandbox, const char *id, const char *name,
+                     char fork[static YETT_ID_SIZE], struct yett_error *error)
+{
+	struct yett_sandbox_status *status = NULL;
+	struct yett_connection *connection;
+	struct yett_error late = {0};
+	bool was_paused;
+	int r = connect_without_key(&choice->connect, &connection, error);
+
+	if (r)
+		return r;
+	r = yett_sandbox_inspect(connection, sandbox, &status, error);
+	was_paused = r == 0 && status->state == YETT_STATE_PAUSED;
+	yett_free(status);
+	if (r == 0 && !was_paused)
+		r = yett_sandbox_pause(connection, sandbox, error);
+	if (r == 0) {
+		r = yett_snapshot_fork(id, name, YETT_FORK_USED, fork, error);
+		if (!was_paused && yett_sandbox_resume(connection, sandbox, &late) != 0)
+			output_note("%s", late.message);
+		if (r == 0)
+			output_note("the sandbox %s stood still while it was copied", sandbox);
+	}
+	yett_connection_close(connection);
+	return r;
+}
+
 static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
-	char fork[YETT_ID_SIZE];
-	int r = yett_snapshot_fork(id, name, fork, error);
+	char fork[YETT_ID_SIZE], sandbox[YETT_ID_SIZE];
+	int r = find_sandbox(id, sandbox, error);
 
-	(void)choice;
+	if (r == 0)
+		r = sandbox[0] ? fork_used(choice, sandbox, id, name, fork, error) : yett_snapshot_fork(id, name, 0, fork, error);
 	if (r)
 		return r;
 	if (output_json())

@@ -101,8 +101,7 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 	if (r)
 		return r;
 	entry.layer = layers->count;
-	layers->names[layers->names_count++] = entry;
-	r = layers_write_names(layers);
+	r = layers_set_name(layers, &entry);
 	if (r < 0)
 		return cannot(layers, "name a snapshot of", r, error);
 	if (ret_name && !(*ret_name = memory_new(strlen(entry.name) + 1)))
@@ -115,7 +114,7 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0 && name && (!sandbox_is_name(name) || strlen(name) >= LAYERS_NAME_SIZE))
 		return error_set(
@@ -179,16 +178,16 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	_cleanup_(layers_close) struct layers layers;
 	char failed[WORK_COPY_PATH];
 	struct layers_name *entry;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
 	if (r)
 		return r;
-	*entry = layers.names[--layers.names_count];
-	r = layers_write_names(&layers);
+	r = layers_forget_name(&layers, entry->name);
 	if (r < 0)
 		return cannot(&layers, "forget a snapshot of", r, error);
+	*entry = layers.names[--layers.names_count];
 	(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
 	return 0;
 }
@@ -198,7 +197,7 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 	_cleanup_(layers_close) struct layers layers;
 	struct layers_name *entry;
 	size_t later = 0;
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
@@ -223,9 +222,9 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 /* One directory of the store, with all that is in it; where there is none there will be none. */
 static int copy_part(const struct layers *layers, int from, int to, const char *name, struct yett_error *error)
 {
-	_cleanup_fd_ int old = work_open_own(from, name, O_RDONLY | O_DIRECTORY), new = -1;
+	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), new = -1;
 	struct work_copy copy = {.failed = ""};
-	int r = old;
+	int r = old < 0 ? -errno : 0;
 
 	if (r == -ENOENT)
 		return 0;
@@ -268,13 +267,13 @@ static int copy_layers(struct layers *layers, int store, unsigned count, struct 
 		layers_number(layer, name);
 		r = copy_part(layers, layers->directory, directory, name, error);
 	}
-	for (size_t i = 0; i < layers->names_count; i++)
-		if (layers->names[i].layer <= count)
-			copy.names[copy.names_count++] = layers->names[i];
-	if (r)
-		return r;
-	r = layers_write_names(&copy);
-	return r < 0 ? cannot(layers, "copy the snapshots of", r, error) : 0;
+	for (size_t i = 0; r == 0 && i < layers->names_count; i++) {
+		int failed = layers->names[i].layer <= count ? layers_set_name(&copy, &layers->names[i]) : 0;
+
+		if (failed < 0)
+			r = cannot(layers, "copy the snapshots of", failed, error);
+	}
+	return r;
 }
 
 /* Last of all "info", without which it is taken for half-made. */
@@ -299,12 +298,12 @@ static int fill(struct layers *layers, const char *name, int store, struct yett_
 	return r < 0 ? cannot(layers, "copy what is told by", r, error) : 0;
 }
 
-int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error)
+int yett_snapshot_fork(const char *work, const char *name, uint32_t flags, char ret_id[YETT_ID_SIZE], struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1;
 	char path[KEYFILE_PATH_SIZE], id[YETT_ID_SIZE];
-	int r = layers_open(&layers, work, error);
+	int r = layers_open(&layers, work, flags & YETT_FORK_USED, error);
 
 	if (r == 0)
 		r = work_open_all(false, &root, path, error);

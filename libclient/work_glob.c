@@ -27,11 +27,17 @@ static bool is_sound(const char *text)
 	return true;
 }
 
+static int no_memory(struct yett_error *error)
+{
+	return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what is to be hidden");
+}
+
 static int read_glob(const char *option, const char *given, struct work_glob *ret_glob, struct yett_error *error)
 {
 	const char *text = strncmp(given, "./", 2) == 0 ? given + 2 : given;
+	char *own;
 
-	if (!is_sound(text) || text[strlen(text) - 1] == '/') {
+	if (!is_sound(text)) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE,
 		                "%s %s: expected a name, or a path below the directory that is shared, without . and ..", option,
 		                ESCAPE(given));
@@ -39,7 +45,11 @@ static int read_glob(const char *option, const char *given, struct work_glob *re
 		           "names are found wherever they are, ./NAME only at the top; *, ? and [ ] match in a name, ** any directories");
 		return YETT_E_INVALID_REQUEST;
 	}
-	*ret_glob = (struct work_glob){.text = text, .is_name = text == given && !strchr(text, '/'), .is_literal = !strpbrk(text, MAGIC)};
+	own = strdup(text);
+	if (!own)
+		return no_memory(error);
+	own[strlen(own) - (own[strlen(own) - 1] == '/')] = '\0';
+	*ret_glob = (struct work_glob){.text = own, .is_name = text == given && !strchr(own, '/'), .is_literal = !strpbrk(own, MAGIC)};
 	return 0;
 }
 
@@ -64,7 +74,7 @@ int work_globs_read(const char *option, const char *const *texts, struct work_gl
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "more than %d of %s", WORK_GLOBS_MAX, option);
 	ret_globs->globs = calloc(count + 1, sizeof *ret_globs->globs);
 	if (!ret_globs->globs)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what is to be hidden");
+		return no_memory(error);
 	for (; r == 0 && ret_globs->count < count; ret_globs->count++) {
 		struct work_glob *glob = &ret_globs->globs[ret_globs->count];
 
@@ -125,7 +135,7 @@ static bool match_path(const char *glob, const char *path)
 bool work_globs_match(const struct work_globs *globs, const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const struct work_glob wanted = {.text = name, .is_name = true, .is_literal = true};
+	const struct work_glob wanted = {.text = (char *)name, .is_name = true, .is_literal = true};
 
 	if (bsearch(&wanted, globs->globs, globs->names_count, sizeof wanted, compare))
 		return true;
@@ -136,4 +146,12 @@ bool work_globs_match(const struct work_globs *globs, const char *path)
 			return true;
 	}
 	return false;
+}
+
+void work_globs_free(struct work_globs *globs)
+{
+	for (size_t i = 0; globs->globs && i < globs->count; i++)
+		free(globs->globs[i].text);
+	free(globs->globs);
+	globs->globs = NULL;
 }

@@ -10,7 +10,7 @@
 #define WORK_GLOBS_MAX 4096
 
 struct work_glob {
-	const char *text;
+	char *text;      /* owned */
 	bool is_name;    /* found wherever it is; else a path from the top on */
 	bool is_literal; /* has no magic, so that it need not be there to be known */
 };
@@ -26,8 +26,4 @@ _must_check_ int work_globs_read(const char *option, const char *const *texts, s
 /* Whether one of them is `path`, which is relative to the top, or its last part. */
 bool work_globs_match(const struct work_globs *globs, const char *path);
 
-static inline void work_globs_free(struct work_globs *globs)
-{
-	free(globs->globs);
-	globs->globs = NULL;
-}
+void work_globs_free(struct work_globs *globs);

@@ -100,12 +100,13 @@ static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 	return 0;
 }
 
-/* Its times are those of the directory that it stands for. */
+/* Its mode, also where that forbids to write, and times are those of the directory that it stands for. */
 static int end_level(struct level *level, int r)
 {
 	const struct timespec times[] = {level->st.st_atim, level->st.st_mtim};
 
 	if (level->hidden >= 0) {
+		(void)!fchmod(level->hidden, level->st.st_mode & 0777);
 		(void)futimens(level->hidden, times);
 		level->hidden = fd_close(level->hidden);
 	}

@@ -70,14 +70,14 @@ bool work_read_text(char *text)
 {
 	char *to = text;
 
-	while (*text) {
-		bool is_escaped = *text == '%';
-		int high = is_escaped ? from_hex(text[1]) : 0, low = is_escaped && high >= 0 ? from_hex(text[2]) : 0;
+	for (; *text; to++) {
+		bool is_escape = *text == '%'; /* of what may be written over next */
+		int high = is_escape ? from_hex(text[1]) : 0, low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
 
-		if (high < 0 || low < 0 || (is_escaped && high * 16 + low == 0))
+		if (high < 0 || low < 0 || (is_escape && high * 16 + low == 0))
 			return false;
-		*to++ = is_escaped ? (char)(high * 16 + low) : *text;
-		text += is_escaped ? 3 : 1;
+		*to = is_escape ? (char)(high * 16 + low) : *text;
+		text += is_escape ? 3 : 1;
 	}
 	*to = '\0';
 	return true;

@@ -12,10 +12,9 @@
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
 
-#define NAMES      "snapshots"
-#define NAMES_NEW  "snapshots.new"
-#define NAMES_HEAD "yett-snapshots 1\n" /* the version of the form */
-#define TEXT_MAX   65536
+#define NAMES     "snapshots" /* a directory of symbolic links, each called as a snapshot, and to "LAYER CREATED", which no program follows */
+#define NAME_NEW  ".new"
+#define LINK_SIZE 64
 
 #define FRESH   "fresh"   /* what is to become a layer, in the store */
 #define DROPPED "dropped" /* what was one */
@@ -34,41 +33,70 @@ static int open_layer(const struct layers *layers, unsigned layer, int flags)
 	return layers->directory < 0 ? -ENOENT : work_open_own(layers->directory, name, flags);
 }
 
-/* One line: LAYER CREATED NAME. What is none, or names a layer that is not there, is passed over. */
-static void read_line(struct layers *layers, const char *line)
+/* What is none of ours is passed over. */
+static bool read_name(int directory, const char *name, struct layers_name *ret_entry)
 {
-	struct layers_name entry;
+	char text[LINK_SIZE];
 	unsigned long long layer, created;
 	int end = 0;
+	ssize_t n = sandbox_is_name(name) && strlen(name) < LAYERS_NAME_SIZE ? readlinkat(directory, name, text, sizeof text - 1) : -1;
 
-	if (layers->names_count == LAYERS_NAMES_MAX || sscanf(line, "%llu %llu %63s%n", &layer, &created, entry.name, &end) != 3 ||
-	    line[end])
-		return;
-	entry.layer = (unsigned)layer;
-	entry.created_ms = created;
-	if (layer <= layers->count && sandbox_is_name(entry.name) && !layers_find(layers, entry.name))
-		layers->names[layers->names_count++] = entry;
+	text[n < 0 ? 0 : n] = '\0';
+	if (n <= 0 || n == sizeof text - 1 || sscanf(text, "%llu %llu%n", &layer, &created, &end) != 2 || text[end] || layer > UINT16_MAX)
+		return false;
+	*ret_entry = (struct layers_name){.layer = (unsigned)layer, .created_ms = created};
+	(void)strcpy(ret_entry->name, name);
+	return true;
 }
 
-static int read_names(struct layers *layers)
+/* Those of layers that are there; others are of one that was killed while it cut, and go where `is_cleaned`. 0 or -errno. */
+static int read_names(struct layers *layers, bool is_cleaned)
 {
-	_cleanup_fd_ int fd = openat(layers->store, NAMES, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	_cleanup_free_ char *text = calloc(1, TEXT_MAX + 1);
-	struct stat st;
-	char *rest = text, *line;
+	_cleanup_fd_ int directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+	DIR *opened = directory < 0 ? NULL : fd_entries(directory);
+	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const struct dirent *entry;
 
-	if (!text)
-		return -ENOMEM;
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read(fd, text, TEXT_MAX) < 0)
-		return -EINVAL;
-	line = strsep(&rest, "\n");
-	if (strlen(text) + 1 != strlen(NAMES_HEAD) || strncmp(text, NAMES_HEAD, strlen(text)) != 0)
-		return -EINVAL;
-	while ((line = strsep(&rest, "\n")))
-		read_line(layers, line);
+	if (directory < 0)
+		return directory == -ENOENT ? 0 : directory;
+	if (!opened)
+		return -errno;
+	layers->names_count = 0;
+	while ((entry = readdir(entries))) {
+		struct layers_name name;
+
+		if (!read_name(directory, entry->d_name, &name))
+			continue;
+		if (name.layer <= layers->count && layers->names_count < LAYERS_NAMES_MAX)
+			layers->names[layers->names_count++] = name;
+		else if (name.layer > layers->count && is_cleaned && unlinkat(directory, entry->d_name, 0) < 0)
+			return -errno;
+	}
 	return 0;
+}
+
+int layers_set_name(const struct layers *layers, const struct layers_name *name)
+{
+	_cleanup_fd_ int directory = -1;
+	char text[LINK_SIZE];
+
+	if (mkdirat(layers->store, NAMES, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+	if (directory < 0)
+		return directory;
+	(void)snprintf(text, sizeof text, "%u %llu", name->layer, (unsigned long long)name->created_ms);
+	(void)unlinkat(directory, NAME_NEW, 0); /* of one that was killed */
+	return symlinkat(text, directory, NAME_NEW) < 0 || renameat(directory, NAME_NEW, directory, name->name) < 0 ? -errno : 0;
+}
+
+int layers_forget_name(const struct layers *layers, const char *name)
+{
+	_cleanup_fd_ int directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+
+	if (directory < 0)
+		return directory;
+	return unlinkat(directory, name, 0) < 0 ? -errno : 0;
 }
 
 int layers_read(struct layers *layers, struct yett_error *error)
@@ -89,7 +117,7 @@ int layers_read(struct layers *layers, struct yett_error *error)
 		r = layers->count > WORK_LAYERS_MAX ? -E2BIG : 0;
 	}
 	if (r == 0)
-		r = read_names(layers);
+		r = read_names(layers, false);
 	if (r == 0)
 		return 0;
 	errno = -r;
@@ -99,7 +127,7 @@ int layers_read(struct layers *layers, struct yett_error *error)
 		layers->id);
 }
 
-int layers_open(struct layers *layers, const char *id, struct yett_error *error)
+int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error)
 {
 	int r;
 
@@ -108,7 +136,7 @@ int layers_open(struct layers *layers, const char *id, struct yett_error *error)
 	if (r)
 		return r;
 	(void)snprintf(layers->id, sizeof layers->id, "%s", id);
-	r = work_lock(layers->store, id, error);
+	r = even_used && work_is_used(layers->store) ? 0 : work_lock(layers->store, id, error);
 	return r ? r : layers_read(layers, error);
 }
 
@@ -124,21 +152,6 @@ struct layers_name *layers_find(struct layers *layers, const char *name)
 		if (strcmp(layers->names[i].name, name) == 0)
 			return &layers->names[i];
 	return NULL;
-}
-
-int layers_write_names(struct layers *layers)
-{
-	FILE *file = work_new_file(layers->store, NAMES_NEW);
-
-	if (!file)
-		return -errno;
-	(void)fputs(NAMES_HEAD, file);
-	for (size_t i = 0; i < layers->names_count; i++)
-		(void)fprintf(file, "%u %llu %s\n", layers->names[i].layer, (unsigned long long)layers->names[i].created_ms,
-		              layers->names[i].name);
-	if (fflush(file) == 0)
-		(void)fsync(fileno(file)); /* else a crash may leave the name of the file, and nothing in it */
-	return work_end_file(file, layers->store, NAMES_NEW, NAMES);
 }
 
 static bool is_empty(int directory)
@@ -163,8 +176,9 @@ static int make_fresh(const struct layers *layers, const struct stat *like)
 	return r == 0 ? work_make_like(layers->store, FRESH, &movable) : r;
 }
 
-/* What is called by a number that comes later: of one that was killed while it cut. */
-static int drop_orphans(const struct layers *layers)
+/* What is called by a number that comes later, and names of that: of one that was killed while it cut. Else they would be of what comes
+ * next. */
+static int drop_orphans(struct layers *layers)
 {
 	DIR *opened = fd_entries(layers->directory);
 	_cleanup_(fd_entries_close) DIR *entries = opened;
@@ -181,7 +195,9 @@ static int drop_orphans(const struct layers *layers)
 		if (r == 0 && renameat(layers->directory, entry->d_name, layers->store, DROPPED) < 0)
 			r = -errno;
 	}
-	return r == 0 ? work_remove_part(layers->store, DROPPED) : r;
+	if (r == 0)
+		r = work_remove_part(layers->store, DROPPED);
+	return r == 0 ? read_names(layers, true) : r;
 }
 
 static int open_directory(struct layers *layers)
@@ -226,10 +242,12 @@ static int freeze(struct layers *layers, unsigned max)
 	upper = work_open_own(layers->store, "upper", O_RDONLY | O_DIRECTORY);
 	if (upper < 0)
 		return upper;
-	if (is_empty(upper))
-		return fchmod(upper, st.st_mode & 0777) < 0 ? -errno : (int)layers->count;
-	if (layers->count >= max)
-		return -E2BIG;
+	if (is_empty(upper) || layers->count >= max) {
+		r = is_empty(upper) ? (int)layers->count : -E2BIG;
+		return fchmod(upper, st.st_mode & 0777) < 0 ? -errno : r;
+	}
+	if (fchmod(upper, (st.st_mode & 0777) | 0700) < 0)
+		return -errno;
 	r = open_directory(layers);
 	if (r == 0)
 		r = drop_orphans(layers);
@@ -261,11 +279,7 @@ int layers_cut(struct layers *layers, unsigned count)
 	layers->count = count;
 	if (last >= 0 && fstat(last, &like) == 0)
 		(void)!fchmodat(layers->store, "upper", like.st_mode & 0777, 0);
-	r = drop_orphans(layers);
-	for (size_t i = layers->names_count; i-- > 0;)
-		if (layers->names[i].layer > count)
-			layers->names[i] = layers->names[--layers->names_count];
-	return r == 0 ? layers_write_names(layers) : r;
+	return drop_orphans(layers);
 }
 
 /* A layer that has another one on it, and that is the last one of no snapshot; 0: there is none. */
@@ -315,13 +329,14 @@ static int merge(const struct layers *layers, unsigned layer, struct work_copy *
 /* A layer and an empty one on it have changed places: snapshots up to the empty one are as they were without it. */
 static int lower_names(struct layers *layers, unsigned empty)
 {
-	bool is_changed = false;
+	int r = 0;
 
-	for (size_t i = 0; i < layers->names_count; i++) {
-		is_changed = is_changed || layers->names[i].layer == empty;
-		layers->names[i].layer -= layers->names[i].layer == empty;
-	}
-	return is_changed ? layers_write_names(layers) : 0;
+	for (size_t i = 0; r == 0 && i < layers->names_count; i++)
+		if (layers->names[i].layer == empty) {
+			layers->names[i].layer--;
+			r = layers_set_name(layers, &layers->names[i]);
+		}
+	return r;
 }
 
 /* The mode and group of the last layer of a snapshot are those of the top when that was taken: an empty one that takes its place has them,

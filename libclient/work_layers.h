@@ -31,8 +31,9 @@ struct layers {
 	char id[YETT_ID_SIZE];
 };
 
-/* Opens and locks a store, and finds out what is in it. To be closed in every case. */
-_must_check_ int layers_open(struct layers *layers, const char *id, struct yett_error *error);
+/* Opens and locks a store (`even_used`: or goes without the lock that a sandbox has), and finds out what is in it. To be closed in every
+ * case. */
+_must_check_ int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error);
 void layers_close(struct layers *layers);
 
 /* Of a store that need not be locked, what names there are. */
@@ -55,4 +56,6 @@ _must_check_ int layers_cut(struct layers *layers, unsigned count);
 /* Puts layers together that no snapshot needs apart. 0 or -errno, with what could not be copied. */
 _must_check_ int layers_squash(struct layers *layers, char *failed, size_t failed_size);
 
-_must_check_ int layers_write_names(struct layers *layers); /* 0 or -errno */
+/* Has a name stand for a layer, or for none any more, in the store. 0 or -errno. */
+_must_check_ int layers_set_name(const struct layers *layers, const struct layers_name *name);
+_must_check_ int layers_forget_name(const struct layers *layers, const char *name);

@@ -893,9 +893,12 @@ YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char
 
 /*
  * Makes another store with a copy of that, or of what the store holds now (NULL), and of the snapshots up to there. It is about the same
- * directory. `ret_id` is what it is called.
+ * directory. `ret_id` is what it is called. With YETT_FORK_USED also while a sandbox works on the store, which whoever asks has made stand
+ * still.
  */
-YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, char ret_id[YETT_ID_SIZE], struct yett_error *error);
+enum yett_fork_flag { YETT_FORK_USED = 1 };
+YETT_API YETT_MUST_CHECK int yett_snapshot_fork(const char *work, const char *name, uint32_t flags, char ret_id[YETT_ID_SIZE],
+                                                struct yett_error *error);
 
 /* --- network ------------------------------------------------------------------------------------------------ */
 

@@ -208,6 +208,37 @@ class UnderWay(Workspace):
                     self.assertEqual(tree(self.other), before)
                     self.assertEqual(self.works(), [])
 
+    def test_no_name_of_further_layers_is_followed(self):
+        """They may be put into any store: one that has none is looked through for them."""
+        def put(name, to):
+            def change(store):
+                if '/' in name:
+                    os.mkdir(store + '/layers')
+                    os.chown(store + '/layers', self.alice.uid, self.alice.gid)
+                make, *arguments = to
+                make(*arguments, store + '/' + name)
+            return change
+
+        def roots(path):
+            os.mkdir(path)
+            yett.write(path + '/secret', 'secret')
+        for name in ('hidden', 'layers', 'layers/1'):
+            for to in ((os.symlink, self.other), (os.symlink, '/etc'), (os.symlink, '../../..'), (os.symlink, '/proc/self/root'), (os.mkfifo,), (roots,)):
+                with self.subTest(name=name, to=to):
+                    before = tree(self.other)
+                    done = self.while_made(put(name, to))
+                    self.assertEqual(done.code, 125, done)
+                    self.assertIn('in its store is no directory of the caller\'s, or a link', done.err)
+                    self.assertNotIn('secret', done.out)
+                    self.assertEqual((tree(self.other), self.works()), (before, []))
+
+        def own(store):  # what is not refused is seen: the attack would work, were it let
+            os.mkdir(store + '/layers')
+            os.mkdir(store + '/layers/1')
+            yett.write(store + '/layers/1/secret', 'of a layer')
+            subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), store + '/layers'], check=True)
+        self.assertIn('of a layer', self.while_made(own).out)
+
     def test_what_is_no_directory_or_another_users_is_refused(self):
         def put(make):
             def change(store):

@@ -48,4 +48,4 @@ WRAP(fchmodat, (int directory, const char *name, mode_t mode, int flags), direct
 WRAP(fchownat, (int directory, const char *name, uid_t uid, gid_t gid, int flags), directory, name, uid, gid, flags)
 WRAP(utimensat, (int directory, const char *name, const struct timespec times[2], int flags), directory, name, times, flags)
 WRAP(mknodat, (int directory, const char *name, mode_t mode, dev_t device), directory, name, mode, device)
-WRAP(fsync, (int fd), fd)
+WRAP(symlinkat, (const char *text, int directory, const char *name), text, directory, name)

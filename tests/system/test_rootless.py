@@ -130,6 +130,10 @@ class Again(test_store.Again):
     service_class = yett.Rootless
 
 
+class Hidden(test_store.Hidden):
+    service_class = yett.Rootless
+
+
 class Denied(test_events.Denied):
     service_class = yett.Rootless
     pausing = ()  # takes a control group

@@ -155,11 +155,11 @@ class Hidden(Workspace):
 
     def test_names_are_hidden_wherever_they_are_and_the_rest_is_as_before(self):
         os.utime(self.source + '/dir', (7, 7))
-        os.chmod(self.source + '/dir', 0o751)
+        os.chmod(self.source + '/dir', 0o551)
         before = tree(self.source)
         done = self.cow('find . | sort; stat -c "%a %Y" dir; cat dir/below/file', '--hide', '.env', '--hide', '*.pem', '--no-hide', 'public.pem')
         self.assertEqual(done.out.split(), ['.', './dir', './dir/below', './dir/below/file', './dir/below/public.pem', './file', './gone', './moved',
-                                            './removed', './removed/file', './renamed', './renamed/file', '751', '7', 'deep'], done)
+                                            './removed', './removed/file', './renamed', './renamed/file', '551', '7', 'deep'], done)
         self.assertIn('hidden in %s: ' % self.source, done.err)
         for name in ('.env', 'dir/.env', 'dir/key.pem'):
             self.assertIn(name, done.err)
@@ -262,6 +262,30 @@ def shown(store, source):
             subprocess.run(['umount', place], check=True)
 
 
+class Live(Workspace):
+    """What takes the freezer of a control group."""
+
+    def test_a_store_that_a_sandbox_works_on_is_forked_while_that_stands_still(self):
+        count = 'i=0; while :; do i=$((i+1)); for n in one two; do echo $i >new; mv new $n; done; echo $i; done'
+        process = self.start('sh', '-c', count, options=['--cow', self.source, '-C', self.source], env=self.environment())
+        self.line(process)
+        work, = self.works()
+        for _ in range(3):
+            done = self.yett('snapshot', 'fork', work['id'], env=self.environment())
+            self.assertEqual(done.code, 0, done)
+            self.assertIn('the sandbox %s stood still while it was copied' % work['sandbox'], done.err)
+            one, two = (int(yett.read('%s/upper/%s' % (self.store({'id': done.out.strip()}), name))) for name in ('one', 'two'))
+            self.assertIn(one - two, (0, 1), (one, two))
+            self.line(process)
+        self.assertEqual(self.yett('pause', work['sandbox']).code, 0)
+        self.assertEqual(self.yett('snapshot', 'fork', work['id'], env=self.environment()).code, 0)
+        status = json.loads(self.yett('inspect', '--json', work['sandbox']).out)['result']['sandbox']
+        self.assertEqual(status['state'], 'paused')
+        self.assertEqual(self.yett('destroy', work['sandbox']).code, 0)
+        process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(len(self.works()), 5)
+
+
 class Snapshots(Workspace):
     def again(self, work, script, *options):
         done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
@@ -321,9 +345,18 @@ class Snapshots(Workspace):
         for _ in range(2):
             self.snapshot('take', work)
             self.assertEqual(self.again(work, 'stat -c "%a %Y" .'), '751 7\n')
+        fork = self.snapshot('fork', work).out.strip()
+        self.assertEqual((self.again(work, 'stat -c "%a %Y" .'), self.again(fork, 'stat -c "%a %Y" .')), ('751 7\n', '751 7\n'))
+        self.again(work, 'chmod 311 .')
+        self.snapshot('fork', work, code=1)  # which cannot be read by its owner
+        self.assertEqual(self.again(work, 'stat -c %a .; chmod 555 .'), '311\n')
+        fork = self.snapshot('fork', work).out.strip()
+        self.assertEqual((self.again(work, 'stat -c %a .'), self.again(fork, 'stat -c %a .')), ('555\n', '555\n'))
         self.again(work, 'chmod 700 .; echo 2 >file')
         self.snapshot('rollback', work, '1', '--delete-later')
-        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '751\n1\n')
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file; echo 3 >file; chmod 555 .'), '751\n1\n')
+        self.snapshot('take', work)
+        self.assertEqual(self.again(work, 'stat -c %a .; cat file'), '555\n3\n')
 
     def test_a_fork_has_all_of_it_and_goes_its_own_way(self):
         work = self.work()
@@ -382,7 +415,7 @@ class Snapshots(Workspace):
     def test_refused_while_a_sandbox_works_on_it_or_where_there_is_none(self):
         work = self.work()
         box = self.yett('create', '--store', work, env=self.environment()).out.strip()
-        for words in (['take', work], ['rollback', work, 'third'], ['fork', work], ['delete', work, 'third']):
+        for words in (['take', work], ['rollback', work, 'third'], ['delete', work, 'third']):
             self.assertIn('a sandbox works on the store ' + work, self.snapshot(*words, code=1).err)
         self.assertEqual(self.names(work), ['first', 'second', 'third'])
         self.yett('destroy', box)
@@ -446,20 +479,25 @@ class Snapshots(Workspace):
         work = self.works()[0]['id']
         self.snapshot('take', work, 'first')
         path = self.store() + '/snapshots'
-        good = yett.read(path)
-        for line in ('1 1 ../x', '2 1 later', '-1 1 x', '1 1 first', '1', 'x', '1 1 a b', '1 1 \x1b[2J', '4294967297 1 wrapped', '1 1 ' + 'x' * 70):
-            yett.write(path, good + line + '\n')
-            self.assertEqual(self.names(work), ['first'], line)
-        for text in ('', 'yett-snapshots 2\n', '\0' * 100, good.replace('\n', ' ', 1)):
-            yett.write(path, text)
-            self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
-            self.assertEqual(self.again(work, 'cat file'), '1\n')
-        os.unlink(path)
-        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc/passwd', path), lambda: os.mkdir(path)):
+        for name, text in (('later', '2 1'), ('minus', '-1 1'), ('one', '1'), ('words', 'a b'), ('more', '1 1 1'), ('UPPER', '1 1'), ('x' * 70, '1 1'),
+                           ('\x1b[2J', '1 1'), ('wrapped', '4294967297 1'), ('root', '/'), ('long', '1 ' + '0' * 100)):
+            os.symlink(text, path + '/' + name)
+        yett.write(path + '/file', '1 1')
+        os.mkfifo(path + '/pipe')
+        os.mkdir(path + '/directory')
+        self.assertEqual(self.names(work), ['first'])
+        self.snapshot('take', work, 'second')
+        self.again(work, 'echo 2 >file')
+        self.snapshot('take', work, 'third')  # on a layer that "later" would have been of
+        self.assertEqual(self.names(work), ['first', 'second', 'third'])
+        self.snapshot('take', work, 'directory', code=1)
+        self.assertEqual(self.again(work, 'cat file'), '2\n')
+        shutil.rmtree(path)
+        self.assertEqual(self.names(work), [])
+        for make in (lambda: os.mkfifo(path), lambda: os.symlink('/etc', path), lambda: yett.write(path, '')):
             make()
             self.assertIn('are not as they were made', self.snapshot('list', work, code=1).err)
-            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
-        self.assertEqual(self.names(work), [])
+            os.unlink(path)
 
     def test_what_cannot_be_read_cannot_be_copied_and_nothing_is_left(self):
         self.assert_cow('mkdir -p a/b; echo x >a/b/shut; chmod 0 a/b/shut')
