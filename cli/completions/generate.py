@@ -54,6 +54,7 @@ KINDS = {
     "USER": "user",
     "WHAT": "file",
     "WHAT=VALUE": "filter",
+    "WHEN": "word auto|always|never",
 }
 
 

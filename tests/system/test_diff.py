@@ -253,7 +253,7 @@ class Hostile(Diff):
         self.assert_cow('printf "\\033[2Jred\\0\\t\\n" >text; printf "\\033[31mx\\ty\\n" >file; : >"$(printf "e\\033[2J\\nx")"; : >$(printf "%0255d" 0)')
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
-        done = self.diff(stdout=slave)
+        done = self.diff('--no-pager', stdout=slave)
         self.assertEqual(done.code, 0, done)
         os.close(slave)
         with open(master, 'rb', buffering=0, closefd=False) as terminal:
@@ -331,6 +331,17 @@ class Refused(Diff):
             self.assertEqual(done.code, 2, (path, done))
             self.assertIn('expected a path below the directory that was shared', done.err)
         self.assertEqual(self.diff('--stat', '--name-only').code, 2)
+        done = self.diff('--color', 'sometimes')
+        self.assertEqual(done.code, 2)
+        self.assertIn('--color sometimes: expected auto, always or never', done.err)
+
+    def test_a_source_that_is_another_directory_is_said_to_be(self):
+        self.assert_cow('echo x >file')
+        os.rename(self.source, self.folder('replaced') + '/source')
+        self.assertEqual(self.folder('source'), self.source)
+        done = self.diff('--name-only')
+        self.assertEqual((done.code, done.out), (0, 'file\n'))
+        self.assertIn('%s is another directory than the one that the store was made over' % self.source, done.err)
 
     def test_a_source_that_is_gone_and_a_store_that_tells_nothing(self):
         self.assert_cow('true')
