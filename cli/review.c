@@ -109,7 +109,7 @@ int review_start(struct review *review, const char *variable, char **argv, int i
 	return r == 0 ? 0 : fail(review, path, r, error);
 }
 
-static void tell_notes(FILE *from)
+void review_tell(FILE *from)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t room = 0;
@@ -131,7 +131,7 @@ int review_finish(struct review *review, void (*print)(FILE *from))
 		(void)fclose(out); /* the program ends where nobody reads */
 	}
 	if (notes) {
-		tell_notes(notes);
+		review_tell(notes);
 		(void)fclose(notes);
 	}
 	while (waitpid(review->pid, &status, 0) < 0 && errno == EINTR)

@@ -34,5 +34,8 @@ struct review {
 _must_check_ int review_start(struct review *review, const char *variable, char **argv, int input, const int *fds, size_t count,
                               struct yett_error *error);
 
-/* The notes, a line each; then its end: the status of waitpid(2), -1: its pipes could not be read. Closes both. */
+/* The notes of a program, a line each. */
+void review_tell(FILE *from);
+
+/* The output, by `print`, and the notes; then its end: the status of waitpid(2), -1: its pipes could not be read. Closes both. */
 int review_finish(struct review *review, void (*print)(FILE *from));
