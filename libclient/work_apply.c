@@ -18,9 +18,9 @@ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error 
 		return 0; /* there was none, or what stands in its place is nothing of ours */
 	if (flock(room, LOCK_EX | LOCK_NB) < 0)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett apply works on the store %s", id);
-	if (fstatat(room, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0) {
+	if (fstatat(room, "journal", &st, AT_SYMLINK_NOFOLLOW) == 0 || fstatat(room, "journal.closed", &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "an apply of the store %s ended half-way, which has what it took out of the directory", id);
+		                "an apply of the store %s ended half-way, and has still what it took out of the directory", id);
 		error_mend(error, "complete it with yett apply --continue %s, or have it taken back with yett apply --abort %s", id, id);
 		return YETT_E_INVALID_REQUEST;
 	}

@@ -155,11 +155,15 @@ int journal_write(struct apply *apply)
 {
 	const struct journal journal = {apply->is_stage_in_source, apply->is_forced, apply->source_inode};
 	FILE *to = record_create(apply, NAME_NEW);
+	int r;
 
 	if (!to)
 		return -errno;
 	journal_print(to, &journal, apply->steps, apply->step_count);
-	return record_finish(apply, to, NAME_NEW, NAME);
+	r = record_finish(apply, to, NAME_NEW, NAME);
+	if (r < 0) /* it may have its name, without that being on the disk; the caller empties the stage */
+		(void)unlinkat(apply->room, NAME, 0);
+	return r;
 }
 
 int journal_read(struct apply *apply, bool *ret_is_closed)

@@ -201,7 +201,6 @@ static int commit(struct apply *apply)
 
 	hold_signals();
 	r = prepare(apply);
-
 	if (r < 0)
 		return APPLY_NOTHING;
 	r = take_steps(apply);

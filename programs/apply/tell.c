@@ -52,6 +52,16 @@ static void put_json(struct apply *apply, bool is_done)
 	json_close(&json);
 }
 
+static void note_left(struct apply *apply, bool is_conflict)
+{
+	for (size_t i = 0; i < apply->item_count; i++) {
+		const struct item *item = &apply->items[i];
+
+		if (item->left && item->is_conflict == is_conflict && !hunks_is_not_chosen(item))
+			note(&apply->diff, item->path, item->left);
+	}
+}
+
 void tell(struct apply *apply, bool is_done)
 {
 	if (apply->is_json) {
@@ -61,9 +71,8 @@ void tell(struct apply *apply, bool is_done)
 			if (!apply->items[i].left)
 				put_text(apply, &apply->items[i]);
 	}
-	for (size_t i = 0; i < apply->item_count; i++)
-		if (apply->items[i].left && !hunks_is_not_chosen(&apply->items[i]))
-			note(&apply->diff, apply->items[i].path, apply->items[i].left);
+	note_left(apply, true); /* of many only the first are shown */
+	note_left(apply, false);
 	(void)fflush(apply->diff.out);
 }
 

@@ -120,6 +120,16 @@ class Taken(Apply):
         self.assert_apply()
         self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'new', 'd/x')], ['two\n'] * 3)
 
+    def test_frozen_layers_count_as_one(self):
+        self.assert_cow('echo one >file; echo one >new; rm gone; mkdir d; echo one >d/x')
+        work = self.works()[0]['id']
+        self.assertEqual(self.yett('snapshot', 'take', work, 'first', env=self.environment()).code, 0)
+        done = self.sandbox('sh', '-c', 'cd "$0" && echo two >file; rm new; echo back >gone; echo two >d/y', self.source, options=['--store', work], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.assert_apply(), 'added    d/\nadded    d/x\nadded    d/y\nchanged  file\nchanged  gone\n')
+        self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'gone', 'd/x', 'd/y')], ['two\n', 'back\n', 'one\n', 'two\n'])
+        self.assertFalse(os.path.exists(self.source + '/new'))
+
     def test_in_json(self):
         self.assert_cow('echo more >>file; echo x >.envrc')
         result = json.loads(self.assert_apply('--json', code=LEFT))['result']
@@ -157,6 +167,14 @@ class Conflicts(Apply):
         for words in ('file: was changed inside, and removed or moved outside', 'new: was changed outside', 'removed/later: was changed outside', 'dir/below/file: is in a directory that has come to its place'):
             self.assertIn(words, done.err)
         self.assertEqual(content(self.source), before)
+
+    def test_what_was_hidden_from_the_sandbox_is_not_overwritten(self):
+        self.assert_cow('echo own >file; echo own >dir/below/file; echo x >moved', '--hide', 'file', '--hide', 'dir')
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('file: was hidden from the sandbox', done.err)
+        self.assertEqual(yett.read(self.source + '/file'), 'old\n')
+        self.assert_apply('moved')
 
     def test_where_the_clock_was_set_all_that_was_there_may_have_changed(self):
         self.assert_cow('echo inside >>file; echo new >new')
