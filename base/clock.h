@@ -20,14 +20,6 @@ static inline uint64_t clock_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-static inline uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Milliseconds since 1970, as the host's clock has it. */
 static inline uint64_t clock_wall_ms(void)
 {

@@ -220,6 +220,14 @@ static uint64_t read_stamp(int store)
 	return (uint64_t)st.st_ctim.tv_sec * 1000000000 + (uint64_t)st.st_ctim.tv_nsec;
 }
 
+static uint64_t read_uptime(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_BOOTTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 void work_new_id(char id[static YETT_ID_SIZE])
 {
 	uint32_t serial[2];
@@ -259,7 +267,7 @@ int work_make(int source, const char *target, struct work **works, struct yett_e
 		*works = work;
 		r = fill_store(work->store, &st);
 		work->stamp_ns = read_stamp(work->store);
-		work->uptime_ns = clock_ns(CLOCK_BOOTTIME);
+		work->uptime_ns = read_uptime();
 	} else {
 		(void)unlinkat(root, work->id, AT_REMOVEDIR);
 		work_free(work);

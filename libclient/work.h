@@ -30,8 +30,8 @@ struct work {
 	char *hidden;          /* lines of "info" that tell of what was hidden; owned; NULL: nothing */
 	uint64_t created_ms;
 	uint64_t stamp_ns, uptime_ns; /* then: by the clock that files get their times from, and by one that nobody sets */
-	uint64_t device, inode; /* of the source */
-	bool is_old;            /* it was there before the request, and stays when that comes to nothing */
+	uint64_t device, inode;       /* of the source */
+	bool is_old;                  /* it was there before the request, and stays when that comes to nothing */
 };
 
 /* --- work.c ---------------------------------------------------------------------------------------------------- */
