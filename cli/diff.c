@@ -1,15 +1,13 @@
 /* See diff.h. */
 #include "cli/diff.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/spawn.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/patch.h"
+#include "cli/review.h"
 #include "cli/store.h"
 #include "libclient/yett.h"
 
@@ -48,8 +46,7 @@ const struct option diff_options[] = {
 /* What yett-diff is given, and the ends of the pipes to it. */
 struct asking {
 	struct store store;
-	int out, notes;
-	pid_t pid;
+	struct review review;
 	struct patch_style style;
 	bool is_paged;
 };
@@ -59,96 +56,37 @@ static void work_list_freep(struct yett_work_list **list)
 	yett_free(*list);
 }
 
-/* Below the directory that the store is about: what names another place is refused. */
-static int check_paths(int count, char **paths, struct yett_error *error)
-{
-	for (int i = 0; i < count; i++) {
-		size_t length = strlen(paths[i]);
-
-		while (length > 1 && paths[i][length - 1] == '/')
-			paths[i][--length] = '\0';
-		for (const char *at = paths[i]; *at || at == paths[i]; at += *at == '/') {
-			size_t part = strcspn(at, "/");
-
-			if (part == 0 || (at[0] == '.' && (part == 1 || (part == 2 && at[1] == '.'))))
-				return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-				                 "diff %.200s: expected a path below the directory that was shared, without . and ..",
-				                 paths[i]);
-			at += part;
-		}
-	}
-	return 0;
-}
-
-/* As YETT_DIFF says, or beside the helper; checked as a helper is. */
-static int find_program(char path[PATH_MAX], struct yett_error *error)
-{
-	const char *named = secure_getenv("YETT_DIFF");
-	char helper[PATH_MAX], beside[PATH_MAX];
-	int r = named ? 0 : yett_helper_path(NULL, helper, sizeof helper, error);
-
-	if (r)
-		return r;
-	if (!named &&
-	    (size_t)snprintf(beside, sizeof beside, "%.*s/yett-diff", (int)(strrchr(helper, '/') - helper), helper) >= sizeof beside)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of yett-diff, beside the helper, is too long");
-	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
-}
-
 #define ARGUMENTS   7 /* before the paths */
 #define NUMBER_SIZE 12
 
 /* The arguments of yett-diff, of which all numbers are descriptors: its main.c has what they mean. */
-static int execute(const char *program, const struct asking *asking, const int ends[2], const char *form, char **paths, pid_t *ret_pid)
+static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
 {
 	const struct store *store = &asking->store;
-	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", numbers[4][NUMBER_SIZE];
-	int fds[STORE_LAYERS_MAX + 3] = {store->source, ends[0], ends[1]};
-	const int named[] = {store->hidden, store->source, ends[0], ends[1]};
-	size_t count = 3, length = 1;
+	char layers[STORE_LAYERS_MAX * NUMBER_SIZE] = "0", hidden[NUMBER_SIZE] = "-", source[NUMBER_SIZE];
+	int fds[STORE_LAYERS_MAX + 1] = {store->source};
+	size_t count = 1, length = 1;
 	_cleanup_free_ char **argv = NULL;
 
 	for (size_t i = 1; i < store->count; i++) {
 		length += (size_t)snprintf(layers + length, sizeof layers - length, ",%d", store->layers[i]);
 		fds[count++] = store->layers[i];
 	}
-	if (store->hidden >= 0)
+	if (store->hidden >= 0) {
+		(void)snprintf(hidden, sizeof hidden, "%d", store->hidden);
 		fds[count++] = store->hidden;
-	for (size_t i = 0; i < ARRAY_SIZE(named); i++)
-		(void)snprintf(numbers[i], NUMBER_SIZE, named[i] < 0 ? "-" : "%d", named[i]);
-	const char *const first[ARGUMENTS] = {"yett-diff", layers, numbers[0], numbers[1], numbers[2], numbers[3], form};
+	}
+	(void)snprintf(source, sizeof source, "%d", store->source);
+	char *const first[ARGUMENTS] = {"yett-diff", layers, hidden, source, NULL, NULL, (char *)form}; /* NULL: its pipes */
 
 	for (length = 0; paths[length];)
 		length++;
 	argv = calloc(ARGUMENTS + length + 1, sizeof *argv);
 	if (!argv)
-		return -ENOMEM;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for yett-diff");
 	memcpy(argv, first, sizeof first);
 	memcpy(argv + ARGUMENTS, paths, length * sizeof *paths);
-	return spawn(program, argv, store->layers[0], fds, count, ret_pid);
-}
-
-static int start(struct asking *asking, const char *form, char **paths, struct yett_error *error)
-{
-	char program[PATH_MAX];
-	int out[2] = {-1, -1}, notes[2] = {-1, -1};
-	int r = find_program(program, error);
-
-	if (r)
-		return r;
-	if (pipe2(out, O_CLOEXEC) < 0)
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
-	asking->out = out[0];
-	if (pipe2(notes, O_CLOEXEC) < 0) {
-		fd_close(out[1]);
-		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start yett-diff: %m");
-	}
-	asking->notes = notes[0];
-	r = execute(program, asking, (const int[]){out[1], notes[1]}, form, paths, &asking->pid);
-	fd_close(out[1]);
-	fd_close(notes[1]);
-	errno = -r;
-	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %s: %m", program);
+	return review_start(&asking->review, "YETT_DIFF", argv, store->layers[0], fds, count, error);
 }
 
 /* Names have no colours, and JSON neither. On a terminal nothing is acted on, and so wherever colours say that it will be one. */
@@ -179,18 +117,6 @@ static void put_json(FILE *from)
 		json_null(output_json(), "changes");
 }
 
-static void tell_notes(FILE *from)
-{
-	_cleanup_free_ char *line = NULL;
-	size_t room = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &room, from)) > 0) {
-		line[n - 1] = '\0';
-		output_note("%s", line);
-	}
-}
-
 /* Whether somebody did not want to read on. */
 static bool show(const struct asking *asking, FILE *from)
 {
@@ -210,7 +136,7 @@ static bool show(const struct asking *asking, FILE *from)
 /* The exit code. */
 static int finish(const struct yett_work *work, const struct asking *asking)
 {
-	FILE *out = fdopen(asking->out, "r"), *notes = fdopen(asking->notes, "r");
+	FILE *out = fdopen(asking->review.out, "r"), *notes = fdopen(asking->review.notes, "r");
 	bool is_left = out && show(asking, out);
 	int status = 0;
 
@@ -221,10 +147,10 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 			"%s is another directory than the one that the store was made over: the changes are told against what is there now",
 			work->source);
 	if (notes) {
-		tell_notes(notes);
+		review_tell(notes);
 		(void)fclose(notes);
 	}
-	while (waitpid(asking->pid, &status, 0) < 0 && errno == EINTR)
+	while (waitpid(asking->review.pid, &status, 0) < 0 && errno == EINTR)
 		continue;
 	if (is_left)
 		return 0;
@@ -266,7 +192,7 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 
 static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
 {
-	struct asking asking = {.out = -1, .notes = -1, .is_paged = !options->no_pager};
+	struct asking asking = {.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);
@@ -279,8 +205,8 @@ static int diff(const struct yett_work *work, const char *snapshot, const struct
 		r = start(&asking, form, paths, &error);
 	store_close(&asking.store);
 	if (r) {
-		fd_close(asking.out);
-		fd_close(asking.notes);
+		fd_close(asking.review.out);
+		fd_close(asking.review.notes);
 		output_error(&error);
 		return EXIT_FAILED;
 	}
@@ -297,6 +223,7 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
 	struct diff_options options = {0};
 	struct yett_error error = {0};
+	const struct yett_work *work;
 	char *snapshot;
 	int first, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 
@@ -305,21 +232,15 @@ int diff_main(const struct subcommand *self, int argc, char **argv)
 	snapshot = strchr(argv[first], '@');
 	if (snapshot)
 		*snapshot++ = '\0';
-	if (check_paths(argc - first - 1, argv + first + 1, &error) || (options.stat && options.names)) {
+	if (review_check_paths("diff", argc - first - 1, argv + first + 1, &error) || (options.stat && options.names)) {
 		if (!error.code)
 			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "diff: --stat and --name-only exclude each other");
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = yett_works_list(&list, &error);
-	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++)
-		if (strcmp(yett_work_list_get(list, i)->id, argv[first]) == 0)
-			return diff(yett_work_list_get(list, i), snapshot, &options, argv + first + 1);
-	if (r == 0) {
-		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
-		                argv[first]);
-		error_mend(&error, "what a sandbox changed in memory is kept in none, and gone with it");
-	}
+	r = review_find(argv[first], &list, &work, &error);
+	if (r == 0)
+		return diff(work, snapshot, &options, argv + first + 1);
 	output_error(&error);
 	return EXIT_FAILED;
 }

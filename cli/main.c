@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "cli/apply.h"
 #include "cli/checkpoint.h"
 #include "cli/commands.h"
 #include "cli/diff.h"
@@ -65,6 +66,8 @@ static const struct subcommand subcommands[] = {
          "Keep states of an agent's work, look through them, and go back to one", checkpoint_options, 1, -1, checkpoint_main},
 	{"work", "list", "List what copy-on-write sandboxes changed and left", work_options, 1, 1, work_main},
 	{"diff", "ID|ID@NAME [PATH…]", "Show what a copy-on-write sandbox changed, as a patch", diff_options, 1, -1, diff_main},
+	{"apply", "ID [PATH…]", "Take over what a copy-on-write sandbox changed, all of it or what is named", apply_options, 1, -1,
+         apply_main},
 	{"snapshot", "take|list|rollback|fork|delete ID [NAME]", "Name states of what a copy-on-write sandbox changed, and go back to one",
          snapshot_options, 2, 3, snapshot_main},
 	{"git", "fetch SANDBOX|ID [REFSPEC…]", "Take over commits that were made in a sandbox into the repository here", git_options, 2, -1,

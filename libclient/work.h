@@ -29,8 +29,9 @@ struct work {
 	char *source, *target; /* owned */
 	char *hidden;          /* lines of "info" that tell of what was hidden; owned; NULL: nothing */
 	uint64_t created_ms;
-	uint64_t device, inode; /* of the source */
-	bool is_old;            /* it was there before the request, and stays when that comes to nothing */
+	uint64_t stamp_ns, uptime_ns; /* then: by the clock that files get their times from, and by one that nobody sets */
+	uint64_t device, inode;       /* of the source */
+	bool is_old;                  /* it was there before the request, and stays when that comes to nothing */
 };
 
 /* --- work.c ---------------------------------------------------------------------------------------------------- */
@@ -111,6 +112,14 @@ _must_check_ int work_reuse(struct work *work, int source, const char *name, con
 /* Makes the layer that hides what is called as in `hide`, and not as in `show`: work_glob.h. Of one that was made for a request. */
 _must_check_ int work_hide(struct work *work, int source, const char *name, const char *const *hide, const char *const *show,
                            struct yett_error *error);
+
+/* --- work_apply.c ---------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether no yett apply works on the store, or has ended half-way with what it took out of the source. *ret_lock keeps others from
+ * beginning, -1 where there has never been one. YETT_E_INVALID_REQUEST
+ */
+_must_check_ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error *error);
 
 /* --- work_remove.c --------------------------------------------------------------------------------------------- */
 

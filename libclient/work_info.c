@@ -162,6 +162,8 @@ int work_write_info(const struct work *work, const char *sandbox)
 	work_write_text(file, "sandbox", sandbox);
 	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
 	              (unsigned long long)work->device, (unsigned long long)work->inode);
+	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with the boot that it is of */
+		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns, boot);
 	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "");
 	return work_end_file(file, work->store, INFO_NEW, INFO);
 }

@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "helper/listener": ["base/", *OF_MESSAGES, "helper/monitor/monitor.h", "helper/supervisor/supervisor.h", "helper/privilege/"],
     "helper/start": ["base/", "helper/"],
     # What does not.
+    "programs/apply": ["base/", "helper/privilege/lockdown.h", "programs/diff/diff.h"],
     "programs/closer": ["base/", "protocol/", "helper/privilege/lockdown.h"],
     "programs/decider": ["base/", "protocol/", "helper/monitor/decider.h", "helper/monitor/key_line.h", "helper/plan/", "helper/policy/policy.h",
                          "helper/policy/image.h", "helper/privilege/program.h", "helper/privilege/lockdown.h", "programs/egress/egress.h"],

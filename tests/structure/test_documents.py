@@ -87,6 +87,12 @@ class Pages(unittest.TestCase):
         text = "# A title, here\n[a](README.md) [b](nothing.md) [c](#a-title-here) [d](#another) [e](docs/admin.md#keys) [f](docs/admin.md#nokeys)\n"
         self.assertEqual(broken_links("x.md", text), ["nothing.md", "#another", "docs/admin.md#nokeys"])
 
+    def test_the_protected_names_are_those_of_the_table(self):
+        declared = re.findall(r'"([^"]+)"', re.sub(r"(?m)^#.*", "", read("programs", "apply", "protect_names.c")))
+        shown = [name for row in re.findall(r"(?m)^\| [^|]+ \| (`.*`) \|$", read("docs", "workspaces.md").split("**Protected names.**")[1].split("**Nothing is torn.**")[0])
+                 for name in re.findall(r"`([^`]+)`", row)]
+        self.assertEqual(sorted(shown), sorted(declared + ["HEAD"]))
+
     def test_every_guide_is_pointed_to_and_packaged(self):
         for page in PAGES:
             if page.startswith("docs/"):

@@ -22,7 +22,7 @@ import yett  # pylint: disable=wrong-import-position
 ROOT, BUILD, CC = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]
 HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, INIT, FILES = (os.path.join(BUILD, "helper", name) for name in
                                                         ("yett-helper", "yett-rootless", "yett-decider", "yett-decoder", "yett-closer", "yett-policy", "yett-reader", "yett-reader-nss", "yett-init", "yett-files"))
-EXPLAIN, DIFF = (os.path.join(BUILD, "helper", name) for name in ("yett-explain", "yett-diff"))
+EXPLAIN, APPLY, DIFF = (os.path.join(BUILD, "helper", name) for name in ("yett-explain", "yett-apply", "yett-diff"))
 FRONT, DIALER, RESOLVER = (os.path.join(BUILD, "helper", name) for name in ("yett-front", "yett-dialer", "yett-resolver"))
 YETT, LIBYETT = os.path.join(BUILD, "cli", "yett"), os.path.join(BUILD, "libclient", "libyett.so.0")
 CHECKPOINT = os.path.join(BUILD, "checkpoint", "libyett-checkpoint.so.0")
@@ -232,7 +232,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(programs.needs_interpreter(HELPER))
 
     def test_every_program_is_hardened(self):
-        for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, DIFF, FRONT, DIALER, RESOLVER, YETT):
+        for path in (HELPER, ROOTLESS, DECIDER, DECODER, CLOSER, POLICY, READER, READER_NSS, EXPLAIN, INIT, FILES, APPLY, DIFF, FRONT, DIALER, RESOLVER, YETT):
             self.assertEqual(programs.is_hardened(path), [], path)
 
     def test_a_program_that_is_not_hardened_is_found(self):

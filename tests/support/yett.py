@@ -36,10 +36,10 @@ CLOSER, DECIDERS, DECIDERS_COUNT = 3, 1024, 32768  # enum idmap_role and IDMAP_D
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 # What is copied from the build tree, under the same names: it may lie where ordinary users cannot go.
-STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decider', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'helper/yett-diff', 'helper/yett-dialer', 'helper/yett-front', 'helper/yett-resolver', 'libclient/libyett.so.*[0-9]', 'checkpoint/libyett-checkpoint.so.*[0-9]', 'checkpoint/examples/go_back',
+STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decider', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'helper/yett-diff', 'helper/yett-apply', 'helper/yett-dialer', 'helper/yett-front', 'helper/yett-resolver', 'libclient/libyett.so.*[0-9]', 'checkpoint/libyett-checkpoint.so.*[0-9]', 'checkpoint/examples/go_back',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'libclient/examples/publish_port', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
-          'tests/system/load', 'tests/system/calls', 'tests/system/checkpoints', 'tests/system/make_rules', 'tests/system/nss_probe.so',
+          'tests/system/load', 'tests/system/yett-apply-faults', 'tests/system/calls', 'tests/system/checkpoints', 'tests/system/make_rules', 'tests/system/nss_probe.so',
           'tests/hostile/test_files', 'tests/hostile/fake-files')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.
@@ -601,7 +601,7 @@ class Service:
         return self.run_.user(index)
 
     def environment_of_client(self, env):
-        return {'YETT_SOCKET': self.socket, 'YETT_FILES': self.run_.path('helper/yett-files'), 'YETT_DIFF': self.run_.path('helper/yett-diff'), **(env or {})}
+        return {'YETT_SOCKET': self.socket, 'YETT_FILES': self.run_.path('helper/yett-files'), 'YETT_DIFF': self.run_.path('helper/yett-diff'), 'YETT_APPLY': self.run_.path('helper/yett-apply'), **(env or {})}
 
     def popen(self, user, *argv, env=None, **more):
         return user.popen(list(argv), env=self.environment_of_client(env), **more)
@@ -657,7 +657,7 @@ class Rootless(Service):
             os.chown(path, user.uid, user.gid)
 
     def environment_of_client(self, env):
-        return {'YETT_HELPER': self.script, 'YETT_FILES': self.run_.path('helper/yett-files'), 'YETT_DIFF': self.run_.path('helper/yett-diff'), **(env or {})}
+        return {'YETT_HELPER': self.script, 'YETT_FILES': self.run_.path('helper/yett-files'), 'YETT_DIFF': self.run_.path('helper/yett-diff'), 'YETT_APPLY': self.run_.path('helper/yett-apply'), **(env or {})}
 
     def enter_key(self, user, *options):
         self.write_policy_of(user)

@@ -1,0 +1,148 @@
+/* See apply.h. */
+#include "cli/apply.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "cli/output.h"
+#include "cli/review.h"
+
+#define EXIT_LEFT   3 /* applied, but for what is told */
+#define EXIT_BROKEN 4 /* begun, and neither completed nor taken back */
+
+struct apply_options {
+	bool resume, abort, dry, force, interactive;
+};
+
+OPTION_FLAG(set_resume, struct apply_options, resume)
+OPTION_FLAG(set_abort, struct apply_options, abort)
+OPTION_FLAG(set_dry, struct apply_options, dry)
+OPTION_FLAG(set_force, struct apply_options, force)
+OPTION_FLAG(set_interactive, struct apply_options, interactive)
+
+const struct option apply_options[] = {
+	{'i', "interactive", NULL, "show each change on the terminal, of texts each hunk, and ask whether to apply it", set_interactive},
+	{'n', "dry-run", NULL, "tell what would be applied, and apply nothing", set_dry},
+	{'f', "force", NULL,
+         "apply also what was changed outside since, which is lost; when completing or taking back, leave that as it is", set_force},
+	{0, "continue", NULL, "complete an apply that ended half-way", set_resume},
+	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
+	{0},
+};
+
+static void work_list_freep(struct yett_work_list **list)
+{
+	yett_free(*list);
+}
+
+static void print(FILE *from)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (output_json()) {
+		if (getdelim(&text, &room, '\0', from) > 0)
+			json_foreign(output_json(), "apply", text);
+		else
+			json_null(output_json(), "apply");
+		return;
+	}
+	while ((n = getline(&text, &room, from)) >= 0 && !ferror(stdout))
+		(void)fwrite(text, 1, (size_t)n, stdout); /* paths are quoted where a terminal would act on them */
+}
+
+static int exit_code(const struct yett_work *work, const struct apply_options *options, int status)
+{
+	if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) <= EXIT_BROKEN)
+		return WEXITSTATUS(status);
+	output_note("yett-apply was ended%s: yett apply %s %s completes what it has begun, if it has, and --abort takes it back",
+	            status != -1 && WIFSIGNALED(status) ? " by a signal" : "", options->abort ? "--abort" : "--continue", work->id);
+	return EXIT_BROKEN;
+}
+
+static int apply(const struct yett_work *work, const struct apply_options *options, int count, char **paths, struct yett_error *error)
+{
+	const struct {
+		bool is_set;
+		char letter;
+	} letters[] = {{options->resume, 'c'}, {options->abort, 'a'},        {options->force, 'f'},
+	               {options->dry, 'n'},    {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
+	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char **argv = calloc((size_t)count + 8, sizeof *argv);
+	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
+	struct review review = {.name = "yett-apply", .out = -1, .notes = -1};
+	const int fds[] = {source, terminal};
+	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
+	int r;
+
+	if (store < 0 || source < 0 || !argv)
+		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m",
+		                 store < 0 ? work->store : work->source);
+	if (options->interactive && terminal < 0)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "apply --interactive: there is no terminal to ask on: %m");
+	if (terminal >= 0)
+		(void)snprintf(asked, sizeof asked, "%d", terminal);
+	for (size_t i = 0, n = 0; i < ARRAY_SIZE(letters); i++)
+		if (letters[i].is_set)
+			what[n++] = letters[i].letter;
+	(void)snprintf(number, sizeof number, "%d", source);
+	argv[1] = (char *)work->id;
+	argv[2] = number;
+	argv[5] = asked; /* [3] and [4] are its pipes */
+	argv[6] = what;
+	memcpy(argv + 7, paths, (size_t)count * sizeof *paths);
+	r = review_start(&review, "YETT_APPLY", argv, store, fds, terminal < 0 ? 1 : 2, error);
+	if (r) {
+		fd_close(review.out);
+		fd_close(review.notes);
+		return r;
+	}
+	if (work->is_used)
+		output_note("a sandbox works on the store %s: what it changes meanwhile may be applied or not", work->id);
+	if (output_json())
+		json_text(output_json(), "id", work->id);
+	if (output_json())
+		json_text(output_json(), "source", work->source);
+	return -exit_code(work, options, review_finish(&review, print));
+}
+
+static int check(const struct apply_options *options, int count, struct yett_error *error)
+{
+	bool is_resumed = options->resume || options->abort;
+
+	if ((options->resume && options->abort) || (is_resumed && (options->dry || count > 0)))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"apply: --continue and --abort exclude each other, --dry-run and paths: they are about all that was begun");
+	if (options->interactive && (is_resumed || output_json()))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "apply: --interactive goes with neither --continue, --abort nor --json");
+	return 0;
+}
+
+int apply_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *work;
+	struct apply_options options = {0};
+	struct yett_error error = {0};
+	int first, count, r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
+
+	if (r >= 0)
+		return r;
+	count = argc - first - 1;
+	if (check(&options, count, &error) || review_check_paths("apply", count, argv + first + 1, &error)) {
+		output_error(&error);
+		return EXIT_USAGE;
+	}
+	r = review_find(argv[first], &list, &work, &error);
+	if (r == 0)
+		r = apply(work, &options, count, argv + first + 1, &error);
+	if (r > 0)
+		output_error(&error);
+	return r > 0 ? EXIT_FAILED : -r;
+}

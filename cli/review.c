@@ -1,0 +1,140 @@
+/* See review.h. */
+#include "cli/review.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/escape.h"
+#include "base/spawn.h"
+#include "cli/output.h"
+
+#define PASSED_MAX 128 /* descriptors */
+
+int review_find(const char *id, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error)
+{
+	int r = yett_works_list(ret_list, error);
+
+	*ret_work = NULL;
+	for (size_t i = 0; r == 0 && !*ret_work && i < yett_work_list_count(*ret_list); i++)
+		if (strcmp(yett_work_list_get(*ret_list, i)->id, id) == 0)
+			*ret_work = yett_work_list_get(*ret_list, i);
+	if (r)
+		return r;
+	if (!*ret_work) {
+		(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no store %.40s; yett work list tells which there are",
+		                ESCAPE(id));
+		error_mend(error, "what a sandbox changed in memory is kept in none, and gone with it");
+		return YETT_E_NOT_FOUND;
+	}
+	if (!(*ret_work)->is_complete)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "the store %s does not tell which directory it is about: its request is under way, or came to nothing",
+		                 id);
+	return 0;
+}
+
+int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error)
+{
+	for (int i = 0; i < count; i++) {
+		size_t length = strlen(paths[i]);
+
+		while (length > 1 && paths[i][length - 1] == '/')
+			paths[i][--length] = '\0';
+		for (const char *at = paths[i]; *at || at == paths[i]; at += *at == '/') {
+			size_t part = strcspn(at, "/");
+
+			if (part == 0 || (at[0] == '.' && (part == 1 || (part == 2 && at[1] == '.'))))
+				return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+				                 "%s %.200s: expected a path below the directory that was shared, without . and ..",
+				                 subcommand, paths[i]);
+			at += part;
+		}
+	}
+	return 0;
+}
+
+/* As the variable says, or beside the helper; checked as a helper is. */
+static int find_program(const char *name, const char *variable, char path[PATH_MAX], struct yett_error *error)
+{
+	const char *named = secure_getenv(variable);
+	char helper[PATH_MAX], beside[PATH_MAX];
+	int r = named ? 0 : yett_helper_path(NULL, helper, sizeof helper, error);
+
+	if (r)
+		return r;
+	if (!named &&
+	    (size_t)snprintf(beside, sizeof beside, "%.*s/%s", (int)(strrchr(helper, '/') - helper), helper, name) >= sizeof beside)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the path of %s, beside the helper, is too long", name);
+	return yett_helper_path(named ? named : beside, path, PATH_MAX, error);
+}
+
+static int fail(const struct review *review, const char *path, int r, struct yett_error *error)
+{
+	errno = -r;
+	return path ? error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot execute %s: %m", path)
+	            : error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "cannot start %s: %m", review->name);
+}
+
+int review_start(struct review *review, const char *variable, char **argv, int input, const int *fds, size_t count,
+                 struct yett_error *error)
+{
+	char path[PATH_MAX], numbers[REVIEW_PIPES][16];
+	int passed[PASSED_MAX], out[2], notes[2];
+	int r = find_program(review->name, variable, path, error);
+
+	if (r)
+		return r;
+	if (pipe2(out, O_CLOEXEC) < 0)
+		return fail(review, NULL, -errno, error);
+	review->out = out[0];
+	if (pipe2(notes, O_CLOEXEC) < 0) {
+		fd_close(out[1]);
+		return fail(review, NULL, -errno, error);
+	}
+	review->notes = notes[0];
+	(void)snprintf(numbers[0], sizeof numbers[0], "%d", out[1]);
+	(void)snprintf(numbers[1], sizeof numbers[1], "%d", notes[1]);
+	argv[0] = (char *)review->name;
+	for (size_t i = 1, n = 0; n < REVIEW_PIPES; i++)
+		if (!argv[i])
+			argv[i] = numbers[n++];
+	memcpy(passed, fds, count * sizeof *fds);
+	passed[count] = out[1];
+	passed[count + 1] = notes[1];
+	r = spawn(path, argv, input, passed, count + REVIEW_PIPES, &review->pid);
+	fd_close(out[1]);
+	fd_close(notes[1]);
+	return r == 0 ? 0 : fail(review, path, r, error);
+}
+
+void review_tell(FILE *from)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	while ((n = getline(&line, &room, from)) > 0) {
+		line[n - 1] = '\0';
+		output_note("%s", line);
+	}
+}
+
+int review_finish(struct review *review, void (*print)(FILE *from))
+{
+	FILE *out = fdopen(review->out, "r"), *notes = fdopen(review->notes, "r");
+	int status = 0;
+
+	if (out) {
+		print(out);
+		(void)fclose(out); /* the program ends where nobody reads */
+	}
+	if (notes) {
+		review_tell(notes);
+		(void)fclose(notes);
+	}
+	while (waitpid(review->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	return out && notes ? status : -1;
+}

@@ -1,0 +1,41 @@
+/*
+ * What `yett diff` and `yett apply` have in common: finding the store, the paths that are asked for, and a program beside the helper that
+ * does the work, by itself and confined.
+ *
+ * Runs as the caller.
+ */
+#pragma once
+
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "libclient/yett.h"
+
+/* The store of that id. YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: it tells nothing of itself. The list is to be freed. */
+_must_check_ int review_find(const char *id, struct yett_work_list **ret_list, const struct yett_work **ret_work, struct yett_error *error);
+
+/* Below the directory that a store is about: what names another place is refused. Slashes at the ends go. */
+_must_check_ int review_check_paths(const char *subcommand, int count, char **paths, struct yett_error *error);
+
+/* A child, and the ends of the pipes from it. */
+struct review {
+	const char *name; /* of its program */
+	int out, notes;
+	pid_t pid;
+};
+
+#define REVIEW_PIPES 2 /* descriptors whose numbers the program is told, as it reads them of its arguments: its output, then its notes */
+
+/*
+ * Starts the program `name` beside the helper, or what the environment variable names. Its arguments are argv, which gets its name at
+ * [0], and the numbers of its ends of the pipes in the first two that are NULL. `input` is its descriptor 0, `fds` are passed on.
+ */
+_must_check_ int review_start(struct review *review, const char *variable, char **argv, int input, const int *fds, size_t count,
+                              struct yett_error *error);
+
+/* The notes of a program, a line each. */
+void review_tell(FILE *from);
+
+/* The output, by `print`, and the notes; then its end: the status of waitpid(2), -1: its pipes could not be read. Closes both. */
+int review_finish(struct review *review, void (*print)(FILE *from));

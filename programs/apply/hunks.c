@@ -1,0 +1,337 @@
+/*
+ * See apply.h. Each change is shown and asked for, that of a text hunk by hunk. What is shown is made harmless: a terminal acts on nothing
+ * of it. Hunks are those of libgit2, of the source's present content.
+ */
+#include "programs/apply/apply.h"
+
+#include <git2.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define ANSWER_MAX 256
+
+static const char not_chosen[] = "was not chosen";
+
+enum answer { ANSWER_YES, ANSWER_NO, ANSWER_QUIT, ANSWER_ALL, ANSWER_NONE };
+
+/* One that is asked for. */
+struct asked {
+	struct item *item;
+	char *old, *new;
+	size_t old_size, new_size;
+	git_patch *patch;     /* NULL: no text, it is asked for as a whole */
+	bool is_all, is_none; /* what holds for the hunks to come */
+};
+
+bool hunks_is_not_chosen(const struct item *item)
+{
+	return item->left == not_chosen;
+}
+
+static void write_all(int fd, const char *bytes, size_t size)
+{
+	for (size_t used = 0; used < size;) {
+		ssize_t n = write(fd, bytes + used, size - used);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		used += n > 0 ? (size_t)n : 0;
+	}
+}
+
+/* Lines and tabs stay. */
+static void put_harmless(FILE *to, const char *bytes, size_t size)
+{
+	for (size_t at = 0, n; at < size; at += n) {
+		uint32_t point;
+
+		n = json_utf8_next(bytes + at, size - at, &point);
+		if (n > 0 && (point == '\n' || point == '\t' || (point >= ' ' && !json_is_harmful(point)))) {
+			(void)fwrite(bytes + at, 1, n, to);
+			continue;
+		}
+		n = n ? n : 1;
+		for (size_t i = 0; i < n; i++)
+			(void)fprintf(to, "\\x%02x", (unsigned char)bytes[at + i]);
+	}
+}
+
+static bool is_shown(uint32_t mode, uint64_t size)
+{
+	return !mode || (S_ISREG(mode) && size <= DIFF_SHOWN_MAX);
+}
+
+static bool is_text(const char *bytes, size_t size)
+{
+	return !size || !memchr(bytes, '\0', size);
+}
+
+/* The contents, where both are text or not there. */
+static int load(struct apply *apply, struct asked *asked)
+{
+	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	const struct item *item = asked->item;
+	const struct side old = {item->old.mode, item->old.size}, *new = &item->change->new;
+	struct ident now;
+	int r = 0;
+
+	if (item->same_content || !is_shown(old.mode, old.size) || !is_shown(new->mode, new->size))
+		return 0;
+	if (old.mode)
+		r = read_content(apply->source, item->path, &old, &asked->old, &asked->old_size);
+	if (r == 0 && new->mode)
+		r = read_content(apply->diff.layers[item->change->layer], item->path, new, &asked->new, &asked->new_size);
+	if (r == 0)
+		r = look_at(apply->source, item->path, &now);
+	if (r < 0 || !plan_is_same(&now, &item->old))
+		return r < 0 ? r : -EAGAIN;
+	if (!is_text(asked->old, asked->old_size) || !is_text(asked->new, asked->new_size))
+		return 0;
+	options.flags = GIT_DIFF_FORCE_TEXT;
+	if (git_patch_from_buffers(&asked->patch, asked->old, asked->old_size, "a", asked->new, asked->new_size, "a", &options) < 0)
+		asked->patch = NULL;
+	return 0;
+}
+
+static void unload(struct asked *asked)
+{
+	git_patch_free(asked->patch);
+	free(asked->old);
+	free(asked->new);
+}
+
+static void put_head(FILE *to, const struct item *item)
+{
+	(void)fprintf(to, "\n%s ", tell_name(item));
+	quote_path(to, "", item->path);
+	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", to);
+	if (item->is_protected)
+		(void)fputs("This name is protected: programs execute it, or obey it, without being asked to.\n", to);
+}
+
+static void put_hunk(FILE *to, const struct asked *asked, size_t i)
+{
+	const git_diff_hunk *hunk;
+	const git_diff_line *line;
+	size_t lines;
+
+	if (git_patch_get_hunk(&hunk, &lines, asked->patch, i) < 0)
+		return;
+	put_harmless(to, hunk->header, hunk->header_len);
+	for (size_t j = 0; j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++) {
+		if (line->origin == ' ' || line->origin == '+' || line->origin == '-')
+			(void)fputc(line->origin, to);
+		put_harmless(to, line->content, line->content_len);
+	}
+}
+
+static char read_letter(int terminal)
+{
+	char answer[ANSWER_MAX];
+	ssize_t n;
+
+	do
+		n = read(terminal, answer, sizeof answer);
+	while (n < 0 && errno == EINTR);
+	return n > 0 ? answer[0] : 'q';
+}
+
+/* Until there is an answer. Who may say so for all that follows in a file does not for one with a protected name. */
+static enum answer ask(const struct apply *apply, const struct item *item, const char *what)
+{
+	static const char letters[] = {[ANSWER_YES] = 'y', [ANSWER_NO] = 'n', [ANSWER_QUIT] = 'q', [ANSWER_ALL] = 'a', [ANSWER_NONE] = 'd'};
+
+	for (;;) {
+		char text[600], letter;
+		const char *found;
+		int length = snprintf(text, sizeof text, "Apply %s [%s]? ", what, item->is_protected ? "y,n,q,d,?" : "y,n,q,a,d,?");
+
+		write_all(apply->terminal, text, (size_t)length);
+		letter = read_letter(apply->terminal);
+		found = memchr(letters, letter, sizeof letters);
+		if (found && !(item->is_protected && letter == 'a'))
+			return (enum answer)(found - letters);
+		length = snprintf(
+			text, sizeof text,
+			"y: apply it\nn: do not\nq: do not, nor anything behind it; what was chosen is applied\n%sd: do not apply it, nor "
+			"what follows in this file\n",
+			item->is_protected ? "" : "a: apply it, and all that follows in this file\n");
+		write_all(apply->terminal, text, (size_t)length);
+	}
+}
+
+static void show_asked(const struct apply *apply, const struct asked *asked, bool has_head, bool has_hunk, size_t hunk)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return;
+	if (has_head)
+		put_head(to, asked->item);
+	if (has_hunk)
+		put_hunk(to, asked, hunk);
+	if (fclose(to) == 0)
+		write_all(apply->terminal, text, size);
+	free(text);
+}
+
+/* The end of so many lines. */
+static size_t skip_lines(const char *bytes, size_t size, size_t at, size_t lines)
+{
+	for (; lines > 0 && at < size; lines--) {
+		const char *end = memchr(bytes + at, '\n', size - at);
+
+		at = end ? (size_t)(end - bytes) + 1 : size;
+	}
+	return at;
+}
+
+/* The source's content with the chosen hunks in it. */
+static int put_together(struct asked *asked, const bool *chosen, size_t count)
+{
+	struct item *item = asked->item;
+	FILE *to = open_memstream(&item->content, &item->content_size);
+	size_t at = 0, lines_before = 0;
+
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const git_diff_hunk *hunk;
+		const git_diff_line *line;
+		size_t lines, first, end;
+
+		if (!chosen[i] || git_patch_get_hunk(&hunk, &lines, asked->patch, i) < 0)
+			continue;
+		first = hunk->old_lines ? (size_t)hunk->old_start - 1 : (size_t)hunk->old_start;
+		end = skip_lines(asked->old, asked->old_size, at, first - lines_before);
+		(void)fwrite(asked->old + at, 1, end - at, to);
+		for (size_t j = 0; j < lines && git_patch_get_line_in_hunk(&line, asked->patch, i, j) == 0; j++)
+			if (line->origin == ' ' || line->origin == '+')
+				(void)fwrite(line->content, 1, line->content_len, to);
+		at = skip_lines(asked->old, asked->old_size, end, (size_t)hunk->old_lines);
+		lines_before = first + (size_t)hunk->old_lines;
+	}
+	(void)fwrite(asked->old + at, 1, asked->old_size - at, to);
+	return fclose(to) == 0 ? 0 : -ENOMEM;
+}
+
+/* Each hunk of a text. 1: nothing behind it is to be asked for. */
+static int ask_hunks(struct apply *apply, struct asked *asked)
+{
+	size_t count = git_patch_num_hunks(asked->patch), taken = 0;
+	_cleanup_free_ bool *chosen = calloc(count + 1, sizeof *chosen);
+	bool has_quit = false;
+
+	if (!chosen)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !has_quit; i++) {
+		enum answer answer = asked->is_all ? ANSWER_YES : ANSWER_NO;
+
+		if (!asked->is_all && !asked->is_none) {
+			show_asked(apply, asked, i == 0, true, i);
+			answer = ask(apply, asked->item, "this hunk");
+		}
+		has_quit = answer == ANSWER_QUIT;
+		asked->is_all = asked->is_all || answer == ANSWER_ALL;
+		asked->is_none = asked->is_none || answer == ANSWER_NONE;
+		chosen[i] = answer == ANSWER_YES || answer == ANSWER_ALL;
+		taken += chosen[i];
+	}
+	if (taken == 0) {
+		asked->item->left = not_chosen;
+	} else if (taken < count) {
+		int r = put_together(asked, chosen, count);
+
+		if (r < 0)
+			return r;
+		asked->item->new_mode = asked->item->old.mode; /* that is no part of a hunk */
+	}
+	return has_quit;
+}
+
+/* A file that comes or goes, or is no text: with what is in it, where that can be shown. */
+static int ask_whole(struct apply *apply, struct asked *asked)
+{
+	enum answer answer;
+
+	show_asked(apply, asked, true, asked->patch && git_patch_num_hunks(asked->patch) > 0, 0);
+	answer = ask(apply, asked->item, "this change");
+	if (answer != ANSWER_YES && answer != ANSWER_ALL)
+		asked->item->left = not_chosen;
+	return answer == ANSWER_QUIT;
+}
+
+static int ask_item(struct apply *apply, struct item *item)
+{
+	struct asked asked = {.item = item};
+	int r = load(apply, &asked);
+
+	if (r == -EAGAIN) {
+		item->left = "changes right now";
+		r = 0;
+	} else if (r == 0) {
+		bool has_hunks = asked.patch && item->old.mode && item->new_mode && git_patch_num_hunks(asked.patch) > 0;
+
+		r = has_hunks ? ask_hunks(apply, &asked) : ask_whole(apply, &asked);
+	}
+	unload(&asked);
+	return r;
+}
+
+/* Directories come and go with what is in them. */
+static bool has_below(const struct apply *apply, size_t i)
+{
+	const char *path = apply->items[i].path;
+	size_t length = strlen(path);
+
+	for (size_t j = i + 1; j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
+		if (apply->items[j].path[length] == '/')
+			return true;
+	return false;
+}
+
+/* Whether something below is chosen; or, with `not`, something is not. */
+static bool is_chosen_below(const struct apply *apply, size_t i, bool not )
+{
+	const char *path = apply->items[i].path;
+	size_t length = strlen(path);
+
+	for (size_t j = i + 1; j < apply->item_count && strncmp(apply->items[j].path, path, length) == 0; j++)
+		if (apply->items[j].path[length] == '/' && (not ? hunks_is_not_chosen(&apply->items[j]) : !apply->items[j].left))
+			return true;
+	return false;
+}
+
+static bool goes_with_others(const struct apply *apply, size_t i)
+{
+	const struct item *item = &apply->items[i];
+
+	return S_ISDIR(item->old.mode ? item->old.mode : item->new_mode) && (!item->old.mode || !item->new_mode) && has_below(apply, i);
+}
+
+int hunks_ask(struct apply *apply)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < apply->item_count; i++) {
+		struct item *item = &apply->items[i];
+
+		if (item->left || goes_with_others(apply, i))
+			continue;
+		if (r == 1)
+			item->left = not_chosen;
+		else
+			r = ask_item(apply, item);
+	}
+	for (size_t i = apply->item_count; r >= 0 && i-- > 0;) {
+		struct item *item = &apply->items[i];
+
+		if (!item->left && goes_with_others(apply, i) && is_chosen_below(apply, i, !item->new_mode) == !item->new_mode)
+			item->left = not_chosen;
+	}
+	plan_leave(apply->items, apply->item_count);
+	return r < 0 ? r : 0;
+}

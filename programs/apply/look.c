@@ -1,0 +1,239 @@
+/* See apply.h. */
+#include "programs/apply/apply.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "programs/apply/protect.h"
+
+static void split(const char *path, char above[static PATH_MAX], const char **ret_name)
+{
+	const char *slash = strrchr(path, '/');
+
+	(void)snprintf(above, PATH_MAX, "%.*s", (int)(slash ? slash - path : 0), path);
+	*ret_name = slash ? slash + 1 : path;
+}
+
+static int64_t to_ns(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+int look_at(int directory, const char *path, struct ident *ret_ident)
+{
+	_cleanup_fd_ int fd = read_open(directory, path, O_PATH);
+	struct stat st;
+
+	*ret_ident = (struct ident){0};
+	if (fd == -ENOENT || fd == -ENOTDIR || fd == -ELOOP)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fd < 0 ? fd : -errno;
+	*ret_ident = (struct ident){
+		.inode = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.mtime_ns = to_ns(&st.st_mtim),
+		.ctime_ns = to_ns(&st.st_ctim),
+		.mode = st.st_mode,
+	};
+	return 0;
+}
+
+static int layer_of(const struct apply *apply, const struct item *item)
+{
+	return apply->diff.layers[item->change->layer];
+}
+
+/* Whether it is a copy of a file of the source, or of another layer's, changed or under another name. overlayfs.rst, "Inode properties" */
+static bool is_copied(int layer, const char *path)
+{
+	_cleanup_fd_ int fd = read_open(layer, path, O_RDONLY);
+
+	return fd >= 0 && fgetxattr(fd, "user.overlay.origin", NULL, 0) >= 0;
+}
+
+static bool is_since(const struct apply *apply, int64_t time_ns)
+{
+	return apply->is_clock_doubtful || time_ns >= (int64_t)apply->origin.stamp_ns;
+}
+
+/*
+ * Whether a directory on the way has come to its place since, with all that is in it: only its own name was changed, not what it holds.
+ * What has been changed in both ways since cannot be told from a directory that is only used.
+ */
+static bool is_way_new(const struct apply *apply, const char *path)
+{
+	char way[PATH_MAX];
+
+	(void)snprintf(way, sizeof way, "%s", path);
+	for (char *slash = way; (slash = strchr(slash, '/')); *slash++ = '/') {
+		struct ident now;
+
+		*slash = '\0';
+		if (look_at(apply->source, way, &now) == 0 && now.mode && is_since(apply, now.ctime_ns) && !is_since(apply, now.mtime_ns) &&
+		    !record_is_own(apply, way, &now))
+			return true;
+	}
+	return false;
+}
+
+/* Whether what the sandbox copied is no longer there: where no name has come or gone outside, it has only been renamed inside. */
+static bool is_gone(struct apply *apply, const struct item *item)
+{
+	char above[PATH_MAX];
+	const char *name;
+	struct ident ident;
+
+	if (!S_ISREG(item->new_mode) || !is_copied(layer_of(apply, item), item->path))
+		return false;
+	split(item->path, above, &name);
+	return look_at(apply->source, above, &ident) == 0 && ident.mode && is_since(apply, ident.mtime_ns) &&
+	       !record_is_own(apply, above, &ident);
+}
+
+/* Whether it was kept from the sandbox's eyes, itself or with a directory that it is in. */
+static bool is_hidden(const struct apply *apply, const char *path)
+{
+	char way[PATH_MAX];
+	bool is_last;
+
+	(void)snprintf(way, sizeof way, "%s", path);
+	for (char *slash = way; apply->diff.hidden >= 0; *slash++ = '/') {
+		struct ident now;
+
+		slash += strcspn(slash, "/");
+		is_last = !*slash;
+		*slash = '\0';
+		if (look_at(apply->diff.hidden, way, &now) == 0 && S_ISCHR(now.mode))
+			return true;
+		if (is_last)
+			break;
+	}
+	return false;
+}
+
+/* Itself, or, of a directory that is to be made, something in it. */
+static bool is_named(const struct apply *apply, const struct item *item)
+{
+	size_t length = strlen(item->path);
+
+	for (size_t i = 0; i < apply->diff.wanted_count; i++) {
+		const char *wanted = apply->diff.wanted[i];
+
+		if (strncmp(wanted, item->path, length) == 0 &&
+		    (!wanted[length] || (wanted[length] == '/' && !item->old.mode && S_ISDIR(item->new_mode))))
+			return true;
+	}
+	return false;
+}
+
+static bool has_name(const struct apply *apply, const char *directory, const char *name)
+{
+	_cleanup_free_ char *path = NULL;
+	struct ident ident;
+
+	if (asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", name) < 0)
+		return true; /* in doubt */
+	if (look_at(apply->source, path, &ident) == 0 && ident.mode)
+		return true;
+	for (size_t i = 0; i < apply->diff.layer_count; i++)
+		if (look_at(apply->diff.layers[i], path, &ident) == 0 && ident.mode && !S_ISCHR(ident.mode))
+			return true;
+	return false;
+}
+
+/* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
+static bool is_repository(void *context, const char *directory)
+{
+	return has_name(context, directory, "HEAD") && ((has_name(context, directory, "objects") && has_name(context, directory, "refs")) ||
+	                                                has_name(context, directory, "commondir"));
+}
+
+static bool is_applied_kind(uint32_t mode)
+{
+	return !mode || S_ISREG(mode) || S_ISDIR(mode) || S_ISLNK(mode);
+}
+
+/* Whether the directory that something is to be added to is one, or becomes one with what is applied. */
+static bool is_way_there(const struct apply *apply, const char *path)
+{
+	char above[PATH_MAX];
+	const char *name;
+	struct ident now;
+
+	split(path, above, &name);
+	if (look_at(apply->source, above, &now) == 0 && S_ISDIR(now.mode))
+		return true;
+	return plan_find(apply->items, apply->item_count, above) != NULL;
+}
+
+/* What can be told without judging what is there. */
+static const char *reason_to_leave(struct apply *apply, const struct item *item)
+{
+	_cleanup_fd_ int fd = -1;
+
+	if (!is_applied_kind(item->old.mode) || !is_applied_kind(item->new_mode))
+		return "is, or was, no file, directory or link";
+	if (strncmp(item->path, STAGE_NAME, strlen(STAGE_NAME)) == 0)
+		return "has a name that yett apply itself uses";
+	if (!is_way_there(apply, item->path))
+		return "the directory that it is in is none in the source: name that, too";
+	if (S_ISREG(item->new_mode) && !item->same_content) {
+		fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
+		if (fd < 0)
+			return fd == -EACCES ? "cannot be read: its mode in the store does not let its owner" : "cannot be read";
+	}
+	return NULL;
+}
+
+static int look_at_item(struct apply *apply, struct item *item)
+{
+	uint32_t expected = item->old.mode;
+	struct facts facts = {.stamp_ns = apply->origin.stamp_ns, .is_clock_doubtful = apply->is_clock_doubtful};
+	int r = look_at(apply->source, item->path, &item->old);
+
+	if (r < 0)
+		return r;
+	if (item->old.mode != expected) {
+		item->is_conflict = true;
+		item->left = "changes right now";
+		return 0;
+	}
+	if (item->same_content && plan_mode(item->old.mode, item->new_mode) == item->old.mode) {
+		item->left = "differs only in set-id or sticky bits, which are not taken over";
+		return 0;
+	}
+	facts.old_mode = item->old.mode;
+	facts.ctime_ns = item->old.ctime_ns;
+	facts.is_own = record_is_own(apply, item->path, &item->old);
+	facts.is_hidden = expected && is_hidden(apply, item->path);
+	facts.is_moved = expected && is_way_new(apply, item->path);
+	facts.is_gone = !expected && is_gone(apply, item);
+	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
+	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
+	item->is_conflict = item->left != NULL;
+	return 0;
+}
+
+int look(struct apply *apply)
+{
+	for (size_t i = 0; i < apply->item_count; i++) {
+		struct item *item = &apply->items[i];
+		int r;
+
+		item->is_protected = protect(item->path, S_ISDIR(item->new_mode ? item->new_mode : item->old.mode), is_repository, apply);
+		item->left = reason_to_leave(apply, item);
+		if (!item->left && item->is_protected && !apply->is_asking && !is_named(apply, item))
+			item->left = "is protected: name it to have it applied";
+		r = item->left ? 0 : look_at_item(apply, item);
+		if (r < 0) {
+			note(&apply->diff, item->path, strerror(-r));
+			return r;
+		}
+	}
+	plan_leave(apply->items, apply->item_count);
+	return 0;
+}

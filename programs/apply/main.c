@@ -1,0 +1,194 @@
+/*
+ * yett-apply ID SOURCE OUT NOTES TERMINAL WHAT [PATH…]: takes changes over, and ends. See apply.h.
+ *
+ * Descriptor 0 is the store; the numbers are descriptors, too, TERMINAL may be "-". WHAT is letters: "c" to complete what ended half-way,
+ * "a" to take it back, "f" to force, "n" to change nothing, "i" to ask, "j" for JSON. The exit status is one of enum APPLY_*. It has the
+ * rights of its user. libgit2 starts first, which reads what the user set; then it confines itself.
+ */
+#include <fcntl.h>
+#include <git2.h>
+#include <linux/landlock.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "helper/privilege/lockdown.h"
+#include "programs/apply/apply.h"
+
+#define MEMORY_MAX ((rlim_t)1 << 30)
+
+/* What the kernel's Landlock of the second version knows, which is the first that lets files be renamed to other directories. landlock(7)
+ */
+#define RIGHTS_ALL  (LANDLOCK_ACCESS_FS_REFER * 2 - 1)
+#define RIGHTS_READ (LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+
+/*
+ * What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
+ * connected to, and no attribute or owner is set but the group of what is staged. sysinfo(2) is for qsort(3), as there.
+ */
+static const int allowed[] = {
+	SYS_openat2,       SYS_openat,
+	SYS_close,         SYS_read,
+	SYS_write,         SYS_writev,
+	SYS_pread64,       SYS_pwrite64,
+	SYS_lseek,         SYS_fstat,
+	SYS_newfstatat,    SYS_getdents64,
+	SYS_readlinkat,    SYS_fcntl,
+	SYS_fgetxattr,     SYS_brk,
+	SYS_mmap,          SYS_munmap,
+	SYS_mremap,        SYS_mprotect,
+	SYS_madvise,       SYS_futex,
+	SYS_getpid,        SYS_getrandom,
+	SYS_clock_gettime, SYS_exit,
+	SYS_exit_group,    SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,  SYS_renameat2,
+	SYS_mkdirat,       SYS_unlinkat,
+	SYS_symlinkat,     SYS_fchmod,
+	SYS_fchmodat,      SYS_fchown,
+	SYS_ftruncate,     SYS_fsync,
+	SYS_syncfs,        SYS_flock,
+	SYS_geteuid,       SYS_copy_file_range,
+	SYS_sysinfo,       SYS_restart_syscall,
+};
+
+/* Where the kernel has it; read_open() keeps to the directories by itself. */
+static bool confine_files(const struct apply *apply)
+{
+	struct landlock_ruleset_attr attributes = {.handled_access_fs = RIGHTS_ALL};
+	const struct landlock_path_beneath_attr rules[] = {
+		{.allowed_access = RIGHTS_READ, .parent_fd = apply->store},
+		{.allowed_access = RIGHTS_ALL, .parent_fd = apply->room},
+		{.allowed_access = RIGHTS_ALL, .parent_fd = apply->source},
+	};
+	_cleanup_fd_ int ruleset = -1;
+
+	if (syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) < 2)
+		return true;
+	ruleset = (int)syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++)
+		if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rules[i], 0) < 0)
+			return false;
+	return syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
+}
+
+static bool confine(const struct apply *apply)
+{
+	static const struct lockdown_limit limits[] = {
+		{RLIMIT_AS, LOCKDOWN_ADDRESS_SPACE(MEMORY_MAX)}, {RLIMIT_CORE, 1}, {RLIMIT_NPROC, 0}};
+
+	return lockdown_limits(limits, ARRAY_SIZE(limits)) && lockdown_no_new_privs() && lockdown_undumpable() && confine_files(apply) &&
+	       lockdown_filter(allowed, ARRAY_SIZE(allowed));
+}
+
+/* From "3" on; else -1. */
+static int parse_fd(const char *text)
+{
+	char *end;
+	long fd = strtol(text, &end, 10);
+
+	return *end || fd <= STDERR_FILENO || fd > 1 << 20 ? -1 : (int)fd;
+}
+
+/* The store's directory for us. It is the user's alone. */
+static int open_room(int store)
+{
+	_cleanup_fd_ int room = -1;
+	struct stat st;
+
+	if (mkdirat(store, "apply", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	room = read_open(store, "apply", O_RDONLY | O_DIRECTORY);
+	if (room < 0 || fstat(room, &st) < 0)
+		return room < 0 ? room : -errno;
+	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&room) : -EPERM;
+}
+
+static int add_layer(struct diff *diff, int fd)
+{
+	if (fd >= 0)
+		diff->layers[diff->layer_count++] = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* The frozen ones by number, until one is not there: the newest comes to stand first behind "upper". */
+static int open_layers(struct apply *apply)
+{
+	struct diff *diff = &apply->diff;
+	int r = add_layer(diff, read_open(apply->store, "upper", O_RDONLY | O_DIRECTORY));
+
+	while (r == 0 && diff->layer_count < DIFF_LAYERS_MAX) {
+		char name[32];
+
+		(void)snprintf(name, sizeof name, "layers/%zu", diff->layer_count);
+		r = add_layer(diff, read_open(apply->store, name, O_RDONLY | O_DIRECTORY));
+	}
+	if (r < 0 && (r != -ENOENT || diff->layer_count == 0))
+		return r;
+	for (size_t i = 1, j = diff->layer_count - 1; i < j; i++, j--) {
+		int layer = diff->layers[i];
+
+		diff->layers[i] = diff->layers[j];
+		diff->layers[j] = layer;
+	}
+	diff->hidden = read_open(apply->store, "hidden", O_RDONLY | O_DIRECTORY);
+	return diff->hidden < 0 && diff->hidden != -ENOENT ? diff->hidden : 0;
+}
+
+static int open_all(struct apply *apply, char **argv)
+{
+	int out = parse_fd(argv[3]), notes = parse_fd(argv[4]);
+
+	apply->id = argv[1];
+	apply->source = apply->diff.source = parse_fd(argv[2]);
+	apply->diff.out = out < 0 ? NULL : fdopen(out, "w");
+	apply->diff.notes = notes < 0 ? NULL : fdopen(notes, "w");
+	if (apply->source < 0 || !apply->diff.out || !apply->diff.notes)
+		return -EBADF;
+	apply->room = open_room(apply->store);
+	if (apply->room < 0)
+		return apply->room;
+	return open_layers(apply);
+}
+
+static bool has(const char *what, char letter)
+{
+	return strchr(what, letter) != NULL;
+}
+
+static int fail(struct apply *apply, const char *what, int r)
+{
+	if (apply->diff.notes) {
+		(void)fprintf(apply->diff.notes, "%s: %s\n", what, strerror(-r));
+		(void)fflush(apply->diff.notes);
+	}
+	return APPLY_NOTHING;
+}
+
+int main(int argc, char *argv[])
+{
+	struct apply apply = {.store = STDIN_FILENO, .stage = -1};
+	const char *what = argc > 6 ? argv[6] : "";
+	int result, r = argc > 6 ? open_all(&apply, argv) : -EINVAL;
+
+	if (r < 0)
+		return fail(&apply, "the store cannot be used", r);
+	apply.diff.wanted = argv + 7;
+	apply.diff.wanted_count = (size_t)argc - 7;
+	apply.is_forced = has(what, 'f');
+	apply.is_dry = has(what, 'n');
+	apply.is_asking = has(what, 'i');
+	apply.is_json = has(what, 'j');
+	apply.terminal = parse_fd(argv[5]);
+	record_read_boot(&apply);
+	(void)signal(SIGPIPE, SIG_IGN); /* who asked may be gone; what was begun is completed */
+	(void)prctl(PR_SET_NAME, "yett-apply", 0, 0, 0);
+	errno = EPERM;
+	if (git_libgit2_init() < 0 || !confine(&apply))
+		return fail(&apply, "yett-apply cannot confine itself", -errno);
+	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a')) : run_apply(&apply);
+	if (apply.diff.note_count > DIFF_NOTES_MAX)
+		(void)fprintf(apply.diff.notes, "and %zu more\n", apply.diff.note_count - DIFF_NOTES_MAX);
+	(void)fflush(apply.diff.notes);
+	_exit(result); /* all is written, and what libgit2 would do at its end is not allowed any more */
+}

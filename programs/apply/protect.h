@@ -1,0 +1,20 @@
+/*
+ * Names that are not taken over unless somebody names them: what programs execute, or are told by, without being asked to.
+ *
+ * Pure. Names are compared as the file systems that fold them would: case, characters that do not show, the short names of NTFS.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+/* The table: a name, or some with slashes between, at any depth, with all below; "*" at the end stands for any end. Ends with NULL. */
+extern const char *const protect_names[];
+
+/* The same in a directory that is a git repository, which has hooks and a configuration. Ends with NULL. */
+extern const char *const protect_in_repository[];
+
+/* Whether a directory ("" is the top) is, or is going to be, one that git takes for a repository although it is not called .git. */
+typedef bool (*protect_is_repository)(void *context, const char *directory);
+
+/* Whether `path`, or a directory it is in, has such a name. `is_directory`: the path is one of those. */
+bool protect(const char *path, bool is_directory, protect_is_repository is_repository, void *context);

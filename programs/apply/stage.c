@@ -1,0 +1,248 @@
+/*
+ * See apply.h. What is staged has the number of its step for a name. What a step takes out gets the same name; so a stage has files,
+ * links and directories that are empty.
+ */
+#include "programs/apply/apply.h"
+
+#include "base/reached.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#define IN_STORE "stage"
+#define BLOCK    ((size_t)1 << 20)
+
+static void name_of(const struct apply *apply, char name[static NAME_MAX])
+{
+	(void)snprintf(name, NAME_MAX, "%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
+	               apply->is_stage_in_source ? apply->id : "");
+}
+
+/* Onto the directory itself: that cannot be, and the kernel says first whether the two are of one mount. renameat2(2) */
+static bool is_one_mount(const struct apply *apply)
+{
+	struct stat room, source;
+
+	if (fstat(apply->room, &room) < 0 || fstat(apply->source, &source) < 0 || room.st_dev != source.st_dev)
+		return false;
+	return renameat2(apply->room, ".", apply->source, ".", RENAME_NOREPLACE) < 0 && errno != EXDEV;
+}
+
+int stage_open(struct apply *apply, bool make)
+{
+	int parent;
+	char name[NAME_MAX];
+	struct stat st;
+
+	if (make)
+		apply->is_stage_in_source = !is_one_mount(apply);
+	parent = apply->is_stage_in_source ? apply->source : apply->room;
+	name_of(apply, name);
+	if (make && mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	apply->stage = read_open(parent, name, O_RDONLY | O_DIRECTORY);
+	if (apply->stage < 0)
+		return apply->stage;
+	return fstat(apply->stage, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
+}
+
+static bool is_number(const char *name)
+{
+	return *name && strspn(name, "0123456789") == strlen(name);
+}
+
+/* Never what is in a directory: where others have put something into one, it stays. */
+int stage_empty(struct apply *apply)
+{
+	_cleanup_(fd_entries_close) DIR *entries = fd_entries(apply->stage);
+	const struct dirent *entry;
+	char name[NAME_MAX];
+	int r = entries ? 0 : -errno;
+
+	while (r == 0 && (entry = readdir(entries))) {
+		if (is_number(entry->d_name) && unlinkat(apply->stage, entry->d_name, 0) < 0 && errno == EISDIR)
+			r = unlinkat(apply->stage, entry->d_name, AT_REMOVEDIR) < 0 ? -errno : 0;
+		if (r == 0)
+			r = reached_step("apply", "emptied");
+	}
+	name_of(apply, name);
+	if (r == 0 && unlinkat(apply->is_stage_in_source ? apply->source : apply->room, name, AT_REMOVEDIR) < 0)
+		r = -errno;
+	return r;
+}
+
+/* By the kernel where it can, which on some file systems copies nothing at all. copy_file_range(2) */
+static int copy_part(int from, int to, off_t at, off_t end)
+{
+	_cleanup_free_ char *block = NULL;
+
+	while (at < end) {
+		off_t in = at, out = at;
+		ssize_t n = block ? -1 : copy_file_range(from, &in, to, &out, (size_t)(end - at), 0);
+
+		if (n < 0 && !block && (errno == ENOSPC || errno == EDQUOT || errno == EFBIG))
+			return -errno;
+		if (n < 0) {
+			block = block ? block : malloc(BLOCK);
+			n = block ? pread(from, block, (size_t)(end - at) < BLOCK ? (size_t)(end - at) : BLOCK, at) : -1;
+			if (n > 0)
+				n = pwrite(to, block, (size_t)n, at);
+		}
+		if (n < 0)
+			return block ? -errno : -ENOMEM;
+		if (n == 0)
+			return -EAGAIN; /* it has become shorter */
+		at += n;
+	}
+	return 0;
+}
+
+/* Only what there is of a file with holes. */
+static int copy_sparse(int from, int to, off_t size)
+{
+	off_t at = 0;
+	int r = ftruncate(to, size) < 0 ? -errno : 0;
+
+	while (r == 0 && at < size) {
+		off_t data = lseek(from, at, SEEK_DATA), hole;
+
+		if (data < 0 && errno == ENXIO)
+			break;
+		hole = data < 0 ? -1 : lseek(from, data, SEEK_HOLE);
+		if (data < 0 || hole < 0)
+			return -errno;
+		r = copy_part(from, to, data, hole < size ? hole : size);
+		at = hole;
+	}
+	return r;
+}
+
+static int write_whole(int fd, const char *bytes, size_t size)
+{
+	for (size_t used = 0; used < size;) {
+		ssize_t n = write(fd, bytes + used, size - used);
+
+		if (n < 0)
+			return -errno;
+		used += (size_t)n;
+	}
+	return 0;
+}
+
+static bool is_unchanged(int fd, const struct stat *before)
+{
+	struct stat now;
+
+	return fstat(fd, &now) == 0 && now.st_size == before->st_size && now.st_ctim.tv_sec == before->st_ctim.tv_sec &&
+	       now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
+}
+
+/* A sandbox may be changing it meanwhile: then it is no file that ever was. */
+static int fill_file(int layer, const struct item *item, int to)
+{
+	_cleanup_fd_ int from = item->content ? -1 : read_open(layer, item->path, O_RDONLY);
+	struct stat st;
+	int r;
+
+	if (item->content)
+		return write_whole(to, item->content, item->content_size);
+	if (from < 0)
+		return from;
+	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
+		return -EAGAIN;
+	r = copy_sparse(from, to, st.st_size);
+	return r == 0 && !is_unchanged(from, &st) ? -EAGAIN : r;
+}
+
+static int layer_of(const struct apply *apply, const struct step *step)
+{
+	return apply->diff.layers[step->item->change->layer];
+}
+
+static int stage_file(struct apply *apply, const struct step *step, const char *name)
+{
+	_cleanup_fd_ int to = read_open(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL);
+	_cleanup_fd_ int old = -1;
+	struct stat st;
+	int r = to < 0 ? to : fill_file(layer_of(apply, step), step->item, to);
+
+	if (r < 0)
+		return r;
+	if (S_ISREG(step->old.mode)) { /* in the group of the one that it replaces, where its owner may give it that */
+		old = read_open(apply->source, step->path, O_PATH);
+		if (old >= 0 && fstat(old, &st) == 0)
+			(void)!fchown(to, (uid_t)-1, st.st_gid);
+	}
+	return fchmod(to, step->new.mode & 0777) < 0 ? -errno : 0;
+}
+
+static int stage_link(struct apply *apply, const struct step *step, const char *name)
+{
+	_cleanup_free_ char *target = NULL;
+	const struct side side = {.mode = S_IFLNK};
+	size_t size;
+	int r = read_content(layer_of(apply, step), step->path, &side, &target, &size);
+
+	if (r < 0)
+		return r;
+	if (size == 0 || size >= PATH_MAX)
+		return -ENAMETOOLONG;
+	target[size] = '\0';
+	return symlinkat(target, apply->stage, name) < 0 ? -errno : 0;
+}
+
+static int stage_directory(struct apply *apply, const struct step *step, const char *name)
+{
+	_cleanup_fd_ int fd = mkdirat(apply->stage, name, 0700) < 0 ? -errno : read_open(apply->stage, name, O_RDONLY | O_DIRECTORY);
+
+	return fd < 0 ? fd : fchmod(fd, step->new.mode & 0777) < 0 ? -errno : 0;
+}
+
+/* Of a directory that was staged for an earlier step: its mode then, and at last. */
+static void know_directory(struct apply *apply, struct step *step)
+{
+	for (const struct step *made = apply->steps; made < step; made++)
+		if (made->item == step->item) {
+			uint32_t mode = step->new.mode;
+
+			step->old = step->new = made->new;
+			step->new.mode = mode;
+		}
+}
+
+static int stage_step(struct apply *apply, size_t i)
+{
+	struct step *step = &apply->steps[i];
+	uint32_t mode = step->new.mode;
+	char name[24];
+	int r;
+
+	if (step->kind == STEP_MODE && !S_ISDIR(step->item->old.mode) && S_ISDIR(mode))
+		know_directory(apply, step);
+	if (step->kind == STEP_MODE || step->kind == STEP_REMOVE)
+		return 0;
+	(void)snprintf(name, sizeof name, "%zu", i);
+	r = S_ISREG(mode)   ? stage_file(apply, step, name)
+	    : S_ISLNK(mode) ? stage_link(apply, step, name)
+	                    : stage_directory(apply, step, name);
+	if (r == 0)
+		r = look_at(apply->stage, name, &step->new);
+	if (r == 0 && ((step->new.mode ^ mode) & S_IFMT))
+		r = -EAGAIN;
+	return r == 0 ? reached_step("apply", "staged") : r;
+}
+
+int stage_fill(struct apply *apply)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < apply->step_count; i++) {
+		r = stage_step(apply, i);
+		if (r < 0)
+			note(&apply->diff, apply->steps[i].path, r == -EAGAIN ? "changed while it was copied" : strerror(-r));
+	}
+	if (r == 0 && syncfs(apply->stage) < 0)
+		r = -errno;
+	return r;
+}

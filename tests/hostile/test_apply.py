@@ -1,0 +1,314 @@
+"""
+Attacks on yett apply: a store, a source and a journal that are made to have it write elsewhere, follow a link, make a set-id file, or hang.
+"""
+import os
+import socket
+import stat
+import subprocess
+
+import hostile  # pylint: disable=unused-import
+import yett
+from workspace import Workspace, tree
+
+LEFT, BROKEN = 3, 4
+APPLIES = 400
+
+# Exchanges names in each directory that is given, for as long as there is somebody to read of it: DIRECTORY… It writes a line at its begin, and
+# how often it has done so at its end.
+SWAP = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+directories = [os.open(path, os.O_RDONLY) for path in sys.argv[1:]]
+count = 0
+print('begun', flush=True)
+os.set_blocking(0, False)
+while True:
+    for directory in directories:
+        for one, other in ((b'd', b'to'), (b'f', b'tofile')):
+            libc.renameat2(directory, one, directory, other, 2)  # RENAME_EXCHANGE
+            count += 1
+    if count % 400 == 0:
+        try:
+            if os.read(0, 1) == b'':
+                break
+        except BlockingIOError:
+            pass
+print(count, flush=True)
+"""
+
+
+class Apply(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.outside = self.folder('outside')
+        self.alice.write('outside/secret', 'secret\n')
+        self.alice.write('outside/x', 'outside\n')
+
+    def apply(self, *words):
+        return self.yett('apply', self.works()[0]['id'], *words, env=self.environment())
+
+    def upper(self, *names):
+        return os.path.join(self.store(), 'upper', *names)
+
+    def own(self, *paths):
+        for path in paths:
+            os.chown(path, self.alice.uid, self.alice.gid, follow_symlinks=False)
+
+    def put(self, path, text='x\n', mode=0o644):
+        yett.write(path, text, mode)
+        self.own(path)
+
+    def make(self, path, mode=0o755):
+        os.mkdir(path)
+        self.own(path)
+        os.chmod(path, mode)
+
+    def assert_no_set_id(self):
+        for path, st in tree(self.source).items():
+            self.assertFalse(st[0] & 0o6000 and not stat.S_ISLNK(st[0]), path)
+            self.assertEqual(st[1], self.alice.uid, path)
+
+
+class Swapped(Apply):
+    def prepare(self):
+        """In both trees a directory and a file that change places with links to what is outside."""
+        self.assert_cow('true')
+        for top in (self.upper(), self.source):
+            self.make(os.path.join(top, 'd'))
+            self.put(os.path.join(top, 'd', 'x'), top)
+            self.put(os.path.join(top, 'f'), top)
+            os.symlink(self.outside, os.path.join(top, 'to'))
+            os.symlink(self.outside + '/x', os.path.join(top, 'tofile'))
+            self.own(os.path.join(top, 'to'), os.path.join(top, 'tofile'))
+
+    def swap(self):
+        process = self.service.popen(self.alice, '/usr/bin/python3', '-c', SWAP, self.upper(), self.source, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'begun')
+        return process
+
+    def end(self, process):
+        process.stdin.close()
+        count = int(yett.line_of(process.stdout))
+        process.wait()
+        return count
+
+    def test_who_goes_by_names_is_led_outside(self):
+        self.prepare()
+        process = self.swap()
+        before = tree(self.outside)
+        for _ in range(20000):
+            try:
+                with open(self.source + '/d/x', 'w', encoding='ascii') as file:
+                    file.write('led\n')
+            except OSError:
+                pass
+            if tree(self.outside) != before:
+                break
+        self.end(process)
+        self.assertNotEqual(tree(self.outside), before)
+
+    def test_nothing_outside_is_written_or_read_while_names_are_swapped(self):
+        self.prepare()
+        before = tree(self.outside)
+        process = self.swap()
+        codes = {}
+        for _ in range(APPLIES):
+            done = self.apply('--force', 'd', 'f')
+            if done.code == BROKEN:
+                done = self.apply('--abort', '--force')
+                self.assertEqual(done.code, 0, done)
+                done.code = BROKEN
+            codes[done.code] = codes.get(done.code, 0) + 1
+        count = self.end(process)
+        self.assertEqual(tree(self.outside), before)
+        self.assertGreater(count, 10 * APPLIES)
+        self.assertIn(1, codes)
+        self.assertLessEqual(set(codes), {0, 1, LEFT, BROKEN}, codes)
+        for path, st in tree(self.source).items():
+            self.assertNotIn('secret', path)
+            self.assertFalse(path.startswith('.yett'), path)
+            self.assertTrue(stat.S_ISREG(st[0]) or stat.S_ISDIR(st[0]) or stat.S_ISLNK(st[0]))
+
+
+class Made(Apply):
+    """What is in the store was made by hand, as no sandbox could."""
+
+    def test_only_files_links_and_directories_come_out_and_none_is_set_id(self):
+        self.assert_cow('true')
+        self.put(self.upper('setid'), mode=0o755)
+        os.chmod(self.upper('setid'), 0o6755)
+        self.put(self.upper('capable'), mode=0o755)
+        os.setxattr(self.upper('capable'), 'security.capability', bytes.fromhex('0100000200040000000000000000000000000000'))
+        self.put(self.upper('file'), 'old\n')
+        os.chmod(self.upper('file'), 0o4755)
+        self.make(self.upper('sticky'))
+        os.chmod(self.upper('sticky'), 0o7777)
+        os.mknod(self.upper('null'), stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        os.mkfifo(self.upper('pipe'))
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(self.upper('socket'))
+        self.own(self.upper('null'), self.upper('pipe'), self.upper('socket'))
+        os.link(self.upper('setid'), self.upper('hard'))
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assert_no_set_id()
+        self.assertEqual(done.out.splitlines(), ['added    capable', 'mode     file', 'added    hard', 'added    setid', 'added    sticky/'])
+        self.assertEqual(os.listxattr(self.source + '/capable'), [])
+        self.assertEqual(os.stat(self.source + '/hard').st_nlink, 1)
+        self.assertEqual([stat.S_IMODE(os.stat(self.source + '/' + name).st_mode) for name in ('setid', 'file', 'sticky')], [0o755, 0o755, 0o777])
+        for name in ('null', 'pipe', 'socket'):
+            self.assertIn(name + ': is, or was, no file', done.err)
+
+    def test_links_are_taken_over_and_never_followed(self):
+        before = tree(self.outside)
+        self.assert_cow('true')
+        os.symlink(self.outside, self.upper('dir'))  # which the source has, with something in it
+        os.symlink(self.outside + '/x', self.upper('file'))
+        os.symlink('x' * 4000, self.upper('long'))
+        self.own(self.upper('dir'), self.upper('file'), self.upper('long'))
+        done = self.apply()
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual([os.readlink(self.source + '/' + name) for name in ('dir', 'file', 'long')], [self.outside, self.outside + '/x', 'x' * 4000])
+        self.make(self.upper('gone'))
+        self.put(self.upper('gone', 'x'))
+        done = self.apply('gone')
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(tree(self.outside), before)
+
+    def test_below_what_is_a_link_in_the_source(self):
+        before = tree(self.outside)
+        self.assert_cow('mkdir -p dir/below; echo led >dir/below/file; echo led >dir/x')
+        os.rename(self.source + '/dir', self.source + '/was')
+        os.symlink(self.outside, self.source + '/dir')
+        for words in ((), ('--force', 'dir/x'), ('--force', 'dir/below/file')):
+            self.apply(*words)
+            self.assertEqual(tree(self.outside), before)
+
+    def test_names_and_sizes_as_they_may_be(self):
+        self.assert_cow('true')
+        names = ['x' * 255, 'new\nline', '\x1b[2J', ' ', '-rf', '%41', '"', 'ä']
+        for name in names:
+            self.put(self.upper(name))
+        with open(self.upper('huge'), 'wb') as file:
+            file.truncate(1 << 43)
+        self.own(self.upper('huge'))
+        deep = self.upper()
+        for _ in range(300):
+            deep += '/twelve-bytes'
+            os.mkdir(deep)
+            self.own(deep)
+        done = self.apply()
+        self.assertEqual(done.code, 0, done)
+        self.assertNotIn('\x1b', done.out + done.err)
+        for name in names:
+            self.assertEqual(yett.read(os.path.join(self.source, name)), 'x\n')
+        self.assertLess(os.stat(self.source + '/huge').st_blocks, 100)
+        self.assertEqual(self.apply().out, 'changed  huge\n')  # it is too large to be compared
+
+    def test_look_alikes_of_protected_names(self):
+        self.assert_cow('true')
+        for name in ('.GIT', '.Git ', 'git~1', '.g\u200cit'):
+            self.make(self.upper(name))
+            self.put(self.upper(name, 'config'))
+        for name in ('.EnvRC', '.envrc.', 'Agents.md', '.en\u00advrc'):
+            self.put(self.upper(name))
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual([path for path, st in tree(self.source).items() if 'config' in path or 'nv' in path or 'gents' in path], [])
+
+    def test_marks_of_overlays_lead_nowhere(self):
+        before = tree(self.outside)
+        self.assert_cow('true')
+        self.make(self.upper('dir2'))
+        os.setxattr(self.upper('dir2'), 'user.overlay.redirect', self.outside.encode())
+        os.setxattr(self.upper('dir2'), 'user.overlay.opaque', b'y')
+        self.put(self.upper('meta'), 'own\n')
+        os.setxattr(self.upper('meta'), 'user.overlay.metacopy', b'')
+        os.setxattr(self.upper('meta'), 'user.overlay.redirect', (self.outside + '/secret').encode())
+        self.assertEqual(self.apply().code, 0)
+        self.assertEqual((os.listdir(self.source + '/dir2'), yett.read(self.source + '/meta')), ([], 'own\n'))
+        self.assertEqual(os.listxattr(self.source + '/meta'), [])
+        self.assertEqual(tree(self.outside), before)
+
+
+class Journals(Apply):
+    """What an apply that ended half-way has left is another's work."""
+
+    def prepare(self, steps, stage=()):
+        self.assert_cow('echo x >>file')
+        self.apply('--dry-run')
+        room = self.store() + '/apply'
+        self.make(room + '/stage', 0o700)
+        for name, make in stage:
+            make(os.path.join(room, 'stage', name))
+        lines = []
+        for kind, path, name in steps:
+            st = os.lstat(os.path.join(room, 'stage', name))
+            lines.append('%s 0 0 0 0 %d %o %d %d %s\n' % (kind, st.st_ino, st.st_mode, st.st_size, st.st_mtime_ns, path))
+        self.put(room + '/journal', 'yett-apply 1\nstore plain %d %d\n%send\n' % (os.stat(self.source).st_ino, len(lines), ''.join(lines)), 0o600)
+
+    def set_id(self, path):
+        self.put(path, mode=0o755)
+        os.chmod(path, 0o6755)
+
+    def device(self, path):
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        self.own(path)
+
+    def test_one_that_leads_outside_is_refused(self):
+        for path in ('../outside/new', '/etc/new', 'to/new', 'a/../../outside/new'):
+            with self.subTest(path):
+                if not os.path.lexists(self.source + '/to'):
+                    os.symlink(self.outside, self.source + '/to')
+                before = tree(self.outside)
+                self.prepare([('a', path, '0')], [('0', self.put)])
+                for finish in ('--continue', '--abort'):
+                    self.apply(finish)
+                    self.assertEqual(tree(self.outside), before)
+                subprocess.run(['rm', '-rf', self.store()], check=True)
+
+    def test_what_is_staged_is_no_set_id_file_and_no_device(self):
+        for make in (self.set_id, self.device):
+            with self.subTest(make.__name__):
+                self.prepare([('a', 'new', '0')], [('0', make)])
+                done = self.apply('--continue')
+                self.assertNotEqual(done.code, 0, done)
+                self.assertFalse(os.path.lexists(self.source + '/new'))
+                subprocess.run(['rm', '-rf', self.store()], check=True)
+
+    def test_rooms_that_are_links_or_of_others_are_refused(self):
+        self.assert_cow('echo x >>file')
+        before = tree(self.outside)
+        os.symlink(self.outside, self.store() + '/apply')
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        os.unlink(self.store() + '/apply')
+        self.make(self.store() + '/apply', 0o777)
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        os.chmod(self.store() + '/apply', 0o700)
+        os.symlink(self.outside, self.store() + '/apply/stage')
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertEqual(tree(self.outside), before)
+        self.assertEqual(yett.read(self.source + '/file'), 'old\n')
+
+    def test_nonsense_is_refused_and_nothing_is_lost(self):
+        self.assert_cow('echo x >>file')
+        self.apply('--dry-run')
+        for text in ('', 'x', 'yett-apply 1\n', 'yett-apply 1\nstore plain 1 0\nend\n', '\0' * 100, 'yett-apply 1\n' + 'store plain 1 400001\n'):
+            self.put(self.store() + '/apply/journal', text, 0o600)
+            for words in ((), ('--continue',), ('--abort',)):
+                done = self.apply(*words)
+                self.assertIn(done.code, (1, BROKEN), (text, words, done))
+                self.assertEqual(yett.read(self.source + '/file'), 'old\n')
+        os.unlink(self.store() + '/apply/journal')
+        os.mkfifo(self.store() + '/apply/journal')
+        self.own(self.store() + '/apply/journal')
+        self.assertEqual(self.apply('--continue').code, 1)
+        os.unlink(self.store() + '/apply/journal')
+        self.assertEqual(self.apply().code, 0)
+
+
+if __name__ == '__main__':
+    yett.main()

@@ -1,0 +1,595 @@
+"""yett apply: what a copy-on-write sandbox changed, taken over into its source: all of it or nothing, whatever comes in between."""
+import errno
+import fcntl
+import json
+import os
+import pty
+import shutil
+import stat
+import struct
+import subprocess
+import time
+
+import yett
+from workspace import Workspace
+
+LEFT, BROKEN, KILLED = 3, 4, 99
+
+# Each kind of change, in one sandbox.
+CHANGES = ('set -e; echo more >>file; rm gone; rm -r removed; mkdir -p made/deep; echo m >made/deep/x; ln -s file link; chmod 755 moved; '
+           'chmod 700 dir; mv dir/below/file dir/below/other; rm -r renamed; echo now >renamed; mkdir closed; echo c >closed/in; chmod 500 closed; '
+           'rm kind; mkdir kind; echo k >kind/in')
+
+
+def content(top):
+    """Of each name its kind and mode, and what is in it: what an apply takes over. Its stage is left out."""
+    found = {}
+    for folder, folders, files in os.walk(top):
+        folders[:] = [name for name in folders if not name.startswith('.yett-apply-')]
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            st = os.lstat(path)
+            what = os.readlink(path) if stat.S_ISLNK(st.st_mode) else yett.read(path) if stat.S_ISREG(st.st_mode) else ''
+            found[os.path.relpath(path, top)] = (stat.S_IFMT(st.st_mode), 0 if stat.S_ISLNK(st.st_mode) else stat.S_IMODE(st.st_mode), what)
+    return found
+
+
+class Apply(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.alice.write('source/kind', 'a file\n')
+
+    def start(self, *words, **more):
+        self.settle()
+        return super().start(*words, **more)
+
+    def cow(self, *words, **more):
+        self.settle()
+        return super().cow(*words, **more)
+
+    @staticmethod
+    def settle():
+        """Until a later change has a later time, which is told only so finely: who changes files right before is in doubt."""
+        now = time.clock_gettime_ns(time.CLOCK_REALTIME)
+        yett.wait_until(lambda: time.clock_gettime_ns(5) > now, 'a tick of the clock')  # CLOCK_REALTIME_COARSE
+
+    def apply(self, *words, work=None, **more):
+        return self.yett('apply', (work or self.works()[0])['id'], *words, env={**self.environment(), **more.pop('env', {})}, **more)
+
+    def assert_apply(self, *words, code=0, **more):
+        done = self.apply(*words, **more)
+        self.assertEqual(done.code, code, done)
+        return done.out
+
+    def room(self, *names):
+        return os.path.join(self.store(), 'apply', *names)
+
+    def seen_inside(self, script):
+        """What such a sandbox has before its eyes at its end."""
+        copy = self.folder('copy')
+        shutil.rmtree(copy)
+        shutil.copytree(self.source, copy, symlinks=True)
+        for folder, folders, files in os.walk(copy):
+            for name in [''] + folders + files:
+                os.chown(os.path.join(folder, name), self.alice.uid, self.alice.gid, follow_symlinks=False)
+        done = self.service.run(self.alice, 'sh', '-c', 'umask 022; cd "$1" && ' + script, 'sh', copy)
+        self.assertEqual(done.code, 0, done)
+        return content(copy)
+
+
+class Taken(Apply):
+    def test_each_kind_of_change_is_taken_over(self):
+        after = self.seen_inside(CHANGES)
+        self.assert_cow(CHANGES)
+        out = self.assert_apply()
+        self.assertEqual(content(self.source), after)
+        self.assertEqual(out.splitlines(), ['added    closed/', 'added    closed/in', 'mode     dir/', 'removed  dir/below/file', 'added    dir/below/other', 'changed  file',
+                                            'removed  gone', 'changed  kind/', 'added    kind/in', 'added    link', 'added    made/', 'added    made/deep/',
+                                            'added    made/deep/x', 'mode     moved', 'removed  removed/', 'removed  removed/file', 'changed  renamed', 'removed  renamed/file'])
+        for path in ('file', 'made/deep/x', 'link'):
+            self.assertEqual(os.lstat(os.path.join(self.source, path)).st_uid, self.alice.uid)
+        self.assertEqual(os.listdir(self.room()), ['applied'])
+        self.assertEqual(self.yett('diff', '--name-only', self.works()[0]['id'], env=self.environment()).out, '')
+
+    def test_only_what_is_named(self):
+        before = content(self.source)
+        self.assert_cow(CHANGES)
+        self.assertEqual(self.assert_apply('gone', 'made/deep/x').splitlines(), ['removed  gone', 'added    made/', 'added    made/deep/', 'added    made/deep/x'])
+        now = content(self.source)
+        self.assertEqual({path for path in set(before) | set(now) if before.get(path) != now.get(path)}, {'gone', 'made', 'made/deep', 'made/deep/x'})
+        self.assert_apply()
+        self.assertEqual(yett.read(self.source + '/file'), 'old\nmore\n')
+        done = self.apply('../x')
+        self.assertEqual(done.code, 2, done)
+
+    def test_a_dry_run_only_tells(self):
+        before = content(self.source)
+        self.assert_cow('echo more >>file; rm gone')
+        self.assertEqual(self.assert_apply('--dry-run'), 'changed  file\nremoved  gone\n')
+        self.assertEqual(content(self.source), before)
+
+    def test_what_was_applied_and_is_changed_again_inside_is_no_conflict(self):
+        process = self.start('sh', '-c', 'echo one >file; echo one >new; mkdir d; echo one >d/x; echo ready; read line; echo two >file; echo two >new; echo two >d/x; rm gone; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        self.assertEqual(yett.read(self.source + '/new'), 'one\n')
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'new', 'd/x')], ['two\n'] * 3)
+
+    def test_frozen_layers_count_as_one(self):
+        self.assert_cow('echo one >file; echo one >new; rm gone; mkdir d; echo one >d/x')
+        work = self.works()[0]['id']
+        self.assertEqual(self.yett('snapshot', 'take', work, 'first', env=self.environment()).code, 0)
+        done = self.sandbox('sh', '-c', 'cd "$0" && echo two >file; rm new; echo back >gone; echo two >d/y', self.source, options=['--store', work], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.assert_apply(), 'added    d/\nadded    d/x\nadded    d/y\nchanged  file\nchanged  gone\n')
+        self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'gone', 'd/x', 'd/y')], ['two\n', 'back\n', 'one\n', 'two\n'])
+        self.assertFalse(os.path.exists(self.source + '/new'))
+
+    def test_in_json(self):
+        self.assert_cow('echo more >>file; echo x >.envrc')
+        result = json.loads(self.assert_apply('--json', code=LEFT))['result']
+        self.assertEqual(result['apply'], {'applied': [{'path': {'length': 4, 'text': 'file', 'base64': None}, 'change': 'changed'}],
+                                           'left': [{'path': {'length': 6, 'text': '.envrc', 'base64': None}, 'reason': 'is protected: name it to have it applied',
+                                                     'conflict': False, 'protected': True}]})
+
+
+class Conflicts(Apply):
+    def test_nothing_is_applied_where_something_was_changed_outside(self):
+        self.assert_cow('echo inside >>file; echo inside >>moved; rm gone')
+        self.alice.write('source/file', 'outside\n')
+        before = content(self.source)
+        done = self.apply()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('file: was changed outside since the sandbox was made', done.err)
+        self.assertIn('--force', done.err)
+        self.assertEqual(content(self.source), before)
+        self.assert_apply('moved', 'gone')
+        self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+        self.assert_apply('--force', 'file')
+        self.assertEqual(yett.read(self.source + '/file'), 'old\ninside\n')
+
+    def test_files_that_have_come_or_gone_outside(self):
+        shutil.copytree(self.source + '/dir', self.source + '-other')
+        self.assert_cow('echo inside >>file; echo inside >new; rm gone; rm -r removed; echo x >dir/below/file; mv moved other')
+        os.rename(self.source + '/file', self.source + '/elsewhere')
+        self.alice.write('source/new', 'outside\n')
+        self.alice.write('source/removed/later', 'outside\n')
+        os.rename(self.source + '/dir', self.source + '/was')
+        os.rename(self.source + '-other', self.source + '/dir')
+        before = content(self.source)
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        for words in ('file: was changed inside, and removed or moved outside', 'new: was changed outside', 'removed/later: was changed outside', 'dir/below/file: is in a directory that has come to its place'):
+            self.assertIn(words, done.err)
+        self.assertEqual(content(self.source), before)
+
+    def test_what_was_hidden_from_the_sandbox_is_not_overwritten(self):
+        self.assert_cow('echo own >file; echo own >dir/below/file; echo x >moved', '--hide', 'file', '--hide', 'dir')
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('file: was hidden from the sandbox', done.err)
+        self.assertEqual(yett.read(self.source + '/file'), 'old\n')
+        self.assert_apply('moved')
+
+    def test_where_the_clock_was_set_all_that_was_there_may_have_changed(self):
+        self.assert_cow('echo inside >>file; echo new >new')
+        info = self.store() + '/info'
+        text = yett.read(info)
+        uptime = text.split('clock=')[1].split()[1]
+        yett.write(info, text.replace(' %s ' % uptime, ' %d ' % (int(uptime) + 5 * 10 ** 9)), 0o600)
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('file: may have been changed outside: the clock was set since', done.err)
+        self.assertNotIn('new:', done.err)
+        self.assert_apply('new')
+
+    def test_another_directory_under_the_name_of_the_source(self):
+        self.assert_cow('echo inside >>file')
+        os.rename(self.source, self.source + '-old')
+        shutil.copytree(self.source + '-old', self.source)
+        os.chown(self.source, self.alice.uid, self.alice.gid)
+        done = self.apply('--force')
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('the directory is another one', done.err)
+
+    def test_two_at_once(self):
+        self.assert_cow('echo inside >>file')
+        self.assert_apply('--dry-run')
+        for path in (self.room(), self.source):
+            fd = os.open(path, os.O_RDONLY)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            done = self.apply()
+            self.assertEqual(done.code, 1, done)
+            self.assertIn('another yett apply works on', done.err)
+            os.close(fd)
+        self.assert_apply()
+
+
+class Protected(Apply):
+    def test_they_are_applied_only_when_they_are_named(self):
+        self.assert_cow('git init -q -b main . && echo x >.envrc && mkdir -p sub/.vscode d/objects d/refs && echo x >sub/.vscode/tasks.json && echo x >d/HEAD && echo x >d/config && echo x >d/note && echo plain >>file')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        for path in ('.git/config', '.git/hooks', '.envrc', 'sub/.vscode/tasks.json', 'd/HEAD', 'd/config'):
+            self.assertFalse(os.path.exists(os.path.join(self.source, path)), path)
+        for path in ('.git/HEAD', 'd/note', 'file'):
+            self.assertTrue(os.path.exists(os.path.join(self.source, path)), path)
+        self.assertIn('.envrc: is protected', done.err)
+        self.assert_apply('sub', code=LEFT)
+        self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
+        self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
+
+    def test_a_directory_with_one_of_them_stays(self):
+        self.alice.mkdir('source/old')
+        self.alice.mkdir('source/old/.vscode')
+        self.alice.write('source/old/.vscode/tasks.json', 'x')
+        self.alice.write('source/old/plain', 'x')
+        self.assert_cow('rm -r old')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual(sorted(os.listdir(self.source + '/old')), ['.vscode'])
+
+
+class InMemory(Apply):
+    SIZE = '16m'
+
+    def setUp(self):
+        """In memory: what is synced there is synced at once, also where others have much to write."""
+        super().setUp()
+        top = self.folder('memory')
+        subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%s' % self.SIZE, 'tmpfs', top], check=True)
+        self.addCleanup(subprocess.run, ['umount', '-l', top], check=True)
+        shutil.copytree(self.source, top + '/source')
+        self.state, self.source = top + '/state', top + '/source'
+        os.mkdir(self.state, 0o700)
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), top], check=True)
+
+
+class Steps(InMemory):
+    """An apply that ends, or fails, at one of its steps."""
+
+    def faulty(self, step, error=None, words=()):
+        script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d %s exec %s "$@"\n' %
+                                  (step, 'YETT_TEST_ERROR=%d' % error if error else '', self.service.run_.path('tests/system/yett-apply-faults')), mode=0o755)
+        return self.apply(*words, env={'YETT_APPLY': script})
+
+    def prepare(self):
+        self.before, self.after = content(self.source), self.seen_inside(CHANGES)
+        self.assert_cow(CHANGES)
+        shutil.rmtree(self.source + '-kept', ignore_errors=True)
+        shutil.copytree(self.source, self.source + '-kept', symlinks=True)
+
+    def clean(self):
+        """All that there is of the stage and the journal is gone."""
+        self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertEqual([name for name in os.listdir(self.source) if name.startswith('.yett')], [])
+
+    def assert_old_or_new(self, step):
+        for path, now in content(self.source).items():
+            old, new = self.before.get(path), self.after.get(path)
+            # a directory may be open to its owner for as long as an apply works in it
+            self.assertTrue(now in (old, new) or (now[0] == stat.S_IFDIR and path == 'closed'), (step, path, now))
+        for path in set(self.before) & set(self.after):
+            self.assertTrue(os.path.lexists(os.path.join(self.source, path)), (step, path))
+
+
+class Crash(Steps):
+    """At each of them, with the stage in the store."""
+
+    def copy_back(self):
+        for name in os.listdir(self.source):
+            path = os.path.join(self.source, name)
+            shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        shutil.copytree(self.source + '-kept', self.source, symlinks=True, dirs_exist_ok=True)
+        for folder, folders, files in os.walk(self.source):
+            for name in folders + files:
+                os.chown(os.path.join(folder, name), self.alice.uid, self.alice.gid, follow_symlinks=False)
+
+    def each_step(self, finish, expected, error=None, words=('--force',)):
+        self.prepare()
+        kinds, step = set(), 0
+        while True:
+            step += 1
+            done = self.faulty(step, error, words)
+            if done.code == 0 and 'Input/output' not in done.err:
+                break
+            self.assert_old_or_new(step)
+            kinds.add(self.one(finish, expected, step, error, done))
+            self.clean()
+            self.copy_back()
+            shutil.rmtree(self.room())
+            self.assertLess(step, 300)
+        return step, kinds
+
+    def one(self, finish, expected, step, error, done):
+        begun = os.path.exists(self.room('journal'))
+        if error:
+            self.assertFalse(begun, (step, done))
+            now = content(self.source)
+            self.assertIn(now, (self.before, self.after), (step, done))
+            self.assertEqual(now == self.after, done.code == 0, (step, done))
+            if done.code == 0:
+                self.assert_apply('--dry-run')
+                self.assert_apply('nothing', code=LEFT)  # which begins with clearing up
+            return now == self.after
+        self.assertEqual(done.code, BROKEN, done)
+        if begun:
+            refused = self.apply()
+            self.assertEqual(refused.code, BROKEN, refused)
+            self.assertIn('--continue', refused.err)
+            refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+            self.assertEqual(refused.code, 1, refused)
+            self.assertIn('--abort', refused.err)
+        inner = 0 if step % 6 == 1 else 300
+        while True:  # which ends at each of its steps as well
+            inner += 1
+            done = self.faulty(inner, None, [finish])
+            if done.code == 0:
+                break
+            self.assertEqual(done.code, BROKEN, (step, inner, done))
+            self.assertIn('was ended', done.err, (step, inner))
+            self.assert_old_or_new((step, inner))
+        if begun:
+            self.assertEqual(content(self.source), expected(), (step, inner))
+        else:
+            self.assertIn(content(self.source), (self.before, self.after))
+        self.assert_apply(finish)
+        return begun
+
+    def test_one_that_is_killed_at_any_step_is_completed(self):
+        steps, kinds = self.each_step('--continue', lambda: self.after)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+    def test_one_that_is_killed_at_any_step_is_taken_back(self):
+        steps, kinds = self.each_step('--abort', lambda: self.before)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+    def test_one_that_fails_at_any_step_takes_back_what_it_has_done(self):
+        steps, kinds = self.each_step(None, None, errno.EIO)
+        self.assertGreater(steps, 35)
+        self.assertEqual(kinds, {True, False})
+
+
+class PowerCut(Steps):
+    """The machine loses its power at each step: a file system in a file is shut down as it stands, and what has come to its disk by then is what there is."""
+
+    def setUp(self):
+        Apply.setUp(self)
+        self.top = self.folder('disk')
+        images = self.folder('images')
+        self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
+        with open(self.images['base'], 'wb') as file:
+            file.truncate(32 << 20)
+        subprocess.run(['mkfs.ext4', '-q', self.images['base']], check=True)
+        self.mount('base')
+        self.addCleanup(subprocess.run, ['umount', '-l', self.top], stderr=subprocess.DEVNULL)
+        shutil.copytree(self.source, self.top + '/source')
+        self.state, self.source = self.top + '/state', self.top + '/source'
+        os.mkdir(self.state, 0o700)
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.top], check=True)
+
+    def mount(self, name):
+        subprocess.run(['mount', '-o', 'loop', self.images[name], self.top], check=True)
+
+    def umount(self):
+        yett.wait_until(lambda: subprocess.run(['umount', self.top], stderr=subprocess.DEVNULL).returncode == 0, 'the end of those who use it')
+        for image in self.images.values():  # which a sandbox that ends may have in its own namespace still
+            yett.wait_until(lambda: not subprocess.run(['losetup', '-j', image], check=True, capture_output=True).stdout, 'the end of those who have it')  # pylint: disable=cell-var-from-loop
+
+    def cut(self):
+        fd = os.open(self.top, os.O_RDONLY)
+        fcntl.ioctl(fd, 0x8004587d, struct.pack('I', 2))  # EXT4_IOC_SHUTDOWN without writing the journal
+        os.close(fd)
+        self.umount()
+        self.mount('now')
+
+    def each_cut(self, finish):
+        self.before, self.after = content(self.source), self.seen_inside(CHANGES)
+        self.assert_cow(CHANGES)
+        self.umount()
+        begun, done, step = 0, None, 0
+        while not done or done.code != 0:
+            step += 1
+            shutil.copyfile(self.images['base'], self.images['now'])
+            self.mount('now')
+            done = self.faulty(step)
+            self.cut()
+            self.assert_old_or_new(step)
+            is_begun = os.path.exists(self.room('journal'))
+            begun += is_begun
+            self.assert_apply(finish)
+            self.assertIn(content(self.source), [self.after if finish == '--continue' else self.before] if is_begun else (self.before, self.after), step)
+            self.clean()
+            self.umount()
+        return step, begun
+
+    def test_one_that_is_killed_at_any_step_is_completed(self):
+        steps, begun = self.each_cut('--continue')
+        self.assertGreater(steps, 35)
+        self.assertGreater(begun, 10)
+
+    def test_one_that_is_killed_at_any_step_is_taken_back(self):
+        steps, begun = self.each_cut('--abort')
+        self.assertGreater(steps, 35)
+        self.assertGreater(begun, 10)
+
+
+class Full(InMemory):
+    """No room for what is to be staged, or for the journal."""
+    SIZE = '1m'
+
+    def test_nothing_is_changed_where_there_is_no_room(self):
+        self.assert_cow('head -c 300k /dev/zero | tr "\\0" x >file; rm gone')
+        before, names = content(self.source), os.listdir(self.source)
+        filler = os.path.join(os.path.dirname(self.source), 'filler')
+        refused = 0
+        for left in range(0, 420, 4):  # KiB
+            with open(filler, 'wb', buffering=0) as file:
+                while True:
+                    try:
+                        file.write(bytes(4096))
+                    except OSError:
+                        break
+            os.truncate(filler, max(0, os.path.getsize(filler) // 4096 * 4096 - left * 1024))
+            done = self.apply()
+            os.unlink(filler)
+            if done.code == 0:
+                break
+            refused += 1
+            self.assertEqual(done.code, 1, (left, done))
+            self.assertIn('No space left', done.err)
+            self.assertEqual((content(self.source), os.listdir(self.source)), (before, names))
+            self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertGreater(refused, 70)
+        self.assertEqual(os.path.getsize(self.source + '/file'), 300 * 1024)
+
+
+class Elsewhere(Crash):
+    """The store is on another file system than the source: the stage is in the source."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.folder('other-state', mode=0o700)
+
+
+class Outside(Apply):
+    def test_what_others_change_after_a_crash_is_left_to_them(self):
+        for finish in ('--continue', '--abort'):
+            self.alice.write('source/file', 'old\n')
+            self.assert_cow('echo inside >>file; echo n >new; rm moved gone')
+            work = max(self.works(), key=lambda each: each['created_ms'])
+            script = self.alice.write('faulty', '#!/bin/sh\nYETT_TEST_STEP=%d exec %s "$@"\n' % (
+                {'--continue': 6, '--abort': 9}[finish], self.service.run_.path('tests/system/yett-apply-faults')), mode=0o755)
+            done = self.apply('--force', work=work, env={'YETT_APPLY': script})
+            self.assertEqual(done.code, BROKEN, done)
+            self.alice.write('source/file', 'outside\n')
+            done = self.apply(finish, work=work)
+            self.assertEqual(done.code, BROKEN, done)
+            self.assertIn('file: was changed by others meanwhile', done.err)
+            self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+            done = self.apply(finish, '--force', work=work)
+            self.assertEqual(done.code, 0, done)
+            self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+            self.assertEqual(os.path.exists(self.source + '/gone'), finish == '--abort')
+            for name in ('moved', 'gone'):
+                self.alice.write('source/' + name, 'm\n')
+            if os.path.exists(self.source + '/new'):
+                os.unlink(self.source + '/new')
+
+    def test_files_with_holes_keep_them(self):
+        self.assert_cow('truncate -s 1T sparse; printf x | dd of=sparse bs=1 seek=1G conv=notrunc status=none')
+        self.assert_apply()
+        st = os.stat(self.source + '/sparse')
+        self.assertEqual(st.st_size, 1 << 40)
+        self.assertLess(st.st_blocks, 1000)
+        with open(self.source + '/sparse', 'rb') as file:
+            file.seek(1 << 30)
+            self.assertEqual(file.read(2), b'x\0')
+
+    def test_a_name_with_a_space_at_the_source(self):
+        self.alice.mkdir('a source')
+        self.alice.write('a source/file', 'x')
+        source = os.path.join(os.path.dirname(self.source), 'a source')
+        self.assert_cow('echo y >"%new"', source=source)
+        self.assert_apply()
+        self.assertEqual(yett.read(source + '/%new'), 'y\n')
+
+
+class Interactive(Apply):
+    """At a terminal, of which the answers are typed ahead."""
+
+    def ask(self, answers, *words, code=0):
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        os.write(master, answers.encode())
+        process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, 'apply', '--interactive', self.works()[0]['id'], *words,
+                                     env=self.environment(), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        os.close(slave)
+        out, err = process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(process.returncode, code, (out, err))
+        shown = b''
+        while True:
+            try:
+                more = os.read(master, 65536)
+            except OSError:
+                break
+            if not more:
+                break
+            shown += more
+        return shown.decode().replace('\r\n', '\n'), out.decode(), err.decode()
+
+    def long(self):
+        self.alice.write('source/long', ''.join('%d\n' % i for i in range(100)))
+        self.assert_cow('sed -i -e s/^10$/ten/ -e s/^50$/fifty/ -e /^90$/d -e "$ s/$/ and more/" long; printf "%s" "$(cat long)" >l; cat l >long; rm l; chmod 755 long')
+
+    def test_hunks_are_chosen_one_by_one(self):
+        self.long()
+        shown, out, _ = self.ask('y\nn\ny\ny\n')
+        self.assertEqual(out, 'changed  long\n')
+        self.assertIn('-10\n+ten\n', shown)
+        expected = ''.join('%d\n' % i for i in range(100) if i != 90).replace('\n10\n', '\nten\n')
+        self.assertEqual(yett.read(self.source + '/long'), expected[:-1] + ' and more')
+        self.assertEqual(os.stat(self.source + '/long').st_mode & 0o777, 0o644)
+        done = self.yett('diff', self.works()[0]['id'], env=self.environment()).out
+        self.assertIn('-50\n+fifty\n', done)
+        self.assertNotIn('ten\n-', done)
+        self.ask('a\n')
+        self.assertEqual(self.yett('diff', self.works()[0]['id'], env=self.environment()).out, '')
+
+    def test_each_answer(self):
+        for answers, taken in (('d\n', []), ('q\n', []), ('\n', []), ('?\nx\nn\ny\nd\n', ['fifty']), ('n\na\n', ['fifty', 'and more']), ('y\nq\n', ['ten'])):
+            with self.subTest(answers):
+                for work in self.works():
+                    self.yett('discard', '--yes', work['id'], env=self.environment())
+                self.long()
+                shown, _, _ = self.ask(answers if answers.strip() else '\nq\n')
+                text = yett.read(self.source + '/long')
+                self.assertEqual([word for word in ('ten', 'fifty', 'and more') if word in text], taken)
+                self.assertIn('[y,n,q,a,d,?]? ', shown)
+
+    def test_files_that_come_and_go_are_asked_for_as_a_whole(self):
+        self.assert_cow('rm gone; rm -r removed; mkdir -p made/deep none; echo x >made/deep/x; echo y >none/y; printf "a\\0" >binary; echo z >z')
+        shown, out, _ = self.ask('y\ny\ny\nn\nn\nq\n')  # binary, gone, made/deep/x, none/y, removed/file, z
+        self.assertEqual(out.splitlines(), ['added    binary', 'removed  gone', 'added    made/', 'added    made/deep/', 'added    made/deep/x'])
+        self.assertIn('added made/deep/x\n@@ -0,0 +1 @@\n+x\n', shown)
+        self.assertTrue(os.path.exists(self.source + '/removed/file'))
+        self.assertFalse(os.path.exists(self.source + '/none'))
+
+    def test_protected_names_are_asked_for_with_a_word_and_not_by_all(self):
+        self.assert_cow('printf "#!/bin/sh\\n" >.envrc; echo more >>file')
+        shown, out, _ = self.ask('a\nn\na\n')
+        self.assertIn('This name is protected', shown)
+        self.assertIn('[y,n,q,d,?]', shown)
+        self.assertEqual(out, 'changed  file\n')
+        self.ask('y\n')
+        self.assertTrue(os.path.exists(self.source + '/.envrc'))
+
+    def test_the_terminal_acts_on_nothing_of_it(self):
+        self.assert_cow('printf "\\033[2Jred\\t\\302\\233x\\n" >"$(printf "e\\033[2Jx")"')
+        shown, _, _ = self.ask('y\n')
+        self.assertIn('+\\x1b[2Jred\t\\xc2\\x9bx\n', shown)
+        self.assertNotIn('\x1b', shown)
+
+    def test_what_was_changed_outside_is_not_asked_for(self):
+        self.assert_cow('echo more >>file; echo more >>moved')
+        self.alice.write('source/file', 'outside\n')
+        _, out, err = self.ask('y\n', code=LEFT)
+        self.assertEqual(out, 'changed  moved\n')
+        self.assertIn('file: was changed outside', err)
+
+    def test_without_a_terminal(self):
+        self.assert_cow('echo more >>file')
+        done = self.service.run(self.alice, 'setsid', '--wait', self.service.yett, 'apply', '-i', self.works()[0]['id'], env=self.environment())
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('there is no terminal', done.err)
+
+
+if __name__ == '__main__':
+    yett.main()
