@@ -3,8 +3,19 @@ import hashlib
 import json
 import os
 import stat
+import tempfile
 
 import yett
+
+
+def memory_takes_attributes():
+    """Whether what is changed can be kept in memory: Linux 6.6."""
+    with tempfile.NamedTemporaryFile(dir='/dev/shm') as file:
+        try:
+            os.setxattr(file.name, 'user.yett', b'')
+        except OSError:
+            return False
+    return True
 
 
 def tree(top):

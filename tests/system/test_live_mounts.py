@@ -7,7 +7,7 @@ import stat
 import subprocess
 
 import yett
-from workspace import tree
+from workspace import memory_takes_attributes, tree
 
 POLICY = '''grant "closed" {
   users = {"*"}
@@ -71,7 +71,7 @@ class Mounts(yett.Case):
 class Shares(Mounts):
     def test_a_writable_directory_is_there_for_who_runs_and_for_who_comes(self):
         with self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c', 'echo up; read x; cat "$1/file"; echo inside >"$1/new"', 'sh', self.project,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
             self.assertEqual(self.line(running), 'up')
             self.assert_mounted('--rw', self.project)
             running.stdin.write(b'x\n')
@@ -108,9 +108,11 @@ class Shares(Mounts):
 
     def test_copy_on_write(self):
         before = tree(self.project)
-        self.assert_mounted('--cow', self.project, '--cow', self.project + ':/mnt/memory-only:memory=1M')
-        self.assertEqual(self.seen('cd %s; echo changed >file; cat file; cat /mnt/memory-only/file; echo m >/mnt/memory-only/file; cat /mnt/memory-only/file' % self.project),
-                         'changed\noutside\nm\n')
+        self.assert_mounted('--cow', self.project)
+        self.assertEqual(self.seen('cd %s; echo changed >file; cat file' % self.project), 'changed\n')
+        if memory_takes_attributes():
+            self.assert_mounted('--cow', self.project + ':/mnt/memory-only:memory=1M')
+            self.assertEqual(self.seen('cat /mnt/memory-only/file; echo m >/mnt/memory-only/file; cat /mnt/memory-only/file'), 'outside\nm\n')
         self.assertEqual(tree(self.project), before)
         works = [work for work in yett.told(self.yett('work', 'list', '--json').out)['works'] if work['sandbox'] == self.box]
         self.assertEqual([(work['source'], work['used']) for work in works], [(self.project, True)])

@@ -3,19 +3,9 @@ import os
 import socket
 import stat
 import subprocess
-import tempfile
 
 import yett
-from workspace import Workspace, tree
-
-
-def memory_takes_attributes():
-    with tempfile.NamedTemporaryFile(dir='/dev/shm') as file:
-        try:
-            os.setxattr(file.name, 'user.yett', b'')
-        except OSError:
-            return False
-    return True
+from workspace import Workspace, memory_takes_attributes, tree
 
 
 class Changes(Workspace):
