@@ -94,11 +94,12 @@ int run_shares_set_store(void *into, const char *value, struct yett_error *error
 	}
 	own = strdup(id);
 	r = run_shares_add(options, path, inside, YETT_SHARE_COW, error);
-	if (r == 0 && own)
-		options->shares[options->shares_count - 1].store = own;
-	else
+	if (r) {
 		free(own);
-	return r;
+		return r;
+	}
+	options->shares[options->shares_count - 1].store = own;
+	return own && inside ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
 }
 
 static int add_hide(const char **names, size_t *count, const char *option, const char *value, struct yett_error *error)

@@ -75,6 +75,8 @@ static int remove_entry(struct moved *moved, int directory, const struct dirent 
 		failed = errno;
 	}
 	r = failed == EISDIR || failed == EPERM ? move_up(moved, directory, entry->d_name) : -failed;
+	if (r < 0 && unlinkat(directory, entry->d_name, AT_REMOVEDIR) == 0)
+		r = 0; /* an empty one of another user's, who alone could move it */
 	return r == -ENOTDIR ? -failed : r;
 }
 
