@@ -821,9 +821,8 @@ YETT_API YETT_MUST_CHECK int yett_helper_totals(struct yett_connection *connecti
 
 /*
  * Mounts shares in a sandbox that runs, of the caller's own, by the policy as it is now; as those it is made with, but each at a place
- * below /mnt, /tmp, /var/tmp, /run or the home, where nothing is mounted yet. All of `count` or, after an error of the kernel's, the first
- * ones. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING, YETT_E_PERMISSION_DENIED, YETT_E_ALREADY_EXISTS; YETT_E_UNSUPPORTED: its helper was started
- * for one connection, and has given up what that takes. Waits for the answer.
+ * below /mnt, /tmp, /var/tmp, /run or the home, where nothing is mounted yet. All of `count`, or none. YETT_E_NOT_FOUND,
+ * YETT_E_NOT_RUNNING, YETT_E_PERMISSION_DENIED, YETT_E_ALREADY_EXISTS. Waits for the answer.
  */
 YETT_API YETT_MUST_CHECK int yett_sandbox_mount(struct yett_connection *connection, const char *id_or_name, const struct yett_share *shares,
                                                 size_t count, struct yett_error *error);

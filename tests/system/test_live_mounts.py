@@ -136,6 +136,8 @@ class Shares(Mounts):
                              (['--ro', self.project + ':/mnt/there'], ['something is mounted at /mnt/there already']),
                              (['--cow', self.project + ':/mnt/there'], ['something is mounted at /mnt/there already']),
                              (['--ro', self.project + ':/mnt/there/none'], ['/mnt/there/none does not exist']),
+                             (['--ro', self.project + ':/mnt/a', '--ro', self.project + ':/mnt/a/none'], ['/mnt/a/none does not exist']),
+                             (['--cow', self.project + ':/mnt/a', '--ro', self.project + ':/mnt/a/file'], ['is a file, and what is shared there is not']),
                              (['--ro', self.project + ':/mnt/there/link/x'], ['goes through a symbolic link']),
                              (['--ro', self.project + ':/mnt/there/file'], ['is a file, and what is shared there is not']),
                              (['--ro', self.project + '/file:/mnt/there/link'], ['goes through a symbolic link']),

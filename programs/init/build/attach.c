@@ -129,6 +129,7 @@ static int attach(struct build *b, const struct plan_step *step, int tree)
 		                 S_ISDIR(there.st_mode) ? "a directory" : "a file");
 	r = move_mount(tree, "", *target, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
 	*target = fd_close(*target);
+	b->are_attached[step - b->plan->steps] = r == 0;
 	return r;
 }
 
@@ -201,6 +202,16 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 		                                   "what is mounted at %s is a part of what lies above it", path)
 		                       : -errno;
 	return fchdir(b->root) < 0 ? -errno : 0;
+}
+
+void attach_take_back(struct build *b)
+{
+	const struct yett_error why = b->error;
+
+	for (uint32_t i = b->plan->steps_count; i-- > 0;)
+		if (b->are_attached[i])
+			(void)!attach_unmount(b, &b->plan->steps[i]);
+	b->error = why;
 }
 
 /* 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */

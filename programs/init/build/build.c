@@ -322,6 +322,8 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 		r = take_trees(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OTHERS, ret_step);
+	if (r != 0)
+		attach_take_back(b);
 	/* What overlays were made of has done its service. */
 	while (fchdir(b->beneath) == 0 && umount2("lower", MNT_DETACH) == 0)
 		continue;

@@ -41,6 +41,7 @@ struct build {
 	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
 	int trees[PLAN_STEPS_MAX];     /* by step: the mount that is to be attached; -1 */
 	int targets[PLAN_STEPS_MAX];   /* by step: where, once that is there; -1 */
+	bool are_attached[PLAN_STEPS_MAX];
 	int proc;                      /* the sandbox's own, not attached before root_proc() */
 	int beneath;                   /* the template's root directory, on which the sandbox's own lies; -1 until root_make() */
 	int root;                      /* the sandbox's root directory, once there is one */
@@ -100,6 +101,7 @@ int etc_make(struct build *b, const struct plan_step *step);
 int attach_prepare(struct build *b, const struct plan_step *step);
 int attach_mount(struct build *b, const struct plan_step *step);
 int attach_unmount(struct build *b, const struct plan_step *step);
+void attach_take_back(struct build *b); /* of a sandbox that is there: what was attached, where the rest cannot be */
 int attach_read_only(struct build *b, const struct plan_step *step);
 int attach_mask(struct build *b, const struct plan_step *step);
 
