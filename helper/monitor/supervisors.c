@@ -262,8 +262,10 @@ int supervisors_mount(struct monitor *m, int *ret_socket, struct yett_error *err
 
 	memcpy(request.id, m->ask->plan.id, sizeof request.id);
 	r = *ret_socket = find(m, request.id);
-	if (r >= 0)
+	if (r >= 0) {
 		r = give_order(m, &request, *ret_socket);
+		m->is_over = r < 0; /* it may be taking the client's packet */
+	}
 	if (r < 0)
 		return refuse(r, ret_socket, error);
 	lend_connection(m, *ret_socket);

@@ -32,7 +32,7 @@ enum init_word {
 	INIT_WORD_KILL = 'k',    /* every command */
 	INIT_WORD_TELL = 't',    /* somebody follows what happens: an init_event for each */
 	INIT_WORD_REST = 'r',    /* nobody does any more */
-	INIT_WORD_KEEP = 'h',    /* with descriptors, which are to be held until the end: the locks of stores */
+	INIT_WORD_KEEP = 'h',    /* with a socket that is to be held until the end: locks of stores are sent to it */
 };
 
 /*
@@ -124,8 +124,7 @@ struct init_totals {
 
 /*
  * init → supervisor, one packet for each order: done (of a SANDBOX: it serves the channel), or why not; of a MOUNT by
- * who carries it out, with the locks of its stores.
- * With one descriptor where there is somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy
+ * who carries it out. With one descriptor where there is somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy
  * of.
  */
 struct init_report {

@@ -33,16 +33,6 @@ static const int supervise[] = {
 	CAP_DAC_OVERRIDE, /* removing command leaves from a group that init's id owns */
 };
 
-static const struct {
-	const int *permitted;
-	size_t count;
-	bool are_effective; /* else they are raised where they are needed */
-} roles[] = {
-	[PRIVILEGE_LISTENER] = {build, ARRAY_SIZE(build), false},
-	[PRIVILEGE_MONITOR] = {build, ARRAY_SIZE(build), false},
-	[PRIVILEGE_BUILD] = {build, ARRAY_SIZE(build), true},
-};
-
 static int update(unsigned sets, const int *capabilities, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -66,7 +56,8 @@ int privilege_take(enum privilege_role role)
 			return -EPERM;
 	}
 	capng_clear(CAPNG_SELECT_ALL);
-	if (update(kept | (roles[role].are_effective ? CAPNG_EFFECTIVE : 0), roles[role].permitted, roles[role].count) < 0 ||
+	/* Others raise them where they are needed. */
+	if (update(kept | (role == PRIVILEGE_BUILD ? CAPNG_EFFECTIVE : 0), build, ARRAY_SIZE(build)) < 0 ||
 	    (geteuid() != 0 && update(kept, hand_on, ARRAY_SIZE(hand_on)) < 0))
 		return -EINVAL;
 	if (can_bound && capng_apply(CAPNG_SELECT_BOUNDS) < 0)
@@ -106,11 +97,7 @@ int privilege_lower(void)
 
 int privilege_narrow(void)
 {
-	uint64_t mask = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(supervise); i++)
-		mask |= UINT64_C(1) << supervise[i];
-	return set_effective(mask);
+	return set_effective(UINT64_C(1) << supervise[0] | UINT64_C(1) << supervise[1]);
 }
 
 /* user_namespaces(7) */

@@ -59,8 +59,8 @@ _must_check_ int identity_take(const struct setup *setup);
 _must_check_ int identity_become_init(const struct setup *setup, const char *what, struct identity_fds *fds);
 
 /*
- * mount.c: what a child does to carry out an order in a sandbox that is there. -errno, or it does not return. `fds`: the order's socket,
- * init's pidfd, and the sandbox's user namespace, or what is none.
+ * mount.c: what a child does to carry out an order in a sandbox that is there. 0 when that is over, or -errno. `fds`: the order's socket,
+ * where locks of stores go, init's pidfd, and the sandbox's user namespace, or without root -1.
  */
 _must_check_ int mount_become(const struct setup *setup, const int *fds);
 

@@ -5,7 +5,6 @@
  * started once more for it: under init's id, with what building takes in the sandbox's upper user namespace, in its mount and its pid
  * namespace. So a mistake there gives what a captured init had while it built, and nothing of the host's.
  */
-#include "base/closing.h"
 #include "base/reached.h"
 #include "helper/privilege/privilege.h"
 #include "helper/setup/making.h"
@@ -19,21 +18,24 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define MOUNT_MS 10000 /* it waits for nobody, but for a file system of the client's that does not answer */
+#define MOUNT_MS 5000 /* it waits for nobody, but for a file system of the client's that does not answer */
+#define KEEP_MS  1000 /* init takes what is for it */
 
-enum mount_fd { MOUNT_CONTROL, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS };
+enum mount_fd { MOUNT_CONTROL, MOUNT_KEEP, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS };
 
 int mount_become(const struct setup *setup, const int *from)
 {
-	struct identity_fds fds = {{from[MOUNT_CONTROL]}};
-	int r = identity_prepare(setup), status = 0;
+	const int namespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+	                       (setup->shares_network ? 0 : CLONE_NEWNET);
+	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP]}};
+	int r = identity_prepare(setup);
 	pid_t pid;
 
-	for (int i = 1; i < INIT_FD_END - INIT_FD_CONTROL; i++)
+	for (int i = 2; i < INIT_FD_END - INIT_FD_CONTROL; i++)
 		fds.fds[i] = -1;
 	if (r == 0)
 		r = reached_step("mounter", "enter");
-	if (r == 0 && (setns(from[MOUNT_INIT], CLONE_NEWPID | CLONE_NEWNS) < 0 ||
+	if (r == 0 && (setns(from[MOUNT_INIT], namespaces) < 0 ||
 	               (!setup->host->is_rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0)))
 		r = -errno;
 	if (r == 0)
@@ -45,37 +47,47 @@ int mount_become(const struct setup *setup, const int *from)
 		r = -errno;
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-		r = identity_become_init(setup, "mount", &fds);
-		_exit(-r);
+		return identity_become_init(setup, "mount", &fds);
 	}
-	if (pid > 0 && (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status)))
-		r = -ECHILD;
-	return r < 0 ? r : -WEXITSTATUS(status);
+	if (pid > 0)
+		(void)waitpid(pid, NULL, 0); /* what became of it is told by itself, or by the end of its socket */
+	return r;
 }
 
 /*
- * What it says of its end, of which nothing is believed but that it is text. What comes with that are the locks of stores, for init to
- * hold; from a captured one it is anything, and closed no longer than that may take.
+ * The locks of stores lie in a socket that whoever mounts sends them to, and no one reads: init has its other end, and so they are there
+ * until the sandbox's end, and never here. It gets that before anything is mounted.
  */
-static int hear(struct setup *setup, int control, struct yett_error *error)
+static int make_keep(struct setup *setup, int keep[static 2])
 {
-	struct pollfd wait[] = {{.fd = control, .events = POLLIN}, {.fd = setup->init_pidfd, .events = POLLIN}};
-	_cleanup_free_ struct frame *frame = calloc(1, sizeof *frame);
+	struct pollfd wait = {.fd = setup->control, .events = POLLOUT};
 	const uint8_t word = INIT_WORD_KEEP;
-	struct init_report report = {.error = ECHILD};
-	int r = !frame ? -ENOMEM : poll(wait, ARRAY_SIZE(wait), MOUNT_MS) <= 0 ? -ETIMEDOUT : frame_receive(control, frame, MSG_DONTWAIT);
+	int r;
 
-	if (r <= 0)
-		return r < 0 ? r : -ECHILD;
-	if (frame->length == sizeof report)
-		memcpy(&report, frame->bytes, sizeof report);
-	if (frame->fd_count)
-		r = frame_send(setup->control, &word, sizeof word, frame->fds, frame->fd_count, MSG_DONTWAIT);
-	closing_bound(true);
-	frame_close_fds(frame);
-	closing_bound(false);
+	if (setup->keeps_count == SETUP_KEEPS_MAX)
+		return -EMFILE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keep) < 0)
+		return -errno;
+	r = poll(&wait, 1, KEEP_MS) > 0 ? frame_send(setup->control, &word, sizeof word, &keep[1], 1, MSG_DONTWAIT) : -EBUSY;
+	keep[1] = fd_close(keep[1]);
+	setup->keeps_count += r == 0;
+	return r;
+}
+
+/* What it says of its end, of which nothing is believed but that it is text. It sends no descriptors: a captured one's are not received. */
+static int hear(int control, struct yett_error *error)
+{
+	struct pollfd wait = {.fd = control, .events = POLLIN};
+	struct init_report report;
+	ssize_t n;
+
+	if (poll(&wait, 1, MOUNT_MS) <= 0)
+		return -ETIMEDOUT;
+	n = frame_peek_fds(control) ? -1 : recv(control, &report, sizeof report, MSG_DONTWAIT | MSG_TRUNC);
+	if (n != sizeof report || report.error < 0)
+		return n == 0 ? -ECHILD : -EPROTO;
 	if (report.error == 0 || report.refused.code == YETT_OK || !error_is_sound(&report.refused))
-		return report.error ? -report.error : r < 0 ? r : 0;
+		return -report.error;
 	*error = report.refused;
 	return (int)error->code;
 }
@@ -83,16 +95,21 @@ static int hear(struct setup *setup, int control, struct yett_error *error)
 static int carry_out(struct setup *setup, const struct setup_order *order, int control[static 2], int trees[static 2], pid_t *ret_pid,
                      struct yett_error *error)
 {
-	const int fds[MOUNT_FDS] = {control[1], setup->init_pidfd, setup->host->is_rootless ? setup->init_pidfd : setup->user_ns};
-	int r = order->connection < 0 ? 0 : share_start(setup, order->plan, order->connection, trees[0]);
+	_cleanup_fd_ int ours = -1;
+	int keep[2] = {-1, -1}, r = plan_has_layers(order->plan) ? make_keep(setup, keep) : 0;
+	const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0], setup->init_pidfd, setup->user_ns};
 
+	ours = keep[0];
+	if (r == 0 && order->connection >= 0)
+		r = share_start(setup, order->plan, order->connection, trees[0]);
 	trees[0] = fd_close(trees[0]);
 	if (r == 0)
 		r = *ret_pid = builder_fork(setup, BUILDER_MOUNTER, fds, MOUNT_FDS);
 	control[1] = fd_close(control[1]);
 	if (r >= 0)
 		r = setup_give_order(setup, order, INIT_ORDER_MOUNT, control[0], order->connection < 0 ? -1 : trees[1]);
-	return r == 0 ? hear(setup, control[0], error) : r;
+	trees[1] = fd_close(trees[1]); /* what is in it goes with who is to take it */
+	return r == 0 ? hear(control[0], error) : r;
 }
 
 int setup_mount(struct setup *setup, const struct setup_order *order, struct yett_error *error)
@@ -116,11 +133,11 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		*error = *setup_inside_error(setup);
 		r = (int)error->code;
 	}
-	fd_close(trees[0]);
-	fd_close(trees[1]);
 	fd_close(control[1]);
 	setup_end_sharer(setup);
 	if (!builder_end_child_soon(pid) || !frame_close_socket(control[0]))
 		setup->is_spoilt = true;
-	return privilege_narrow() < 0 ? -EPERM : r;
+	if (privilege_narrow() < 0)
+		r = -EPERM;
+	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the mounts of the sandbox could not be changed: %s", strerror(-r)) : r;
 }

@@ -2,6 +2,7 @@
  * The supervisor's part of a set-up: what is reserved, limited and mapped for a sandbox, its init started and told, and all of it undone.
  * See setup.h and making.h. With full privilege.
  */
+#include "base/closing.h"
 #include "base/units.h"
 #include "base/kernel.h"
 #include "base/reached.h"
@@ -276,7 +277,7 @@ static void end_sandbox(struct setup *setup)
 {
 	setup_end_sharer(setup);
 	egress_end(setup);
-	setup->egress.starts = 0;
+	setup->egress.starts = setup->keeps_count = 0;
 	builder_end_child(setup->shared->init_pid);
 	setup->shared->init_pid = 0;
 	setup->user_ns = fd_close(setup->user_ns);
@@ -423,7 +424,7 @@ void setup_drop_order(struct setup_order *order)
 		(void)munmap((void *)(uintptr_t)order->plan, sizeof *order->plan);
 	fd_close(order->memory);
 	fd_close(order->rules);
-	fd_close(order->connection);
+	(void)closing_fd(order->connection); /* the monitor holds it, too, until we have answered */
 	*order = SETUP_NO_ORDER;
 }
 

@@ -82,6 +82,8 @@ struct setup_order {
 	int connection;          /* of the client's, whose next packet has what is shared; -1: the plan has no shares */
 };
 
+#define SETUP_KEEPS_MAX 64
+
 #define SETUP_NO_ORDER ((struct setup_order){.memory = -1, .rules = -1, .connection = -1})
 
 /* One sandbox in the making, or made. Only setup/ changes it, but for what `record` says of the sandbox, and `is_spoilt`; its supervisor
@@ -104,6 +106,7 @@ struct setup {
 	int init_pidfd;
 	int mount_ns;       /* init's: what is mounted there goes after the client was told of the end. -1: with init */
 	bool leaves_mounts; /* to a process that nobody waits for */
+	uint32_t keeps_count; /* sockets that init holds, with locks of stores that were mounted later: mount.c */
 	pid_t sharer;       /* -1: none */
 	struct egress egress;
 	uint32_t profile;        /* that init was started for */
@@ -148,8 +151,8 @@ const struct yett_error *setup_inside_error(const struct setup *setup);
 
 /*
  * Mounts the shares of the order's plan in the sandbox that is here, and takes off what that says, in the order of its steps; masks what
- * the profile hides in them. 0, -errno or a code: then some of it may be done. Waits for a file system of the client's no longer than ten
- * seconds. It takes what building takes.
+ * the profile hides in them. 0 or a code: then nothing is mounted, or, where a process was killed for it, some. Waits for a file
+ * system of the client's no longer than five seconds, and two more for each of two processes to end. It takes what building takes.
  */
 _must_check_ int setup_mount(struct setup *setup, const struct setup_order *order, struct yett_error *error);
 

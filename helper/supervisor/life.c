@@ -247,13 +247,6 @@ static int change_network(const struct life *life, uint32_t changes, int *rules,
 	             : 0;
 }
 
-static int mount_shares(const struct life *life, const struct setup_order *order, struct yett_error *error)
-{
-	int r = setup_mount(life->setup, order, error);
-
-	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the mounts of the sandbox could not be changed: %s", strerror(-r)) : r;
-}
-
 /*
  * In a state that the request is for. 0: it is done; of one that waits now, or holds the sandbox, more is to come. `fd` is what came with
  * it, -1: nothing; or it was an `order`.
@@ -277,7 +270,7 @@ static int act(struct life *life, size_t i, const struct supervisor_request *req
 	case MANAGE_NETWORK:
 		return change_network(life, request->changes, fd, error);
 	case MANAGE_MOUNT:
-		return mount_shares(life, order, error);
+		return setup_mount(life->setup, order, error);
 	case MANAGE_ATTACH:
 		return attach(life, i, channel, error);
 	case MANAGE_PAUSE:
@@ -306,18 +299,11 @@ static int check_state(const struct life *life, const struct supervisor_request 
 	return error_set(error, YETT_E_NOT_RUNNING, 0, "the sandbox %s", state < ARRAY_SIZE(why) && why[state] ? why[state] : "has ended");
 }
 
-/* The monitor holds the connection, too, until we have answered. */
-static void drop_order(struct setup_order *order)
-{
-	order->connection = closing_fd(order->connection);
-	setup_drop_order(order);
-}
-
 /* One who asks for a sandbox that was here before is sent away without a word. */
 static int answer_holder(struct life *life, size_t i, struct frame *frame)
 {
 	_cleanup_fd_ int rules = -1;
-	_cleanup_(drop_order) struct setup_order order = SETUP_NO_ORDER;
+	_cleanup_(setup_drop_order) struct setup_order order = SETUP_NO_ORDER;
 	struct supervisor_created refused = {0};
 	struct supervisor_request request = {0};
 	int r = 0;
@@ -438,7 +424,7 @@ static uint64_t see_to_followers(struct life *life)
 	bool is_followed = events_are_followed(&life->events);
 	uint64_t next = denied_tell(&life->denied, &life->events, (enum sandbox_state)life->told->state);
 
-	if (life->events.is_spoilt)
+	if (life->events.is_spoilt || life->setup->is_spoilt)
 		spoil(life);
 	if (!is_followed)
 		life->denied.lost = 0; /* of nobody's events */

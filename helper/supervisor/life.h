@@ -2,8 +2,8 @@
  * The life of a sandbox from when init serves until all of it is gone: who holds it, its time limits, its states.
  *
  * In its supervisor, after privilege_narrow(). Parses nothing of a client's: monitors ask by structs of fixed
- * size, over connections that only root can make. Nothing is waited for but what ends the sandbox, and its freezing
- * (a second at most).
+ * size, over connections that only root can make. Nothing is waited for but what ends the sandbox, its freezing
+ * (a second at most), and what is mounted in it (setup_mount()).
  */
 #pragma once
 

@@ -234,8 +234,11 @@ static void add_request_mounts(struct planning *p)
 	check_layers(p);
 }
 
-/* Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and nothing without such a one. */
-static void check_workspace(struct planning *p)
+/*
+ * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and no sandbox with shares without such
+ * a one.
+ */
+static void check_workspace(struct planning *p, bool is_later)
 {
 	const struct policy_profile *profile = p->decision->profile;
 	bool has_share = false, has_writable = false, has_source = false;
@@ -248,7 +251,7 @@ static void check_workspace(struct planning *p)
 		has_source = has_source || step->layer == PLAN_LAYER_SOURCE;
 		has_writable = has_writable || (step->writable && !step->layer);
 	}
-	if (p->r || profile->workspace != POLICY_WORKSPACE_COW || (!has_writable && (!has_share || has_source)))
+	if (p->r || profile->workspace != POLICY_WORKSPACE_COW || (!has_writable && (is_later || !has_share || has_source)))
 		return;
 	p->r = error_set(p->error, YETT_E_INVALID_REQUEST, YETT_R_WANTED_COW,
 	                 "the profile '%s' wants what is shared to be copy-on-write, and %s: --cow PATH", profile->name,
@@ -316,21 +319,27 @@ static void check_pinned(struct planning *p, const char *path, uint32_t end, con
 	}
 }
 
-static void add_mounts(struct planning *p)
+/* What is to be mounted, in order of depth. */
+static void sort_mounts(struct planning *p)
 {
 	struct plan *plan = p->plan;
 
-	p->mounts = plan->steps_count;
-	add_profile_mounts(p);
-	add_request_mounts(p);
-	check_workspace(p);
-	add_conventional(p);
 	if (p->r)
 		return;
 	qsort_r(plan->steps + p->mounts, plan->steps_count - p->mounts, sizeof *plan->steps, compare_mounts, plan);
 	for (uint32_t i = p->mounts; i < plan->steps_count; i++)
 		if (plan->steps[i].kind != PLAN_TMPFS && !plan->steps[i].writable)
 			check_pinned(p, plan_text(plan, plan->steps[i].target), plan->steps_count, "a read-only share in a writable one");
+}
+
+static void add_mounts(struct planning *p)
+{
+	p->mounts = p->plan->steps_count;
+	add_profile_mounts(p);
+	add_request_mounts(p);
+	check_workspace(p, false);
+	add_conventional(p);
+	sort_mounts(p);
 }
 
 /* Paths of /proc, then the profile's own. `end` is where the mounts end. */
@@ -584,12 +593,29 @@ static void check_place(struct planning *p, const char *field, const char *targe
 	error_mend(p->error, "take a place below /mnt, /tmp, /var/tmp, /run or the home");
 }
 
-static bool is_in_list(const struct policy_list *list, const char *text)
+static bool is_in_list(const struct policy_list *list, const char *path)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i], text) == 0)
+		if (policy_path_is_in(path, list->items[i]))
 			return true;
 	return false;
+}
+
+static bool is_protected(const struct policy_profile *profile, const char *path)
+{
+	return is_in_list(&profile->read_only, path) || is_in_list(&profile->mask, path);
+}
+
+/* What was not there yet when the sandbox was made is protected by nothing that is mounted. */
+static void check_mount(struct planning *p, const struct plan_step *step)
+{
+	const char *target = plan_text(p->plan, step->target);
+
+	if (!p->r && step->kind == PLAN_TMPFS)
+		refuse(p, "tmpfs", target, "is of the sandbox's making, and nothing to be mounted later");
+	if (!p->r && is_protected(p->decision->profile, target))
+		refuse(p, "shares", target, "is protected by the profile");
+	check_place(p, "shares", target);
 }
 
 /* What protects is a mount as well. */
@@ -600,7 +626,7 @@ static void add_unmount(struct planning *p, const char *target, const char *fiel
 
 	for (size_t i = 0; !problem && i < profile->mounts_count; i++)
 		problem = strcmp(profile->mounts[i].target, target) == 0 ? "is the profile's" : NULL;
-	if (!problem && (is_in_list(&profile->read_only, target) || is_in_list(&profile->mask, target)))
+	if (!problem && is_protected(profile, target))
 		problem = "is protected by the profile";
 	if (problem)
 		refuse(p, field, target ? target : "", problem);
@@ -641,12 +667,13 @@ int planning_mount(const struct policy *policy, const struct decision *decision,
 		add_unmount(&p, message_text(p.request, unmount[i]), "unmount");
 	p.mounts = ret_plan->steps_count;
 	add_request_mounts(&p);
+	check_workspace(&p, true);
 	end = ret_plan->steps_count;
 	for (uint32_t i = p.mounts; i < end; i++)
-		check_place(&p, "shares", plan_text(ret_plan, ret_plan->steps[i].target));
+		check_mount(&p, &ret_plan->steps[i]);
+	sort_mounts(&p);
 	if (p.r)
 		return p.r;
-	qsort_r(ret_plan->steps + p.mounts, end - p.mounts, sizeof *ret_plan->steps, compare_mounts, ret_plan);
 	add_protected_inside(&p, PLAN_READ_ONLY, &decision->profile->read_only, end);
 	add_protected_inside(&p, PLAN_MASK, &decision->profile->mask, end);
 	return p.r;

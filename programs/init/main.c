@@ -121,7 +121,7 @@ static bool main_control_ended(struct init *init)
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KILL)
 		commands_kill_all(&init->commands);
 	else if (frame->length == 1 && frame->bytes[0] == INIT_WORD_KEEP)
-		frame->fd_count = 0; /* nothing closes them */
+		frame->fd_count = 0; /* nothing closes it */
 	else if (frame->length == 1 && (frame->bytes[0] == INIT_WORD_TELL || frame->bytes[0] == INIT_WORD_REST))
 		init->commands.tell.is_wanted = frame->bytes[0] == INIT_WORD_TELL;
 	frame_close_fds(frame);

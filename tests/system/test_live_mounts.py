@@ -12,14 +12,18 @@ from workspace import memory_takes_attributes, tree
 POLICY = '''grant "closed" {
   users = {"*"}
   user_keys = true
-  profiles = {"closed"}
+  profiles = {"closed", "written"}
   share_ro = {"%(roots)s/readable"}
   share_rw = {"%(roots)s/writable"}
   sockets = {"%(roots)s/listens"}
   linger_max = unlimited
 }
 '''
-PROFILES = '''profile "closed" {
+PROFILES = '''profile "written" {
+  extends = "default"
+  workspace = cow
+}
+profile "closed" {
   extends = "default"
   mask = {"/mnt/shared/.env", "/mnt/shared/secrets"}
   read_only = {"/mnt/shared/fixed"}
@@ -231,7 +235,7 @@ class ByPolicy(Mounts):
             self.alice.write(self.at(name), 'secret\n')
 
     def create(self, *options, **more):
-        return super().create(*options, '-p', 'closed', **more)
+        return super().create(*(options if '-p' in options else (*options, '-p', 'closed')), **more)
 
     def at(self, name):
         return self.roots + '/' + name
@@ -256,6 +260,25 @@ class ByPolicy(Mounts):
             self.assert_refused(self.unmount(target), 1, "'%s' is protected by the profile" % target)
         self.assert_unmounted('/mnt/shared')
         self.assertEqual(self.targets(), [])
+        for target in ('/mnt/shared/.env', '/mnt/shared/secrets/deep', '/mnt/shared/fixed'):  # what was not there when the sandbox was made
+            self.assert_refused(self.mount('--rw', self.at('writable') + ':' + target), 1, "'%s' is protected by the profile" % target)
+
+    def test_nothing_is_seen_before_it_is_covered(self):
+        script = 'echo up; until [ -e /tmp/over ]; do cat /mnt/shared/.env /mnt/shared/secrets/key; done 2>/dev/null; [ -e /tmp/over ]'
+        with self.service.popen(self.alice, self.service.yett, 'exec', 'box', '--', 'sh', '-c', script, stdout=subprocess.PIPE) as polling:
+            self.assertEqual(polling.stdout.readline(), b'up\n')
+            for _ in range(20):
+                self.assert_mounted('--rw', self.at('writable') + ':/mnt/shared')
+                self.assert_unmounted('/mnt/shared')
+            self.seen('touch /tmp/over')
+            self.assertEqual(polling.communicate(timeout=yett.DEADLINE)[0], b'')
+
+    def test_a_workspace_that_is_to_be_copy_on_write_stays_so(self):
+        box = self.create('--name', 'written', '-p', 'written', '--cow', self.at('writable') + ':/mnt/work')
+        self.addCleanup(self.yett, 'destroy', box)
+        done = self.mount('--rw', self.at('writable') + ':/mnt/x', box='written')
+        self.assert_refused(done, 1, "the profile 'written' wants what is shared to be copy-on-write, and a share is writable")
+        self.assert_mounted('--ro', self.at('readable') + ':/mnt/x', '--cow', self.at('writable') + ':/mnt/y', box='written')
 
     def test_a_socket_that_the_policy_names(self):
         with socket.socket(socket.AF_UNIX) as server:

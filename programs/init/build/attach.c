@@ -6,6 +6,7 @@
  * lies in that. No name is resolved but below the sandbox's root, and no mount point or name in a share through a link.
  */
 #include "base/kernel.h"
+#include "base/reached.h"
 #include "programs/init/build/build.h"
 
 #include <inttypes.h>
@@ -100,12 +101,12 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step)
 	return false;
 }
 
-/* statx(2) */
+/* Also what cannot be told. statx(2) */
 static bool is_mount_point(int fd)
 {
 	struct statx st;
 
-	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) == 0 &&
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, STATX_TYPE, &st) != 0 ||
 	       (st.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
@@ -166,24 +167,6 @@ int attach_prepare(struct build *b, const struct plan_step *step)
 	return r;
 }
 
-/* The second one. */
-int attach_mount(struct build *b, const struct plan_step *step)
-{
-	int *tree = &b->trees[step - b->plan->steps], r = 0;
-
-	if (step->layer == PLAN_LAYER_STORE) /* which its source takes */
-		return 0;
-	if (*tree >= 0 && step->layer)
-		r = workspace_make(b, step, tree);
-	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
-	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable && !step->is_socket)
-		r = overlay_make(b, plan_text(b->plan, step->target), tree);
-	if (*tree >= 0 && r == 0)
-		r = attach(b, step, *tree);
-	*tree = fd_close(*tree);
-	return r;
-}
-
 /* In the name of commands. What is open of it stays so for who has it, as ever. */
 int attach_unmount(struct build *b, const struct plan_step *step)
 {
@@ -204,22 +187,23 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 	return fchdir(b->root) < 0 ? -errno : 0;
 }
 
-void attach_take_back(struct build *b)
+/* By descriptors, as names may lead elsewhere by now. */
+void attach_take_back(const struct build *b)
 {
-	const struct yett_error why = b->error;
+	char name[32];
 
-	for (uint32_t i = b->plan->steps_count; i-- > 0;)
-		if (b->are_attached[i])
-			(void)!attach_unmount(b, &b->plan->steps[i]);
-	b->error = why;
+	for (uint32_t i = b->plan->steps_count; i-- > 0;) {
+		(void)snprintf(name, sizeof name, "self/fd/%d", b->trees[i]);
+		if (b->are_attached[i] && fchdir(b->proc) == 0)
+			(void)!umount2(name, MNT_DETACH);
+	}
 }
 
-/* 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */
-static int open_existing(struct build *b, const struct plan_step *step, int *ret_fd)
+/* `path`, below `at`. 0 and a descriptor, 0 and -1 when it is not there and need not be, or an error. */
+static int open_existing(struct build *b, const struct plan_step *step, int at, const char *path, int *ret_fd)
 {
-	const char *path = plan_text(b->plan, step->target);
 	/* A link of the host's leads to what is meant; one that lies in a share is the client's. */
-	int fd = open_below(b->root, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
+	int fd = open_below(at, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
 
 	*ret_fd = -1;
 	if (fd == -ENOENT && step->optional)
@@ -227,7 +211,8 @@ static int open_existing(struct build *b, const struct plan_step *step, int *ret
 	if (fd == -EACCES && step->optional && b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s", path,
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s",
+		                 plan_text(b->plan, step->target),
 		                 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
 	if (fd < 0)
 		return fd;
@@ -235,15 +220,10 @@ static int open_existing(struct build *b, const struct plan_step *step, int *ret
 	return 0;
 }
 
-int attach_read_only(struct build *b, const struct plan_step *step)
+static int protect(int there)
 {
 	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
-	_cleanup_fd_ int there = -1, tree = -1;
-	int r = open_existing(b, step, &there);
-
-	if (r != 0 || there < 0)
-		return r;
-	tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	_cleanup_fd_ int tree = open_tree(there, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
 	if (tree < 0 || mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof attributes) < 0 ||
 	    move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
@@ -251,14 +231,11 @@ int attach_read_only(struct build *b, const struct plan_step *step)
 }
 
 /* A directory is hidden by an empty one, anything else by /dev/null: both the template's, and as read-only as all of that. */
-int attach_mask(struct build *b, const struct plan_step *step)
+static int mask(const struct build *b, int there)
 {
-	_cleanup_fd_ int there = -1, tree = -1;
+	_cleanup_fd_ int tree = -1;
 	struct stat st;
-	int r = open_existing(b, step, &there);
 
-	if (r != 0 || there < 0)
-		return r;
 	if (fstat(there, &st) < 0)
 		return -errno;
 	tree = S_ISDIR(st.st_mode) ? open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)
@@ -266,4 +243,68 @@ int attach_mask(struct build *b, const struct plan_step *step)
 	if (tree < 0 || move_mount(tree, "", there, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
 		return -errno;
 	return 0;
+}
+
+static int cover(struct build *b, const struct plan_step *step, int at, const char *path)
+{
+	_cleanup_fd_ int there = -1;
+	int r = open_existing(b, step, at, path, &there);
+
+	return r != 0 || there < 0 ? r : step->kind == PLAN_MASK ? mask(b, there) : protect(there);
+}
+
+int attach_cover(struct build *b, const struct plan_step *step)
+{
+	return cover(b, step, b->root, plan_text(b->plan, step->target));
+}
+
+/*
+ * Before commands see it, and wherever what leads to it goes: what the profile protects in a share is covered while that is mounted where
+ * they do not come.
+ */
+static int cover_inside(struct build *b, const char *target, int tree)
+{
+	size_t length = strlen(target);
+	bool is_ready = false;
+	struct stat st;
+	int r = 0;
+
+	if (fstat(tree, &st) < 0 || !S_ISDIR(st.st_mode))
+		return 0;
+	for (uint32_t i = 0; r == 0 && i < b->plan->steps_count; i++) {
+		const struct plan_step *step = &b->plan->steps[i];
+		const char *path = plan_text(b->plan, step->target);
+
+		if ((step->kind != PLAN_READ_ONLY && step->kind != PLAN_MASK) || strncmp(path, target, length) != 0 || path[length] != '/')
+			continue;
+		if (!is_ready && (fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
+		                  fchdir(b->root) < 0))
+			return -errno;
+		is_ready = true;
+		r = reached_step("init", plan_step_name(step->kind));
+		if (r == 0)
+			r = cover(b, step, tree, path + length);
+	}
+	return r;
+}
+
+/* The second one. */
+int attach_mount(struct build *b, const struct plan_step *step)
+{
+	int *tree = &b->trees[step - b->plan->steps], r = 0;
+
+	if (step->layer == PLAN_LAYER_STORE) /* which its source takes */
+		return 0;
+	if (*tree >= 0 && step->layer)
+		r = workspace_make(b, step, tree);
+	/* Through an overlay a socket leads nowhere, and this one is shared to lead somewhere. */
+	if (*tree >= 0 && b->plan->overlay_ro && step->kind != PLAN_TMPFS && !step->writable && !step->is_socket)
+		r = overlay_make(b, plan_text(b->plan, step->target), tree);
+	if (*tree >= 0 && r == 0 && b->enters)
+		r = cover_inside(b, plan_text(b->plan, step->target), *tree);
+	if (*tree >= 0 && r == 0)
+		r = attach(b, step, *tree);
+	if (!b->enters || r != 0)
+		*tree = fd_close(*tree);
+	return r;
 }

@@ -9,8 +9,10 @@
 #include "programs/init/start.h"
 #include "protocol/frame.h"
 
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 /*
  * AHEAD needs no plan. READY is what the profile decides, and done before there is a request where one is expected. OWN is what the
@@ -28,8 +30,8 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
-	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_read_only, [STAGE_OWN] = attach_read_only, [STAGE_OTHERS] = attach_read_only},
-	[PLAN_MASK] = {[STAGE_READY] = attach_mask, [STAGE_OWN] = attach_mask, [STAGE_OTHERS] = attach_mask},
+	[PLAN_READ_ONLY] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
+	[PLAN_MASK] = {[STAGE_READY] = attach_cover, [STAGE_OWN] = attach_cover, [STAGE_OTHERS] = attach_cover},
 	[PLAN_LOOPBACK] = {[STAGE_AHEAD] = names_loopback},
 	[PLAN_NETWORK] = {[STAGE_AHEAD] = network_prepare, [STAGE_OWN] = network_make},
 	[PLAN_HOSTNAME] = {[STAGE_OWN] = names_host},
@@ -52,7 +54,8 @@ static int run_step(struct build *b, const struct plan_step *step, enum build_st
 	bool is_cover = step->kind == PLAN_READ_ONLY || step->kind == PLAN_MASK;
 	int r;
 
-	if (!steps[step->kind][stage] || (is_cover && stage != stage_of_cover(b, step)))
+	/* In a sandbox that is there a share comes with its covers: attach_mount(). */
+	if (!steps[step->kind][stage] || (is_cover && (b->enters || stage != stage_of_cover(b, step))))
 		return 0;
 	*ret_step = name;
 	r = reached_step(names[stage], name);
@@ -270,24 +273,37 @@ static void begin(struct build *b)
 }
 
 /*
- * For a sandbox that is there: layers of overlays are mounted, out of commands' sight, where the template has places for that, which lie
- * beneath the root that is the sandbox's.
+ * For a sandbox that is there: what is to be attached is made ready on directories of a tmpfs of its own, which nothing can be changed in.
+ * An empty one lies on it, so that by no name commands come to what is beneath.
  */
 static int open_beneath(struct build *b)
 {
-	static const struct {
-		const char *path;
-		mode_t mode;
-	} places[] = {{"run/yett/mounting", 0700},
-	              {"run/yett/mounting/beneath", 0755},
-	              {"run/yett/mounting/beneath/lower", 0755},
-	              {"run/yett/mounting/beneath/empty", 0755}};
+	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS};
+	struct mount_attr attributes = {.attr_set = MOUNT_ATTR_RDONLY, .propagation = MS_PRIVATE};
+	_cleanup_fd_ int place = -1, over = -1;
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-		if (mkdirat(b->root, places[i].path, places[i].mode) < 0 && errno != EEXIST)
-			return -errno;
-	b->beneath = openat(b->root, places[1].path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return b->beneath < 0 ? -errno : 0;
+	if (mkdirat(b->root, "run/yett/mounting", 0700) < 0 && errno != EEXIST)
+		return -errno;
+	place = (int)syscall(SYS_openat2, b->root, "run/yett/mounting", &how, sizeof how);
+	if (place < 0)
+		return -errno;
+	b->beneath = attach_open_tmpfs(b, 0755, 65536);
+	if (b->beneath < 0)
+		return b->beneath;
+	if (mkdirat(b->beneath, "lower", 0755) < 0 || mkdirat(b->beneath, "empty", 0755) < 0 ||
+	    mount_setattr(b->beneath, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0 ||
+	    move_mount(b->beneath, "", place, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+		return -errno;
+	over = open_tree(b->beneath, "empty", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	return over < 0 || move_mount(over, "", b->beneath, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* What lies on it, then it, with whatever is still mounted in it. */
+static void close_beneath(const struct build *b)
+{
+	for (int i = 0; i < 2; i++)
+		if (fchdir(b->beneath) < 0 || umount2(".", MNT_DETACH) < 0)
+			return;
 }
 
 /* What a sandbox that is there consists of, as building it left it. */
@@ -302,15 +318,24 @@ static int enter(struct build *b)
 	if (b->proc < 0 || b->root < 0 || fstat(b->root, &st) < 0)
 		return -errno;
 	b->root_device = st.st_dev;
-	return open_beneath(b);
+	return 0;
 }
+
+/* The bounds of the user are the supervisor's. */
+static const bool mounts_later[PLAN_STEP_KINDS] = {[PLAN_SLOT] = true,  [PLAN_CGROUP] = true,    [PLAN_UNMOUNT] = true,
+                                                   [PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
 
 static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
 {
 	int r;
 
 	resolve_ids(b);
-	r = take_kinds(b, frame);
+	for (uint32_t i = 0; i < b->plan->steps_count; i++)
+		if (!mounts_later[b->plan->steps[i].kind])
+			return -EBADMSG;
+	r = open_beneath(b);
+	if (r == 0)
+		r = take_kinds(b, frame);
 	if (r == 0)
 		r = run_stage(b, STAGE_OWN, ret_step);
 	if (r == 0)
@@ -324,9 +349,7 @@ static int mount_shares(struct build *b, struct frame *frame, const char **ret_s
 		r = run_stage(b, STAGE_OTHERS, ret_step);
 	if (r != 0)
 		attach_take_back(b);
-	/* What overlays were made of has done its service. */
-	while (fchdir(b->beneath) == 0 && umount2("lower", MNT_DETACH) == 0)
-		continue;
+	close_beneath(b);
 	return r;
 }
 
@@ -340,6 +363,8 @@ int build_mount(void)
 	int r = frame ? 0 : -ENOMEM;
 
 	begin(b);
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		r = -errno;
 	if (r == 0)
 		r = lower_begin();
 	if (r == 0)
@@ -353,7 +378,7 @@ int build_mount(void)
 	report.error = r < 0 ? -r : r;
 	report.refused = b->error;
 	(void)snprintf(report.step, sizeof report.step, "%s", step);
-	return frame_send(INIT_FD_CONTROL, &report, sizeof report, b->kept, r == 0 ? b->kept_count : 0, 0);
+	return frame_send(INIT_FD_CONTROL, &report, sizeof report, NULL, 0, 0);
 }
 
 static int answer_ready(void)

@@ -34,8 +34,6 @@ struct build {
 	bool is_ready;           /* what the profile decides is done */
 	bool enters;             /* the sandbox is there: build_mount() */
 	bool is_command;         /* then: no power over files is left */
-	int kept[8];             /* then: locks of stores, for the sandbox's init */
-	size_t kept_count;
 	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
 	int trees_socket;              /* -1: none come */
 	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
@@ -43,7 +41,7 @@ struct build {
 	int targets[PLAN_STEPS_MAX];   /* by step: where, once that is there; -1 */
 	bool are_attached[PLAN_STEPS_MAX];
 	int proc;                      /* the sandbox's own, not attached before root_proc() */
-	int beneath;                   /* the template's root directory, on which the sandbox's own lies; -1 until root_make() */
+	int beneath; /* the template's root directory, on which the sandbox's own lies; -1 until root_make(). One like it: build_mount() */
 	int root;                      /* the sandbox's root directory, once there is one */
 	dev_t root_device;
 	uint32_t owner_uid, owner_gid; /* of what is root's inside; UINT32_MAX: nobody is */
@@ -101,9 +99,8 @@ int etc_make(struct build *b, const struct plan_step *step);
 int attach_prepare(struct build *b, const struct plan_step *step);
 int attach_mount(struct build *b, const struct plan_step *step);
 int attach_unmount(struct build *b, const struct plan_step *step);
-void attach_take_back(struct build *b); /* of a sandbox that is there: what was attached, where the rest cannot be */
-int attach_read_only(struct build *b, const struct plan_step *step);
-int attach_mask(struct build *b, const struct plan_step *step);
+void attach_take_back(const struct build *b); /* of a sandbox that is there: what was attached, where the rest cannot be */
+int attach_cover(struct build *b, const struct plan_step *step); /* read-only, or hides */
 
 /* Whether a mount of the client's, or of a path that the policy names, comes above it. */
 bool attach_lies_in_others(const struct build *b, const struct plan_step *step);

@@ -7,11 +7,13 @@
  */
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
+#include "protocol/frame.h"
 
 #include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
@@ -92,11 +94,8 @@ static int lock_store(struct build *b, const struct plan_step *step, int store)
 		               ? error_set(&b->error, YETT_E_ALREADY_EXISTS, 0, "a sandbox that is there works on the store for %s",
 		                           plan_text(b->plan, step->target))
 		               : -errno;
-	if (b->enters && b->kept_count == ARRAY_SIZE(b->kept))
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "more than %zu shares are to be copy-on-write at once",
-		                 b->kept_count);
 	if (b->enters)
-		b->kept[b->kept_count++] = own;
+		return frame_send(INIT_FD_CHANNEL, "", 1, &own, 1, MSG_DONTWAIT);
 	(void)steal_fd(&own);
 	return 0;
 }
