@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define INFO_HEAD "yett-work 1\n"
-#define INFO_MAX  ((size_t)65536)
+#define INFO_MAX  ((size_t)2 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
 #define OWN_HEAD  "yett-applied 1\n"
 #define OWN_MAX   APPLY_JOURNAL_MAX
 

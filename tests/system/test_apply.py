@@ -176,6 +176,12 @@ class Conflicts(Apply):
         self.assertEqual(yett.read(self.source + '/file'), 'old\n')
         self.assert_apply('moved')
 
+    def test_as_many_hidden_names_as_a_store_tells(self):
+        self.assert_cow('echo more >>file')
+        with open(self.store() + '/info', 'a', encoding='utf-8') as info:
+            info.writelines('hidden=%s%d\n' % ('x' * 100, i) for i in range(2000))
+        self.assert_apply()
+
     def test_where_the_clock_was_set_all_that_was_there_may_have_changed(self):
         self.assert_cow('echo inside >>file; echo new >new')
         info = self.store() + '/info'
