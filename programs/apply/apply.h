@@ -53,7 +53,8 @@ struct step {
 
 /* What the store's info tells, as far as it matters here. */
 struct origin {
-	uint64_t inode; /* of the source; 0: not told */
+	uint64_t inode, device; /* of the source; 0: not told */
+	char used_boot[64];     /* in which the store was used last, and that the number of the device is of */
 	uint64_t stamp_ns, uptime_ns;
 	char boot[64];
 };
@@ -83,7 +84,7 @@ struct apply {
 	size_t item_count;
 	struct step *steps;
 	size_t step_count;
-	uint64_t source_inode;
+	uint64_t source_inode, source_device;
 	bool was_forced;    /* the one that a journal tells of */
 	bool is_incomplete; /* something that was asked for is left */
 	bool is_restored;   /* what was begun has been taken back */

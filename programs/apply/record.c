@@ -115,6 +115,8 @@ int record_read_origin(struct apply *apply)
 		return r < 0 ? r : -EBADMSG;
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		(void)!sscanf(line, "inode=%" SCNu64, &origin->inode);
+		(void)!sscanf(line, "device=%" SCNu64, &origin->device);
+		(void)!sscanf(line, "boot=%63s", origin->used_boot);
 		(void)!sscanf(line, "clock=%" SCNu64 " %" SCNu64 " %63s", &origin->stamp_ns, &origin->uptime_ns, origin->boot);
 	}
 	apply->is_clock_doubtful = is_clock_doubtful(origin, apply->boot);

@@ -112,6 +112,15 @@ static int clear(struct apply *apply)
 	return journal_remove(apply);
 }
 
+/* By the device, too: the tops of most file systems have the same number. Devices get theirs anew with each boot. */
+static bool is_source(const struct apply *apply)
+{
+	const struct origin *origin = &apply->origin;
+	bool is_same_boot = *apply->boot && strcmp(origin->used_boot, apply->boot) == 0;
+
+	return origin->inode == apply->source_inode && (!is_same_boot || origin->device == apply->source_device);
+}
+
 static int begin(struct apply *apply)
 {
 	struct stat st;
@@ -123,10 +132,11 @@ static int begin(struct apply *apply)
 	if (fstat(apply->source, &st) < 0)
 		return -errno;
 	apply->source_inode = st.st_ino;
+	apply->source_device = st.st_dev;
 	r = record_read_origin(apply);
 	if (r < 0)
 		return say(apply, "what the store tells of itself could not be read", r);
-	if (apply->origin.inode != apply->source_inode)
+	if (!is_source(apply))
 		return say(apply, "the directory is another one than the store is about", -EXDEV);
 	r = journal_read(apply, &is_closed);
 	if (r < 0 && r != -ENOENT)

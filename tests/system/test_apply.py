@@ -203,6 +203,20 @@ class Conflicts(Apply):
         self.assertEqual(done.code, 1, done)
         self.assertIn('the directory is another one', done.err)
 
+    def test_another_file_system_where_the_source_was(self):
+        self.assert_cow('echo inside >>file')
+        info = self.store() + '/info'
+        text = yett.read(info)
+        number = int(text.split('\ndevice=')[1].split()[0])
+        other = text.replace('\ndevice=%d\n' % number, '\ndevice=%d\n' % (number + 1))
+        yett.write(info, other, 0o600)
+        done = self.apply('--force')
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('the directory is another one', done.err)
+        boot = text.split('\nboot=')[1].split()[0]
+        yett.write(info, other.replace('\nboot=%s\n' % boot, '\nboot=another\n'), 0o600)
+        self.assert_apply()
+
     def test_two_at_once(self):
         self.assert_cow('echo inside >>file')
         self.assert_apply('--dry-run')
