@@ -189,6 +189,24 @@ static const char *reason_to_leave(struct apply *apply, const struct item *item)
 	return NULL;
 }
 
+/* Whether a directory of the source holds a name that no change was found of: the walk passes over what is hidden. In doubt it does. */
+static bool holds_other(struct apply *apply, const char *path)
+{
+	_cleanup_fd_ int fd = read_open(apply->source, path, O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		_cleanup_free_ char *below = NULL;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0 || !plan_find(apply->items, apply->item_count, below))
+			return true;
+	}
+	return entries == NULL;
+}
+
 static int look_at_item(struct apply *apply, struct item *item)
 {
 	uint32_t expected = item->old.mode;
@@ -215,6 +233,8 @@ static int look_at_item(struct apply *apply, struct item *item)
 	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
+	if (!item->left && facts.only_goes && holds_other(apply, item->path)) /* it could not go, and all would fail by that */
+		item->left = "something in it was hidden from the sandbox, or cannot be read";
 	return 0;
 }
 

@@ -176,6 +176,18 @@ class Conflicts(Apply):
         self.assertEqual(yett.read(self.source + '/file'), 'old\n')
         self.assert_apply('moved')
 
+    def test_a_directory_stays_with_what_was_hidden_in_it(self):
+        self.alice.mkdir('source/d')
+        self.alice.mkdir('source/d/e')
+        for name in ('d/a', 'd/e/a', 'd/e/.env'):
+            self.alice.write('source/' + name, 'x\n')
+        self.assert_cow('rm -r d; echo more >>file', '--hide', '.env')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertIn('d/e: something in it was hidden from the sandbox', done.err)
+        self.assertEqual((os.listdir(self.source + '/d'), os.listdir(self.source + '/d/e')), (['e'], ['.env']))
+        self.assertEqual(yett.read(self.source + '/file'), 'old\nmore\n')
+
     def test_as_many_hidden_names_as_a_store_tells(self):
         self.assert_cow('echo more >>file')
         with open(self.store() + '/info', 'a', encoding='utf-8') as info:
