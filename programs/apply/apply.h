@@ -26,6 +26,7 @@ struct ident {
 	uint64_t inode, size;
 	int64_t mtime_ns, ctime_ns; /* the latter changes with each rename, and is not in the journal */
 	uint32_t mode;
+	uint32_t links; /* how many names it has; not in the journal */
 };
 
 /* One path that differs. */
@@ -109,6 +110,9 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 
 /* Which mode a file gets, which never is set-id. A directory of the source keeps its own such bits. */
 uint32_t plan_mode(uint32_t old_mode, uint32_t new_mode);
+
+/* Whether the new file is made of what the layer has; or else there is none, or only a mode is changed. */
+bool plan_has_content(const struct item *item);
 
 /* Whether it is the same file, not changed since. */
 bool plan_is_same(const struct ident *a, const struct ident *b);

@@ -130,6 +130,15 @@ class Taken(Apply):
         self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'gone', 'd/x', 'd/y')], ['two\n', 'back\n', 'one\n', 'two\n'])
         self.assertFalse(os.path.exists(self.source + '/new'))
 
+    def test_a_mode_is_not_changed_under_names_elsewhere(self):
+        outside = self.source + '-outside'
+        os.link(self.source + '/moved', outside)
+        before = os.stat(outside).st_mode
+        self.assert_cow('chmod 750 moved')
+        self.assertEqual(self.assert_apply(), 'mode     moved\n')
+        self.assertEqual((os.stat(outside).st_mode, os.stat(self.source + '/moved').st_mode & 0o777), (before, 0o750))
+        self.assertEqual(yett.read(self.source + '/moved'), yett.read(outside))
+
     def test_in_json(self):
         self.assert_cow('echo more >>file; echo x >.envrc')
         result = json.loads(self.assert_apply('--json', code=LEFT))['result']
