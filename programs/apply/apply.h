@@ -38,7 +38,7 @@ struct item {
 	bool same_content;
 	bool is_conflict, is_protected;
 	const char *left; /* why nothing is done about it; NULL: something is */
-	char *content;    /* what is to be there instead of the store's, from chosen hunks; NULL: that */
+	char *content;    /* what is to be there, as it was shown and chosen; NULL: what the store has */
 	size_t content_size;
 };
 
@@ -83,6 +83,7 @@ struct apply {
 	size_t own_count;
 	struct item *items;
 	size_t item_count;
+	size_t kept_bytes; /* of all items' contents */
 	struct step *steps;
 	size_t step_count;
 	uint64_t source_inode, source_device;

@@ -546,16 +546,22 @@ class Outside(Apply):
 class Interactive(Apply):
     """At a terminal, of which the answers are typed ahead."""
 
-    def ask(self, answers, *words, code=0):
+    def ask(self, answers, *words, code=0, questions=0, meanwhile=None):
+        """`meanwhile`: before the answer "y" to the question of that number."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         os.write(master, answers.encode())
         process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, 'apply', '--interactive', self.works()[0]['id'], *words,
                                      env=self.environment(), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.close(slave)
+        shown = b''
+        while meanwhile and shown.count(b']? ') < questions:
+            shown += os.read(master, 65536)
+        if meanwhile:
+            meanwhile()
+            os.write(master, b'y\n')
         out, err = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(process.returncode, code, (out, err))
-        shown = b''
         while True:
             try:
                 more = os.read(master, 65536)
@@ -602,6 +608,30 @@ class Interactive(Apply):
         self.assertIn('added made/deep/x\n@@ -0,0 +1 @@\n+x\n', shown)
         self.assertTrue(os.path.exists(self.source + '/removed/file'))
         self.assertFalse(os.path.exists(self.source + '/none'))
+
+    def test_what_was_shown_is_what_is_applied(self):
+        process = self.start('sh', '-c', 'echo shown >>file; ln -s shown link; echo shown >new; echo z >z; echo ready; read line; '
+                             'echo evil >file; ln -sf evil link; echo evil >new; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+
+        def change():
+            process.stdin.write(b'\n')
+            process.stdin.flush()
+            self.assertEqual(yett.line_of(process.stdout), 'ready')
+
+        shown, _, _ = self.ask('y\ny\ny\n', questions=4, meanwhile=change)
+        self.assertIn('added link\nto shown\n', shown)
+        self.assertEqual([yett.read(self.source + '/' + name) for name in ('file', 'new')], ['old\nshown\n', 'shown\n'])
+        self.assertEqual(os.readlink(self.source + '/link'), 'shown')
+
+    def test_modes_are_shown_and_what_is_too_large_to_show_is_left(self):
+        self.assert_cow('chmod 755 moved; printf "#!/bin/sh\\n" >run; chmod 755 run; truncate -s 17M large')
+        shown, out, err = self.ask('y\ny\n', code=LEFT)
+        self.assertIn('mode moved\nmode 755\n', shown)
+        self.assertIn('added run\nmode 755\n', shown)
+        self.assertEqual(out, 'mode     moved\nadded    run\n')
+        self.assertIn('large: is too large to be asked for', err)
 
     def test_protected_names_are_asked_for_with_a_word_and_not_by_all(self):
         self.assert_cow('printf "#!/bin/sh\\n" >.envrc; echo more >>file')
