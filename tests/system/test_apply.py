@@ -265,6 +265,17 @@ class Protected(Apply):
         self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
         self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
 
+    def test_no_repository_comes_about_in_two_steps(self):
+        process = self.start('sh', '-c', 'mkdir d; echo x >d/HEAD; echo x >d/config; echo ready; read line; mkdir d/objects d/refs; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply(code=LEFT)
+        self.assertEqual(sorted(os.listdir(self.source + '/d')), ['HEAD', 'config'])
+
     def test_a_directory_with_one_of_them_stays(self):
         self.alice.mkdir('source/old')
         self.alice.mkdir('source/old/.vscode')
