@@ -26,6 +26,7 @@ struct ident {
 	uint64_t inode, size;
 	int64_t mtime_ns, ctime_ns; /* the latter changes with each rename, and is not in the journal */
 	uint32_t mode;
+	uint32_t links; /* how many names it has; not in the journal */
 };
 
 /* One path that differs. */
@@ -37,7 +38,7 @@ struct item {
 	bool same_content;
 	bool is_conflict, is_protected;
 	const char *left; /* why nothing is done about it; NULL: something is */
-	char *content;    /* what is to be there instead of the store's, from chosen hunks; NULL: that */
+	char *content;    /* what is to be there, as it was shown and chosen; NULL: what the store has */
 	size_t content_size;
 };
 
@@ -53,7 +54,8 @@ struct step {
 
 /* What the store's info tells, as far as it matters here. */
 struct origin {
-	uint64_t inode; /* of the source; 0: not told */
+	uint64_t inode, device; /* of the source; 0: not told */
+	char used_boot[64];     /* in which the store was used last, and that the number of the device is of */
 	uint64_t stamp_ns, uptime_ns;
 	char boot[64];
 };
@@ -81,9 +83,10 @@ struct apply {
 	size_t own_count;
 	struct item *items;
 	size_t item_count;
+	size_t kept_bytes; /* of all items' contents */
 	struct step *steps;
 	size_t step_count;
-	uint64_t source_inode;
+	uint64_t source_inode, source_device;
 	bool was_forced;    /* the one that a journal tells of */
 	bool is_incomplete; /* something that was asked for is left */
 	bool is_restored;   /* what was begun has been taken back */
@@ -108,6 +111,9 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 
 /* Which mode a file gets, which never is set-id. A directory of the source keeps its own such bits. */
 uint32_t plan_mode(uint32_t old_mode, uint32_t new_mode);
+
+/* Whether the new file is made of what the layer has; or else there is none, or only a mode is changed. */
+bool plan_has_content(const struct item *item);
 
 /* Whether it is the same file, not changed since. */
 bool plan_is_same(const struct ident *a, const struct ident *b);

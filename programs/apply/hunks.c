@@ -1,6 +1,7 @@
 /*
  * See apply.h. Each change is shown and asked for, that of a text hunk by hunk. What is shown is made harmless: a terminal acts on nothing
- * of it. Hunks are those of libgit2, of the source's present content.
+ * of it. Hunks are those of libgit2, of the source's present content. What was shown is kept in memory, and is what is applied: a sandbox
+ * may be changing the layer meanwhile.
  */
 #include "programs/apply/apply.h"
 
@@ -10,6 +11,7 @@
 #include "base/json.h"
 
 #define ANSWER_MAX 256
+#define KEPT_MAX   ((size_t)256 << 20) /* of what was chosen, together; a quarter of what the program may have */
 
 static const char not_chosen[] = "was not chosen";
 
@@ -67,26 +69,39 @@ static bool is_text(const char *bytes, size_t size)
 	return !size || !memchr(bytes, '\0', size);
 }
 
-/* The contents, where both are text or not there. */
-static int load(struct apply *apply, struct asked *asked)
+/* What is going to be there, and what is there now where it comes to a text. */
+static int load_both(struct apply *apply, struct asked *asked)
 {
-	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
 	const struct item *item = asked->item;
 	const struct side old = {item->old.mode, item->old.size}, *new = &item->change->new;
 	struct ident now;
 	int r = 0;
 
-	if (item->same_content || !is_shown(old.mode, old.size) || !is_shown(new->mode, new->size))
-		return 0;
-	if (old.mode)
-		r = read_content(apply->source, item->path, &old, &asked->old, &asked->old_size);
-	if (r == 0 && new->mode)
+	if (plan_has_content(item))
 		r = read_content(apply->diff.layers[item->change->layer], item->path, new, &asked->new, &asked->new_size);
+	if (r == 0 && S_ISREG(old.mode) && is_shown(old.mode, old.size) && is_shown(new->mode, new->size))
+		r = read_content(apply->source, item->path, &old, &asked->old, &asked->old_size);
 	if (r == 0)
 		r = look_at(apply->source, item->path, &now);
-	if (r < 0 || !plan_is_same(&now, &item->old))
-		return r < 0 ? r : -EAGAIN;
-	if (!is_text(asked->old, asked->old_size) || !is_text(asked->new, asked->new_size))
+	return r < 0 ? r : plan_is_same(&now, &item->old) ? 0 : -EAGAIN;
+}
+
+/* The hunks, where both are texts or not there. -EAGAIN: it is not what the walk found, or changes. */
+static int load(struct apply *apply, struct asked *asked)
+{
+	git_diff_options options = GIT_DIFF_OPTIONS_INIT;
+	const struct item *item = asked->item;
+	int r = item->same_content && !plan_has_content(item) ? 0 : load_both(apply, asked);
+
+	if (r < 0)
+		return r;
+	if (item->same_content) /* of which only the mode is shown */
+		return !asked->new || (asked->old && asked->new_size == asked->old_size &&
+		                       memcmp(asked->new, asked->old, asked->old_size) == 0)
+		               ? 0
+		               : -EAGAIN;
+	if (!is_shown(item->old.mode, item->old.size) || !is_shown(item->change->new.mode, item->change->new.size) ||
+	    !is_text(asked->old, asked->old_size) || !is_text(asked->new, asked->new_size))
 		return 0;
 	options.flags = GIT_DIFF_FORCE_TEXT;
 	if (git_patch_from_buffers(&asked->patch, asked->old, asked->old_size, "a", asked->new, asked->new_size, "a", &options) < 0)
@@ -101,13 +116,34 @@ static void unload(struct asked *asked)
 	free(asked->new);
 }
 
-static void put_head(FILE *to, const struct item *item)
+/* Of what is no hunk: the mode that it gets, and where a link leads. */
+static void put_facts(FILE *to, const struct asked *asked)
 {
+	const struct item *item = asked->item;
+	uint32_t old = item->old.mode, new = plan_mode(old, item->new_mode);
+	bool is_told = (old & S_IFMT) == (new &S_IFMT) ? old != new : S_ISREG(new) && (new & 0111);
+
+	if (S_ISLNK(new) && asked->new) {
+		_cleanup_free_ char *target = strndup(asked->new, asked->new_size);
+
+		(void)fputs("to ", to);
+		quote_path(to, "", target ? target : "?");
+		(void)fputc('\n', to);
+	} else if (new && !S_ISLNK(new) && is_told) {
+		(void)fprintf(to, "mode %o\n", new & 07777);
+	}
+}
+
+static void put_head(FILE *to, const struct asked *asked)
+{
+	const struct item *item = asked->item;
+
 	(void)fprintf(to, "\n%s ", tell_name(item));
 	quote_path(to, "", item->path);
 	(void)fputs(S_ISDIR(item->new_mode ? item->new_mode : item->old.mode) ? "/\n" : "\n", to);
 	if (item->is_protected)
 		(void)fputs("This name is protected: programs execute it, or obey it, without being asked to.\n", to);
+	put_facts(to, asked);
 }
 
 static void put_hunk(FILE *to, const struct asked *asked, size_t i)
@@ -170,7 +206,7 @@ static void show_asked(const struct apply *apply, const struct asked *asked, boo
 	if (!to)
 		return;
 	if (has_head)
-		put_head(to, asked->item);
+		put_head(to, asked);
 	if (has_hunk)
 		put_hunk(to, asked, hunk);
 	if (fclose(to) == 0)
@@ -264,11 +300,38 @@ static int ask_whole(struct apply *apply, struct asked *asked)
 	return answer == ANSWER_QUIT;
 }
 
+static const char *reason_not_to_keep(const struct apply *apply, const struct item *item)
+{
+	uint64_t size = plan_has_content(item) ? item->change->new.size : 0;
+
+	if (size > DIFF_SHOWN_MAX)
+		return "is too large to be asked for";
+	return size > KEPT_MAX - apply->kept_bytes ? "is more than can be kept of what was asked for: begin again for it" : NULL;
+}
+
+/* After the last question: the hunks are made of what this takes. */
+static void keep(struct apply *apply, struct asked *asked)
+{
+	struct item *item = asked->item;
+
+	if (item->left)
+		return;
+	if (!item->content && asked->new) {
+		item->content = steal_ptr(&asked->new);
+		item->content_size = asked->new_size;
+	}
+	apply->kept_bytes += item->content_size;
+}
+
 static int ask_item(struct apply *apply, struct item *item)
 {
 	struct asked asked = {.item = item};
-	int r = load(apply, &asked);
+	int r;
 
+	item->left = reason_not_to_keep(apply, item);
+	if (item->left)
+		return 0;
+	r = load(apply, &asked);
 	if (r == -EAGAIN) {
 		item->left = "changes right now";
 		r = 0;
@@ -276,6 +339,7 @@ static int ask_item(struct apply *apply, struct item *item)
 		bool has_hunks = asked.patch && item->old.mode && item->new_mode && git_patch_num_hunks(asked.patch) > 0;
 
 		r = has_hunks ? ask_hunks(apply, &asked) : ask_whole(apply, &asked);
+		keep(apply, &asked);
 	}
 	unload(&asked);
 	return r;

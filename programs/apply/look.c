@@ -38,6 +38,7 @@ int look_at(int directory, const char *path, struct ident *ret_ident)
 		.mtime_ns = to_ns(&st.st_mtim),
 		.ctime_ns = to_ns(&st.st_ctim),
 		.mode = st.st_mode,
+		.links = (uint32_t)st.st_nlink,
 	};
 	return 0;
 }
@@ -173,20 +174,41 @@ static bool is_way_there(const struct apply *apply, const char *path)
 /* What can be told without judging what is there. */
 static const char *reason_to_leave(struct apply *apply, const struct item *item)
 {
-	_cleanup_fd_ int fd = -1;
-
 	if (!is_applied_kind(item->old.mode) || !is_applied_kind(item->new_mode))
 		return "is, or was, no file, directory or link";
 	if (strncmp(item->path, STAGE_NAME, strlen(STAGE_NAME)) == 0)
 		return "has a name that yett apply itself uses";
 	if (!is_way_there(apply, item->path))
 		return "the directory that it is in is none in the source: name that, too";
-	if (S_ISREG(item->new_mode) && !item->same_content) {
-		fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
-		if (fd < 0)
-			return fd == -EACCES ? "cannot be read: its mode in the store does not let its owner" : "cannot be read";
-	}
 	return NULL;
+}
+
+static const char *reason_not_read(struct apply *apply, const struct item *item)
+{
+	_cleanup_fd_ int fd = -1;
+
+	if (!S_ISREG(item->new_mode) || !plan_has_content(item))
+		return NULL;
+	fd = read_open(layer_of(apply, item), item->path, O_RDONLY);
+	return fd >= 0 ? NULL : fd == -EACCES ? "cannot be read: its mode in the store does not let its owner" : "cannot be read";
+}
+
+/* Whether a directory of the source holds a name that no change was found of: the walk passes over what is hidden. In doubt it does. */
+static bool holds_other(struct apply *apply, const char *path)
+{
+	_cleanup_fd_ int fd = read_open(apply->source, path, O_RDONLY | O_DIRECTORY);
+	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		_cleanup_free_ char *below = NULL;
+
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0 || !plan_find(apply->items, apply->item_count, below))
+			return true;
+	}
+	return entries == NULL;
 }
 
 static int look_at_item(struct apply *apply, struct item *item)
@@ -206,6 +228,9 @@ static int look_at_item(struct apply *apply, struct item *item)
 		item->left = "differs only in set-id or sticky bits, which are not taken over";
 		return 0;
 	}
+	item->left = reason_not_read(apply, item);
+	if (item->left)
+		return 0;
 	facts.old_mode = item->old.mode;
 	facts.ctime_ns = item->old.ctime_ns;
 	facts.is_own = record_is_own(apply, item->path, &item->old);
@@ -215,6 +240,8 @@ static int look_at_item(struct apply *apply, struct item *item)
 	facts.only_goes = S_ISDIR(item->old.mode) && !S_ISDIR(item->new_mode);
 	item->left = apply->is_forced ? NULL : plan_conflict(&facts);
 	item->is_conflict = item->left != NULL;
+	if (!item->left && facts.only_goes && holds_other(apply, item->path)) /* it could not go, and all would fail by that */
+		item->left = "something in it was hidden from the sandbox, or cannot be read";
 	return 0;
 }
 

@@ -75,6 +75,12 @@ uint32_t plan_mode(uint32_t old_mode, uint32_t new_mode)
 	return (new_mode & (S_IFMT | 0777)) | kept;
 }
 
+/* A file with other names may have them outside the source, where its mode is not to change: this name gets a copy. */
+bool plan_has_content(const struct item *item)
+{
+	return S_ISLNK(item->new_mode) || (S_ISREG(item->new_mode) && (!item->same_content || item->old.links > 1));
+}
+
 bool plan_is_same(const struct ident *a, const struct ident *b)
 {
 	if (a->inode != b->inode || a->mode != b->mode)
@@ -131,7 +137,11 @@ int plan_steps(const struct item *items, size_t count, struct step **ret_steps, 
 
 		if (item->left || !item->new_mode || is_kept_directory(item))
 			continue;
-		add_step(steps, &n, !item->old.mode ? STEP_ADD : item->same_content ? STEP_MODE : STEP_REPLACE, item);
+		add_step(steps, &n,
+		         !item->old.mode                                 ? STEP_ADD
+		         : item->same_content && !plan_has_content(item) ? STEP_MODE
+		                                                         : STEP_REPLACE,
+		         item);
 	}
 	for (size_t i = count; i-- > 0;) /* from here on nothing below it is touched */
 		if (!items[i].left && (is_made_closed(&items[i]) || (is_kept_directory(&items[i]) && !is_opened(&items[i]))))

@@ -143,6 +143,28 @@ static bool begins_with_one(const char *path, const char *const *entries)
 	return false;
 }
 
+/* Whether it is the first name of an entry that has more: what is no directory there leads to others, which nobody has looked at. */
+static bool is_way_to_one(const char *path, const char *const *entries)
+{
+	char folded[NAME_SIZE];
+
+	fold(path, next_name(path), folded);
+	for (; *entries; entries++) {
+		size_t length = strcspn(*entries, "/");
+
+		if ((*entries)[length] && is_name(folded, *entries, length))
+			return true;
+	}
+	return false;
+}
+
+/* What makes a repository of the directory that it comes to, or is obeyed in one; objects and refs only themselves. */
+static bool is_of_repository(const char *path, bool is_last)
+{
+	return begins_with(path, "HEAD") || begins_with_one(path, protect_in_repository) ||
+	       (is_last && (begins_with(path, "objects") || begins_with(path, "refs")));
+}
+
 bool protect(const char *path, bool is_directory, protect_is_repository is_repository, void *context)
 {
 	char directory[4097];
@@ -153,11 +175,13 @@ bool protect(const char *path, bool is_directory, protect_is_repository is_repos
 
 		if (begins_with_one(at, protect_names))
 			return true;
+		if (is_last && !is_directory && is_way_to_one(at, protect_names))
+			return true;
 		/* a file or link of that name says where the repository is */
 		if (is_dot_git && (is_last ? !is_directory : begins_with_one(at + length + 1, protect_in_repository)))
 			return true;
 		(void)snprintf(directory, sizeof directory, "%.*s", (int)(at == path ? 0 : at - path - 1), path);
-		if ((begins_with(at, "HEAD") || begins_with_one(at, protect_in_repository)) && is_repository(context, directory) &&
+		if (is_of_repository(at, is_last) && is_repository(context, directory) &&
 		    !(at > path && begins_with(strrchr(directory, '/') ? strrchr(directory, '/') + 1 : directory, ".git")))
 			return true;
 		if (is_last)

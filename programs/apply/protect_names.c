@@ -9,14 +9,17 @@ const char *const protect_in_repository[] = {
 };
 
 const char *const protect_names[] = {
-	/* git's */
+	/* git's, and its like */
 	".gitmodules",
 	".gitconfig",
 	".config/git",
 	".pre-commit-config.yaml",
 	".husky",
 	".lefthook*",
-	"lefthook.yml",
+	"lefthook.*",
+	"lefthook-local.*",
+	".githooks",
+	".hg",
 	/* shells and sessions */
 	".bashrc",
 	".bash_*",
@@ -48,13 +51,19 @@ const char *const protect_names[] = {
 	".direnv",
 	".mise.toml",
 	"mise.toml",
+	".mise.local.toml",
+	"mise.local.toml",
+	".mise",
+	".config/mise",
 	".autoenv*",
 	/* editors and debuggers */
 	".vscode",
+	".vs",
 	"*.code-workspace",
 	".idea",
 	".fleet",
 	".zed",
+	".helix",
 	".devcontainer",
 	".devcontainer.json",
 	".vim",
@@ -132,7 +141,10 @@ const char *const protect_names[] = {
 	"sitecustomize.py",
 	"usercustomize.py",
 	".Rprofile",
+	".Renviron",
 	".irbrc",
 	".pryrc",
+	".pdbrc",
+	".ghci",
 	NULL,
 };

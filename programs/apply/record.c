@@ -8,7 +8,7 @@
 #include <time.h>
 
 #define INFO_HEAD "yett-work 1\n"
-#define INFO_MAX  ((size_t)65536)
+#define INFO_MAX  ((size_t)2 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
 #define OWN_HEAD  "yett-applied 1\n"
 #define OWN_MAX   APPLY_JOURNAL_MAX
 
@@ -115,6 +115,8 @@ int record_read_origin(struct apply *apply)
 		return r < 0 ? r : -EBADMSG;
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		(void)!sscanf(line, "inode=%" SCNu64, &origin->inode);
+		(void)!sscanf(line, "device=%" SCNu64, &origin->device);
+		(void)!sscanf(line, "boot=%63s", origin->used_boot);
 		(void)!sscanf(line, "clock=%" SCNu64 " %" SCNu64 " %63s", &origin->stamp_ns, &origin->uptime_ns, origin->boot);
 	}
 	apply->is_clock_doubtful = is_clock_doubtful(origin, apply->boot);

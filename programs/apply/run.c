@@ -3,6 +3,8 @@
 
 #include "base/reached.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -112,6 +114,50 @@ static int clear(struct apply *apply)
 	return journal_remove(apply);
 }
 
+/* By the device, too: the tops of most file systems have the same number. Devices get theirs anew with each boot. */
+static bool is_source(const struct apply *apply)
+{
+	const struct origin *origin = &apply->origin;
+	bool is_same_boot = *apply->boot && strcmp(origin->used_boot, apply->boot) == 0;
+
+	return origin->inode == apply->source_inode && (!is_same_boot || origin->device == apply->source_device);
+}
+
+/* By the kernel: only it has the names that led to a descriptor. proc_pid_fd(5) */
+static void put_path(FILE *to, int fd)
+{
+	char name[32], path[PATH_MAX];
+	ssize_t n;
+
+	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	n = readlinkat(AT_FDCWD, name, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	quote_path(to, "", path);
+}
+
+/* The next apply without a journal empties the stage, in which what was taken out is the only one there is. */
+static int say_unread(struct apply *apply, int r)
+{
+	FILE *to = apply->diff.notes;
+
+	if (r == -EXDEV)
+		return say(apply, "an apply that ended half-way was about another directory", r);
+	(void)say(apply, "the journal of an apply that ended half-way cannot be read", r);
+	for (int i = 0; i < 2; i++) {
+		apply->is_stage_in_source = i == 1;
+		if (stage_open(apply, false) == 0) {
+			(void)fputs("what that took out of the directory is in ", to);
+			put_path(to, apply->stage);
+			(void)fputs(": move that elsewhere first, since the next apply empties it\n", to);
+		}
+		apply->stage = fd_close(apply->stage);
+	}
+	(void)fputs("then remove \"journal\" and \"journal.closed\" in ", to);
+	put_path(to, apply->room);
+	(void)fputs(", as far as they are there\n", to);
+	return r;
+}
+
 static int begin(struct apply *apply)
 {
 	struct stat st;
@@ -123,19 +169,15 @@ static int begin(struct apply *apply)
 	if (fstat(apply->source, &st) < 0)
 		return -errno;
 	apply->source_inode = st.st_ino;
+	apply->source_device = st.st_dev;
 	r = record_read_origin(apply);
 	if (r < 0)
 		return say(apply, "what the store tells of itself could not be read", r);
-	if (apply->origin.inode != apply->source_inode)
+	if (!is_source(apply))
 		return say(apply, "the directory is another one than the store is about", -EXDEV);
 	r = journal_read(apply, &is_closed);
 	if (r < 0 && r != -ENOENT)
-		return say(apply,
-		           r == -EXDEV
-		                   ? "an apply that ended half-way was about another directory"
-		                   : "the journal of an apply that ended half-way cannot be read; what that took out of the directory is "
-		                     "in \"apply\" in the store, and the journal there is to be removed by hand",
-		           r);
+		return say_unread(apply, r);
 	apply->is_begun = r == 0 && !is_closed;
 	if (apply->is_begun || apply->is_dry)
 		return 0;

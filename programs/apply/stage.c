@@ -181,15 +181,17 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 {
 	_cleanup_free_ char *target = NULL;
 	const struct side side = {.mode = S_IFLNK};
-	size_t size;
-	int r = read_content(layer_of(apply, step), step->path, &side, &target, &size);
+	const struct item *item = step->item;
+	size_t size = item->content_size;
+	char path[PATH_MAX];
+	int r = item->content ? 0 : read_content(layer_of(apply, step), step->path, &side, &target, &size);
 
 	if (r < 0)
 		return r;
 	if (size == 0 || size >= PATH_MAX)
 		return -ENAMETOOLONG;
-	target[size] = '\0';
-	return symlinkat(target, apply->stage, name) < 0 ? -errno : 0;
+	(void)snprintf(path, sizeof path, "%.*s", (int)size, item->content ? item->content : target);
+	return symlinkat(path, apply->stage, name) < 0 ? -errno : 0;
 }
 
 static int stage_directory(struct apply *apply, const struct step *step, const char *name)

@@ -302,6 +302,13 @@ class Journals(Apply):
                 done = self.apply(*words)
                 self.assertIn(done.code, (1, BROKEN), (text, words, done))
                 self.assertEqual(yett.read(self.source + '/file'), 'old\n')
+        stage = self.store() + '/apply/stage'
+        self.make(stage, 0o700)
+        self.put(stage + '/0', 'taken out\n')
+        done = self.apply()
+        self.assertIn('%s: move that elsewhere first' % stage, done.err)
+        self.assertIn('then remove "journal" and "journal.closed" in %s/apply' % self.store(), done.err)
+        self.assertEqual(yett.read(stage + '/0'), 'taken out\n')
         os.unlink(self.store() + '/apply/journal')
         os.mkfifo(self.store() + '/apply/journal')
         self.own(self.store() + '/apply/journal')

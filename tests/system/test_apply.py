@@ -130,6 +130,15 @@ class Taken(Apply):
         self.assertEqual([yett.read(os.path.join(self.source, name)) for name in ('file', 'gone', 'd/x', 'd/y')], ['two\n', 'back\n', 'one\n', 'two\n'])
         self.assertFalse(os.path.exists(self.source + '/new'))
 
+    def test_a_mode_is_not_changed_under_names_elsewhere(self):
+        outside = self.source + '-outside'
+        os.link(self.source + '/moved', outside)
+        before = os.stat(outside).st_mode
+        self.assert_cow('chmod 750 moved')
+        self.assertEqual(self.assert_apply(), 'mode     moved\n')
+        self.assertEqual((os.stat(outside).st_mode, os.stat(self.source + '/moved').st_mode & 0o777), (before, 0o750))
+        self.assertEqual(yett.read(self.source + '/moved'), yett.read(outside))
+
     def test_in_json(self):
         self.assert_cow('echo more >>file; echo x >.envrc')
         result = json.loads(self.assert_apply('--json', code=LEFT))['result']
@@ -176,6 +185,24 @@ class Conflicts(Apply):
         self.assertEqual(yett.read(self.source + '/file'), 'old\n')
         self.assert_apply('moved')
 
+    def test_a_directory_stays_with_what_was_hidden_in_it(self):
+        self.alice.mkdir('source/d')
+        self.alice.mkdir('source/d/e')
+        for name in ('d/a', 'd/e/a', 'd/e/.env'):
+            self.alice.write('source/' + name, 'x\n')
+        self.assert_cow('rm -r d; echo more >>file', '--hide', '.env')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertIn('d/e: something in it was hidden from the sandbox', done.err)
+        self.assertEqual((os.listdir(self.source + '/d'), os.listdir(self.source + '/d/e')), (['e'], ['.env']))
+        self.assertEqual(yett.read(self.source + '/file'), 'old\nmore\n')
+
+    def test_as_many_hidden_names_as_a_store_tells(self):
+        self.assert_cow('echo more >>file')
+        with open(self.store() + '/info', 'a', encoding='utf-8') as info:
+            info.writelines('hidden=%s%d\n' % ('x' * 100, i) for i in range(2000))
+        self.assert_apply()
+
     def test_where_the_clock_was_set_all_that_was_there_may_have_changed(self):
         self.assert_cow('echo inside >>file; echo new >new')
         info = self.store() + '/info'
@@ -196,6 +223,20 @@ class Conflicts(Apply):
         done = self.apply('--force')
         self.assertEqual(done.code, 1, done)
         self.assertIn('the directory is another one', done.err)
+
+    def test_another_file_system_where_the_source_was(self):
+        self.assert_cow('echo inside >>file')
+        info = self.store() + '/info'
+        text = yett.read(info)
+        number = int(text.split('\ndevice=')[1].split()[0])
+        other = text.replace('\ndevice=%d\n' % number, '\ndevice=%d\n' % (number + 1))
+        yett.write(info, other, 0o600)
+        done = self.apply('--force')
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('the directory is another one', done.err)
+        boot = text.split('\nboot=')[1].split()[0]
+        yett.write(info, other.replace('\nboot=%s\n' % boot, '\nboot=another\n'), 0o600)
+        self.assert_apply()
 
     def test_two_at_once(self):
         self.assert_cow('echo inside >>file')
@@ -223,6 +264,17 @@ class Protected(Apply):
         self.assert_apply('sub', code=LEFT)
         self.assert_apply('.envrc', 'sub/.vscode/tasks.json')
         self.assertEqual(yett.read(self.source + '/sub/.vscode/tasks.json'), 'x\n')
+
+    def test_no_repository_comes_about_in_two_steps(self):
+        process = self.start('sh', '-c', 'mkdir d; echo x >d/HEAD; echo x >d/config; echo ready; read line; mkdir d/objects d/refs; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply()
+        process.stdin.write(b'\n')
+        process.stdin.flush()
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+        self.assert_apply(code=LEFT)
+        self.assertEqual(sorted(os.listdir(self.source + '/d')), ['HEAD', 'config'])
 
     def test_a_directory_with_one_of_them_stays(self):
         self.alice.mkdir('source/old')
@@ -505,16 +557,22 @@ class Outside(Apply):
 class Interactive(Apply):
     """At a terminal, of which the answers are typed ahead."""
 
-    def ask(self, answers, *words, code=0):
+    def ask(self, answers, *words, code=0, questions=0, meanwhile=None):
+        """`meanwhile`: before the answer "y" to the question of that number."""
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)
         os.write(master, answers.encode())
         process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, 'apply', '--interactive', self.works()[0]['id'], *words,
                                      env=self.environment(), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         os.close(slave)
+        shown = b''
+        while meanwhile and shown.count(b']? ') < questions:
+            shown += os.read(master, 65536)
+        if meanwhile:
+            meanwhile()
+            os.write(master, b'y\n')
         out, err = process.communicate(timeout=yett.DEADLINE)
         self.assertEqual(process.returncode, code, (out, err))
-        shown = b''
         while True:
             try:
                 more = os.read(master, 65536)
@@ -561,6 +619,30 @@ class Interactive(Apply):
         self.assertIn('added made/deep/x\n@@ -0,0 +1 @@\n+x\n', shown)
         self.assertTrue(os.path.exists(self.source + '/removed/file'))
         self.assertFalse(os.path.exists(self.source + '/none'))
+
+    def test_what_was_shown_is_what_is_applied(self):
+        process = self.start('sh', '-c', 'echo shown >>file; ln -s shown link; echo shown >new; echo z >z; echo ready; read line; '
+                             'echo evil >file; ln -sf evil link; echo evil >new; echo ready; cat',
+                             options=['--cow', self.source, '-C', self.source], env=self.environment(), stdin=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'ready')
+
+        def change():
+            process.stdin.write(b'\n')
+            process.stdin.flush()
+            self.assertEqual(yett.line_of(process.stdout), 'ready')
+
+        shown, _, _ = self.ask('y\ny\ny\n', questions=4, meanwhile=change)
+        self.assertIn('added link\nto shown\n', shown)
+        self.assertEqual([yett.read(self.source + '/' + name) for name in ('file', 'new')], ['old\nshown\n', 'shown\n'])
+        self.assertEqual(os.readlink(self.source + '/link'), 'shown')
+
+    def test_modes_are_shown_and_what_is_too_large_to_show_is_left(self):
+        self.assert_cow('chmod 755 moved; printf "#!/bin/sh\\n" >run; chmod 755 run; truncate -s 17M large')
+        shown, out, err = self.ask('y\ny\n', code=LEFT)
+        self.assertIn('mode moved\nmode 755\n', shown)
+        self.assertIn('added run\nmode 755\n', shown)
+        self.assertEqual(out, 'mode     moved\nadded    run\n')
+        self.assertIn('large: is too large to be asked for', err)
 
     def test_protected_names_are_asked_for_with_a_word_and_not_by_all(self):
         self.assert_cow('printf "#!/bin/sh\\n" >.envrc; echo more >>file')

@@ -154,6 +154,14 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 			"bare/config",
 			"bare/hooks/post-update",
 			"bare/config.worktree",
+			"bare/objects",
+			"bare/REFS",
+			".github",
+			"x/.config",
+			"lefthook-local.yml",
+			"lefthook.toml",
+			".hg/hgrc",
+			".config/mise/config.toml",
 		},
 				 *const no[] = {
 					 "config",
@@ -172,7 +180,8 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 					 "HEAD",
 					 "other/HEAD",
 					 "bare/objects/x",
-					 ".github",
+					 "other/objects",
+					 ".github/x",
 					 "env",
 					 "vscode/tasks.json",
 					 "a~1",
@@ -188,6 +197,9 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 			fail_msg("%s is protected", no[i]);
 	assert_true(protect("a/.git", false, is_bare, "bare"));
 	assert_false(protect("a/.git", true, is_bare, "bare"));
+	assert_false(protect("a/.github", true, is_bare, "bare"));
+	assert_true(protect("bare/objects", true, is_bare, "bare"));
+	assert_false(protect(".git/objects", true, is_bare, ".git"));
 	assert_true(protect("HEAD", false, is_bare, ""));
 }
 
