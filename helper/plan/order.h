@@ -124,8 +124,8 @@ struct init_totals {
 
 /*
  * init → supervisor, one packet for each order: done (of a SANDBOX: it serves the channel), or why not; of a MOUNT by
- * who carries it out. With one descriptor where there is somebody to tell of forbidden system calls: the listener of init's filter, which init keeps no copy
- * of.
+ * who carries it out. With one descriptor where there is somebody to tell of forbidden system calls: the listener of init's filter, which
+ * init keeps no copy of.
  */
 struct init_report {
 	uint32_t kind; /* enum init_order_kind */

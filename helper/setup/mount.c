@@ -25,8 +25,8 @@ enum mount_fd { MOUNT_CONTROL, MOUNT_KEEP, MOUNT_INIT, MOUNT_USER_NS, MOUNT_FDS 
 
 int mount_become(const struct setup *setup, const int *from)
 {
-	const int namespaces = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-	                       (setup->shares_network ? 0 : CLONE_NEWNET);
+	const int namespaces =
+		CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | (setup->shares_network ? 0 : CLONE_NEWNET);
 	struct identity_fds fds = {{from[MOUNT_CONTROL], from[MOUNT_KEEP]}};
 	int r = identity_prepare(setup);
 	pid_t pid;
@@ -35,8 +35,8 @@ int mount_become(const struct setup *setup, const int *from)
 		fds.fds[i] = -1;
 	if (r == 0)
 		r = reached_step("mounter", "enter");
-	if (r == 0 && (setns(from[MOUNT_INIT], namespaces) < 0 ||
-	               (!setup->host->is_rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0)))
+	if (r == 0 &&
+	    (setns(from[MOUNT_INIT], namespaces) < 0 || (!setup->host->is_rootless && setns(from[MOUNT_USER_NS], CLONE_NEWUSER) < 0)))
 		r = -errno;
 	if (r == 0)
 		r = identity_take(setup);

@@ -104,10 +104,10 @@ struct setup {
 	int go;               /* asks it for an init */
 	int control, channel; /* our end of init's control socket, and the client's of the exec channel until the client has it */
 	int init_pidfd;
-	int mount_ns;       /* init's: what is mounted there goes after the client was told of the end. -1: with init */
-	bool leaves_mounts; /* to a process that nobody waits for */
+	int mount_ns;         /* init's: what is mounted there goes after the client was told of the end. -1: with init */
+	bool leaves_mounts;   /* to a process that nobody waits for */
 	uint32_t keeps_count; /* sockets that init holds, with locks of stores that were mounted later: mount.c */
-	pid_t sharer;       /* -1: none */
+	pid_t sharer;         /* -1: none */
 	struct egress egress;
 	uint32_t profile;        /* that init was started for */
 	bool shares_network;     /* init is in the network namespace of its maker, and has none of its own */

@@ -235,8 +235,8 @@ static void add_request_mounts(struct planning *p)
 }
 
 /*
- * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and no sandbox with shares without such
- * a one.
+ * Where the profile wants a workspace to be copy-on-write: nothing writable but what is kept anyway, and no sandbox with shares without
+ * such a one.
  */
 static void check_workspace(struct planning *p, bool is_later)
 {

@@ -211,8 +211,7 @@ static int open_existing(struct build *b, const struct plan_step *step, int at, 
 	if (fd == -EACCES && step->optional && b->plan->capabilities == 0) /* no more than we do commands come to where it would be */
 		return 0;
 	if (fd == -ENOENT || fd == -ELOOP)
-		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s",
-		                 plan_text(b->plan, step->target),
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0, "%s, which the profile names, %s", plan_text(b->plan, step->target),
 		                 fd == -ENOENT ? "does not exist in the sandbox" : "goes through a symbolic link");
 	if (fd < 0)
 		return fd;
@@ -277,8 +276,8 @@ static int cover_inside(struct build *b, const char *target, int tree)
 
 		if ((step->kind != PLAN_READ_ONLY && step->kind != PLAN_MASK) || strncmp(path, target, length) != 0 || path[length] != '/')
 			continue;
-		if (!is_ready && (fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ||
-		                  fchdir(b->root) < 0))
+		if (!is_ready &&
+		    (fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(b->root) < 0))
 			return -errno;
 		is_ready = true;
 		r = reached_step("init", plan_step_name(step->kind));

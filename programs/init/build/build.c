@@ -322,8 +322,8 @@ static int enter(struct build *b)
 }
 
 /* The bounds of the user are the supervisor's. */
-static const bool mounts_later[PLAN_STEP_KINDS] = {[PLAN_SLOT] = true,  [PLAN_CGROUP] = true,    [PLAN_UNMOUNT] = true,
-                                                   [PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
+static const bool mounts_later[PLAN_STEP_KINDS] = {
+	[PLAN_SLOT] = true, [PLAN_CGROUP] = true, [PLAN_UNMOUNT] = true, [PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
 
 static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
 {

@@ -29,20 +29,20 @@ struct build {
 	const struct plan *plan; /* of the order in hand */
 	const struct init_profile *profile;
 	struct build_memory mapped_plan, mapped_profile;
-	struct yett_error error; /* of the step that was refused */
-	uint32_t fds_present;    /* as struct init_config has it, with INIT_FD_DEV until that is used up */
-	bool is_ready;           /* what the profile decides is done */
-	bool enters;             /* the sandbox is there: build_mount() */
-	bool is_command;         /* then: no power over files is left */
+	struct yett_error error;       /* of the step that was refused */
+	uint32_t fds_present;          /* as struct init_config has it, with INIT_FD_DEV until that is used up */
+	bool is_ready;                 /* what the profile decides is done */
+	bool enters;                   /* the sandbox is there: build_mount() */
+	bool is_command;               /* then: no power over files is left */
 	bool owns_network;             /* the network namespace is of the sandbox's own making, and not the host's */
 	int trees_socket;              /* -1: none come */
 	uint8_t kinds[PLAN_STEPS_MAX]; /* by step: enum init_tree of what is to come */
 	int trees[PLAN_STEPS_MAX];     /* by step: the mount that is to be attached; -1 */
 	int targets[PLAN_STEPS_MAX];   /* by step: where, once that is there; -1 */
 	bool are_attached[PLAN_STEPS_MAX];
-	int proc;                      /* the sandbox's own, not attached before root_proc() */
+	int proc;    /* the sandbox's own, not attached before root_proc() */
 	int beneath; /* the template's root directory, on which the sandbox's own lies; -1 until root_make(). One like it: build_mount() */
-	int root;                      /* the sandbox's root directory, once there is one */
+	int root;    /* the sandbox's root directory, once there is one */
 	dev_t root_device;
 	uint32_t owner_uid, owner_gid; /* of what is root's inside; UINT32_MAX: nobody is */
 	uint32_t tty_gid;
