@@ -225,7 +225,7 @@ class Deciders(Neighboured):
         self.assert_refused(self.captured('flood-log'), 125, 'it has written a flood')
         told = self.service.log_text()[len(before):]
         self.assertIn('flood 0', told)
-        self.assertLess(told.count('flood '), 1000)
+        self.assertLess(told.count('flood '), 5000)  # of 100,000; so many in a second are let through, and a slow machine takes more of them
         self.assertNotIn('\n<0>', told)
         self.assertNotIn('\033', told)
         for line in told.splitlines():
