@@ -71,17 +71,10 @@ _must_check_ int mount_become(const struct setup *setup, const int *fds);
 _must_check_ int identity_place(int *fds, int count, int first);
 
 /*
- * setup.c: tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes from `trees`; -1: nothing is.
- * 0 or -errno.
+ * setup.c: tells init, or who mounts, over `control` to build the plan, and has what it shares cloned for that. What is the client's then
+ * goes with init, or to a process that nobody waits for. 0 or -errno.
  */
-_must_check_ int setup_give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control,
-                                  int trees);
-
-/*
- * setup.c: before what the plan shares is mounted. What is the client's goes with init: nobody else waits for its file systems, and it is
- * free when the client hears of the end. But an overlay takes as long as names were seen through it: let_go_of_mounts().
- */
-void setup_mind_mounts(struct setup *setup, const struct plan *plan);
+_must_check_ int setup_send_order(struct setup *setup, const struct setup_order *order, enum init_order_kind kind, int control);
 
 /*
  * egress.c: what a child does to become a front or a dialer. -errno, or it does not return. `fds`: of a front the dialer, the rules, init's

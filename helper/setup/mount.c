@@ -92,30 +92,10 @@ static int hear(int control, struct yett_error *error)
 	return (int)error->code;
 }
 
-static int carry_out(struct setup *setup, const struct setup_order *order, int control[static 2], int trees[static 2], pid_t *ret_pid,
-                     struct yett_error *error)
-{
-	_cleanup_fd_ int ours = -1;
-	int keep[2] = {-1, -1}, r = plan_has_layers(order->plan) ? make_keep(setup, keep) : 0;
-	const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0], setup->init_pidfd, setup->user_ns};
-
-	ours = keep[0];
-	if (r == 0 && order->connection >= 0)
-		r = share_start(setup, order->plan, order->connection, trees[0]);
-	trees[0] = fd_close(trees[0]);
-	if (r == 0)
-		r = *ret_pid = builder_fork(setup, BUILDER_MOUNTER, fds, MOUNT_FDS);
-	control[1] = fd_close(control[1]);
-	if (r >= 0)
-		r = setup_give_order(setup, order, INIT_ORDER_MOUNT, control[0], order->connection < 0 ? -1 : trees[1]);
-	trees[1] = fd_close(trees[1]); /* what is in it goes with who is to take it */
-	return r == 0 ? hear(control[0], error) : r;
-}
-
 int setup_mount(struct setup *setup, const struct setup_order *order, struct yett_error *error)
 {
 	const struct plan *plan = order->plan, *made = setup->last.plan;
-	int control[2] = {-1, -1}, trees[2] = {-1, -1}, r;
+	int control[2] = {-1, -1}, keep[2] = {-1, -1}, r;
 	pid_t pid = 0;
 
 	if (plan->policy_generation != setup->host->policy->generation || plan->caller_uid != made->caller_uid ||
@@ -123,17 +103,25 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		return error_set(error, YETT_E_PERMISSION_DENIED, 0, "the policy, the profile or the user is not that of the sandbox");
 	r = privilege_raise();
 	setup->shared->result = -EINPROGRESS;
-	setup_mind_mounts(setup, plan);
-	if (r == 0 && (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0 ||
-	               socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0))
+	if (r == 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) < 0)
 		r = -errno;
+	if (r == 0 && plan_has_layers(plan))
+		r = make_keep(setup, keep);
+	if (r == 0) {
+		const int fds[MOUNT_FDS] = {control[1], keep[0] < 0 ? control[1] : keep[0], setup->init_pidfd, setup->user_ns};
+
+		r = pid = builder_fork(setup, BUILDER_MOUNTER, fds, MOUNT_FDS);
+	}
+	fd_close(control[1]);
+	fd_close(keep[0]);
+	if (r > 0)
+		r = setup_send_order(setup, order, INIT_ORDER_MOUNT, control[0]);
 	if (r == 0)
-		r = carry_out(setup, order, control, trees, &pid, error);
+		r = hear(control[0], error);
 	if (r != 0 && setup_inside_error(setup)) {
 		*error = *setup_inside_error(setup);
 		r = (int)error->code;
 	}
-	fd_close(control[1]);
 	setup_end_sharer(setup);
 	if (!builder_end_child_soon(pid) || !frame_close_socket(control[0]))
 		setup->is_spoilt = true;

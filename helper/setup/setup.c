@@ -243,7 +243,8 @@ static void read_resolvers(struct init_order *order)
 		(void)!read(fd, order->resolvers, sizeof order->resolvers - 1);
 }
 
-int setup_give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control, int trees)
+/* Tells init, or who mounts, over `control` what of the plan to build. What is to be attached comes from `trees`; -1: nothing is. */
+static int give_order(const struct setup *setup, const struct setup_order *given, enum init_order_kind kind, int control, int trees)
 {
 	const struct plan *plan = given->plan;
 	const struct template *template = &setup->host->templates[plan->profile];
@@ -351,11 +352,30 @@ static bool has_shares(const struct plan *plan)
 	return has_shares;
 }
 
-void setup_mind_mounts(struct setup *setup, const struct plan *plan)
+/*
+ * What is the client's goes with init: nobody else waits for its file systems, and it is free when the client hears of the end. But an
+ * overlay takes as long as names were seen through it: let_go_of_mounts().
+ */
+static void mind_mounts(struct setup *setup, const struct plan *plan)
 {
 	setup->leaves_mounts = setup->leaves_mounts || plan_has_layers(plan);
 	if (has_shares(plan) && !setup->leaves_mounts)
 		setup->mount_ns = fd_close(setup->mount_ns);
+}
+
+int setup_send_order(struct setup *setup, const struct setup_order *order, enum init_order_kind kind, int control)
+{
+	int trees[2] = {-1, -1}, r = 0;
+
+	mind_mounts(setup, order->plan);
+	if (has_shares(order->plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
+		return -errno;
+	r = give_order(setup, order, kind, control, trees[1]);
+	fd_close(trees[1]);
+	if (r == 0 && trees[0] >= 0)
+		r = share_start(setup, order->plan, order->connection, trees[0]);
+	fd_close(trees[0]); /* now the end of that process is the end of the socket */
+	return r;
 }
 
 /* What only root can do for a sandbox. In this order, by the names that errors and the plan have for it. */
@@ -382,7 +402,6 @@ static int reserve_all(struct setup *setup, const struct plan *plan, struct yett
 int setup_build(struct setup *setup, const struct setup_order *order, int *ret_channel, struct yett_error *error)
 {
 	const struct plan *plan = order->plan;
-	int trees[2] = {-1, -1};
 	int r = check_selinux(setup->host, plan, error);
 	bool fits;
 
@@ -399,15 +418,8 @@ int setup_build(struct setup *setup, const struct setup_order *order, int *ret_c
 	if (r == 0 && !fits)
 		r = start_over(setup, plan);
 	setup->leaves_mounts = false;
-	setup_mind_mounts(setup, plan);
-	if (r == 0 && has_shares(plan) && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, trees) < 0)
-		r = -errno;
 	if (r == 0)
-		r = setup_give_order(setup, order, INIT_ORDER_SANDBOX, setup->control, trees[1]);
-	trees[1] = fd_close(trees[1]);
-	if (r == 0 && trees[0] >= 0)
-		r = share_start(setup, plan, order->connection, trees[0]);
-	fd_close(trees[0]); /* now the end of that process is the end of the socket */
+		r = setup_send_order(setup, order, INIT_ORDER_SANDBOX, setup->control);
 	if (r == 0 && order->rules >= 0)
 		r = egress_use(setup, order->memory, order->rules);
 	/* init has given up already: whoever waits for it learns why. */
@@ -581,7 +593,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 		r = builder_make_init(setup);
 	setup->is_ready = r == 0 && setup->last.plan;
 	if (setup->is_ready)
-		r = setup_give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
+		r = give_order(setup, &setup->last, INIT_ORDER_READY, setup->control, -1);
 	if (r == 0 && setup->last.rules >= 0 && !setup->host->is_rootless) /* there they listen at what rules are about */
 		r = egress_start(setup, setup->last.memory, EGRESS_ORDER_EXPECTED, setup->last.rules);
 	return r > 0 ? -ENOSPC : r;
