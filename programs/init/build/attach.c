@@ -276,8 +276,7 @@ static int cover_inside(struct build *b, const char *target, int tree)
 
 		if ((step->kind != PLAN_READ_ONLY && step->kind != PLAN_MASK) || strncmp(path, target, length) != 0 || path[length] != '/')
 			continue;
-		if (!is_ready &&
-		    (fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 || fchdir(b->root) < 0))
+		if (!is_ready && (overlay_put_beneath(b, tree) < 0 || fchdir(b->root) < 0))
 			return -errno;
 		is_ready = true;
 		r = reached_step("init", plan_step_name(step->kind));

@@ -114,6 +114,13 @@ bool attach_lies_in_others(const struct build *b, const struct plan_step *step);
 _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
 
 /*
+ * overlay.c: mounts `tree` on "lower" beneath, where no name of commands leads to, and which is the working directory then; and whether
+ * that has no mounts below, -EBUSY: it has. 0 or -errno.
+ */
+_must_check_ int overlay_put_beneath(const struct build *b, int tree);
+_must_check_ int overlay_check_bare(void);
+
+/*
  * workspace.c: makes of `*tree`, the source of a step that is the layer of an overlay, that overlay, with what was changed in the store of
  * the same target or in memory of the sandbox's own. In the name of commands; lower_be_mounter(). The same results.
  */

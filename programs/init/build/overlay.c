@@ -14,6 +14,17 @@ static int mount_over(void)
 	return kernel_mount_new("overlay", options, "", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
 }
 
+int overlay_put_beneath(const struct build *b, int tree)
+{
+	return fchdir(b->beneath) < 0 || move_mount(tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0 ? -errno : 0;
+}
+
+/* EAGAIN: it could be taken off, were it not for this flag. umount2(2) */
+int overlay_check_bare(void)
+{
+	return umount2("lower", MNT_EXPIRE) == 0 ? -ESTALE : errno == EAGAIN ? 0 : -errno;
+}
+
 int overlay_make(struct build *b, const char *path, int *tree)
 {
 	int r = 0;
@@ -21,12 +32,10 @@ int overlay_make(struct build *b, const char *path, int *tree)
 	if (strcmp(path, "/dev") == 0) /* without root its nodes are mounts of their own; else it is covered already, INIT_FD_DEV */
 		return 0;
 	/* "lower" and "empty" are the template's: layers have to be two, and of this namespace, and root resolves no other names. */
-	if (fchdir(b->beneath) < 0 || move_mount(*tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		r = -errno;
+	r = overlay_put_beneath(b, *tree);
 	*tree = fd_close(*tree);
-	/* EAGAIN: it could be taken off, were it not for this flag; and so has no mounts below. umount2(2) */
 	if (r == 0)
-		r = umount2("lower", MNT_EXPIRE) == 0 ? -ESTALE : errno == EAGAIN ? 0 : -errno;
+		r = overlay_check_bare();
 	if (r == 0)
 		r = *tree = mount_over();
 	if (r >= 0)

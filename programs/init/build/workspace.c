@@ -51,16 +51,14 @@ static int refuse(struct build *b, const struct plan_step *step, const char *wha
  */
 static int take_layer(struct build *b, const struct plan_step *step, int *tree, int *ret_layer)
 {
-	int r = 0;
+	int r = overlay_put_beneath(b, *tree);
 
-	if (fchdir(b->beneath) < 0 || move_mount(*tree, "", AT_FDCWD, "lower", MOVE_MOUNT_F_EMPTY_PATH) < 0)
-		r = -errno;
 	*tree = fd_close(*tree);
-	/* EAGAIN: it could be taken off, were it not for this flag; and so has no mounts below, which an overlay would not show. */
-	if (r == 0 && (umount2("lower", MNT_EXPIRE) == 0 || errno != EAGAIN))
-		r = errno == EBUSY
-		            ? refuse(b, step, "there are mounts below it, or below its store: give those directories that are to be seen")
-		            : -errno;
+	if (r == 0) {
+		r = overlay_check_bare(); /* an overlay would not show what is mounted below */
+		if (r == -EBUSY)
+			r = refuse(b, step, "there are mounts below it, or below its store: give those directories that are to be seen");
+	}
 	if (r == 0 && (*ret_layer = open("lower", O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
 		r = -errno;
 	return r;
