@@ -146,7 +146,7 @@ void egress_end(struct setup *setup)
 	egress->awaited = fd_close(egress->awaited);
 	/* A captured dialer may have sent descriptors: then it stays open until our end, which is near. */
 	if (!frame_close_socket(egress->told))
-		setup->is_spoilt = true;
+		egress->is_spoilt = true;
 	egress->told = -1;
 	egress->link = fd_close(egress->link);
 }

@@ -23,6 +23,7 @@ struct egress {
 	int awaited;         /* where it comes from; -1 */
 	uint32_t front_id;   /* whom a front becomes */
 	unsigned starts;
+	bool is_spoilt; /* something of a dialer's could not be closed: it is the last sandbox here, and goes on */
 };
 
 #define EGRESS_NONE_YET   ((struct egress){.told = -1, .link = -1, .awaited = -1})

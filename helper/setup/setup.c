@@ -455,8 +455,7 @@ const struct yett_error *setup_inside_error(const struct setup *setup)
 void setup_end_sharer(struct setup *setup)
 {
 	/* What the client sent goes with it: a process that ends does not linger. socket(7). But it may be stuck in a file system. */
-	if (!builder_end_child_soon(setup->sharer))
-		setup->is_spoilt = true;
+	setup->is_spoilt |= !builder_end_child_soon(setup->sharer);
 	setup->sharer = -1;
 }
 
@@ -569,7 +568,7 @@ int setup_recycle(struct setup *setup, const struct idmap_subject *subject)
 	struct reservation last = setup->range;
 	struct idmap_subject expected = setup->last.plan ? setup_subject(setup->last.plan) : *subject;
 	struct yett_error error;
-	int r = setup->is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
+	int r = setup->is_spoilt || setup->egress.is_spoilt ? -ECANCELED : reached_step("supervisor", "recycle");
 
 	setup->mount_ns = fd_close(setup->mount_ns);
 	if (r == 0 && setup->host->cgroups.count > 0)

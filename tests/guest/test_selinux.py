@@ -40,6 +40,7 @@ grant "labels" {
 }
 '''
 CONTEXT = re.compile(r'system_u:system_r:(yett_[a-z]+_t):s0-s0:(c[0-9]+,c[0-9]+)')
+USER_CONTEXT = 'unconfined_u:unconfined_r:unconfined_t:s0-s0:c0.c1023'
 HOLD = ('sh', '-c', 'echo up; read x')
 
 
@@ -98,6 +99,15 @@ class Domains(installed.Case):
     def test_the_description_says_the_label(self):
         told = yett.told(self.output(self.ann, 'true', options=['--json']))['sandbox']['label']
         self.assertEqual(CONTEXT.fullmatch(told).group(1), 'yett_init_t')
+
+
+class Streams(installed.Case):
+    def test_a_command_reads_and_writes_what_the_service_manager_opened_for_its_client(self):
+        """As in a job of cron's or a session of sshd's, standard streams have not the client's label."""
+        installed.tool('systemd-run', '--wait', '--quiet', '--unit=yett-test-streams', '-p', 'User=' + self.ann.name, '-p', 'WorkingDirectory=/',
+                       '-p', 'SELinuxContext=' + USER_CONTEXT, 'yett', 'run', '--', 'sh', '-c', 'cat; echo written; echo said >&2')
+        yett.wait_until(lambda: {'written', 'said'} <= set(installed.tool('journalctl', '--boot', '-o', 'cat', '-u', 'yett-test-streams').out.splitlines()),
+                        'what the command wrote in the journal')
 
 
 class Policies(installed.Case):
