@@ -8,6 +8,11 @@
 #include "cli/run.h"
 #include "cli/run_shares.h"
 
+static void status_freep(struct yett_sandbox_status **status)
+{
+	yett_free(*status);
+}
+
 /* What is there now, or not any more; of a store that names its own place null. */
 static void tell(const char *sandbox, const char *const *targets, size_t count)
 {
@@ -22,7 +27,25 @@ static void tell(const char *sandbox, const char *const *targets, size_t count)
 	json_close(json);
 }
 
-static int mount_shares(const struct run_options *options, const char *sandbox, struct yett_error *error)
+/* What is listed for the profile of that sandbox. */
+static int hide(struct yett_connection *connection, struct run_options *options, const char *sandbox, struct yett_error *error)
+{
+	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	bool is_asked_for = options->hide_count > 0;
+	int r;
+
+	for (size_t i = 0; i < options->shares_count; i++)
+		is_asked_for = is_asked_for || (options->shares[i].flags & YETT_SHARE_COW);
+	r = is_asked_for ? yett_sandbox_inspect(connection, sandbox, &status, error) : 0;
+	if (status)
+		options->profile = status->info->profile;
+	if (r == 0)
+		r = run_shares_hide(options, error);
+	options->profile = NULL;
+	return r;
+}
+
+static int mount_shares(struct run_options *options, const char *sandbox, struct yett_error *error)
 {
 	struct yett_connection *connection = NULL;
 	const char *targets[RUN_SHARES_MAX];
@@ -30,7 +53,9 @@ static int mount_shares(const struct run_options *options, const char *sandbox, 
 
 	if (r)
 		return r;
-	r = yett_sandbox_mount(connection, sandbox, options->shares, options->shares_count, error);
+	r = hide(connection, options, sandbox, error);
+	if (r == 0)
+		r = yett_sandbox_mount(connection, sandbox, options->shares, options->shares_count, error);
 	yett_connection_close(connection);
 	for (size_t i = 0; r == 0 && i < options->shares_count; i++)
 		targets[i] = options->shares[i].target ? options->shares[i].target : options->shares[i].path;
@@ -53,7 +78,7 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		r = EXIT_USAGE;
 	}
-	if (r < 0 && (run_shares_hide(&options, &error) != 0 || mount_shares(&options, argv[first], &error) != 0)) {
+	if (r < 0 && mount_shares(&options, argv[first], &error) != 0) {
 		output_error(&error);
 		r = EXIT_FAILED;
 	}

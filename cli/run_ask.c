@@ -121,7 +121,9 @@ static int ask(struct run *run, char **ret_plan)
 
 	if (run->has_default_share && run->error.reason == YETT_R_WANTED_COW && r) {
 		o->shares[o->shares_count - 1].flags = YETT_SHARE_COW;
-		r = ask_once(run, ret_plan);
+		r = run_shares_hide(o, &run->error);
+		if (r == 0)
+			r = ask_once(run, ret_plan);
 		first = run->error;
 	}
 	if (r == 0)

@@ -31,6 +31,7 @@ struct run_options {
 	size_t shares_count;
 	const char *hide[RUN_HIDE_MAX + 1], *no_hide[RUN_HIDE_MAX + 1];
 	size_t hide_count, no_hide_count;
+	const char *const *hide_listed; /* owned; NULL: not looked for yet */
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
 	enum yett_network network;

@@ -124,20 +124,36 @@ int run_shares_set_no_hide(void *into, const char *value, struct yett_error *err
 	return add_hide(options->no_hide, &options->no_hide_count, "no-hide", value, error);
 }
 
+/* What is listed for the profile comes to what was asked for. */
+static int hide_listed(struct run_options *options, struct yett_error *error)
+{
+	int r = yett_hide_list(options->profile, &options->hide_listed, error);
+
+	for (size_t i = 0; r == 0 && options->hide_listed[i]; i++)
+		r = add_hide(options->hide, &options->hide_count, "hide", options->hide_listed[i], error);
+	return r;
+}
+
 int run_shares_hide(struct run_options *options, struct yett_error *error)
 {
-	bool is_hidden = false;
+	bool is_asked = options->hide_count > 0, is_hidden = false;
 
-	for (size_t i = 0; options->hide_count && i < options->shares_count; i++) {
+	for (size_t i = 0; i < options->shares_count; i++) {
 		struct yett_share *share = &options->shares[i];
 
 		if (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)
 			continue;
-		share->hide = options->hide;
-		share->no_hide = options->no_hide;
+		if (!options->hide_listed) {
+			int r = hide_listed(options, error);
+
+			if (r)
+				return r;
+		}
+		share->hide = options->hide_count ? options->hide : NULL;
+		share->no_hide = options->hide_count ? options->no_hide : NULL;
 		is_hidden = true;
 	}
-	if (is_hidden || !options->hide_count)
+	if (is_hidden || !is_asked)
 		return 0;
 	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 	                "--hide %s: nothing is shared copy-on-write, with a store of its own, and only there a name can be hidden",

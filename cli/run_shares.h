@@ -20,5 +20,8 @@ int run_shares_set_hide(void *into, const char *value, struct yett_error *error)
 int run_shares_set_no_hide(void *into, const char *value, struct yett_error *error);
 int run_shares_set_socket(void *into, const char *value, struct yett_error *error);
 
-/* Has what --hide says hold for the shares that it can hold for, when all options are read. YETT_E_INVALID_REQUEST: there is none. */
+/*
+ * Has what --hide says, and what is listed for the profile, hold for the shares that it can hold for, when all options are read.
+ * YETT_E_INVALID_REQUEST: there is none, or a list has what is none.
+ */
 _must_check_ int run_shares_hide(struct run_options *options, struct yett_error *error);

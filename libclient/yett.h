@@ -222,6 +222,14 @@ struct yett_share {
 	const char *const *hide, *const *no_hide;
 };
 
+/*
+ * What is listed to be hidden in copy-on-write shares of sandboxes of a profile (NULL: "default"), for `hide` of these: in
+ * /etc/yett/hide.d/PROFILE, by the administrator, and in ~/.config/yett/hide.d/PROFILE, by the caller, a name in each line. At most 1024, a
+ * list that ends with NULL, and may be empty; one yett_free() frees it. It is for the caller's good, and nothing but the caller has to heed
+ * it. YETT_E_INVALID_REQUEST: a line is none that `hide` takes; YETT_E_FILE_OPERATION_FAILED.
+ */
+YETT_API YETT_MUST_CHECK int yett_hide_list(const char *profile, const char *const **ret_names, struct yett_error *error);
+
 struct yett_tmpfs {
 	size_t size; /* in an array: all have the same */
 	const char *target;

@@ -238,6 +238,53 @@ class Hidden(Workspace):
         self.assertEqual(self.cow('true', '--hide', '.env').code, 0)
         self.assertEqual(len(self.works()), before + 1)
 
+    def list_names(self, text, profile='default'):
+        """The user's own list of a profile; the administrator's is read by the same code: tests/unit/test_client_hide_list.c."""
+        path = os.path.join(self.alice.home, '.config/yett/hide.d', profile)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        self.addCleanup(lambda: os.path.exists(path) and os.unlink(path))
+        return path
+
+    def test_what_is_listed_for_the_profile_is_hidden_without_being_asked_for(self):
+        self.alice.write('source/.env', 'secret\n')
+        self.list_names('# keys\n\n  .env  \n*.pem\r\n')
+        done = self.cow('find . -name .env -o -name "*.pem"')
+        self.assertEqual((done.code, done.out), (0, ''), done)
+        self.assertIn('yett: hidden in %s: ' % self.source, done.err)
+        self.assertEqual(set(self.assert_cow('find . -name .env -o -name "*.pem" | sed s,.*/,,', '--no-hide', 'public.pem').split()), {'public.pem'})
+        self.assertEqual(self.assert_cow('ls -d file', '--hide', 'gone').split(), ['file'])
+        self.assertEqual(self.cow('ls -d file', '--hide', 'file').out, '')
+        done = self.sandbox('cat', '.env', options=['--ro', '.', '-C', self.source], cwd=self.source, env=self.environment())
+        self.assertEqual((done.code, done.out), (0, 'secret\n'), done)  # and nothing is refused where nothing can be hidden
+        self.change_policy(before='profile "kept" { extends = "default" workspace = cow }\n'
+                                  'grant "some" { users = {"%s"} user_keys = true profiles = {"*"} share_rw = {"*"} linger_max = unlimited }' % self.alice.name)
+        self.list_names('dir\n', 'kept')
+        done = self.sandbox('ls', '-A', options=['-p', 'kept'], cwd=self.source, env=self.environment())
+        self.assertEqual((done.code, '.env' in done.out.split(), 'dir' in done.out.split()), (0, True, False), done)
+        box = self.yett('create', '-p', 'kept', '--cow', self.folder('empty') + ':/mnt/a', env=self.environment()).out.strip()
+        self.addCleanup(self.yett, 'destroy', box)
+        done = self.yett('mount', box, '--cow', self.source + ':/mnt/b', env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        seen = self.yett('exec', box, '--', 'ls', '-A', '/mnt/b').out.split()
+        self.assertEqual(('.env' in seen, 'dir' in seen), (True, False), seen)
+
+    def test_a_list_that_cannot_be_followed_is_an_error(self):
+        path = self.list_names('.env\n../x\n')
+        done = self.cow('true')
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s ../x: expected a name, or a path below the directory that is shared, without . and ..' % path))
+        os.unlink(path)
+        os.mkdir(path)
+        done = self.cow('true')
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s is no file, where names to hide are listed' % path))
+        os.rmdir(path)
+        self.list_names('.env\n')
+        os.chmod(path, 0)
+        done = self.cow('true')
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: cannot read the names to hide in %s: Permission denied' % path))
+        self.assertEqual(self.works(), [])
+
     def test_only_what_is_copy_on_write_has_a_layer_that_hides(self):
         for how in (['--rw', self.source], ['--ro', self.source], ['--cow', self.source + ':memory=8M'], []):
             done = self.sandbox('true', options=[*how, '--hide', '.env'], cwd=self.source, env=self.environment())
