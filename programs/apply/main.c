@@ -25,7 +25,7 @@
 
 /*
  * What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
- * connected to, and no attribute or owner is set but the group of what is staged. sysinfo(2) is for qsort(3), as there.
+ * connected to; inherit.c sets the group and attributes of what is staged. sysinfo(2) is for qsort(3), as there.
  */
 static const int allowed[] = {
 	SYS_openat2,       SYS_openat,
@@ -45,11 +45,13 @@ static const int allowed[] = {
 	SYS_rt_sigreturn,  SYS_renameat2,
 	SYS_mkdirat,       SYS_unlinkat,
 	SYS_symlinkat,     SYS_fchmod,
-	SYS_fchmodat,      SYS_fchown,
+	SYS_fchmodat,      SYS_fchownat,
 	SYS_ftruncate,     SYS_fsync,
 	SYS_syncfs,        SYS_flock,
 	SYS_geteuid,       SYS_copy_file_range,
 	SYS_sysinfo,       SYS_restart_syscall,
+	SYS_getxattr,      SYS_setxattr,
+	SYS_getegid,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */
