@@ -84,8 +84,10 @@ struct apply {
 	struct item *items;
 	size_t item_count;
 	size_t kept_bytes; /* of all items' contents */
+	struct ways *ways; /* look.c, while it looks */
 	struct step *steps;
 	size_t step_count;
+	size_t *made; /* stage.c, while it stages: of each item the step that makes it */
 	uint64_t source_inode, source_device;
 	bool was_forced;    /* the one that a journal tells of */
 	bool is_incomplete; /* something that was asked for is left */

@@ -97,21 +97,37 @@ uint32_t inherit_mode_of_default(uint32_t mode, const char *acl, size_t size)
 	return mode & (~07u | other);
 }
 
-/* The directory in the source that it is going to be in, or that this is going to be in. */
+static int open_part(const struct apply *apply, const char *path, size_t length)
+{
+	char part[PATH_MAX];
+
+	(void)snprintf(part, sizeof part, "%.*s", (int)length, path);
+	return read_open(apply->source, part, O_PATH | O_DIRECTORY);
+}
+
+/*
+ * The directory in the source that it is going to be in, or that this is going to be in: the last one on the way that is there. As of one
+ * that is not there nothing below is, it is found by halves: a sandbox makes ways of 2,000 names, with as much at the end as it likes.
+ */
 static int open_above(const struct apply *apply, const char *path)
 {
-	char above[PATH_MAX];
+	uint16_t ends[PATH_MAX / 2 + 1] = {0};
+	size_t there = 0, count = 1, gone;
+	int fd;
 
-	(void)snprintf(above, sizeof above, "%s", path);
-	for (;;) {
-		char *slash = strrchr(above, '/');
-		int fd;
+	for (const char *slash = path; (slash = strchr(slash, '/')) && count < ARRAY_SIZE(ends); slash++)
+		ends[count++] = (uint16_t)(slash - path);
+	fd = open_part(apply, path, ends[count - 1]);
+	for (gone = count - 1; fd < 0 && gone - there > 1;) {
+		size_t half = (there + gone) / 2, *side = &gone;
+		int at = open_part(apply, path, ends[half]);
 
-		*(slash ? slash : above) = '\0';
-		fd = read_open(apply->source, above, O_PATH | O_DIRECTORY);
-		if (fd >= 0 || !slash)
-			return fd;
+		if (at >= 0)
+			side = &there;
+		*side = half;
+		fd_close(at);
 	}
+	return fd < 0 ? open_part(apply, path, ends[there]) : fd;
 }
 
 /* What it takes after: the one that it replaces, if that is of its kind. */

@@ -165,14 +165,15 @@ static bool is_of_repository(const char *path, bool is_last)
 	       (is_last && (begins_with(path, "objects") || begins_with(path, "refs")));
 }
 
-bool protect(const char *path, bool is_directory, protect_is_repository is_repository, void *context)
+bool protect(const char *path, bool is_directory, size_t *clean, protect_is_repository is_repository, void *context)
 {
 	char directory[4097];
 
-	for (const char *at = path; *at;) {
+	for (const char *at = path + *clean; *at;) {
 		size_t length = next_name(at);
 		bool is_last = !at[length], is_dot_git = begins_with(at, ".git");
 
+		*clean = (size_t)(at - path);
 		if (begins_with_one(at, protect_names))
 			return true;
 		if (is_last && !is_directory && is_way_to_one(at, protect_names))

@@ -253,13 +253,11 @@ static int stage_directory(struct apply *apply, const struct step *step, const c
 /* Of a directory that was staged for an earlier step: its mode then, and at last. */
 static void know_directory(struct apply *apply, struct step *step)
 {
-	for (const struct step *made = apply->steps; made < step; made++)
-		if (made->item == step->item) {
-			uint32_t mode = step->new.mode;
+	const struct step *made = &apply->steps[apply->made[step->item - apply->items]];
+	uint32_t mode = step->new.mode;
 
-			step->old = step->new = made->new;
-			step->new.mode = (mode & (made->new.mode | ~077u)) | (made->new.mode &S_ISGID); /* as that was narrowed */
-		}
+	step->old = step->new = made->new;
+	step->new.mode = (mode & (made->new.mode | ~077u)) | (made->new.mode &S_ISGID); /* as that was narrowed */
 }
 
 static int stage_step(struct apply *apply, size_t i)
@@ -273,6 +271,7 @@ static int stage_step(struct apply *apply, size_t i)
 		know_directory(apply, step);
 	if (step->kind == STEP_MODE || step->kind == STEP_REMOVE)
 		return 0;
+	apply->made[step->item - apply->items] = i;
 	(void)snprintf(name, sizeof name, "%zu", i);
 	r = S_ISREG(mode)   ? stage_file(apply, step, name)
 	    : S_ISLNK(mode) ? stage_link(apply, step, name)
@@ -286,7 +285,8 @@ static int stage_step(struct apply *apply, size_t i)
 
 int stage_fill(struct apply *apply)
 {
-	int r = 0;
+	_cleanup_free_ size_t *made = apply->made = calloc(apply->item_count + 1, sizeof *made);
+	int r = made ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < apply->step_count; i++) {
 		r = stage_step(apply, i);

@@ -1,4 +1,5 @@
 """yett apply: what a copy-on-write sandbox changed, taken over into its source: all of it or nothing, whatever comes in between."""
+import ctypes
 import errno
 import fcntl
 import json
@@ -409,8 +410,9 @@ class Crash(Steps):
         self.assertEqual(kinds, {True, False})
 
 
-class PowerCut(Steps):
-    """The machine loses its power at each step: a file system in a file is shut down as it stands, and what has come to its disk by then is what there is."""
+class Disk(Steps):
+    """On a file system in a file."""
+    FEATURES = []
 
     def setUp(self):
         Apply.setUp(self)
@@ -419,7 +421,7 @@ class PowerCut(Steps):
         self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
         with open(self.images['base'], 'wb') as file:
             file.truncate(32 << 20)
-        subprocess.run(['mkfs.ext4', '-q', self.images['base']], check=True)
+        subprocess.run(['mkfs.ext4', '-q', *self.FEATURES, self.images['base']], check=True)
         self.mount('base')
         self.addCleanup(subprocess.run, ['umount', '-l', self.top], stderr=subprocess.DEVNULL)
         shutil.copytree(self.source, self.top + '/source')
@@ -434,6 +436,10 @@ class PowerCut(Steps):
         yett.wait_until(lambda: subprocess.run(['umount', self.top], stderr=subprocess.DEVNULL).returncode == 0, 'the end of those who use it')
         for image in self.images.values():  # which a sandbox that ends may have in its own namespace still
             yett.wait_until(lambda: not subprocess.run(['losetup', '-j', image], check=True, capture_output=True).stdout, 'the end of those who have it')  # pylint: disable=cell-var-from-loop
+
+
+class PowerCut(Disk):
+    """The machine loses its power at each step: a file system in a file is shut down as it stands, and what has come to its disk by then is what there is."""
 
     def cut(self):
         fd = os.open(self.top, os.O_RDONLY)
@@ -477,6 +483,12 @@ class Full(InMemory):
     """No room for what is to be staged, or for the journal."""
     SIZE = '1m'
 
+    def test_a_file_of_a_pebibyte_that_is_a_hole(self):
+        self.assert_cow('truncate -s 1P huge')
+        self.assert_apply()
+        st = os.stat(self.source + '/huge')
+        self.assertEqual((st.st_size, st.st_blocks), (1 << 50, 0))
+
     def test_nothing_is_changed_where_there_is_no_room(self):
         self.assert_cow('head -c 300k /dev/zero | tr "\\0" x >file; rm gone')
         before, names = content(self.source), os.listdir(self.source)
@@ -501,6 +513,88 @@ class Full(InMemory):
             self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
         self.assertGreater(refused, 70)
         self.assertEqual(os.path.getsize(self.source + '/file'), 300 * 1024)
+
+
+class Much(InMemory):
+    SIZE = '1g'
+
+    def test_more_changes_than_one_apply_takes(self):
+        self.assert_cow('mkdir few many; echo x >few/x')
+        many = os.path.join(self.store(), 'upper', 'many')
+        for i in range(200000):
+            os.mknod('%s/%d' % (many, i))
+        os.chown(many + '/1', self.alice.uid, self.alice.gid)
+        done = self.apply()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('one apply takes 200000 changes', done.err)
+        self.assertIn('name paths', done.err)
+        self.assertEqual(self.assert_apply('few', 'many/1'), 'added    few/\nadded    few/x\nadded    many/\nadded    many/1\n')
+
+    def test_directories_deeper_than_a_path_can_tell(self):
+        self.assert_cow('echo x >new')
+        for top in (self.source, os.path.join(self.store(), 'upper')):
+            at = os.open(top, os.O_RDONLY)
+            for _ in range(10000):
+                os.mkdir('deep', dir_fd=at)
+                os.chown('deep', self.alice.uid, self.alice.gid, dir_fd=at)
+                below = os.open('deep', os.O_RDONLY, dir_fd=at)
+                os.close(at)
+                at = below
+            os.mknod('end', dir_fd=at)
+            os.close(at)
+            if top == self.source:
+                os.rename(self.source + '/deep', self.source + '/old')
+        os.mknod(os.path.join(self.store(), 'upper', 'old'), stat.S_IFCHR, 0)  # it was removed inside
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertIn('is deeper than a path can be long', done.err)
+        self.assertEqual(yett.read(self.source + '/new'), 'x\n')
+        for top in ('deep', 'old'):
+            self.assertTrue(os.path.isdir(self.source + '/' + top + '/deep' * 800))
+            subprocess.run(['rm', '-r', self.source + '/' + top], check=True)
+        done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+
+
+class Quota(Disk):
+    """No room for the user alone. quotactl(2)"""
+    FEATURES = ['-O', 'quota']
+    Q_SETQUOTA, USRQUOTA, SYS_QUOTACTL, LIMITS = 0x800008, 0, {'x86_64': 179, 'aarch64': 60}, 1
+
+    def device(self):
+        return subprocess.run(['losetup', '-j', self.images['base'], '-O', 'NAME', '-n'], check=True, capture_output=True, text=True).stdout.strip()
+
+    def mount(self, name):
+        try:
+            super().mount(name)
+        except subprocess.CalledProcessError:
+            self.skipTest('the kernel has no quotas: CONFIG_QUOTA, CONFIG_QFMT_V2')
+
+    def limit(self, blocks):
+        libc = ctypes.CDLL(None, use_errno=True)
+        dqblk = ctypes.create_string_buffer(struct.pack('8QI4x', blocks, blocks, 0, 0, 0, 0, 0, 0, self.LIMITS))
+        number = self.SYS_QUOTACTL[os.uname().machine]
+        done = libc.syscall(number, self.Q_SETQUOTA << 8 | self.USRQUOTA, self.device().encode(), self.alice.uid, dqblk)
+        self.assertEqual(done, 0, os.strerror(ctypes.get_errno()))
+
+    def test_nothing_is_changed_where_the_user_may_have_no_more(self):
+        self.assert_cow('head -c 100k /dev/zero | tr "\\0" x >file; rm gone')
+        before, names = content(self.source), os.listdir(self.source)
+        self.assert_apply('--dry-run')
+        used = sum(os.lstat(os.path.join(folder, name)).st_blocks for folder, folders, files in os.walk(self.top) for name in folders + files) // 2
+        refused = 0
+        for blocks in range(used, used + 200, 4):
+            self.limit(blocks)
+            done = self.apply()
+            if done.code == 0:
+                break
+            refused += 1
+            self.assertEqual(done.code, 1, (blocks, done))
+            self.assertIn('Disk quota exceeded', done.err)
+            self.assertEqual((content(self.source), os.listdir(self.source)), (before, names))
+            self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertGreater(refused, 20)
+        self.assertEqual(os.path.getsize(self.source + '/file'), 100 * 1024)
 
 
 class Kept(Steps):
@@ -786,6 +880,24 @@ class Outside(Apply):
         with open(self.source + '/sparse', 'rb') as file:
             file.seek(1 << 30)
             self.assertEqual(file.read(2), b'x\0')
+
+    def test_files_that_nobody_may_change(self):
+        for flag, path in (('i', 'file'), ('a', 'file'), ('i', 'dir'), ('i', 'dir/below/file')):
+            with self.subTest((flag, path)):
+                self.assert_cow('echo more >>file; echo x >dir/new; echo more >>dir/below/file; rm gone; echo new >new')
+                self.assert_apply('--dry-run')
+                before, path = content(self.source), os.path.join(self.source, path)
+                subprocess.run(['chattr', '+' + flag, path], check=True)
+                try:
+                    done = self.apply('--force')
+                    self.assertEqual(done.code, 1, done)
+                    self.assertIn('Operation not permitted', done.err)
+                    self.assertEqual(content(self.source), before)
+                    self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+                finally:
+                    subprocess.run(['chattr', '-' + flag, path], check=True)
+                done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+                self.assertEqual(done.code, 0, done)
 
     def test_a_name_with_a_space_at_the_source(self):
         self.alice.mkdir('a source')

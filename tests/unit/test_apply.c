@@ -198,17 +198,17 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		if (!protect(yes[i], false, is_bare, "bare"))
+		if (!protect(yes[i], false, &(size_t){0}, is_bare, "bare"))
 			fail_msg("%s is not protected", yes[i]);
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-		if (protect(no[i], false, is_bare, "bare"))
+		if (protect(no[i], false, &(size_t){0}, is_bare, "bare"))
 			fail_msg("%s is protected", no[i]);
-	assert_true(protect("a/.git", false, is_bare, "bare"));
-	assert_false(protect("a/.git", true, is_bare, "bare"));
-	assert_false(protect("a/.github", true, is_bare, "bare"));
-	assert_true(protect("bare/objects", true, is_bare, "bare"));
-	assert_false(protect(".git/objects", true, is_bare, ".git"));
-	assert_true(protect("HEAD", false, is_bare, ""));
+	assert_true(protect("a/.git", false, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect("a/.git", true, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect("a/.github", true, &(size_t){0}, is_bare, "bare"));
+	assert_true(protect("bare/objects", true, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect(".git/objects", true, &(size_t){0}, is_bare, ".git"));
+	assert_true(protect("HEAD", false, &(size_t){0}, is_bare, ""));
 }
 
 static const char text[] = "yett-apply 1\nstore plain 7 4\n"
