@@ -90,7 +90,7 @@ static int remove_stage(int source, const char *name)
 	return r == 0 && unlinkat(source, name, AT_REMOVEDIR) < 0 ? -errno : r;
 }
 
-int work_leave_source(int store, const char *id, struct yett_error *error)
+int work_leave_source(int store, const char *works, const char *id, struct yett_error *error)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	_cleanup_fd_ int room = openat(store, "apply", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), source = -1;
@@ -103,9 +103,8 @@ int work_leave_source(int store, const char *id, struct yett_error *error)
 		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a store");
 	if (room >= 0 && !is_empty(room, "kept")) {
 		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "the store %s has files of %s that yett apply could not put back, in \"apply/kept\"", id,
-		                ESCAPE(info.source));
-		error_mend(error, "move them to where they belong, and discard it then: yett work list --json tells where the store is");
+		                "the store %s has files of %s that yett apply could not put back", id, ESCAPE(info.source));
+		error_mend(error, "move them from %s/%s/apply/kept to where they belong, and discard it then", works, id);
 		return YETT_E_INVALID_REQUEST;
 	}
 	source = room < 0 || !info.is_complete ? -1 : open(info.source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

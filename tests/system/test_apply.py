@@ -666,6 +666,7 @@ class Kept(Steps):
                     refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
                     self.assertEqual(refused.code, 1, refused)
                     self.assertIn('could not put back', refused.err)
+                    self.assertIn(self.kept(), refused.err)
                 shutil.rmtree(self.kept())
             done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
             self.assertEqual(done.code, 0, done)
