@@ -164,6 +164,12 @@ static void give_label(int fd, int model)
 	(void)!set(fd, LABEL, &wanted);
 }
 
+/* No ACLs there, or one of ids that there are not where this runs. */
+static bool is_not_to_be_had(int r)
+{
+	return r == -ENOTSUP || r == -EPERM || r == -EINVAL;
+}
+
 /* Where the ACL cannot be set, the group gets no more than the ACL gave it. */
 static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 {
@@ -172,7 +178,7 @@ static int give_acl(int fd, const struct attribute *acl, uint32_t *mode)
 	if (r == 0 && inherit_acl_bits(acl->bytes, acl->size, ACL_MASK) != INHERIT_NO_ENTRY)
 		return 0;
 	*mode = narrow_group(*mode, inherit_acl_bits(acl->bytes, acl->size, ACL_GROUP_OBJ));
-	return r == -ENOTSUP || r == -EPERM ? 0 : r;
+	return is_not_to_be_had(r) ? 0 : r;
 }
 
 /* Of what has no ACL in the source: that of the sandbox is not taken over, and its group had no more than it said. */
@@ -198,7 +204,7 @@ static int give_acls(const struct apply *apply, const struct step *step, const s
 		*mode = inherit_mode_of_default(*mode, acl.bytes, acl.size);
 	if (S_ISDIR(step->new.mode))
 		r = set(staged->fd, ACL_DEFAULT, &acl);
-	return r < 0 ? r : give_acl(staged->fd, &acl, mode);
+	return r < 0 && !is_not_to_be_had(r) ? r : give_acl(staged->fd, &acl, mode);
 }
 
 int inherit(const struct apply *apply, const struct step *step, int fd, uint32_t *mode)
