@@ -178,8 +178,11 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	_cleanup_(layers_close) struct layers layers;
 	char failed[WORK_COPY_PATH];
 	struct layers_name *entry;
+	_cleanup_fd_ int lock = -1;
 	int r = layers_open(&layers, work, false, error);
 
+	if (r == 0)
+		r = work_hold_apply(layers.store, layers.id, &lock, error);
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
 	if (r)
@@ -197,8 +200,11 @@ int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, s
 	_cleanup_(layers_close) struct layers layers;
 	struct layers_name *entry;
 	size_t later = 0;
+	_cleanup_fd_ int lock = -1;
 	int r = layers_open(&layers, work, false, error);
 
+	if (r == 0)
+		r = work_hold_apply(layers.store, layers.id, &lock, error);
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
 	if (r)

@@ -393,6 +393,8 @@ int yett_work_discard(const char *id, struct yett_error *error)
 	if (r)
 		return r;
 	r = work_hold_apply(store, id, &lock, error);
+	if (r == 0)
+		r = work_leave_source(store, path, id, error);
 	if (r)
 		return r;
 	r = work_remove(root, id, store);

@@ -120,6 +120,14 @@ _must_check_ int work_hide(struct work *work, int source, const char *name, cons
  * beginning, -1 where there has never been one. YETT_E_INVALID_REQUEST
  */
 _must_check_ int work_hold_apply(int store, const char *id, int *ret_lock, struct yett_error *error);
+_must_check_ int work_check_apply(int store, const char *id, struct yett_error *error); /* the same, for the moment */
+
+/*
+ * Before a store goes that is held so: removes what an apply that was killed while it staged has left in the directory that the store is
+ * about. `works` is where the stores are. YETT_E_INVALID_REQUEST: the store keeps what belongs there; YETT_E_FILE_OPERATION_FAILED: it
+ * cannot be removed.
+ */
+_must_check_ int work_leave_source(int store, const char *works, const char *id, struct yett_error *error);
 
 /* --- work_remove.c --------------------------------------------------------------------------------------------- */
 

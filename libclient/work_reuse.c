@@ -141,8 +141,12 @@ int work_reuse(struct work *work, int source, const char *name, const char *targ
 	}
 	if (r == 0)
 		r = work_lock(work->store, work->id, error);
-	if (r)
+	if (r == 0)
+		r = work_check_apply(work->store, work->id, error);
+	if (r) {
+		(void)flock(work->store, LOCK_UN);
 		return r;
+	}
 	r = renew(work);
 	(void)flock(work->store, LOCK_UN); /* for the sandbox's init */
 	if (r < 0) {

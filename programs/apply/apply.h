@@ -84,8 +84,10 @@ struct apply {
 	struct item *items;
 	size_t item_count;
 	size_t kept_bytes; /* of all items' contents */
+	struct ways *ways; /* look.c, while it looks */
 	struct step *steps;
 	size_t step_count;
+	size_t *made; /* stage.c, while it stages: of each item the step that makes it */
 	uint64_t source_inode, source_device;
 	bool was_forced;    /* the one that a journal tells of */
 	bool is_incomplete; /* something that was asked for is left */
@@ -145,6 +147,10 @@ struct journal {
 int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps, size_t *ret_count);
 void journal_print(FILE *to, const struct journal *journal, const struct step *steps, size_t count);
 
+/* Pure: whether journal_parse() would take it, and its text is at most APPLY_JOURNAL_MAX bytes. */
+size_t journal_step_size(const struct step *step); /* at most */
+bool journal_is_bounded(const struct step *steps, size_t count);
+
 int journal_write(struct apply *apply);
 /* -ENOENT: none; -EXDEV: of another source; *ret_is_closed: what it tells of was completed, or taken back, and the stage is to be emptied.
  */
@@ -174,6 +180,7 @@ int record_read_text(struct apply *apply, const char *name, char **ret_text);
 /* Text with what is not plain in it as %XX, as libclient writes it; and back, in place: false, it is none. */
 void record_put_text(FILE *to, const char *text);
 bool record_take_text(char *text);
+size_t record_text_size(const char *text); /* as it is written */
 
 /* --- look.c: items by what is found on both sides --- */
 
@@ -187,6 +194,28 @@ int look_at(int directory, const char *path, struct ident *ret_ident);
 int stage_open(struct apply *apply, bool make);
 int stage_fill(struct apply *apply);
 int stage_empty(struct apply *apply);
+
+/* A directory that was moved has to be empty: what is in it nobody has looked at. */
+bool stage_is_empty_if_directory(const struct apply *apply, const char *staged, uint32_t mode);
+
+/* --- inherit.c --- */
+
+/* Gives what is staged, and open as `fd`, the group, the ACL and the label that it would have if it were made where it is going to be; or,
+ * of one that it replaces, those. *mode is the one that it is to get afterwards, and is narrowed to what fits to them. */
+int inherit(const struct apply *apply, const struct step *step, int fd, uint32_t *mode);
+
+/* What is made in the directory gets no ACL of it. */
+int inherit_nothing(int directory);
+
+/* Pure: what an ACL says for ACL_MASK and the like, as bits of "other"; and a mode as the kernel has it where there is a default ACL. */
+#define INHERIT_NO_ENTRY 8u
+uint32_t inherit_acl_bits(const char *acl, size_t size, unsigned tag);
+uint32_t inherit_mode_of_default(uint32_t mode, const char *acl, size_t size);
+
+/* --- keep.c --- */
+
+/* Moves what is in the stage, and is neither from the store nor what the source was to lose, to a directory beside it, and tells it. */
+int keep_others(struct apply *apply);
 
 /* --- step.c --- */
 
@@ -206,6 +235,9 @@ const char *tell_name(const struct item *item);
 
 /* What was done, if it is, and what is left; and a note for each of the latter. */
 void tell(struct apply *apply, bool is_done);
+
+/* Where a directory is, quoted. */
+void tell_directory(FILE *to, int fd);
 
 /* What became of one that had ended half-way. */
 void tell_resumed(struct apply *apply, const char *what);

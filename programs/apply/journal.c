@@ -10,6 +10,11 @@
 #define NAME_CLOSED "journal.closed"
 #define HEAD        "yett-apply 1\n"
 
+#define JOURNAL_STEPS_MAX (2 * DIFF_CHANGES_MAX)
+
+/* What there is in a line besides the path: a letter, two times two numbers of 64 bits, a mode and a time, what is between them. */
+#define LINE_MAX_BARE ((size_t)2 * (20 + 7 + 20 + 20 + 4) + 4)
+
 static const char kinds[] = {[STEP_ADD] = 'a', [STEP_REPLACE] = 'r', [STEP_REMOVE] = 'd', [STEP_MODE] = 'm'};
 
 static void put_ident(FILE *to, const struct ident *ident)
@@ -30,6 +35,22 @@ void journal_print(FILE *to, const struct journal *journal, const struct step *s
 		(void)fputc('\n', to);
 	}
 	(void)fputs("end\n", to);
+}
+
+size_t journal_step_size(const struct step *step)
+{
+	return LINE_MAX_BARE + record_text_size(step->path);
+}
+
+bool journal_is_bounded(const struct step *steps, size_t count)
+{
+	size_t size = sizeof HEAD + 128;
+
+	if (count > JOURNAL_STEPS_MAX)
+		return false;
+	for (size_t i = 0; i < count && size <= APPLY_JOURNAL_MAX; i++)
+		size += journal_step_size(&steps[i]);
+	return size <= APPLY_JOURNAL_MAX;
 }
 
 /* A number and the character behind it. */
@@ -76,10 +97,11 @@ static bool is_path(const char *path)
 	}
 }
 
-/* Nothing gets a set-id or sticky bit but a directory that has it. */
+/* Nothing gets a set-id or sticky bit but a directory that has it, or that is made in one that gives its group. */
 static bool is_step(const struct step *step)
 {
-	uint32_t kept = step->kind == STEP_MODE && S_ISDIR(step->old.mode) ? step->old.mode & 07000 : 0;
+	uint32_t kept = step->kind == STEP_MODE ? (S_ISDIR(step->old.mode) ? step->old.mode & 07000 : 0)
+	                                        : (S_ISDIR(step->new.mode) ? (uint32_t)S_ISGID : 0);
 	bool has_old = step->kind != STEP_ADD, has_new = step->kind != STEP_REMOVE;
 
 	if ((step->old.mode != 0) != has_old || (step->new.mode != 0) != has_new || (step->new.mode & 07000 & ~kept))
@@ -119,8 +141,7 @@ static bool take_head(char **rest, struct journal *journal, uint64_t *ret_count)
 		return false;
 	line += strlen(ways[way]);
 	*journal = (struct journal){.is_stage_in_source = place == 1, .is_forced = way == 1};
-	return take_number(&line, 10, ' ', &journal->source) && take_number(&line, 10, '\0', ret_count) &&
-	       *ret_count <= 2 * DIFF_CHANGES_MAX;
+	return take_number(&line, 10, ' ', &journal->source) && take_number(&line, 10, '\0', ret_count) && *ret_count <= JOURNAL_STEPS_MAX;
 }
 
 int journal_parse(char *text, struct journal *ret_journal, struct step **ret_steps, size_t *ret_count)

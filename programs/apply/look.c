@@ -43,6 +43,41 @@ int look_at(int directory, const char *path, struct ident *ret_ident)
 	return 0;
 }
 
+/*
+ * What is known of the directories on the way to an item, which is the same for those that follow: a sandbox makes trees as deep as it
+ * likes, with as much in them. By the length of their paths.
+ */
+struct ways {
+	char path[PATH_MAX];
+	uint8_t known[PATH_MAX]; /* bits */
+	size_t clean;            /* in how much of it there is no protected name */
+};
+
+enum { WAY_LOOKED_NEW = 1, WAY_NEW = 2, WAY_LOOKED_REPOSITORY = 4, WAY_REPOSITORY = 8 };
+
+/* To the begin of the name that is so many before that at `at`. */
+static size_t go_back(const char *path, size_t at, unsigned names)
+{
+	while (at > 0 && path[at - 1] != '/')
+		at--;
+	while (names-- > 0 && at > 0)
+		for (at--; at > 0 && path[at - 1] != '/';)
+			at--;
+	return at;
+}
+
+/* What they have in common is known still; and of names, but for so many as may be one with what follows. */
+static void turn_to(struct ways *ways, const char *path)
+{
+	size_t same = 0;
+
+	while (path[same] && path[same] == ways->path[same])
+		same++;
+	memset(ways->known + same + 1, 0, sizeof ways->known - same - 1);
+	(void)snprintf(ways->path, sizeof ways->path, "%s", path);
+	ways->clean = go_back(path, ways->clean < same ? ways->clean : same, PROTECT_NAMES);
+}
+
 static int layer_of(const struct apply *apply, const struct item *item)
 {
 	return apply->diff.layers[item->change->layer];
@@ -71,11 +106,15 @@ static bool is_way_new(const struct apply *apply, const char *path)
 
 	(void)snprintf(way, sizeof way, "%s", path);
 	for (char *slash = way; (slash = strchr(slash, '/')); *slash++ = '/') {
+		uint8_t *known = &apply->ways->known[slash - way];
 		struct ident now;
 
 		*slash = '\0';
-		if (look_at(apply->source, way, &now) == 0 && now.mode && is_since(apply, now.ctime_ns) && !is_since(apply, now.mtime_ns) &&
-		    !record_is_own(apply, way, &now))
+		if (!(*known & WAY_LOOKED_NEW) && look_at(apply->source, way, &now) == 0 && now.mode && is_since(apply, now.ctime_ns) &&
+		    !is_since(apply, now.mtime_ns) && !record_is_own(apply, way, &now))
+			*known |= WAY_NEW;
+		*known |= WAY_LOOKED_NEW;
+		if (*known & WAY_NEW)
 			return true;
 	}
 	return false;
@@ -110,7 +149,7 @@ static bool is_hidden(const struct apply *apply, const char *path)
 		*slash = '\0';
 		if (look_at(apply->diff.hidden, way, &now) == 0 && S_ISCHR(now.mode))
 			return true;
-		if (is_last)
+		if (is_last || !now.mode)
 			break;
 	}
 	return false;
@@ -149,8 +188,14 @@ static bool has_name(const struct apply *apply, const char *directory, const cha
 /* git-rev-parse(1) and gitrepository-layout(5): a HEAD, and objects and refs, or where those are */
 static bool is_repository(void *context, const char *directory)
 {
-	return has_name(context, directory, "HEAD") && ((has_name(context, directory, "objects") && has_name(context, directory, "refs")) ||
-	                                                has_name(context, directory, "commondir"));
+	const struct apply *apply = context;
+	uint8_t *known = &apply->ways->known[strlen(directory)];
+
+	if (!(*known & WAY_LOOKED_REPOSITORY) && has_name(apply, directory, "HEAD") &&
+	    ((has_name(apply, directory, "objects") && has_name(apply, directory, "refs")) || has_name(apply, directory, "commondir")))
+		*known |= WAY_REPOSITORY;
+	*known |= WAY_LOOKED_REPOSITORY;
+	return *known & WAY_REPOSITORY;
 }
 
 static bool is_applied_kind(uint32_t mode)
@@ -247,11 +292,16 @@ static int look_at_item(struct apply *apply, struct item *item)
 
 int look(struct apply *apply)
 {
+	struct ways ways = {.path = ""};
+
+	apply->ways = &ways;
 	for (size_t i = 0; i < apply->item_count; i++) {
 		struct item *item = &apply->items[i];
 		int r;
 
-		item->is_protected = protect(item->path, S_ISDIR(item->new_mode ? item->new_mode : item->old.mode), is_repository, apply);
+		turn_to(&ways, item->path);
+		item->is_protected =
+			protect(item->path, S_ISDIR(item->new_mode ? item->new_mode : item->old.mode), &ways.clean, is_repository, apply);
 		item->left = reason_to_leave(apply, item);
 		if (!item->left && item->is_protected && !apply->is_asking && !is_named(apply, item))
 			item->left = "is protected: name it to have it applied";
@@ -261,6 +311,7 @@ int look(struct apply *apply)
 			return r;
 		}
 	}
+	apply->ways = NULL;
 	plan_leave(apply->items, apply->item_count);
 	return 0;
 }

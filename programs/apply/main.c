@@ -3,7 +3,7 @@
  *
  * Descriptor 0 is the store; the numbers are descriptors, too, TERMINAL may be "-". WHAT is letters: "c" to complete what ended half-way,
  * "a" to take it back, "f" to force, "n" to change nothing, "i" to ask, "j" for JSON. The exit status is one of enum APPLY_*. It has the
- * rights of its user. libgit2 starts first, which reads what the user set; then it confines itself.
+ * rights of its user. Where it asks, libgit2 starts first, which reads what the user set; then it confines itself.
  */
 #include <fcntl.h>
 #include <git2.h>
@@ -25,7 +25,7 @@
 
 /*
  * What programs/diff reads with, and what renames, makes files, links and directories, and removes them: nothing is executed, signalled or
- * connected to, and no attribute or owner is set but the group of what is staged. sysinfo(2) is for qsort(3), as there.
+ * connected to; inherit.c sets the group and attributes of what is staged. sysinfo(2) is for qsort(3), as there.
  */
 static const int allowed[] = {
 	SYS_openat2,       SYS_openat,
@@ -45,11 +45,13 @@ static const int allowed[] = {
 	SYS_rt_sigreturn,  SYS_renameat2,
 	SYS_mkdirat,       SYS_unlinkat,
 	SYS_symlinkat,     SYS_fchmod,
-	SYS_fchmodat,      SYS_fchown,
+	SYS_fchmodat,      SYS_fchownat,
 	SYS_ftruncate,     SYS_fsync,
 	SYS_syncfs,        SYS_flock,
 	SYS_geteuid,       SYS_copy_file_range,
 	SYS_sysinfo,       SYS_restart_syscall,
+	SYS_getxattr,      SYS_setxattr,
+	SYS_getegid,
 };
 
 /* Where the kernel has it; read_open() keeps to the directories by itself. */
@@ -184,7 +186,7 @@ int main(int argc, char *argv[])
 	(void)signal(SIGPIPE, SIG_IGN); /* who asked may be gone; what was begun is completed */
 	(void)prctl(PR_SET_NAME, "yett-apply", 0, 0, 0);
 	errno = EPERM;
-	if (git_libgit2_init() < 0 || !confine(&apply))
+	if ((apply.is_asking && git_libgit2_init() < 0) || !confine(&apply))
 		return fail(&apply, "yett-apply cannot confine itself", -errno);
 	result = has(what, 'c') || has(what, 'a') ? run_resume(&apply, has(what, 'a')) : run_apply(&apply);
 	if (apply.diff.note_count > DIFF_NOTES_MAX)

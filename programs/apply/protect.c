@@ -91,12 +91,22 @@ static bool is_short_name(const char *folded, const char *name)
 	return length == 6 && same >= 2 && strspn(folded + 2, "0123456789abcdef") == 4;
 }
 
+/* Most are not, by their first letter: of short names alone that may be another one. What is in the tables is ASCII. */
+static bool may_be_name(const char *folded, const char *part)
+{
+	char first = (char)(*part >= 'A' && *part <= 'Z' ? *part + ('a' - 'A') : *part);
+
+	return first == '*' || first == *folded || strchr(folded, '~');
+}
+
 /* One part of an entry of the tables with one folded name. */
 static bool is_name(const char *folded, const char *part, size_t length)
 {
 	char name[NAME_SIZE], plain[NAME_SIZE];
 	size_t size;
 
+	if (!may_be_name(folded, part))
+		return false;
 	(void)snprintf(plain, sizeof plain, "%.*s", (int)length, part);
 	fold(plain, length, name);
 	size = strlen(name);
@@ -115,16 +125,15 @@ static size_t next_name(const char *path)
 	return strcspn(path, "/\\");
 }
 
-/* Whether the path begins with what an entry says. */
-static bool begins_with(const char *path, const char *entry)
+/* Whether the path begins with what an entry says; its first name is given folded. */
+static bool begins_with_folded(const char *path, const char *first, const char *entry)
 {
 	char folded[NAME_SIZE];
 
 	for (;;) {
 		size_t of_path = next_name(path), of_entry = strcspn(entry, "/");
 
-		fold(path, of_path, folded);
-		if (!is_name(folded, entry, of_entry))
+		if (!is_name(first, entry, of_entry))
 			return false;
 		if (!entry[of_entry])
 			return true;
@@ -132,13 +141,26 @@ static bool begins_with(const char *path, const char *entry)
 			return false;
 		path += of_path + 1;
 		entry += of_entry + 1;
+		fold(path, next_name(path), folded);
+		first = folded;
 	}
+}
+
+static bool begins_with(const char *path, const char *entry)
+{
+	char first[NAME_SIZE];
+
+	fold(path, next_name(path), first);
+	return begins_with_folded(path, first, entry);
 }
 
 static bool begins_with_one(const char *path, const char *const *entries)
 {
+	char first[NAME_SIZE];
+
+	fold(path, next_name(path), first);
 	for (; *entries; entries++)
-		if (begins_with(path, *entries))
+		if (begins_with_folded(path, first, *entries))
 			return true;
 	return false;
 }
@@ -165,14 +187,15 @@ static bool is_of_repository(const char *path, bool is_last)
 	       (is_last && (begins_with(path, "objects") || begins_with(path, "refs")));
 }
 
-bool protect(const char *path, bool is_directory, protect_is_repository is_repository, void *context)
+bool protect(const char *path, bool is_directory, size_t *clean, protect_is_repository is_repository, void *context)
 {
 	char directory[4097];
 
-	for (const char *at = path; *at;) {
+	for (const char *at = path + *clean; *at;) {
 		size_t length = next_name(at);
 		bool is_last = !at[length], is_dot_git = begins_with(at, ".git");
 
+		*clean = (size_t)(at - path);
 		if (begins_with_one(at, protect_names))
 			return true;
 		if (is_last && !is_directory && is_way_to_one(at, protect_names))

@@ -7,10 +7,11 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define INFO_HEAD "yett-work 1\n"
-#define INFO_MAX  ((size_t)2 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
-#define OWN_HEAD  "yett-applied 1\n"
-#define OWN_MAX   APPLY_JOURNAL_MAX
+#define INFO_HEAD    "yett-work 1\n"
+#define INFO_MAX     ((size_t)2 << 20) /* a line for each hidden name: as long as libclient makes it, WORK_INFO_MAX */
+#define OWN_HEAD     "yett-applied 1\n"
+#define OWN_MAX      APPLY_JOURNAL_MAX
+#define OWN_LINE_MAX 64 /* but for the path */
 
 #define CLOCK_SLACK_NS ((int64_t)1000000000) /* between two clocks that are read one after the other, on a busy machine */
 
@@ -18,6 +19,15 @@ void record_put_text(FILE *to, const char *text)
 {
 	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
 		(void)fprintf(to, *at > ' ' && *at < 0x7f && *at != '%' ? "%c" : "%%%02x", *at);
+}
+
+size_t record_text_size(const char *text)
+{
+	size_t size = 0;
+
+	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+		size += *at > ' ' && *at < 0x7f && *at != '%' ? 1 : 3;
+	return size;
 }
 
 static int from_hex(char c)
@@ -134,7 +144,7 @@ int record_read_owns(struct apply *apply)
 	char *rest, *line;
 	int r = record_read_text(apply, "applied", &text);
 
-	if (r == -ENOENT || (r == 0 && strncmp(text, OWN_HEAD, strlen(OWN_HEAD)) != 0))
+	if (r == -ENOENT || r == -EFBIG || (r == 0 && strncmp(text, OWN_HEAD, strlen(OWN_HEAD)) != 0))
 		return 0;
 	if (r < 0)
 		return r;
@@ -165,8 +175,11 @@ bool record_is_own(const struct apply *apply, const char *path, const struct ide
 	return own && ident->mode && own->inode == ident->inode && own->ctime_ns == ident->ctime_ns;
 }
 
+/* What there is no room for the next apply takes for changed outside. */
 static void put_own(FILE *to, const char *path, uint64_t inode, int64_t ctime_ns)
 {
+	if (ftello(to) > (off_t)(OWN_MAX - OWN_LINE_MAX - record_text_size(path)))
+		return;
 	(void)fprintf(to, "%" PRIu64 " %" PRId64 " ", inode, ctime_ns);
 	record_put_text(to, path);
 	(void)fputc('\n', to);

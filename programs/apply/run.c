@@ -15,6 +15,15 @@ static int say(struct apply *apply, const char *what, int r)
 	return r;
 }
 
+static int say_too_many(struct apply *apply)
+{
+	(void)fprintf(
+		apply->diff.notes,
+		"nothing was applied: one apply takes %zu changes, and paths of %zu MiB in all, less where they are not ASCII: name paths, to apply them in parts\n",
+		DIFF_CHANGES_MAX, DIFF_PATHS_MAX >> 20);
+	return -E2BIG;
+}
+
 /* What a step came to that could not be done. */
 static void note_step(struct apply *apply, size_t i, int r)
 {
@@ -67,8 +76,11 @@ static int take_back(struct apply *apply)
 /* The stage is emptied last, when nothing depends on it. What cannot be removed there is told, and harms nothing. */
 static int finish(struct apply *apply)
 {
-	int r = reached_step("apply", "record");
+	int r = keep_others(apply);
 
+	if (r < 0)
+		return say(apply, "what is in the stage and was others' could not be kept", r);
+	r = reached_step("apply", "record");
 	if (r == 0)
 		r = record_write_owns(apply);
 	if (r < 0)
@@ -123,18 +135,6 @@ static bool is_source(const struct apply *apply)
 	return origin->inode == apply->source_inode && (!is_same_boot || origin->device == apply->source_device);
 }
 
-/* By the kernel: only it has the names that led to a descriptor. proc_pid_fd(5) */
-static void put_path(FILE *to, int fd)
-{
-	char name[32], path[PATH_MAX];
-	ssize_t n;
-
-	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-	n = readlinkat(AT_FDCWD, name, path, sizeof path - 1);
-	path[n < 0 ? 0 : n] = '\0';
-	quote_path(to, "", path);
-}
-
 /* The next apply without a journal empties the stage, in which what was taken out is the only one there is. */
 static int say_unread(struct apply *apply, int r)
 {
@@ -147,13 +147,13 @@ static int say_unread(struct apply *apply, int r)
 		apply->is_stage_in_source = i == 1;
 		if (stage_open(apply, false) == 0) {
 			(void)fputs("what that took out of the directory is in ", to);
-			put_path(to, apply->stage);
+			tell_directory(to, apply->stage);
 			(void)fputs(": move that elsewhere first, since the next apply empties it\n", to);
 		}
 		apply->stage = fd_close(apply->stage);
 	}
 	(void)fputs("then remove \"journal\" and \"journal.closed\" in ", to);
-	put_path(to, apply->room);
+	tell_directory(to, apply->room);
 	(void)fputs(", as far as they are there\n", to);
 	return r;
 }
@@ -269,7 +269,7 @@ int run_apply(struct apply *apply)
 	if (r == 0 && apply->is_asking)
 		r = hunks_ask(apply);
 	if (r < 0) {
-		(void)say(apply, "the changes could not be told", r);
+		(void)(r == -E2BIG ? say_too_many(apply) : say(apply, "the changes could not be told", r));
 		return APPLY_NOTHING;
 	}
 	if (count_conflicts(apply) > 0 && !apply->is_asking) {
@@ -280,6 +280,10 @@ int run_apply(struct apply *apply)
 	}
 	if (plan_steps(apply->items, apply->item_count, &apply->steps, &apply->step_count) < 0)
 		return APPLY_NOTHING;
+	if (!journal_is_bounded(apply->steps, apply->step_count)) {
+		(void)say_too_many(apply);
+		return APPLY_NOTHING;
+	}
 	result = apply->is_dry || apply->step_count == 0 ? (apply->is_incomplete ? APPLY_LEFT : APPLY_DONE) : commit(apply);
 	tell(apply, result == APPLY_DONE || result == APPLY_LEFT);
 	return result;

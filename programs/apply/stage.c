@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 #define IN_STORE "stage"
 #define BLOCK    ((size_t)1 << 20)
+#define TICK_NS  ((int64_t)20000000) /* and some more: it is 10 ms at most, CONFIG_HZ_100 */
 
 static void name_of(const struct apply *apply, char name[static NAME_MAX])
 {
@@ -44,7 +46,23 @@ int stage_open(struct apply *apply, bool make)
 	apply->stage = read_open(parent, name, O_RDONLY | O_DIRECTORY);
 	if (apply->stage < 0)
 		return apply->stage;
-	return fstat(apply->stage, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
+	if (fstat(apply->stage, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	return make ? inherit_nothing(apply->stage) : 0;
+}
+
+bool stage_is_empty_if_directory(const struct apply *apply, const char *staged, uint32_t mode)
+{
+	_cleanup_fd_ int fd = S_ISDIR(mode) ? read_open(apply->stage, staged, O_RDONLY | O_DIRECTORY) : -1;
+	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
+	const struct dirent *entry;
+
+	if (!S_ISDIR(mode))
+		return true;
+	while (entries && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return false;
+	return entries != NULL;
 }
 
 static bool is_number(const char *name)
@@ -138,6 +156,32 @@ static bool is_unchanged(int fd, const struct stat *before)
 	       now.st_ctim.tv_nsec == before->st_ctim.tv_nsec;
 }
 
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * Of a file that was written within the last tick of the clock that times of files are of, another write may leave no trace: until that has
+ * gone on. Who writes all the time has no file that could be copied. -EAGAIN
+ */
+static int wait_for_tick(int fd, struct stat *ret_st)
+{
+	int64_t begun = now_ns(CLOCK_MONOTONIC), ahead;
+
+	do {
+		if (fstat(fd, ret_st) < 0 || !S_ISREG(ret_st->st_mode))
+			return -EAGAIN;
+		ahead = (int64_t)ret_st->st_ctim.tv_sec * 1000000000 + ret_st->st_ctim.tv_nsec - now_ns(CLOCK_REALTIME_COARSE);
+		if (ahead < 0 || ahead > TICK_NS)
+			return 0;
+	} while (now_ns(CLOCK_MONOTONIC) - begun < 5 * TICK_NS);
+	return -EAGAIN;
+}
+
 /* A sandbox may be changing it meanwhile: then it is no file that ever was. */
 static int fill_file(int layer, const struct item *item, int to)
 {
@@ -149,8 +193,9 @@ static int fill_file(int layer, const struct item *item, int to)
 		return write_whole(to, item->content, item->content_size);
 	if (from < 0)
 		return from;
-	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode))
-		return -EAGAIN;
+	r = wait_for_tick(from, &st);
+	if (r < 0)
+		return r;
 	r = copy_sparse(from, to, st.st_size);
 	return r == 0 && !is_unchanged(from, &st) ? -EAGAIN : r;
 }
@@ -163,18 +208,15 @@ static int layer_of(const struct apply *apply, const struct step *step)
 static int stage_file(struct apply *apply, const struct step *step, const char *name)
 {
 	_cleanup_fd_ int to = read_open(apply->stage, name, O_WRONLY | O_CREAT | O_EXCL);
-	_cleanup_fd_ int old = -1;
-	struct stat st;
+	uint32_t mode = step->new.mode & 0777;
 	int r = to < 0 ? to : fill_file(layer_of(apply, step), step->item, to);
 
 	if (r < 0)
 		return r;
-	if (S_ISREG(step->old.mode)) { /* in the group of the one that it replaces, where its owner may give it that */
-		old = read_open(apply->source, step->path, O_PATH);
-		if (old >= 0 && fstat(old, &st) == 0)
-			(void)!fchown(to, (uid_t)-1, st.st_gid);
-	}
-	return fchmod(to, step->new.mode & 0777) < 0 ? -errno : 0;
+	r = inherit(apply, step, to, &mode);
+	if (r < 0)
+		return r;
+	return fchmod(to, mode) < 0 ? -errno : 0;
 }
 
 static int stage_link(struct apply *apply, const struct step *step, const char *name)
@@ -184,6 +226,7 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 	const struct item *item = step->item;
 	size_t size = item->content_size;
 	char path[PATH_MAX];
+	_cleanup_fd_ int fd = -1;
 	int r = item->content ? 0 : read_content(layer_of(apply, step), step->path, &side, &target, &size);
 
 	if (r < 0)
@@ -191,26 +234,30 @@ static int stage_link(struct apply *apply, const struct step *step, const char *
 	if (size == 0 || size >= PATH_MAX)
 		return -ENAMETOOLONG;
 	(void)snprintf(path, sizeof path, "%.*s", (int)size, item->content ? item->content : target);
-	return symlinkat(path, apply->stage, name) < 0 ? -errno : 0;
+	if (symlinkat(path, apply->stage, name) < 0)
+		return -errno;
+	fd = read_open(apply->stage, name, O_PATH);
+	return fd < 0 ? fd : inherit(apply, step, fd, &(uint32_t){0});
 }
 
 static int stage_directory(struct apply *apply, const struct step *step, const char *name)
 {
 	_cleanup_fd_ int fd = mkdirat(apply->stage, name, 0700) < 0 ? -errno : read_open(apply->stage, name, O_RDONLY | O_DIRECTORY);
 
-	return fd < 0 ? fd : fchmod(fd, step->new.mode & 0777) < 0 ? -errno : 0;
+	uint32_t mode = step->new.mode & 0777;
+	int r = fd < 0 ? fd : inherit(apply, step, fd, &mode);
+
+	return r == 0 && fchmod(fd, mode | 0700) < 0 ? -errno : r;
 }
 
 /* Of a directory that was staged for an earlier step: its mode then, and at last. */
 static void know_directory(struct apply *apply, struct step *step)
 {
-	for (const struct step *made = apply->steps; made < step; made++)
-		if (made->item == step->item) {
-			uint32_t mode = step->new.mode;
+	const struct step *made = &apply->steps[apply->made[step->item - apply->items]];
+	uint32_t mode = step->new.mode;
 
-			step->old = step->new = made->new;
-			step->new.mode = mode;
-		}
+	step->old = step->new = made->new;
+	step->new.mode = (mode & (made->new.mode | ~077u)) | (made->new.mode &S_ISGID); /* as that was narrowed */
 }
 
 static int stage_step(struct apply *apply, size_t i)
@@ -224,6 +271,7 @@ static int stage_step(struct apply *apply, size_t i)
 		know_directory(apply, step);
 	if (step->kind == STEP_MODE || step->kind == STEP_REMOVE)
 		return 0;
+	apply->made[step->item - apply->items] = i;
 	(void)snprintf(name, sizeof name, "%zu", i);
 	r = S_ISREG(mode)   ? stage_file(apply, step, name)
 	    : S_ISLNK(mode) ? stage_link(apply, step, name)
@@ -237,7 +285,8 @@ static int stage_step(struct apply *apply, size_t i)
 
 int stage_fill(struct apply *apply)
 {
-	int r = 0;
+	_cleanup_free_ size_t *made = apply->made = calloc(apply->item_count + 1, sizeof *made);
+	int r = made ? 0 : -ENOMEM;
 
 	for (size_t i = 0; r == 0 && i < apply->step_count; i++) {
 		r = stage_step(apply, i);

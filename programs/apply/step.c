@@ -38,21 +38,6 @@ static int place_open(const struct apply *apply, const char *path, struct place 
 	return place->above < 0 ? place->above : 0;
 }
 
-/* A directory that was moved has to be empty: what is in it nobody has looked at. */
-static bool is_empty_if_directory(const struct apply *apply, const char *staged, uint32_t mode)
-{
-	_cleanup_fd_ int fd = S_ISDIR(mode) ? read_open(apply->stage, staged, O_RDONLY | O_DIRECTORY) : -1;
-	_cleanup_(fd_entries_close) DIR *entries = fd < 0 ? NULL : fd_entries(fd);
-	const struct dirent *entry;
-
-	if (!S_ISDIR(mode))
-		return true;
-	while (entries && (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			return false;
-	return entries != NULL;
-}
-
 static bool is_staged(const struct apply *apply, const struct place *place, const struct ident *wanted)
 {
 	struct ident now;
@@ -96,26 +81,30 @@ static int exchange(const struct apply *apply, const struct place *place)
 	                                                                                               : -errno;
 }
 
-/* Gives back what came out and was not expected; where its name is free by now, without anything in exchange. */
-static int give_back(const struct apply *apply, const struct place *place, bool is_exchanged)
+/*
+ * Gives back what came out and was not expected: in exchange for what was `given` for it, or for nothing where its name is free. Where
+ * others have something there by now, that stays, and this waits in the stage.
+ */
+static int give_back(const struct apply *apply, const struct place *place, const struct ident *given)
 {
-	int r = is_exchanged ? exchange(apply, place) : put(apply, place);
+	int r = given->mode && is_there(place, given) ? exchange(apply, place) : put(apply, place);
 
-	if (r == -ESTALE && is_exchanged)
-		r = put(apply, place);
 	return r < 0 ? r : -ESTALE;
 }
 
 /* From the source into the stage, in exchange for what is there or for nothing; and looks at what came. */
 static int bring_out(const struct apply *apply, const struct place *place, const struct ident *expected, bool is_exchanged)
 {
-	int r = is_exchanged ? exchange(apply, place) : take(apply, place);
+	struct ident given = {0};
+	int r = is_exchanged ? look_at(apply->stage, place->staged, &given) : 0;
 
+	if (r == 0)
+		r = is_exchanged ? exchange(apply, place) : take(apply, place);
 	if (r < 0)
 		return r;
-	if (is_staged(apply, place, expected) && is_empty_if_directory(apply, place->staged, expected->mode))
+	if (is_staged(apply, place, expected) && stage_is_empty_if_directory(apply, place->staged, expected->mode))
 		return 0;
-	return give_back(apply, place, is_exchanged);
+	return give_back(apply, place, &given);
 }
 
 /* Of a file or directory, by its descriptor: a name may have become a link. It never gets a bit that step.c's callers did not see. */
@@ -157,7 +146,7 @@ static int find(const struct apply *apply, const struct step *step, const struct
 /* Whether what the stage has is what this step was to take out, be it now or when it ended half-way. */
 static bool is_taken(const struct apply *apply, const struct step *step, const struct place *place)
 {
-	return is_staged(apply, place, &step->old) && is_empty_if_directory(apply, place->staged, step->old.mode);
+	return is_staged(apply, place, &step->old) && stage_is_empty_if_directory(apply, place->staged, step->old.mode);
 }
 
 static int do_found(const struct apply *apply, const struct step *step, const struct place *place, enum found found)
@@ -167,7 +156,7 @@ static int do_found(const struct apply *apply, const struct step *step, const st
 	if (step->kind == STEP_ADD)
 		return put(apply, place);
 	if (found != before)
-		return give_back(apply, place, step->kind == STEP_REPLACE);
+		return give_back(apply, place, &step->new);
 	return is_there(place, &step->old) ? bring_out(apply, place, &step->old, step->kind == STEP_REPLACE) : -ESTALE;
 }
 

@@ -1,6 +1,8 @@
 /* See apply.h. */
 #include "programs/apply/apply.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -74,6 +76,18 @@ void tell(struct apply *apply, bool is_done)
 	note_left(apply, true); /* of many only the first are shown */
 	note_left(apply, false);
 	(void)fflush(apply->diff.out);
+}
+
+/* By the kernel: only it has the names that led to a descriptor. proc_pid_fd(5) */
+void tell_directory(FILE *to, int fd)
+{
+	char name[32], path[PATH_MAX];
+	ssize_t n;
+
+	(void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	n = readlinkat(AT_FDCWD, name, path, sizeof path - 1);
+	path[n < 0 ? 0 : n] = '\0';
+	quote_path(to, "", path);
 }
 
 void tell_resumed(struct apply *apply, const char *what)

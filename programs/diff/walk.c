@@ -53,9 +53,12 @@ static int count_path(struct diff *diff, const char *path)
 
 static int add_change(struct diff *diff, const char *path, const struct change *change)
 {
-	int r = diff->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(diff, path);
+	int r;
 
-	if (r < 0 || !decide_is_wanted(diff, path, false))
+	if (!decide_is_wanted(diff, path, false))
+		return 0; /* and counts for nothing: who is told that there are too many can name some */
+	r = diff->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(diff, path);
+	if (r < 0)
 		return r;
 	if (diff->count == diff->room) {
 		size_t room = diff->room ? diff->room * 2 : 64;
@@ -73,9 +76,12 @@ static int add_change(struct diff *diff, const char *path, const struct change *
 
 static int add_place(struct walk *walk, const char *path, const struct place *place)
 {
-	int r = walk->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(walk->diff, path);
+	int r;
 
-	if (r < 0 || !decide_is_wanted(walk->diff, path, true))
+	if (!decide_is_wanted(walk->diff, path, true))
+		return 0;
+	r = walk->count >= DIFF_CHANGES_MAX ? -E2BIG : count_path(walk->diff, path);
+	if (r < 0)
 		return r;
 	if (walk->count == walk->room) {
 		size_t room = walk->room ? walk->room * 2 : 64;

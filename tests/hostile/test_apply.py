@@ -36,6 +36,23 @@ while True:
 print(count, flush=True)
 """
 
+# Writes a file anew without end, from its begin on and each time with another number all over: FILE SIZE. It writes a line at its begin.
+WRITE = """
+import os, sys
+fd, size, number = os.open(sys.argv[1], os.O_WRONLY), int(sys.argv[2]), 0
+print('begun', flush=True)
+os.set_blocking(0, False)
+while True:
+    number += 1
+    for at in range(0, size, 4096):
+        os.pwrite(fd, b'%08d' % number * 512, at)
+    try:
+        if os.read(0, 1) == b'':
+            break
+    except BlockingIOError:
+        pass
+"""
+
 
 class Apply(Workspace):
     def setUp(self):
@@ -128,6 +145,70 @@ class Swapped(Apply):
             self.assertNotIn('secret', path)
             self.assertFalse(path.startswith('.yett'), path)
             self.assertTrue(stat.S_ISREG(st[0]) or stat.S_ISDIR(st[0]) or stat.S_ISLNK(st[0]))
+
+
+class Written(Apply):
+    """A file that somebody is writing all the time, of the same size always."""
+    SIZE = 1 << 20
+
+    def prepare(self):
+        self.assert_cow('true')
+        for path in (self.upper('file'), self.source + '/file'):
+            self.put(path, '0' * self.SIZE)
+
+    def write(self, path):
+        process = self.service.popen(self.alice, '/usr/bin/python3', '-c', WRITE, path, str(self.SIZE), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.assertEqual(yett.line_of(process.stdout), 'begun')
+        return process
+
+    def is_torn(self, path):
+        """Whether it is what it never was: at any time it has one number up to somewhere, and then that before it."""
+        text = yett.read(path)
+        blocks = [text[at:at + 4096] for at in range(0, len(text), 4096)]
+        numbers = [int(block[:8]) for block in blocks]
+        return len(text) != self.SIZE or any(block != block[:8] * 512 for block in blocks) or numbers != sorted(numbers, reverse=True) or numbers[0] - numbers[-1] > 1
+
+    def test_who_only_copies_it_gets_what_never_was(self):
+        self.prepare()
+        process = self.write(self.upper('file'))
+        yett.wait_until(lambda: self.is_torn(self.upper('file')), 'a torn copy')
+        process.stdin.close()
+        process.wait()
+
+    def test_none_is_applied_torn(self):
+        self.prepare()
+        process = self.write(self.upper('file'))
+        codes = set()
+        for _ in range(20):
+            done = self.apply('--force', 'file')
+            codes.add(done.code)
+            self.assertIn(done.code, (0, 1, LEFT), done)
+            self.assertFalse(self.is_torn(self.source + '/file'))
+        process.stdin.close()
+        process.wait()
+        self.assertIn(1, codes)
+        yett.write(self.upper('file'), '7' * self.SIZE)
+        done = self.apply('--force', 'file')
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(set(yett.read(self.source + '/file')), {'7'})
+
+    def test_what_is_written_outside_meanwhile_stays(self):
+        """Or it was replaced in a pause, as it was looked at: who has it open then writes to a file that is not there any more."""
+        self.prepare()
+        self.put(self.upper('file'), '7' * self.SIZE)
+        written = os.stat(self.source + '/file').st_ino
+        process = self.write(self.source + '/file')
+        for _ in range(20):
+            done = self.apply('--force', 'file')
+            if done.code == BROKEN:
+                done = self.apply('--abort', '--force')
+            if done.code == 0:
+                break
+            self.assertEqual(done.code, 1, done)
+            self.assertEqual(os.stat(self.source + '/file').st_ino, written)
+        process.stdin.close()
+        process.wait()
+        self.assertTrue(os.stat(self.source + '/file').st_ino == written or done.code == 0)
 
 
 class Made(Apply):

@@ -1,9 +1,12 @@
 """yett apply: what a copy-on-write sandbox changed, taken over into its source: all of it or nothing, whatever comes in between."""
+import ctypes
 import errno
 import fcntl
+import glob
 import json
 import os
 import pty
+import re
 import shutil
 import stat
 import struct
@@ -37,6 +40,7 @@ def content(top):
 class Apply(Workspace):
     def setUp(self):
         super().setUp()
+        self.work = None  # what is meant where nothing else is said; None: the one that is there, which is asked for
         self.alice.write('source/kind', 'a file\n')
 
     def start(self, *words, **more):
@@ -53,8 +57,11 @@ class Apply(Workspace):
         now = time.clock_gettime_ns(time.CLOCK_REALTIME)
         yett.wait_until(lambda: time.clock_gettime_ns(5) > now, 'a tick of the clock')  # CLOCK_REALTIME_COARSE
 
+    def store(self, work=None):
+        return super().store(work or self.work)
+
     def apply(self, *words, work=None, **more):
-        return self.yett('apply', (work or self.works()[0])['id'], *words, env={**self.environment(), **more.pop('env', {})}, **more)
+        return self.yett('apply', (work or self.work or self.works()[0])['id'], *words, env={**self.environment(), **more.pop('env', {})}, **more)
 
     def assert_apply(self, *words, code=0, **more):
         done = self.apply(*words, **more)
@@ -313,6 +320,7 @@ class Steps(InMemory):
     def prepare(self):
         self.before, self.after = content(self.source), self.seen_inside(CHANGES)
         self.assert_cow(CHANGES)
+        self.work = self.works()[0]
         shutil.rmtree(self.source + '-kept', ignore_errors=True)
         shutil.copytree(self.source, self.source + '-kept', symlinks=True)
 
@@ -370,11 +378,11 @@ class Crash(Steps):
                 self.assert_apply('nothing', code=LEFT)  # which begins with clearing up
             return now == self.after
         self.assertEqual(done.code, BROKEN, done)
-        if begun:
+        if begun and step % 5 == 0:
             refused = self.apply()
             self.assertEqual(refused.code, BROKEN, refused)
             self.assertIn('--continue', refused.err)
-            refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+            refused = self.yett('discard', '--yes', self.work['id'], env=self.environment())
             self.assertEqual(refused.code, 1, refused)
             self.assertIn('--abort', refused.err)
         inner = 0 if step % 6 == 1 else 300
@@ -409,17 +417,20 @@ class Crash(Steps):
         self.assertEqual(kinds, {True, False})
 
 
-class PowerCut(Steps):
-    """The machine loses its power at each step: a file system in a file is shut down as it stands, and what has come to its disk by then is what there is."""
+class Disk(Steps):
+    """On a file system in a file."""
+    FEATURES = []
 
     def setUp(self):
         Apply.setUp(self)
         self.top = self.folder('disk')
         images = self.folder('images')
+        subprocess.run(['mount', '-t', 'tmpfs', 'tmpfs', images], check=True)  # what a cut leaves is decided by the file system in it
+        self.addCleanup(subprocess.run, ['umount', '-l', images], check=True)
         self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
         with open(self.images['base'], 'wb') as file:
-            file.truncate(32 << 20)
-        subprocess.run(['mkfs.ext4', '-q', self.images['base']], check=True)
+            file.truncate(16 << 20)
+        subprocess.run(['mkfs.ext4', '-q', *self.FEATURES, self.images['base']], check=True)
         self.mount('base')
         self.addCleanup(subprocess.run, ['umount', '-l', self.top], stderr=subprocess.DEVNULL)
         shutil.copytree(self.source, self.top + '/source')
@@ -432,8 +443,20 @@ class PowerCut(Steps):
 
     def umount(self):
         yett.wait_until(lambda: subprocess.run(['umount', self.top], stderr=subprocess.DEVNULL).returncode == 0, 'the end of those who use it')
-        for image in self.images.values():  # which a sandbox that ends may have in its own namespace still
-            yett.wait_until(lambda: not subprocess.run(['losetup', '-j', image], check=True, capture_output=True).stdout, 'the end of those who have it')  # pylint: disable=cell-var-from-loop
+        yett.wait_until(lambda: not self.devices(), 'the end of those who have it')  # a sandbox that ends may have it in its own namespace still
+
+    def devices(self):
+        found = []
+        for path in glob.glob('/sys/block/loop*/loop/backing_file'):
+            try:
+                found += [path.split('/')[3]] if yett.read(path).strip() in self.images.values() else []
+            except OSError:  # it has just gone
+                pass
+        return found
+
+
+class PowerCut(Disk):
+    """The machine loses its power at each step: a file system in a file is shut down as it stands, and what has come to its disk by then is what there is."""
 
     def cut(self):
         fd = os.open(self.top, os.O_RDONLY)
@@ -445,6 +468,9 @@ class PowerCut(Steps):
     def each_cut(self, finish):
         self.before, self.after = content(self.source), self.seen_inside(CHANGES)
         self.assert_cow(CHANGES)
+        self.work = self.works()[0]
+        info = self.store() + '/info'  # the store was used before the cut, when the number of the device may have been another one
+        yett.write(info, re.sub('\nboot=.*\n', '\nboot=another\n', yett.read(info)), 0o600)
         self.umount()
         begun, done, step = 0, None, 0
         while not done or done.code != 0:
@@ -477,6 +503,12 @@ class Full(InMemory):
     """No room for what is to be staged, or for the journal."""
     SIZE = '1m'
 
+    def test_a_file_of_a_pebibyte_that_is_a_hole(self):
+        self.assert_cow('truncate -s 1P huge')
+        self.assert_apply()
+        st = os.stat(self.source + '/huge')
+        self.assertEqual((st.st_size, st.st_blocks), (1 << 50, 0))
+
     def test_nothing_is_changed_where_there_is_no_room(self):
         self.assert_cow('head -c 300k /dev/zero | tr "\\0" x >file; rm gone')
         before, names = content(self.source), os.listdir(self.source)
@@ -503,12 +535,334 @@ class Full(InMemory):
         self.assertEqual(os.path.getsize(self.source + '/file'), 300 * 1024)
 
 
+class Much(InMemory):
+    SIZE = '1g'
+
+    def test_more_changes_than_one_apply_takes(self):
+        self.assert_cow('mkdir few many; echo x >few/x')
+        many = os.path.join(self.store(), 'upper', 'many')
+        for i in range(200000):
+            os.mknod('%s/%d' % (many, i))
+        os.chown(many + '/1', self.alice.uid, self.alice.gid)
+        done = self.apply()
+        self.assertEqual((done.code, done.out), (1, ''), done)
+        self.assertIn('one apply takes 200000 changes', done.err)
+        self.assertIn('name paths', done.err)
+        self.assertEqual(self.assert_apply('few', 'many/1'), 'added    few/\nadded    few/x\nadded    many/\nadded    many/1\n')
+
+    def test_directories_deeper_than_a_path_can_tell(self):
+        self.assert_cow('echo x >new')
+        for top in (self.source, os.path.join(self.store(), 'upper')):
+            at = os.open(top, os.O_RDONLY)
+            for _ in range(10000):
+                os.mkdir('deep', dir_fd=at)
+                os.chown('deep', self.alice.uid, self.alice.gid, dir_fd=at)
+                below = os.open('deep', os.O_RDONLY, dir_fd=at)
+                os.close(at)
+                at = below
+            os.mknod('end', dir_fd=at)
+            os.close(at)
+            if top == self.source:
+                os.rename(self.source + '/deep', self.source + '/old')
+        os.mknod(os.path.join(self.store(), 'upper', 'old'), stat.S_IFCHR, 0)  # it was removed inside
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertIn('is deeper than a path can be long', done.err)
+        self.assertEqual(yett.read(self.source + '/new'), 'x\n')
+        for top in ('deep', 'old'):
+            self.assertTrue(os.path.isdir(self.source + '/' + top + '/deep' * 800))
+            subprocess.run(['rm', '-r', self.source + '/' + top], check=True)
+        done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+
+
+class Quota(Disk):
+    """No room for the user alone. quotactl(2)"""
+    FEATURES = ['-O', 'quota']
+    Q_SETQUOTA, USRQUOTA, SYS_QUOTACTL, LIMITS = 0x800008, 0, {'x86_64': 179, 'aarch64': 60}, 1
+
+    def mount(self, name):
+        try:
+            super().mount(name)
+        except subprocess.CalledProcessError:
+            self.skipTest('the kernel has no quotas: CONFIG_QUOTA, CONFIG_QFMT_V2')
+
+    def limit(self, blocks):
+        libc = ctypes.CDLL(None, use_errno=True)
+        dqblk = ctypes.create_string_buffer(struct.pack('8QI4x', blocks, blocks, 0, 0, 0, 0, 0, 0, self.LIMITS))
+        number = self.SYS_QUOTACTL[os.uname().machine]
+        done = libc.syscall(number, self.Q_SETQUOTA << 8 | self.USRQUOTA, b'/dev/' + self.devices()[0].encode(), self.alice.uid, dqblk)
+        self.assertEqual(done, 0, os.strerror(ctypes.get_errno()))
+
+    def test_nothing_is_changed_where_the_user_may_have_no_more(self):
+        self.assert_cow('head -c 100k /dev/zero | tr "\\0" x >file; rm gone')
+        before, names = content(self.source), os.listdir(self.source)
+        self.assert_apply('--dry-run')
+        used = sum(os.lstat(os.path.join(folder, name)).st_blocks for folder, folders, files in os.walk(self.top) for name in folders + files) // 2
+        refused = 0
+        for blocks in range(used, used + 200, 4):
+            self.limit(blocks)
+            done = self.apply()
+            if done.code == 0:
+                break
+            refused += 1
+            self.assertEqual(done.code, 1, (blocks, done))
+            self.assertIn('Disk quota exceeded', done.err)
+            self.assertEqual((content(self.source), os.listdir(self.source)), (before, names))
+            self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+        self.assertGreater(refused, 20)
+        self.assertEqual(os.path.getsize(self.source + '/file'), 100 * 1024)
+
+
+class Kept(Steps):
+    """What an apply has taken out of the directory, and cannot give back, is not lost."""
+
+    BEFORE_STEP, BEHIND_STEP = 3, 4  # of an apply of one file
+
+    IS_IN_STORE = True
+
+    def stage(self, *names):
+        return self.room('stage', *names)
+
+    def kept(self, *names):
+        return self.room('kept', *names)
+
+    def half_way(self, step, script='echo inside >>file'):
+        self.assert_cow(script)
+        done = self.faulty(step)
+        self.assertEqual(done.code, BROKEN, done)
+        self.assertTrue(os.path.exists(self.room('journal')))
+
+    def replace(self, path, text):
+        """As an editor does."""
+        new = os.path.join(os.path.dirname(path), 'replacing')
+        yett.write(new, text)
+        os.chown(new, self.alice.uid, self.alice.gid)
+        os.rename(new, path)
+
+    def texts(self):
+        found = set()
+        for top in (self.source, self.room()):
+            for folder, _, files in os.walk(top):
+                found |= {yett.read(os.path.join(folder, name)) for name in files}
+        return found
+
+    def test_the_old_file_where_others_changed_the_new_one(self):
+        for number, (words, expected) in enumerate(((['--abort', '--force'], 'old\n'), (['--continue', '--force'], None)), 1):
+            self.half_way(self.BEHIND_STEP)
+            self.alice.write(os.path.relpath(self.source, self.alice.home) + '/file', 'outside\n')
+            self.assertEqual(self.apply(words[0]).code, BROKEN if expected else 0)
+            for step in range(1, 100):
+                done = self.faulty(step, None, words)
+                self.assertEqual(yett.read(self.source + '/file'), 'outside\n')
+                self.assertTrue(not expected or expected in self.texts(), (step, done))
+                if done.code == 0:
+                    break
+            self.assertEqual(os.path.exists(self.kept()), expected is not None, done)
+            if expected:
+                self.assertGreater(step, 2)
+                self.assertEqual(yett.read(self.kept('%d-file' % number)), expected)
+                if self.IS_IN_STORE:
+                    refused = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+                    self.assertEqual(refused.code, 1, refused)
+                    self.assertIn('could not put back', refused.err)
+                    self.assertIn(self.kept(), refused.err)
+                shutil.rmtree(self.kept())
+            done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+            self.assertEqual(done.code, 0, done)
+
+    def test_a_name_of_255_bytes(self):
+        name = 'n' * 255
+        self.half_way(self.BEHIND_STEP, 'mv file ' + name + '; cp -p ' + name + ' file')
+        self.replace(os.path.join(self.source, name), 'outside\n')
+        self.assertEqual(self.apply('--abort', '--force').code, 0)
+        self.assertEqual(yett.read(os.path.join(self.source, name)), 'outside\n')
+
+    def test_what_came_out_before_a_kill_goes_over_nothing_that_came_since(self):
+        """Killed between the exchange, with which came what nobody had expected, and its giving back; and others have changed the file again."""
+        for finish in ('--continue', '--abort'):
+            self.alice.write(os.path.relpath(self.source, self.alice.home) + '/file', 'old\n')
+            self.half_way(self.BEFORE_STEP)
+            staged = self.stage('0')
+            os.rename(staged, self.source + '/file')
+            yett.write(staged, 'first\n')
+            os.chown(staged, self.alice.uid, self.alice.gid)
+            self.replace(self.source + '/file', 'second\n')
+            done = self.apply(finish)
+            self.assertEqual(done.code, BROKEN, done)
+            self.assertEqual(yett.read(self.source + '/file'), 'second\n')
+            done = self.apply(finish, '--force')
+            self.assertEqual(done.code, 0, done)
+            self.assertEqual(yett.read(self.source + '/file'), 'second\n')
+            self.assertEqual(yett.read(self.kept('1-file')), 'first\n')
+            self.assertIn(self.kept() + ': move it to where it belongs', done.err)
+            shutil.rmtree(self.kept())
+            shutil.rmtree(self.store())
+
+    def test_what_is_written_to_the_old_file_by_who_has_it_open(self):
+        with open(self.source + '/file', 'a', encoding='ascii') as file:
+            self.half_way(self.BEHIND_STEP)
+            file.write('late\n')
+        self.assertEqual(self.apply('--continue').code, BROKEN)
+        self.assertEqual(self.apply('--continue', '--force').code, 0)
+        self.assertIn('old\nlate\n', self.texts())
+
+    def test_a_store_is_not_used_while_an_apply_of_it_is_half_way(self):
+        self.assert_cow('true')
+        work = self.works()[0]['id']
+        done = self.sandbox('sh', '-c', 'cd "$0" && echo inside >>file', self.source, options=['--store', work], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        self.assertEqual(self.yett('snapshot', 'take', work, 'first', env=self.environment()).code, 0)
+        self.assertEqual(self.faulty(self.BEFORE_STEP).code, BROKEN)
+        commands = (['snapshot', 'rollback', '--yes', work, 'first'], ['snapshot', 'delete', work, 'first'], ['run', '--store', work, '--', 'true'])
+        for words in commands:
+            done = self.yett(*words, env=self.environment())
+            self.assertNotEqual(done.code, 0, (words, done))
+            for word in ('ended half-way', '--continue', '--abort'):
+                self.assertIn(word, done.err, words)
+        self.assertEqual(self.apply('--abort').code, 0)
+        for words in commands:
+            done = self.yett(*words, env=self.environment())
+            self.assertEqual(done.code, 0, (words, done))
+
+
+class KeptElsewhere(Kept):
+    """The stage is in the source."""
+    IS_IN_STORE = False
+
+    def setUp(self):
+        super().setUp()
+        self.state = self.folder('other-state', mode=0o700)
+
+    def stage(self, *names):
+        return os.path.join(self.source, '.yett-apply-' + self.works()[0]['id'], *names)
+
+    def kept(self, *names):
+        return os.path.join(self.source, '.yett-apply-%s.kept' % self.works()[0]['id'], *names)
+
+    def test_discard_removes_what_an_apply_has_left_that_was_killed_while_it_staged(self):
+        for step, what in ((1, None), (1, 'other'), (2, None)):
+            self.assert_cow('echo inside >>file; mkdir d; ln -s x link')
+            work = self.works()[0]['id']
+            stage = self.stage()
+            self.assertEqual(self.faulty(step).code, BROKEN)
+            self.assertEqual(sorted(os.listdir(stage)), [str(i) for i in range(step)])
+            if what:
+                yett.write(os.path.join(stage, what), 'x\n')
+                done = self.yett('discard', '--yes', work, env=self.environment())
+                self.assertEqual(done.code, 1, done)
+                self.assertIn(stage, done.err)
+                os.unlink(os.path.join(stage, what))
+            done = self.yett('discard', '--yes', work, env=self.environment())
+            self.assertEqual(done.code, 0, done)
+            self.assertFalse(os.path.exists(stage))
+
+
 class Elsewhere(Crash):
     """The store is on another file system than the source: the stage is in the source."""
 
     def setUp(self):
         super().setUp()
         self.state = self.folder('other-state', mode=0o700)
+
+
+class Inherited(Apply):
+    """What a new file has of the one that it replaces, or of the directory that it comes to."""
+    READ, WRITE = 4, 2
+    GROUP = 54321  # alice's where a test says so
+
+    def acl(self, **perms):
+        """user, named (one whom the sandbox knows), group, mask, other"""
+        tags = (('user', 1, 0xffffffff), ('named', 2, self.alice.uid), ('group', 4, 0xffffffff), ('mask', 0x10, 0xffffffff), ('other', 0x20, 0xffffffff))
+        return struct.pack('<I', 2) + b''.join(struct.pack('<HHI', tag, perms[name], number) for name, tag, number in tags if name in perms)
+
+    def set_acl(self, path, kind='access', **perms):
+        os.setxattr(path, 'system.posix_acl_' + kind, self.acl(**perms))
+
+    def get_acl(self, path, kind='access'):
+        try:
+            return os.getxattr(path, 'system.posix_acl_' + kind)
+        except OSError as error:
+            self.assertEqual(error.errno, errno.ENODATA)
+            return None
+
+    def mode(self, name):
+        return stat.S_IMODE(os.stat(os.path.join(self.source, name)).st_mode)
+
+    def test_the_acl_of_a_file_that_is_replaced(self):
+        wanted = {'user': 6, 'named': 6, 'group': 0, 'mask': 6, 'other': 0}
+        for name in ('file', 'moved', 'gone'):
+            self.set_acl(os.path.join(self.source, name), **wanted)
+        self.settle()
+        self.assert_cow('echo more >>file; chmod 640 moved; echo x >>moved; rm gone; (umask 077; echo x >gone); chmod 660 gone')
+        self.assert_apply()
+        for name, mask in (('file', 6), ('moved', 4), ('gone', 6)):
+            path = os.path.join(self.source, name)
+            self.assertEqual(self.get_acl(path), self.acl(**{**wanted, 'mask': mask}), name)
+            self.assertEqual(self.mode(name), mask << 3 | 0o600, name)
+
+    def test_the_default_acl_of_the_directory(self):
+        wanted = {'user': 7, 'named': 6, 'group': 0, 'mask': 4, 'other': 0}
+        self.set_acl(self.source + '/dir', 'default', **wanted)
+        self.set_acl(self.source, 'default', user=7, group=0, other=0)  # which is one without a mask
+        self.assert_cow('umask 0; echo x >dir/new; mkdir dir/d dir/closed; echo x >dir/d/x; echo x >new; chmod 666 dir/new dir/d/x new; chmod 577 dir/closed')
+        self.assert_apply()
+        for name in ('dir/new', 'dir/d/x'):
+            self.assertEqual(self.get_acl(os.path.join(self.source, name)), self.acl(user=6, named=6, group=0, mask=4, other=0), name)
+        self.assertEqual(self.get_acl(self.source + '/dir/d', 'default'), self.acl(**wanted))
+        self.assertEqual((self.mode('dir/closed'), self.mode('new'), self.get_acl(self.source + '/new')), (0o540, 0o600, None))
+
+    def test_an_acl_of_the_store_gives_nobody_more(self):
+        self.assert_cow('echo x >new')
+        path = os.path.join(self.store(), 'upper', 'new')
+        os.chmod(path, 0o660)
+        self.set_acl(path, user=6, named=6, group=0, mask=6, other=0)
+        self.assert_apply()
+        self.assertEqual((self.mode('new'), self.get_acl(self.source + '/new')), (0o600, None))
+
+    def test_a_group_that_the_user_is_not_in(self):
+        os.chown(self.source + '/file', self.alice.uid, self.GROUP)
+        os.chmod(self.source + '/file', 0o660)
+        self.settle()
+        self.assert_cow('true')
+        path = os.path.join(self.store(), 'upper', 'file')
+        yett.write(path, 'more\n', 0o660)  # no sandbox of alice's could
+        os.chown(path, self.alice.uid, self.alice.gid)
+        self.assert_apply()
+        self.assertEqual((os.stat(self.source + '/file').st_gid, self.mode('file')), (self.alice.gid, 0o600))
+
+    def test_a_directory_that_gives_its_group(self):
+        self.alice.groups.append(self.GROUP)
+        self.addCleanup(self.alice.groups.remove, self.GROUP)
+        os.chown(self.source + '/dir', self.alice.uid, self.GROUP)
+        os.chmod(self.source + '/dir', 0o2775)
+        script = 'set -e; echo x >dir/new; mkdir -p dir/d/e; echo x >dir/d/e/x; ln -s x dir/link; mkdir dir/closed; echo x >dir/closed/x; chmod 00500 dir/closed; echo x >new'
+        self.assert_cow(script)
+        self.assert_apply()
+        for name in ('new', 'd', 'd/e', 'd/e/x', 'link', 'closed', 'closed/x'):
+            self.assertEqual(os.lstat(os.path.join(self.source, 'dir', name)).st_gid, self.GROUP, name)
+        self.assertEqual([self.mode(name) for name in ('dir/d', 'dir/d/e', 'dir/closed', 'dir/new', 'dir/d/e/x')], [0o2755, 0o2755, 0o2500, 0o644, 0o644])
+        self.assertEqual(os.stat(self.source + '/new').st_gid, self.alice.gid)
+        self.assertEqual(self.yett('diff', '--name-only', self.works()[0]['id'], env=self.environment()).out, 'dir/closed/\n')  # where inside that bit was taken off
+
+    def test_a_stage_in_a_directory_that_gives_its_group(self):
+        self.state = self.folder('other-state', mode=0o700)
+        top = self.folder('memory')
+        subprocess.run(['mount', '-t', 'tmpfs', 'tmpfs', top], check=True)
+        self.addCleanup(subprocess.run, ['umount', '-l', top], check=True)
+        shutil.copytree(self.source, top + '/source')
+        self.source = top + '/source'
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), top], check=True)
+        os.chown(self.source, self.alice.uid, self.GROUP)
+        os.chmod(self.source, 0o2755)
+        self.set_acl(self.source, 'default', user=7, named=7, group=7, mask=7, other=7)
+        self.assert_cow('echo x >dir/x; mkdir dir/d; echo x >new; echo x >>file')
+        done = self.apply(groups=[self.GROUP])
+        self.assertEqual(done.code, 0, done)
+        for name, group, mode in (('dir/x', self.alice.gid, 0o644), ('dir/d', self.alice.gid, 0o755), ('new', self.GROUP, 0o644), ('file', self.alice.gid, 0o644)):
+            st = os.stat(os.path.join(self.source, name))
+            self.assertEqual((st.st_gid, stat.S_IMODE(st.st_mode)), (group, mode), name)
+            self.assertEqual(self.get_acl(os.path.join(self.source, name)) is None, name != 'new', name)
 
 
 class Outside(Apply):
@@ -544,6 +898,24 @@ class Outside(Apply):
         with open(self.source + '/sparse', 'rb') as file:
             file.seek(1 << 30)
             self.assertEqual(file.read(2), b'x\0')
+
+    def test_files_that_nobody_may_change(self):
+        for flag, path in (('i', 'file'), ('a', 'file'), ('i', 'dir'), ('i', 'dir/below/file')):
+            with self.subTest((flag, path)):
+                self.assert_cow('echo more >>file; echo x >dir/new; echo more >>dir/below/file; rm gone; echo new >new')
+                self.assert_apply('--dry-run')
+                before, path = content(self.source), os.path.join(self.source, path)
+                subprocess.run(['chattr', '+' + flag, path], check=True)
+                try:
+                    done = self.apply('--force')
+                    self.assertEqual(done.code, 1, done)
+                    self.assertIn('Operation not permitted', done.err)
+                    self.assertEqual(content(self.source), before)
+                    self.assertEqual([name for name in os.listdir(self.room()) if name != 'applied'], [])
+                finally:
+                    subprocess.run(['chattr', '-' + flag, path], check=True)
+                done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
+                self.assertEqual(done.code, 0, done)
 
     def test_a_name_with_a_space_at_the_source(self):
         self.alice.mkdir('a source')

@@ -1,9 +1,17 @@
-/* What yett-apply decides of changes: the order of its steps, what conflicts, which names are protected; and how it reads a journal. */
+/*
+ * What yett-apply decides of changes: the order of its steps, what conflicts, which names are protected; how it reads a journal; and what a
+ * new file has of the one that it replaces, on a machine that has no labels: by a getxattr(2) and setxattr(2) of the test's own.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/posix_acl.h>
 #include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -190,17 +198,17 @@ static void protected_names_are_found_at_any_depth_and_however_they_are_written(
 
 	(void)state;
 	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
-		if (!protect(yes[i], false, is_bare, "bare"))
+		if (!protect(yes[i], false, &(size_t){0}, is_bare, "bare"))
 			fail_msg("%s is not protected", yes[i]);
 	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
-		if (protect(no[i], false, is_bare, "bare"))
+		if (protect(no[i], false, &(size_t){0}, is_bare, "bare"))
 			fail_msg("%s is protected", no[i]);
-	assert_true(protect("a/.git", false, is_bare, "bare"));
-	assert_false(protect("a/.git", true, is_bare, "bare"));
-	assert_false(protect("a/.github", true, is_bare, "bare"));
-	assert_true(protect("bare/objects", true, is_bare, "bare"));
-	assert_false(protect(".git/objects", true, is_bare, ".git"));
-	assert_true(protect("HEAD", false, is_bare, ""));
+	assert_true(protect("a/.git", false, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect("a/.git", true, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect("a/.github", true, &(size_t){0}, is_bare, "bare"));
+	assert_true(protect("bare/objects", true, &(size_t){0}, is_bare, "bare"));
+	assert_false(protect(".git/objects", true, &(size_t){0}, is_bare, ".git"));
+	assert_true(protect("HEAD", false, &(size_t){0}, is_bare, ""));
 }
 
 static const char text[] = "yett-apply 1\nstore plain 7 4\n"
@@ -301,6 +309,179 @@ static void text_in_files_comes_back_as_it_was(void **state)
 	free(written);
 }
 
+static void a_journal_is_never_longer_than_it_can_be_read(void **state)
+{
+	struct step step = {.kind = STEP_REPLACE,
+	                    .path = (char *)"\xff\xff \n/x",
+	                    .old = {UINT64_MAX, UINT64_MAX, INT64_MIN, 0, S_IFREG | 07777, 0},
+	                    .new = {UINT64_MAX, UINT64_MAX, INT64_MIN, 0, S_IFREG | 0777, 0}};
+	const struct journal journal = {true, true, UINT64_MAX};
+	char *printed, *path = malloc(PATH_MAX);
+	size_t size, most, count = 0;
+	struct step *many = calloc(2 * DIFF_CHANGES_MAX + 1, sizeof *many);
+	FILE *to = open_memstream(&printed, &size);
+
+	(void)state;
+	journal_print(to, &journal, &step, 1);
+	(void)fclose(to);
+	assert_true(size <= sizeof "yett-apply 1\n" + 128 + journal_step_size(&step));
+	free(printed);
+	for (size_t i = 0; i <= 2 * DIFF_CHANGES_MAX; i++)
+		many[i] = step;
+	assert_true(journal_is_bounded(many, 2 * DIFF_CHANGES_MAX));
+	assert_false(journal_is_bounded(many, 2 * DIFF_CHANGES_MAX + 1));
+	memset(path, '\xff', PATH_MAX - 1);
+	path[PATH_MAX - 1] = '\0';
+	step.path = path;
+	most = APPLY_JOURNAL_MAX / journal_step_size(&step);
+	for (; count <= most; count++)
+		many[count].path = path;
+	assert_true(journal_is_bounded(many, most - 1));
+	assert_false(journal_is_bounded(many, most + 1));
+	free(many);
+	free(path);
+}
+
+/* An ACL as the kernel has it in an attribute, of tags and permissions. linux/posix_acl_xattr.h */
+static size_t put_acl(char *to, const unsigned (*entries)[2], size_t count)
+{
+	static const unsigned char head[] = {2, 0, 0, 0};
+
+	memcpy(to, head, sizeof head);
+	for (size_t i = 0; i < count; i++) {
+		const unsigned char entry[] = {(unsigned char)entries[i][0], 0, (unsigned char)entries[i][1], 0, 0xff, 0xff, 0xff, 0xff};
+
+		memcpy(to + sizeof head + i * sizeof entry, entry, sizeof entry);
+	}
+	return sizeof head + 8 * count;
+}
+
+static void a_mode_is_narrowed_to_a_default_acl(void **state)
+{
+	static const unsigned full[][2] = {{ACL_USER_OBJ, 7}, {ACL_USER, 6}, {ACL_GROUP_OBJ, 0}, {ACL_MASK, 4}, {ACL_OTHER, 1}},
+			      bare[][2] = {{ACL_USER_OBJ, 7}, {ACL_GROUP_OBJ, 5}, {ACL_OTHER, 0}};
+	char acl[64];
+	size_t size = put_acl(acl, full, 5);
+
+	(void)state;
+	assert_int_equal(inherit_acl_bits(acl, size, ACL_MASK), 4);
+	assert_int_equal(inherit_acl_bits(acl, size, ACL_GROUP_OBJ), 0);
+	assert_int_equal(inherit_mode_of_default(0777, acl, size), 0741);
+	assert_int_equal(inherit_mode_of_default(0600, acl, size), 0600);
+	size = put_acl(acl, bare, 3);
+	assert_int_equal(inherit_acl_bits(acl, size, ACL_MASK), INHERIT_NO_ENTRY);
+	assert_int_equal(inherit_mode_of_default(02777, acl, size), 02750);
+	assert_int_equal(inherit_mode_of_default(0777, acl, 7), 0700); /* half a one gives nothing */
+}
+
+/* What the machine would have: names that end so have that label. */
+static struct {
+	const char *end, *label;
+} labels[4];
+static char given[512]; /* "NAME=LABEL\n" for each that was set */
+static int error_of_set;
+
+static bool ends(const char *name, const char *end)
+{
+	size_t length = strlen(name), wanted = strlen(end);
+
+	return length >= wanted && strcmp(name + length - wanted, end) == 0;
+}
+
+static void name_of(const char *link, char name[PATH_MAX])
+{
+	ssize_t n = readlink(link, name, PATH_MAX - 1);
+
+	assert_true(n > 0);
+	name[n] = '\0';
+}
+
+ssize_t getxattr(const char *path, const char *name, void *value, size_t size)
+{
+	char file[PATH_MAX];
+
+	name_of(path, file);
+	for (size_t i = 0; strcmp(name, "security.selinux") == 0 && i < sizeof labels / sizeof *labels; i++)
+		if (labels[i].end && ends(file, labels[i].end)) {
+			size_t length = strlen(labels[i].label);
+
+			if (size)
+				memcpy(value, labels[i].label, length);
+			return (ssize_t)length;
+		}
+	errno = ENODATA;
+	return -1;
+}
+
+int setxattr(const char *path, const char *name, const void *value, size_t size, int flags)
+{
+	char file[PATH_MAX], line[128];
+
+	(void)flags;
+	if (error_of_set) {
+		errno = error_of_set;
+		return -1;
+	}
+	assert_string_equal(name, "security.selinux");
+	name_of(path, file);
+	(void)snprintf(line, sizeof line, "%s=%.*s\n", strrchr(file, '/') + 1, (int)size, (const char *)value);
+	(void)strcat(given, line);
+	return 0;
+}
+
+/* What is given to "staged", for a change from one mode to another at a path of the source. */
+static void assert_label(int top, const char *path, uint32_t old, uint32_t new, const char *expected)
+{
+	const struct change change = {.path = (char *)path};
+	const struct item item = {.path = (char *)path, .change = &change};
+	const struct step step = {.path = (char *)path, .old = {.mode = old}, .new = {.mode = new}, .item = &item};
+	struct apply apply = {.source = openat(top, "source", O_RDONLY | O_DIRECTORY)};
+	uint32_t mode = new & 0777;
+	int fd = openat(top, "staged", O_RDWR);
+
+	apply.diff.layers[0] = openat(top, "layer", O_RDONLY | O_DIRECTORY);
+	given[0] = '\0';
+	assert_int_equal(inherit(&apply, &step, fd, &mode), 0);
+	assert_string_equal(given, expected);
+	(void)close(apply.source);
+	(void)close(apply.diff.layers[0]);
+	(void)close(fd);
+}
+
+static void what_is_staged_gets_the_label_of_its_place(void **state)
+{
+	static const char *const directories[] = {"source", "source/dir", "layer", "layer/dir"}, *const files[] = {
+													 "source/file",   "source/dir/in",
+													 "layer/file",    "layer/dir/in",
+													 "layer/dir/new", "staged"};
+	char folder[] = "/tmp/yett-test-XXXXXX";
+	int top = open(mkdtemp(folder), O_RDONLY | O_DIRECTORY);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof directories / sizeof *directories; i++)
+		assert_int_equal(mkdirat(top, directories[i], 0700), 0);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		(void)close(openat(top, files[i], O_CREAT | O_WRONLY, 0600));
+	labels[0].end = "/staged", labels[0].label = "u:r:state_t";
+	labels[1].end = "/source/dir", labels[1].label = "u:r:dir_t";
+	labels[2].end = "/source/dir/in", labels[2].label = "u:r:in_t";
+	labels[3].end = "/source", labels[3].label = "u:r:state_t";
+	assert_label(top, "dir/in", F, F, "staged=u:r:in_t\n");
+	assert_label(top, "dir/new", 0, F, "staged=u:r:dir_t\n");
+	assert_label(top, "dir/in", F, D, "staged=u:r:dir_t\n");                   /* it is no file any more */
+	assert_label(top, "dir/made/in", 0, S_IFLNK | 0777, "staged=u:r:dir_t\n"); /* of the nearest that is there */
+	assert_label(top, "file", F, S_IFLNK | 0777, "");                          /* it has that of the top already */
+	error_of_set = EPERM;
+	assert_label(top, "dir/in", F, F, "");
+	error_of_set = 0;
+	for (size_t i = sizeof files / sizeof *files; i-- > 0;)
+		(void)unlinkat(top, files[i], 0);
+	for (size_t i = sizeof directories / sizeof *directories; i-- > 0;)
+		(void)unlinkat(top, directories[i], AT_REMOVEDIR);
+	(void)close(top);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +495,9 @@ int main(void)
 		cmocka_unit_test(a_journal_reads_as_it_was_written),
 		cmocka_unit_test(a_journal_that_somebody_else_wrote_is_refused),
 		cmocka_unit_test(text_in_files_comes_back_as_it_was),
+		cmocka_unit_test(a_journal_is_never_longer_than_it_can_be_read),
+		cmocka_unit_test(a_mode_is_narrowed_to_a_default_acl),
+		cmocka_unit_test(what_is_staged_gets_the_label_of_its_place),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

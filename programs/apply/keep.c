@@ -1,0 +1,91 @@
+/*
+ * See apply.h. At the end of an apply its stage has copies of the store's, and what the source was to lose. Anything else was somebody's,
+ * and may be the only one there is: it is kept beside the stage, and told.
+ */
+#include "programs/apply/apply.h"
+
+#include "base/reached.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#define IN_STORE   "kept"
+#define SUFFIX     ".kept" /* behind the stage's name, in the source */
+#define NUMBER_MAX 100000u
+
+static int open_kept(const struct apply *apply)
+{
+	int parent = apply->is_stage_in_source ? apply->source : apply->room;
+	_cleanup_fd_ int kept = -1;
+	char name[NAME_MAX];
+	struct stat st;
+
+	(void)snprintf(name, sizeof name, "%s%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
+	               apply->is_stage_in_source ? apply->id : "", apply->is_stage_in_source ? SUFFIX : "");
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	kept = read_open(parent, name, O_RDONLY | O_DIRECTORY);
+	if (kept < 0 || fstat(kept, &st) < 0)
+		return kept < 0 ? kept : -errno;
+	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&kept) : -EPERM;
+}
+
+/* Also of the old one it is not known whether it is spare where it was to go back, or somebody has written to it since it was taken out. */
+static bool is_spare(const struct apply *apply, const struct step *step, const char *staged, const struct ident *now)
+{
+	bool is_new = step->new.mode &&plan_is_same(now, &step->new);
+	bool is_old = !apply->is_restored && step->old.mode && plan_is_same(now, &step->old);
+
+	return (is_new || is_old) && stage_is_empty_if_directory(apply, staged, now->mode);
+}
+
+/* Under a number that nothing has yet, and as much of its own name as there is room for. */
+static int move(struct apply *apply, int kept, const char *staged, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char name[NAME_MAX];
+
+	for (unsigned i = 1; i < NUMBER_MAX; i++) {
+		(void)snprintf(name, sizeof name, "%u-%.200s", i, slash ? slash + 1 : path);
+		if (renameat2(apply->stage, staged, kept, name, RENAME_NOREPLACE) == 0)
+			return reached_step("apply", "kept");
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EMFILE;
+}
+
+static int keep_one(struct apply *apply, int *kept, size_t i)
+{
+	const struct step *step = &apply->steps[i];
+	struct ident now;
+	char staged[24];
+	int r;
+
+	(void)snprintf(staged, sizeof staged, "%zu", i);
+	r = look_at(apply->stage, staged, &now);
+	if (r < 0 || !now.mode || is_spare(apply, step, staged, &now))
+		return r;
+	if (*kept < 0)
+		*kept = open_kept(apply);
+	r = *kept < 0 ? *kept : move(apply, *kept, staged, step->path);
+	if (r == 0)
+		note(&apply->diff, step->path, "what was taken out of its place, and is not what was to go, is kept");
+	return r;
+}
+
+int keep_others(struct apply *apply)
+{
+	_cleanup_fd_ int kept = -1;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < apply->step_count; i++)
+		r = keep_one(apply, &kept, i);
+	if (kept < 0)
+		return r;
+	(void)fputs("what is kept is in ", apply->diff.notes);
+	tell_directory(apply->diff.notes, kept);
+	(void)fputs(": move it to where it belongs\n", apply->diff.notes);
+	return r == 0 && syncfs(kept) < 0 ? -errno : r;
+}
