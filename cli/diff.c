@@ -180,10 +180,8 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 	for (size_t i = 0; r == 0 && i < yett_snapshot_list_count(list); i++) {
 		const struct yett_snapshot *found = yett_snapshot_list_get(list, i);
 
-		if (strcmp(found->name, snapshot) == 0) {
-			store_go_back(store, found->layers);
-			return 0;
-		}
+		if (strcmp(found->name, snapshot) == 0)
+			return store_go_back(work, store, found->layers, error);
 	}
 	return r ? r
 	         : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,

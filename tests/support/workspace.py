@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import stat
+import subprocess
 import tempfile
 
 import yett
@@ -34,6 +35,41 @@ def tree(top):
             found[os.path.relpath(path, top)] = (st.st_mode, st.st_uid, st.st_gid, st.st_nlink, st.st_size, st.st_mtime_ns, st.st_ctime_ns,
                                                  st.st_ino, content, tuple(os.listxattr(path, follow_symlinks=False)))
     return found
+
+
+def layer_paths(store, last=None):
+    """The frozen layers of a store, the topmost first: all that are in use, or those of a snapshot up to `last`, which may be pending."""
+    paths = []
+    while last is None or len(paths) < last:
+        number = len(paths) + 1
+        path = next((path for path in ('%s/%s/%d' % (store, part, number) for part in (['layers', 'pending'] if last else ['layers']))
+                     if os.path.isdir(path)), None)
+        if not path:
+            break
+        paths.insert(0, path)
+    return paths
+
+
+def shown(store, source, last=None):
+    """What an overlay of the kernel's shows of a store, or of the snapshot with that last layer: the path of each, with its mode and content."""
+    layers = layer_paths(store, last) if last is not None else [store + '/upper', *layer_paths(store)]
+    hidden = [store + '/hidden'] if os.path.isdir(store + '/hidden') else []
+    with tempfile.TemporaryDirectory() as place:
+        os.mkdir(place + '/empty')
+        os.mkdir(place + '/view')
+        lower = ':'.join([*layers, *hidden, source] + ([] if layers or hidden else [place + '/empty']))
+        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'userxattr,lowerdir=' + lower, place + '/view'], check=True)
+        try:
+            return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place + '/view').items()}
+        finally:
+            subprocess.run(['umount', place + '/view'], check=True)
+
+
+def shown_by_names(store, source):
+    """What each snapshot is of; names of layers that are not there are those of a rollback that was ended half-way."""
+    names = store + '/snapshots'
+    last = {name: int(os.readlink(names + '/' + name).split()[0]) for name in (os.listdir(names) if os.path.isdir(names) else []) if name[0] != '.'}
+    return {name: shown(store, source, number) for name, number in last.items() if len(layer_paths(store, number)) == number}
 
 
 class Workspace(yett.Case):

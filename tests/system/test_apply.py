@@ -6,11 +6,11 @@ import os
 import pty
 import shutil
 import stat
-import struct
 import subprocess
 import time
 
 import yett
+from disk import Disk
 from workspace import Workspace
 
 LEFT, BROKEN, KILLED = 3, 4, 99
@@ -414,52 +414,30 @@ class PowerCut(Steps):
 
     def setUp(self):
         Apply.setUp(self)
-        self.top = self.folder('disk')
-        images = self.folder('images')
-        self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
-        with open(self.images['base'], 'wb') as file:
-            file.truncate(32 << 20)
-        subprocess.run(['mkfs.ext4', '-q', self.images['base']], check=True)
-        self.mount('base')
-        self.addCleanup(subprocess.run, ['umount', '-l', self.top], stderr=subprocess.DEVNULL)
+        self.disk = Disk(self, 32 << 20)
+        self.top = self.disk.top
         shutil.copytree(self.source, self.top + '/source')
         self.state, self.source = self.top + '/state', self.top + '/source'
         os.mkdir(self.state, 0o700)
         subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.top], check=True)
 
-    def mount(self, name):
-        subprocess.run(['mount', '-o', 'loop', self.images[name], self.top], check=True)
-
-    def umount(self):
-        yett.wait_until(lambda: subprocess.run(['umount', self.top], stderr=subprocess.DEVNULL).returncode == 0, 'the end of those who use it')
-        for image in self.images.values():  # which a sandbox that ends may have in its own namespace still
-            yett.wait_until(lambda: not subprocess.run(['losetup', '-j', image], check=True, capture_output=True).stdout, 'the end of those who have it')  # pylint: disable=cell-var-from-loop
-
-    def cut(self):
-        fd = os.open(self.top, os.O_RDONLY)
-        fcntl.ioctl(fd, 0x8004587d, struct.pack('I', 2))  # EXT4_IOC_SHUTDOWN without writing the journal
-        os.close(fd)
-        self.umount()
-        self.mount('now')
-
     def each_cut(self, finish):
         self.before, self.after = content(self.source), self.seen_inside(CHANGES)
         self.assert_cow(CHANGES)
-        self.umount()
+        self.disk.umount()
         begun, done, step = 0, None, 0
         while not done or done.code != 0:
             step += 1
-            shutil.copyfile(self.images['base'], self.images['now'])
-            self.mount('now')
+            self.disk.begin()
             done = self.faulty(step)
-            self.cut()
+            self.disk.cut()
             self.assert_old_or_new(step)
             is_begun = os.path.exists(self.room('journal'))
             begun += is_begun
             self.assert_apply(finish)
             self.assertIn(content(self.source), [self.after if finish == '--continue' else self.before] if is_begun else (self.before, self.after), step)
             self.clean()
-            self.umount()
+            self.disk.umount()
         return step, begun
 
     def test_one_that_is_killed_at_any_step_is_completed(self):
