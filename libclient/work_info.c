@@ -194,11 +194,13 @@ FILE *work_new_file(int store, const char *name)
 
 int work_end_file(FILE *file, int store, const char *from, const char *to)
 {
-	bool is_written = !ferror(file);
+	int r = ferror(file) ? -EIO : 0;
 
-	is_written = fclose(file) == 0 && is_written;
-	if (is_written && renameat(store, from, store, to) == 0)
+	if (fclose(file) != 0)
+		r = -errno;
+	if (r == 0 && renameat(store, from, store, to) == 0)
 		return 0;
+	r = r < 0 ? r : -errno;
 	(void)unlinkat(store, from, 0);
-	return -EIO;
+	return r;
 }

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 import subprocess
+import tempfile
 
 import yett
 
@@ -13,7 +14,8 @@ class Disk:
 
     def __init__(self, case, bytes_, *options):
         self.top = case.folder('disk')
-        images = case.folder('images')
+        images = tempfile.mkdtemp(prefix='yett-test-', dir='/dev/shm')  # nothing waits for another disk
+        case.addCleanup(shutil.rmtree, images)
         self.images = {name: os.path.join(images, name) for name in ('base', 'now')}
         with open(self.images['base'], 'wb') as file:
             file.truncate(bytes_)

@@ -1,12 +1,14 @@
 """What tests of copy-on-write sandboxes share: a source, a place for stores, and how to look at all of a tree."""
+import ctypes
 import hashlib
 import json
 import os
 import stat
-import subprocess
 import tempfile
 
 import yett
+
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def memory_takes_attributes():
@@ -58,11 +60,13 @@ def shown(store, source, last=None):
         os.mkdir(place + '/empty')
         os.mkdir(place + '/view')
         lower = ':'.join([*layers, *hidden, source] + ([] if layers or hidden else [place + '/empty']))
-        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'userxattr,lowerdir=' + lower, place + '/view'], check=True)
+        if libc.mount(b'overlay', (place + '/view').encode(), b'overlay', 0, ('userxattr,lowerdir=' + lower).encode()) < 0:
+            raise OSError(ctypes.get_errno(), 'mount', lower)
         try:
             return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place + '/view').items()}
         finally:
-            subprocess.run(['umount', place + '/view'], check=True)
+            if libc.umount2((place + '/view').encode(), 0) < 0:
+                raise OSError(ctypes.get_errno(), 'umount', place)
 
 
 def shown_by_names(store, source):

@@ -301,26 +301,45 @@ class Between(Snapshots):
         shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
         return {'LD_PRELOAD': library, 'ASAN_OPTIONS': 'verify_asan_link_order=0'}
 
+    def restore_from(self, store):
+        """What makes a store as it is now; and where it is given the id of that, has it settled from then on."""
+        saved = self.folder('saved', mode=0o700) + '/store'
+        subprocess.run(['cp', '-a', store, saved], check=True)
+
+        def restore(settled=None):
+            for each in os.listdir(os.path.dirname(store)):  # with what a fork has left
+                shutil.rmtree(os.path.dirname(store) + '/' + each)
+            subprocess.run(['cp', '-a', saved, store], check=True)
+            if settled:
+                self.settle(settled)
+                shutil.rmtree(saved)
+                subprocess.run(['cp', '-a', store, saved], check=True)
+        return restore
+
     def clean(self, store):
         for name in ('fresh', 'settling', 'dropped'):
             self.assertFalse(os.path.exists(store + '/' + name), name)
 
 
-class Kill(Between):
+class OnDisk(Between):
+    OPTIONS = ('-m', '0')
+    BYTES = 6 << 20
+
+    def setUp(self):
+        super().setUp()
+        self.disk = Disk(self, self.BYTES, *self.OPTIONS)
+        shutil.copytree(self.source, self.disk.top + '/source')
+        self.state, self.source = self.disk.top + '/state', self.disk.top + '/source'
+        os.mkdir(self.state, 0o700)
+        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.disk.top], check=True)
+
+
+class Kill(OnDisk):
     def test_a_kill_at_each_step_leaves_what_there_was_or_what_there_is_to_be(self):
         work, store = self.prepare()
-        saved, kill, count = self.folder('saved', mode=0o700) + '/store', self.killing(), self.alice.write('count', '')
-
-        def restore():
-            shutil.rmtree(store)
-            subprocess.run(['cp', '-a', saved, store], check=True)
-        subprocess.run(['cp', '-a', store, saved], check=True)
+        restore, kill, count = self.restore_from(store), self.killing(), self.alice.write('count', '')
         for what, run in self.each_way(work, store):
-            restore()
-            if what == 'take':
-                self.settle(work)
-                shutil.rmtree(saved)
-                subprocess.run(['cp', '-a', store, saved], check=True)
+            restore(what == 'take' and work)
             before = shown(store, self.source), shown_by_names(store, self.source)
             run({**kill, 'YETT_TEST_KILL_COUNT': count})
             after = shown(store, self.source), shown_by_names(store, self.source)
@@ -335,7 +354,7 @@ class Kill(Between):
                 if step % 3:
                     self.assert_old_or_new(store, before, after, (what, step))
                     continue
-                if set(os.listdir(store + '/snapshots')) == set(before[1]):
+                if set(shown_by_names(store, self.source)) == set(before[1]):
                     run()
                 self.assertEqual((shown(store, self.source), shown_by_names(store, self.source)), after, (what, step))
 
@@ -344,19 +363,6 @@ class Kill(Between):
         def opened(found):
             return {path: (kind, mode | 0o700, content) for path, (kind, mode, content) in found.items()}
         self.assertIn(opened(shown(store, self.source)), (opened(before[0]), opened(after[0])), told)
-
-
-class OnDisk(Between):
-    OPTIONS = ('-m', '0')
-    BYTES = 6 << 20
-
-    def setUp(self):
-        super().setUp()
-        self.disk = Disk(self, self.BYTES, *self.OPTIONS)
-        shutil.copytree(self.source, self.disk.top + '/source')
-        self.state, self.source = self.disk.top + '/state', self.disk.top + '/source'
-        os.mkdir(self.state, 0o700)
-        subprocess.run(['chown', '-R', '%d:%d' % (self.alice.uid, self.alice.gid), self.disk.top], check=True)
 
 
 class PowerCut(OnDisk):
@@ -399,19 +405,16 @@ class Full(OnDisk):
         work, store = self.prepare()
         yett.write(store + '/upper/large', 'x' * 100000)
         os.chown(store + '/upper/large', self.alice.uid, self.alice.gid)
-        self.disk.umount()
+        restore = self.restore_from(store)
         for what, run in self.each_way(work, store):
-            self.disk.begin()
-            if what == 'take':
-                self.disk.keep(lambda: self.settle(work))
+            restore(what == 'take' and work)
             before = shown(store, self.source), shown_by_names(store, self.source)
-            upper = tree(store + '/upper')
             self.assertIn(run().code, (0, 1))
             after = shown(store, self.source), shown_by_names(store, self.source)
-            self.disk.umount()
             refused = 0
-            for room in (0, 1, 2, 3, 5, 8, 12, 16, 20, 24, 28, 40, 60, 100, 400):
-                self.disk.begin()
+            for room in (0, 1, 2, 4, 8, 12, 16, 24, 32, 60, 100, 400):
+                restore()
+                upper = tree(store + '/upper')
                 self.fill(room)
                 done = run()
                 refused += 'No space left' in done.err
@@ -422,9 +425,7 @@ class Full(OnDisk):
                 os.unlink(self.disk.top + '/filler')
                 self.settle(work)
                 self.assert_old_or_new(store, before, after, (what, room))
-                self.disk.umount()
             self.assertGreater(refused, 0 if what in ('take_used', 'fork') else -1, what)
-        self.disk.begin()
 
     def fill(self, room):
         """All but so many KiB."""
