@@ -48,7 +48,7 @@ struct asking {
 	struct store store;
 	struct review review;
 	struct patch_style style;
-	bool is_paged;
+	bool is_paged, is_snapshot;
 };
 
 static void work_list_freep(struct yett_work_list **list)
@@ -140,7 +140,7 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	bool is_left = out && show(asking, out);
 	int status = 0;
 
-	if (work->is_used)
+	if (work->is_used && !asking->is_snapshot)
 		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
 	if (asking->store.is_replaced)
 		output_note(
@@ -190,7 +190,8 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 
 static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
 {
-	struct asking asking = {.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager};
+	struct asking asking = {
+		.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager, .is_snapshot = snapshot};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);
