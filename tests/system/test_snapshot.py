@@ -204,10 +204,13 @@ class Live(Snapshots):
         process.stdin.close()
         process.wait(timeout=yett.DEADLINE)
         self.wait_unused()
+        changed = self.yett('diff', '--json', work['id'], env=self.environment()).out
+        self.assertTrue(json.loads(changed)['result']['changes'], seed)
         forks = {name: self.snapshot('fork', work['id'], *([name] if name else [])).out.strip() for name in seen}
         for name, store in [('', work['id']), *forks.items()]:
             done = self.sandbox('python3', '-c', CHANGES, '0', self.source, options=['--store', store], env=self.environment(), input='0\n')
             self.assertEqual(json.loads(done.out), seen[name], (seed, name))
+        self.assertEqual(json.loads(self.yett('diff', '--json', work['id'], env=self.environment()).out), json.loads(changed), seed)
 
     def test_one_that_is_killed_leaves_the_sandbox_paused_and_the_next_takes_it(self):
         process, work, _ = self.begin('sh', '-c', 'echo 1 >one; echo; read line; echo $line')
