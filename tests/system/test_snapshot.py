@@ -5,6 +5,7 @@ import json
 import os
 import random
 import shutil
+import stat
 import subprocess
 import textwrap
 
@@ -265,6 +266,21 @@ class InUse(Snapshots):
             done = self.sandbox('true', options=['--store', work], env=self.environment())
             self.assertIn('a snapshot of the store %s is being made or changed' % work, done.err)
         self.assertEqual(self.names(work), ['rest', 'one', 'two'])
+
+    def test_directories_that_their_owner_may_not_use_get_whiteouts_and_stay_as_they_are(self):
+        work, store = self.prepare()
+        before = shown(store, self.source)
+        paths = {store + '/upper' + name: mode for name, mode in (('/shut', 0), ('/new', 0o300), ('/made', 0o555), ('', 0o411))}
+        for path, mode in paths.items():
+            os.chmod(path, mode)
+            os.utime(path, ns=(7, 8))
+        self.settle(work)
+        self.assertTrue(all(stat.S_ISCHR(os.lstat(store + '/upper/' + name).st_mode) for name in ('shut/t', 'new/deep', 'new/o')))
+        for path, mode in paths.items():
+            st = os.stat(path)
+            self.assertEqual((stat.S_IMODE(st.st_mode), st.st_mtime_ns), (mode, 8), path)
+            os.chmod(path, before[os.path.relpath(path, store + '/upper')][1])
+        self.assertEqual(shown(store, self.source), before)
 
     def test_another_boot_since_is_told(self):
         work, store = self.prepare()
