@@ -48,7 +48,7 @@ struct asking {
 	struct store store;
 	struct review review;
 	struct patch_style style;
-	bool is_paged;
+	bool is_paged, is_snapshot;
 };
 
 static void work_list_freep(struct yett_work_list **list)
@@ -140,7 +140,7 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	bool is_left = out && show(asking, out);
 	int status = 0;
 
-	if (work->is_used)
+	if (work->is_used && !asking->is_snapshot)
 		output_note("a sandbox works on the store %s: what it changes meanwhile may show or not", work->id);
 	if (asking->store.is_replaced)
 		output_note(
@@ -180,10 +180,8 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 	for (size_t i = 0; r == 0 && i < yett_snapshot_list_count(list); i++) {
 		const struct yett_snapshot *found = yett_snapshot_list_get(list, i);
 
-		if (strcmp(found->name, snapshot) == 0) {
-			store_go_back(store, found->layers);
-			return 0;
-		}
+		if (strcmp(found->name, snapshot) == 0)
+			return store_go_back(work, store, found->layers, error);
 	}
 	return r ? r
 	         : error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
@@ -192,7 +190,8 @@ static int open_state(const struct yett_work *work, const char *snapshot, struct
 
 static int diff(const struct yett_work *work, const char *snapshot, const struct diff_options *options, char **paths)
 {
-	struct asking asking = {.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager};
+	struct asking asking = {
+		.review = {.name = "yett-diff", .out = -1, .notes = -1}, .is_paged = !options->no_pager, .is_snapshot = snapshot};
 	struct yett_error error = {0};
 	const char *form = choose_form(options, &asking.style);
 	int r = open_state(work, snapshot, &asking.store, &error);

@@ -33,29 +33,9 @@ struct action {
 	int (*run)(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error);
 };
 
-static void text_freep(char **text)
-{
-	yett_free(*text);
-}
-
 static void list_freep(struct yett_snapshot_list **list)
 {
 	yett_free(*list);
-}
-
-static int run_take(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
-{
-	_cleanup_(text_freep) char *taken = NULL;
-	int r = yett_snapshot_take(id, name, &taken, error);
-
-	(void)choice;
-	if (r)
-		return r;
-	if (output_json())
-		json_text(output_json(), "name", taken);
-	else
-		(void)printf("%s\n", taken);
-	return 0;
 }
 
 static void print_snapshot(const struct yett_snapshot *snapshot)
@@ -70,12 +50,26 @@ static void print_snapshot(const struct yett_snapshot *snapshot)
 		json_text(json, "name", snapshot->name);
 		json_number(json, "created_ms", snapshot->created_ms);
 		json_number(json, "layers", snapshot->layers);
+		json_bool(json, "earlier_boot", snapshot->is_earlier_boot);
 		json_close(json);
 		return;
 	}
 	if (localtime_r(&seconds, &local))
 		(void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
 	(void)printf("%-19s  %s\n", when, snapshot->name);
+}
+
+/* Those that were not written to the disk when the machine ended, for all that is known: the one of that name, or all (NULL). */
+static void note_torn(const struct yett_snapshot_list *list, const char *name)
+{
+	for (size_t i = 0; i < yett_snapshot_list_count(list); i++) {
+		const struct yett_snapshot *snapshot = yett_snapshot_list_get(list, i);
+
+		if (snapshot->is_earlier_boot && (!name || strcmp(name, snapshot->name) == 0))
+			output_note(
+				"the machine was started anew since the snapshot %s was taken: if it had crashed, files in it may be torn",
+				snapshot->name);
+	}
 }
 
 static int run_list(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
@@ -95,6 +89,7 @@ static int run_list(const struct snapshot_choice *choice, const char *id, const 
 		print_snapshot(yett_snapshot_list_get(list, i));
 	if (output_json())
 		json_close(output_json());
+	note_torn(list, NULL);
 	return 0;
 }
 
@@ -130,9 +125,16 @@ static int find_sandbox(const char *id, char sandbox[static YETT_ID_SIZE], struc
 	return r;
 }
 
+/* What is copied from a store, or copied in it, also while a sandbox works on that. */
+struct copying {
+	const char *id, *name;
+	char fork[YETT_ID_SIZE]; /* of what is made by that */
+	char *taken;             /* likewise; freed with yett_free() */
+	int (*run)(struct copying *copying, bool is_used, struct yett_error *error);
+};
+
 /* It stands still meanwhile; one that did so already goes on doing so. */
-static int fork_used(const struct snapshot_choice *choice, const char *sandbox, const char *id, const char *name,
-                     char fork[static YETT_ID_SIZE], struct yett_error *error)
+static int copy_used(const struct snapshot_choice *choice, const char *sandbox, struct copying *copying, struct yett_error *error)
 {
 	struct yett_sandbox_status *status = NULL;
 	struct yett_connection *connection;
@@ -148,7 +150,7 @@ static int fork_used(const struct snapshot_choice *choice, const char *sandbox, 
 	if (r == 0 && !was_paused)
 		r = yett_sandbox_pause(connection, sandbox, error);
 	if (r == 0) {
-		r = yett_snapshot_fork(id, name, YETT_FORK_USED, fork, error);
+		r = copying->run(copying, true, error);
 		if (!was_paused && yett_sandbox_resume(connection, sandbox, &late) != 0)
 			output_note("%s", late.message);
 		if (r == 0)
@@ -158,19 +160,56 @@ static int fork_used(const struct snapshot_choice *choice, const char *sandbox, 
 	return r;
 }
 
-static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int copy(const struct snapshot_choice *choice, struct copying *copying, struct yett_error *error)
 {
-	char fork[YETT_ID_SIZE], sandbox[YETT_ID_SIZE];
-	int r = find_sandbox(id, sandbox, error);
+	char sandbox[YETT_ID_SIZE];
+	int r = find_sandbox(copying->id, sandbox, error);
 
-	if (r == 0)
-		r = sandbox[0] ? fork_used(choice, sandbox, id, name, fork, error) : yett_snapshot_fork(id, name, 0, fork, error);
+	if (r)
+		return r;
+	return sandbox[0] ? copy_used(choice, sandbox, copying, error) : copying->run(copying, false, error);
+}
+
+static int take(struct copying *copying, bool is_used, struct yett_error *error)
+{
+	return is_used ? yett_snapshot_take_used(copying->id, copying->name, &copying->taken, error)
+	               : yett_snapshot_take(copying->id, copying->name, &copying->taken, error);
+}
+
+static int run_take(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	struct copying copying = {.id = id, .name = name, .run = take};
+	int r = copy(choice, &copying, error);
+
 	if (r)
 		return r;
 	if (output_json())
-		json_text(output_json(), "id", fork);
+		json_text(output_json(), "name", copying.taken);
 	else
-		(void)printf("%s\n", fork);
+		(void)printf("%s\n", copying.taken);
+	yett_free(copying.taken);
+	return 0;
+}
+
+static int fork_store(struct copying *copying, bool is_used, struct yett_error *error)
+{
+	return yett_snapshot_fork(copying->id, copying->name, is_used ? YETT_FORK_USED : 0, copying->fork, error);
+}
+
+static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	struct copying copying = {.id = id, .name = name, .run = fork_store};
+	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	int r = copy(choice, &copying, error);
+
+	if (r)
+		return r;
+	if (name && yett_snapshots_list(id, &list, NULL) == 0)
+		note_torn(list, name);
+	if (output_json())
+		json_text(output_json(), "id", copying.fork);
+	else
+		(void)printf("%s\n", copying.fork);
 	return 0;
 }
 

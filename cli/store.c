@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -80,10 +81,32 @@ int store_open(const struct yett_work *work, struct store *ret_store, struct yet
 	return open_source(work, ret_store, error);
 }
 
-void store_go_back(struct store *store, size_t frozen)
+/* It was taken while a sandbox worked on the store: a copy, which becomes a layer when that has ended, maybe right now. */
+static int open_pending(const struct yett_work *work, struct store *store, size_t number, struct yett_error *error)
 {
-	size_t later = store->count > frozen ? store->count - frozen : 0;
+	_cleanup_fd_ int directory = open(work->store, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char pending[32], frozen[32];
+	int fd = directory < 0 ? -errno : 0;
 
+	(void)snprintf(pending, sizeof pending, "pending/%zu", number);
+	(void)snprintf(frozen, sizeof frozen, "layers/%zu", number);
+	if (fd == 0)
+		fd = open_below(directory, pending);
+	if (fd == -ENOENT)
+		fd = open_below(directory, frozen);
+	if (fd >= 0 && store->count == STORE_LAYERS_MAX) {
+		(void)fd_close(fd);
+		fd = -E2BIG;
+	}
+	if (fd < 0)
+		return fail(work, pending, fd, error);
+	memmove(store->layers + 1, store->layers, store->count++ * sizeof *store->layers);
+	store->layers[0] = fd;
+	return 0;
+}
+
+static void close_later(struct store *store, size_t later)
+{
 	for (size_t i = 0; i < store->count; i++) {
 		if (i < later)
 			fd_close(store->layers[i]);
@@ -91,6 +114,16 @@ void store_go_back(struct store *store, size_t frozen)
 			store->layers[i - later] = store->layers[i];
 	}
 	store->count -= later;
+}
+
+int store_go_back(const struct yett_work *work, struct store *store, size_t frozen, struct yett_error *error)
+{
+	int r = 0;
+
+	close_later(store, store->count > frozen + 1 ? store->count - frozen : 1);
+	while (r == 0 && store->count < frozen)
+		r = open_pending(work, store, store->count + 1, error);
+	return r;
 }
 
 void store_close(struct store *store)

@@ -21,7 +21,7 @@ struct store {
 /* YETT_E_INVALID_REQUEST: it tells nothing of itself; YETT_E_FILE_OPERATION_FAILED. To be closed in every case. */
 _must_check_ int store_open(const struct yett_work *work, struct store *ret_store, struct yett_error *error);
 
-/* As it was when so many layers were frozen, and there was no other one. */
-void store_go_back(struct store *store, size_t frozen);
+/* As it was when so many layers were frozen, and there was no other one. YETT_E_FILE_OPERATION_FAILED */
+_must_check_ int store_go_back(const struct yett_work *work, struct store *store, size_t frozen, struct yett_error *error);
 
 void store_close(struct store *store);

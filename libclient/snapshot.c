@@ -1,7 +1,7 @@
 /*
  * States of a store that can be gone back to: see "snapshot" in yett.h.
  *
- * With the caller's privilege, on stores of the caller's that no sandbox works on.
+ * With the caller's privilege, on stores of the caller's; where a sandbox works on one, whoever asks has made it stand still.
  */
 #include <fcntl.h>
 #include <sodium.h>
@@ -16,6 +16,7 @@
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
 #include "libclient/work_layers.h"
+#include "libclient/work_pending.h"
 
 #define INFO "info"
 
@@ -61,8 +62,10 @@ static void choose_name(struct layers *layers, char name[static LAYERS_NAME_SIZE
 
 static int too_many(const struct layers *layers, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the store %s has as many snapshots as there may be", layers->id);
-	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME", layers->id);
+	(void)error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "the store %s has as many snapshots as there may be%s", layers->id,
+	                layers->is_used ? " while a sandbox works on it" : "");
+	error_mend(error, "delete those that you do not need: yett snapshot delete %s NAME%s", layers->id,
+	           layers->is_used ? "; and end the sandbox, whereupon there is room for others" : "");
 	return YETT_E_RESOURCE_LIMIT;
 }
 
@@ -83,11 +86,43 @@ static int freeze(struct layers *layers, struct yett_error *error)
 	return r < 0 ? cannot(layers, "freeze what was changed in", r, error) : 0;
 }
 
+static int copy(struct layers *layers, struct yett_error *error)
+{
+	struct work_copy copy = {.failed = ""};
+	int r = pending_add(layers, &copy);
+
+	if (r == -E2BIG)
+		return too_many(layers, error);
+	return r < 0 ? cannot_copy(layers, copy.failed, r, error) : 0;
+}
+
+static void set_boot(struct layers_name *entry)
+{
+	char boot[WORK_BOOT_SIZE];
+
+	work_read_boot(boot);
+	if (strlen(boot) < sizeof entry->boot)
+		(void)strcpy(entry->boot, boot);
+}
+
+static int name_last(struct layers *layers, struct layers_name *entry, struct yett_error *error)
+{
+	int r;
+
+	entry->layer = layers->count + layers->pending;
+	r = layers_set_name(layers, entry);
+	if (r == 0)
+		return 0;
+	pending_take_back(layers);
+	return cannot(layers, "name a snapshot of", r, error);
+}
+
 static int take(struct layers *layers, const char *name, char **ret_name, struct yett_error *error)
 {
 	struct layers_name entry = {.created_ms = clock_wall_ms()};
 	int r;
 
+	set_boot(&entry);
 	if (name)
 		(void)snprintf(entry.name, sizeof entry.name, "%s", name);
 	else
@@ -97,13 +132,11 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 		                 entry.name);
 	if (layers->names_count == LAYERS_NAMES_MAX)
 		return too_many(layers, error);
-	r = freeze(layers, error);
+	r = layers->is_used ? copy(layers, error) : freeze(layers, error);
+	if (r == 0)
+		r = name_last(layers, &entry, error);
 	if (r)
 		return r;
-	entry.layer = layers->count;
-	r = layers_set_name(layers, &entry);
-	if (r < 0)
-		return cannot(layers, "name a snapshot of", r, error);
 	if (ret_name && !(*ret_name = memory_new(strlen(entry.name) + 1)))
 		return no_memory(error);
 	if (ret_name)
@@ -111,10 +144,10 @@ static int take(struct layers *layers, const char *name, char **ret_name, struct
 	return 0;
 }
 
-int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
+static int open_and_take(const char *work, const char *name, bool even_used, char **ret_name, struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
-	int r = layers_open(&layers, work, false, error);
+	int r = layers_open(&layers, work, even_used, error);
 
 	if (r == 0 && name && (!sandbox_is_name(name) || strlen(name) >= LAYERS_NAME_SIZE))
 		return error_set(
@@ -122,6 +155,16 @@ int yett_snapshot_take(const char *work, const char *name, char **ret_name, stru
 			"%.100s cannot be the name of a snapshot: at most 63 of a-z, 0-9, '.', '_' and '-', and a letter or digit first",
 			ESCAPE(name));
 	return r ? r : take(&layers, name, ret_name, error);
+}
+
+int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error)
+{
+	return open_and_take(work, name, false, ret_name, error);
+}
+
+int yett_snapshot_take_used(const char *work, const char *name, char **ret_name, struct yett_error *error)
+{
+	return open_and_take(work, name, true, ret_name, error);
 }
 
 static int older(const void *a, const void *b)
@@ -134,15 +177,17 @@ static int older(const void *a, const void *b)
 int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error)
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
-	_cleanup_(layers_close) struct layers layers = {.store = -1, .directory = -1};
-	int r = list ? work_open(work, &layers.store, error) : no_memory(error);
+	_cleanup_(layers_close) struct layers layers;
+	char boot[WORK_BOOT_SIZE];
+	int r;
 
-	if (r == 0) {
-		(void)snprintf(layers.id, sizeof layers.id, "%s", work);
+	layers_begin(&layers, -1, work);
+	r = list ? work_open(work, &layers.store, error) : no_memory(error);
+	if (r == 0)
 		r = layers_read(&layers, error);
-	}
 	if (r)
 		return r;
+	work_read_boot(boot);
 	qsort(layers.names, layers.names_count, sizeof *layers.names, older);
 	for (size_t i = 0; i < layers.names_count; i++) {
 		struct yett_snapshot *snapshot = memory_new(sizeof *snapshot);
@@ -152,8 +197,11 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, 
 			yett_free(snapshot);
 			return no_memory(error);
 		}
-		*snapshot = (struct yett_snapshot){
-			.size = sizeof *snapshot, .name = name, .created_ms = layers.names[i].created_ms, .layers = layers.names[i].layer};
+		*snapshot = (struct yett_snapshot){.size = sizeof *snapshot,
+		                                   .name = name,
+		                                   .created_ms = layers.names[i].created_ms,
+		                                   .layers = layers.names[i].layer,
+		                                   .is_earlier_boot = *layers.names[i].boot && strcmp(layers.names[i].boot, boot) != 0};
 		if (!list_add(list, snapshot))
 			return no_memory(error);
 	}
@@ -179,7 +227,7 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	char failed[WORK_COPY_PATH];
 	struct layers_name *entry;
 	_cleanup_fd_ int lock = -1;
-	int r = layers_open(&layers, work, false, error);
+	int r = layers_open(&layers, work, true, error);
 
 	if (r == 0)
 		r = work_hold_apply(layers.store, layers.id, &lock, error);
@@ -191,7 +239,8 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	if (r < 0)
 		return cannot(&layers, "forget a snapshot of", r, error);
 	*entry = layers.names[--layers.names_count];
-	(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
+	if (!layers.is_used)
+		(void)!layers_squash(&layers, failed, sizeof failed); /* else it takes the room that it took */
 	return 0;
 }
 
@@ -244,58 +293,77 @@ static int copy_part(const struct layers *layers, int from, int to, const char *
 }
 
 /* The upper layer of what begins with a snapshot: nothing, called as the snapshot was. */
-static int copy_upper(const struct layers *layers, int store, unsigned layer, struct yett_error *error)
+static int make_upper(const struct layers *layers, int store, unsigned layer, struct yett_error *error)
 {
 	char name[LAYERS_NUMBER_SIZE];
 	struct stat like;
 	int r;
 
-	if (layer == layers->count + 1)
-		return copy_part(layers, layers->store, store, "upper", error);
 	layers_number(layer, name);
 	r = layer == 0 ? fstatat(layers->store, "upper", &like, AT_SYMLINK_NOFOLLOW)
-	               : fstatat(layers->directory, name, &like, AT_SYMLINK_NOFOLLOW);
+	               : fstatat(layers_place(layers, layer), name, &like, AT_SYMLINK_NOFOLLOW);
 	r = r < 0 ? -errno : work_make_like(store, "upper", &like);
 	return r < 0 ? cannot(layers, "copy the top of", r, error) : 0;
 }
 
-static int copy_layers(struct layers *layers, int store, unsigned count, struct yett_error *error)
+/* Those from one number to another one, to a directory of another store. */
+static int copy_layers(const struct layers *layers, int store, const char *part, const unsigned range[2], struct yett_error *error)
 {
-	struct layers copy = {.store = store, .directory = -1, .count = count};
 	_cleanup_fd_ int directory = -1;
 	char name[LAYERS_NUMBER_SIZE];
 	int r = 0;
 
-	if (mkdirat(store, "layers", 0700) < 0 ||
-	    (directory = openat(store, "layers", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
+	if (mkdirat(store, part, 0700) < 0 || (directory = openat(store, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		return cannot(layers, "copy the layers of", -errno, error);
-	for (unsigned layer = 1; r == 0 && layer <= count; layer++) {
+	for (unsigned layer = range[0]; r == 0 && layer <= range[1]; layer++) {
 		layers_number(layer, name);
-		r = copy_part(layers, layers->directory, directory, name, error);
-	}
-	for (size_t i = 0; r == 0 && i < layers->names_count; i++) {
-		int failed = layers->names[i].layer <= count ? layers_set_name(&copy, &layers->names[i]) : 0;
-
-		if (failed < 0)
-			r = cannot(layers, "copy the snapshots of", failed, error);
+		r = copy_part(layers, layers_place(layers, layer), directory, name, error);
 	}
 	return r;
+}
+
+static int copy_names(const struct layers *layers, int store, unsigned last, struct yett_error *error)
+{
+	struct layers copy;
+	int r = 0;
+
+	layers_begin(&copy, store, layers->id);
+	for (size_t i = 0; r == 0 && i < layers->names_count; i++)
+		r = layers->names[i].layer <= last ? layers_set_name(&copy, &layers->names[i]) : 0;
+	return r < 0 ? cannot(layers, "copy the snapshots of", r, error) : 0;
+}
+
+/* What the store holds now: "upper" is over the layers that are not pending, in the copy, too. */
+static int copy_now(const struct layers *layers, int store, struct yett_error *error)
+{
+	const unsigned last = layers->count + layers->pending;
+	int r = copy_part(layers, layers->store, store, "upper", error);
+
+	if (r == 0)
+		r = copy_layers(layers, store, "layers", (const unsigned[]){1, layers->count}, error);
+	if (r == 0 && layers->pending)
+		r = copy_layers(layers, store, LAYERS_PENDING, (const unsigned[]){layers->count + 1, last}, error);
+	return r ? r : copy_names(layers, store, last, error);
+}
+
+/* What it held then, whose last layers may be pending: in the copy nothing is over them but what comes. */
+static int copy_snapshot(const struct layers *layers, int store, unsigned last, struct yett_error *error)
+{
+	int r = make_upper(layers, store, last, error);
+
+	if (r == 0)
+		r = copy_layers(layers, store, "layers", (const unsigned[]){1, last}, error);
+	return r ? r : copy_names(layers, store, last, error);
 }
 
 /* Last of all "info", without which it is taken for half-made. */
 static int fill(struct layers *layers, const char *name, int store, struct yett_error *error)
 {
-	unsigned last = layers->count + 1;
 	struct layers_name *entry;
 	int r = name ? find(layers, name, &entry, error) : 0;
 
-	if (r)
-		return r;
-	if (name)
-		last = entry->layer;
-	r = copy_upper(layers, store, last, error);
 	if (r == 0)
-		r = copy_layers(layers, store, last > layers->count ? layers->count : last, error);
+		r = name ? copy_snapshot(layers, store, entry->layer, error) : copy_now(layers, store, error);
 	if (r == 0)
 		r = copy_part(layers, layers->store, store, "hidden", error);
 	if (r)

@@ -1,6 +1,6 @@
 /*
  * Stores: where what a copy-on-write sandbox changes is kept, $XDG_STATE_HOME/yett/work/ID with "upper", "work", "hidden", "layers",
- * "snapshots" and "info".
+ * "pending", "snapshots" and "info".
  *
  * With the caller's privilege, on directories of the caller's. What lies in a store a sandbox may have made: no name in it is followed, and
  * what is read of it is checked. No program with privilege reads "info" or "snapshots".
@@ -80,6 +80,10 @@ _must_check_ int work_write_info(const struct work *work, const char *sandbox); 
 
 _must_check_ int work_copy_info(int from, int to); /* of one store to another one; 0 or -errno */
 
+/* Which boot of the machine this is: times of another one may be of another clock. */
+#define WORK_BOOT_SIZE 64
+void work_read_boot(char boot[static WORK_BOOT_SIZE]);
+
 void work_new_id(char id[static YETT_ID_SIZE]);
 bool work_is_id(const char *name);
 
@@ -99,6 +103,7 @@ _must_check_ int work_open(const char *id, int *ret_store, struct yett_error *er
 /* Whether a sandbox works on it; or the lock that says so is taken, until `store` is closed: YETT_E_INVALID_REQUEST where one does. */
 bool work_is_used(int store);
 _must_check_ int work_lock(int store, const char *id, struct yett_error *error);
+#define WORK_LOCK_TRIES 100 /* a millisecond each */
 
 /*
  * A store for a sandbox once more: finds it, at the front of `*works`, with its source and target; and makes it ready, over `source`, which

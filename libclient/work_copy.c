@@ -11,7 +11,6 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
-#define DEPTH_MAX  240   /* of which each takes four descriptors */
 #define NAMES_MAX  65536 /* of attributes: as the kernel has it */
 #define VALUE_MAX  65536
 #define OPAQUE     "user.overlay.opaque"
@@ -28,13 +27,12 @@ struct place {
 
 static int copy_directory(struct work_copy *copy, const struct place *place);
 
-static bool is_whiteout(const struct stat *st)
+bool work_copy_is_whiteout(const struct stat *st)
 {
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
 }
 
-/* That what is below does not show through. */
-static bool is_opaque(int directory)
+bool work_copy_is_opaque(int directory)
 {
 	char value = 0;
 
@@ -155,11 +153,25 @@ static int copy_node(const struct place *place, const char *name, const struct s
 {
 	const struct timespec times[] = {st->st_atim, st->st_mtim};
 
-	if (!is_whiteout(st) && !S_ISFIFO(st->st_mode) && !S_ISSOCK(st->st_mode))
+	if (!work_copy_is_whiteout(st) && !S_ISFIFO(st->st_mode) && !S_ISSOCK(st->st_mode))
 		return -EPERM;
 	if (mknodat(place->to, name, st->st_mode & (S_IFMT | OWN_MODE), st->st_rdev) < 0)
 		return -errno;
 	return utimensat(place->to, name, times, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
+}
+
+/* A directory that both layers have is as the upper one has it. */
+static int copy_under(struct work_copy *copy, const struct place *place)
+{
+	struct timespec times[2];
+	struct stat st;
+	int r = fstat(place->to, &st) < 0 ? -errno : copy_directory(copy, place);
+
+	if (r == 0 && work_copy_is_opaque(place->from))
+		r = make_opaque(place->to);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	return r == 0 && futimens(place->to, times) < 0 ? -errno : r;
 }
 
 static int copy_below_name(struct work_copy *copy, const struct place *place, const char *name, bool is_there)
@@ -170,19 +182,17 @@ static int copy_below_name(struct work_copy *copy, const struct place *place, co
 
 	if (from < 0)
 		return -errno;
-	if (below.depth > DEPTH_MAX)
+	if (below.depth > WORK_COPY_DEPTH)
 		return -ELOOP;
 	if (!is_there && mkdirat(place->to, name, 0700) < 0)
 		return -errno;
 	below.to = to = openat(place->to, name, O_RDONLY | O_DIRECTORY | OPEN_ENTRY);
 	if (to < 0)
 		return -errno;
-	if (is_there && is_opaque(to))
-		return 0;
+	if (is_there)
+		return work_copy_is_opaque(to) ? 0 : copy_under(copy, &below);
 	r = copy_directory(copy, &below);
-	if (r == 0 && is_there && is_opaque(from))
-		r = make_opaque(to);
-	return r == 0 && !is_there ? copy_state(from, to) : r;
+	return r == 0 ? copy_state(from, to) : r;
 }
 
 /* What is above covers it; but a directory there would not show what is further below, had this not been put away. */
@@ -253,5 +263,5 @@ int work_copy_below(struct work_copy *copy, int below, int to)
 	const struct place place = {.from = below, .to = to, .is_merged = true};
 
 	copy->failed[0] = '\0';
-	return copy_directory(copy, &place);
+	return copy_under(copy, &place);
 }

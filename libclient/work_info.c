@@ -33,11 +33,10 @@ void work_write_text(FILE *file, const char *key, const char *text)
 	(void)fputc('\n', file);
 }
 
-/* Which boot of the machine this is: times of another one may be of another clock. */
-static void read_boot(char boot[static 64])
+void work_read_boot(char boot[static WORK_BOOT_SIZE])
 {
 	_cleanup_fd_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, boot, 63);
+	ssize_t n = fd < 0 ? -1 : read(fd, boot, WORK_BOOT_SIZE - 1);
 
 	boot[n < 0 ? 0 : n] = '\0';
 	boot[strcspn(boot, "\n")] = '\0';
@@ -111,7 +110,7 @@ static void read_line(char *line, struct work_info *info)
 
 bool work_read_info(int store, void *owner, struct work_info *ret_info)
 {
-	char *rest = read_text(store, owner), *line, boot[64];
+	char *rest = read_text(store, owner), *line, boot[WORK_BOOT_SIZE];
 	size_t lines = 0;
 
 	*ret_info = (struct work_info){.source = "", .target = "", .sandbox = "", .boot = ""};
@@ -125,7 +124,7 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
 	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target && *ret_info->sandbox && ret_info->created_ms;
-	read_boot(boot);
+	work_read_boot(boot);
 	ret_info->is_earlier_boot = ret_info->is_complete && strcmp(ret_info->boot, boot) != 0;
 	return true;
 }
@@ -151,11 +150,11 @@ int work_write_info(const struct work *work, const char *sandbox)
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *old = owner ? read_text(work->store, owner) : NULL;
 	FILE *file = old ? work_new_file(work->store, INFO_NEW) : NULL;
-	char boot[64];
+	char boot[WORK_BOOT_SIZE];
 
 	if (!file)
 		return -ENOMEM;
-	read_boot(boot);
+	work_read_boot(boot);
 	(void)fputs(INFO_HEAD, file);
 	work_write_text(file, "source", work->source);
 	work_write_text(file, "target", work->target);
@@ -195,11 +194,13 @@ FILE *work_new_file(int store, const char *name)
 
 int work_end_file(FILE *file, int store, const char *from, const char *to)
 {
-	bool is_written = !ferror(file);
+	int r = ferror(file) ? -EIO : 0;
 
-	is_written = fclose(file) == 0 && is_written;
-	if (is_written && renameat(store, from, store, to) == 0)
+	if (fclose(file) != 0)
+		r = -errno;
+	if (r == 0 && renameat(store, from, store, to) == 0)
 		return 0;
+	r = r < 0 ? r : -errno;
 	(void)unlinkat(store, from, 0);
-	return -EIO;
+	return r;
 }

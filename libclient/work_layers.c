@@ -4,20 +4,23 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/escape.h"
 #include "libclient/failure.h"
 #include "libclient/sandbox.h"
 #include "libclient/work.h"
 #include "libclient/work_copy.h"
+#include "libclient/work_pending.h"
 
-#define NAMES     "snapshots" /* a directory of symbolic links, each called as a snapshot, and to "LAYER CREATED", which no program follows */
 #define NAME_NEW  ".new"
-#define LINK_SIZE 64
+#define LINK_SIZE 80
+#define BOOT_ID   "0123456789abcdef-" /* what a boot's id is made of, 36 of it. proc_sys_kernel(5) */
+#define BOOT_SIZE 36
 
-#define FRESH   "fresh"   /* what is to become a layer, in the store */
-#define DROPPED "dropped" /* what was one */
+#define DROPPED "dropped" /* what was a layer */
 
 void layers_number(unsigned layer, char name[static LAYERS_NUMBER_SIZE])
 {
@@ -33,6 +36,11 @@ static int open_layer(const struct layers *layers, unsigned layer, int flags)
 	return layers->directory < 0 ? -ENOENT : work_open_own(layers->directory, name, flags);
 }
 
+int layers_place(const struct layers *layers, unsigned layer)
+{
+	return layer > layers->count ? layers->pending_directory : layers->directory;
+}
+
 /* What is none of ours is passed over. */
 static bool read_name(int directory, const char *name, struct layers_name *ret_entry)
 {
@@ -42,19 +50,23 @@ static bool read_name(int directory, const char *name, struct layers_name *ret_e
 	ssize_t n = sandbox_is_name(name) && strlen(name) < LAYERS_NAME_SIZE ? readlinkat(directory, name, text, sizeof text - 1) : -1;
 
 	text[n < 0 ? 0 : n] = '\0';
-	if (n <= 0 || n == sizeof text - 1 || sscanf(text, "%llu %llu%n", &layer, &created, &end) != 2 || text[end] || layer > UINT16_MAX)
+	if (n <= 0 || n == sizeof text - 1 || sscanf(text, "%llu %llu%n", &layer, &created, &end) != 2 || layer > UINT16_MAX)
+		return false;
+	if (text[end] && (text[end] != ' ' || strlen(text + end + 1) != BOOT_SIZE || text[end + 1 + strspn(text + end + 1, BOOT_ID)]))
 		return false;
 	*ret_entry = (struct layers_name){.layer = (unsigned)layer, .created_ms = created};
 	(void)strcpy(ret_entry->name, name);
+	(void)snprintf(ret_entry->boot, sizeof ret_entry->boot, "%s", text[end] ? text + end + 1 : "");
 	return true;
 }
 
 /* Those of layers that are there; others are of one that was killed while it cut, and go where `is_cleaned`. 0 or -errno. */
 static int read_names(struct layers *layers, bool is_cleaned)
 {
-	_cleanup_fd_ int directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+	_cleanup_fd_ int directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 	DIR *opened = directory < 0 ? NULL : fd_entries(directory);
 	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const unsigned last = layers->count + layers->pending;
 	const struct dirent *entry;
 
 	if (directory < 0)
@@ -67,9 +79,9 @@ static int read_names(struct layers *layers, bool is_cleaned)
 
 		if (!read_name(directory, entry->d_name, &name))
 			continue;
-		if (name.layer <= layers->count && layers->names_count < LAYERS_NAMES_MAX)
+		if (name.layer <= last && layers->names_count < LAYERS_NAMES_MAX)
 			layers->names[layers->names_count++] = name;
-		else if (name.layer > layers->count && is_cleaned && unlinkat(directory, entry->d_name, 0) < 0)
+		else if (name.layer > last && is_cleaned && unlinkat(directory, entry->d_name, 0) < 0)
 			return -errno;
 	}
 	return 0;
@@ -80,46 +92,74 @@ int layers_set_name(const struct layers *layers, const struct layers_name *name)
 	_cleanup_fd_ int directory = -1;
 	char text[LINK_SIZE];
 
-	if (mkdirat(layers->store, NAMES, 0700) < 0 && errno != EEXIST)
+	if (mkdirat(layers->store, LAYERS_NAMES, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+	directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 	if (directory < 0)
 		return directory;
-	(void)snprintf(text, sizeof text, "%u %llu", name->layer, (unsigned long long)name->created_ms);
+	(void)snprintf(text, sizeof text, "%u %llu%s%s", name->layer, (unsigned long long)name->created_ms, *name->boot ? " " : "",
+	               name->boot);
 	(void)unlinkat(directory, NAME_NEW, 0); /* of one that was killed */
 	return symlinkat(text, directory, NAME_NEW) < 0 || renameat(directory, NAME_NEW, directory, name->name) < 0 ? -errno : 0;
 }
 
 int layers_forget_name(const struct layers *layers, const char *name)
 {
-	_cleanup_fd_ int directory = work_open_own(layers->store, NAMES, O_RDONLY | O_DIRECTORY);
+	_cleanup_fd_ int directory = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
 
 	if (directory < 0)
 		return directory;
 	return unlinkat(directory, name, 0) < 0 ? -errno : 0;
 }
 
-int layers_read(struct layers *layers, struct yett_error *error)
+/* How many there are in a directory from a number on, with none left out; or -errno. */
+static int count_from(int directory, unsigned first)
 {
-	int fd = work_open_own(layers->store, "layers", O_RDONLY | O_DIRECTORY), r = 0;
+	char name[LAYERS_NUMBER_SIZE];
+	unsigned count = 0;
 
-	layers->directory = fd < 0 ? -1 : fd;
-	if (fd < 0 && fd != -ENOENT)
-		r = fd;
-	while (r == 0) {
-		_cleanup_fd_ int layer = open_layer(layers, layers->count + 1, O_PATH);
+	while (directory >= 0) {
+		_cleanup_fd_ int layer = -1;
 
-		if (layer < 0) {
-			r = layer == -ENOENT ? 0 : layer;
-			break;
-		}
-		layers->count++;
-		r = layers->count > WORK_LAYERS_MAX ? -E2BIG : 0;
+		layers_number(first + count, name);
+		layer = work_open_own(directory, name, O_PATH);
+		if (layer < 0)
+			return layer == -ENOENT ? (int)count : layer;
+		if (++count > WORK_LAYERS_MAX)
+			return -E2BIG;
 	}
+	return 0;
+}
+
+static int open_part(const struct layers *layers, const char *name, int *fd)
+{
+	int opened = work_open_own(layers->store, name, O_RDONLY | O_DIRECTORY);
+
+	fd_close(*fd);
+	*fd = opened < 0 ? -1 : opened;
+	return opened < 0 && opened != -ENOENT ? opened : 0;
+}
+
+static int read_layers(struct layers *layers)
+{
+	int r = open_part(layers, "layers", &layers->directory);
+
 	if (r == 0)
-		r = read_names(layers, false);
+		r = open_part(layers, LAYERS_PENDING, &layers->pending_directory);
 	if (r == 0)
-		return 0;
+		r = count_from(layers->directory, 1);
+	if (r < 0)
+		return r;
+	layers->count = (unsigned)r;
+	r = count_from(layers->pending_directory, layers->count + 1);
+	if (r < 0)
+		return r;
+	layers->pending = (unsigned)r;
+	return read_names(layers, false);
+}
+
+static int fail_read(const struct layers *layers, int r, struct yett_error *error)
+{
 	errno = -r;
 	return failure_set(
 		error, YETT_E_FILE_OPERATION_FAILED, NULL,
@@ -127,22 +167,61 @@ int layers_read(struct layers *layers, struct yett_error *error)
 		layers->id);
 }
 
+int layers_read(struct layers *layers, struct yett_error *error)
+{
+	int r = read_layers(layers);
+
+	return r < 0 ? fail_read(layers, r, error) : 0;
+}
+
+int layers_lock(struct layers *layers, struct yett_error *error)
+{
+	const struct timespec moment = {.tv_nsec = 1000000};
+
+	if (mkdirat(layers->store, LAYERS_NAMES, 0700) < 0 && errno != EEXIST)
+		return fail_read(layers, -errno, error);
+	layers->lock = work_open_own(layers->store, LAYERS_NAMES, O_RDONLY | O_DIRECTORY);
+	if (layers->lock < 0)
+		return fail_read(layers, layers->lock, error);
+	for (unsigned i = 0; i < WORK_LOCK_TRIES; i++) {
+		if (flock(layers->lock, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		(void)nanosleep(&moment, NULL);
+	}
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a snapshot of the store %s is being made or changed", layers->id);
+	error_mend(error, "wait for the end of that");
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* Whether a sandbox works on it is asked again under the lock that its end does not take off. */
 int layers_open(struct layers *layers, const char *id, bool even_used, struct yett_error *error)
 {
 	int r;
 
-	*layers = (struct layers){.store = -1, .directory = -1};
+	layers_begin(layers, -1, id);
 	r = work_open(id, &layers->store, error);
-	if (r)
-		return r;
+	if (r == 0)
+		r = even_used && work_is_used(layers->store) ? 0 : work_lock(layers->store, id, error);
+	if (r == 0)
+		r = layers_lock(layers, error);
+	if (r == 0)
+		layers->is_used = flock(layers->store, LOCK_EX | LOCK_NB) < 0;
+	if (r == 0)
+		r = layers_read(layers, error);
+	return r || layers->is_used ? r : pending_settle(layers, error);
+}
+
+void layers_begin(struct layers *layers, int store, const char *id)
+{
+	*layers = (struct layers){.store = store, .directory = -1, .pending_directory = -1, .lock = -1};
 	(void)snprintf(layers->id, sizeof layers->id, "%s", id);
-	r = even_used && work_is_used(layers->store) ? 0 : work_lock(layers->store, id, error);
-	return r ? r : layers_read(layers, error);
 }
 
 void layers_close(struct layers *layers)
 {
 	layers->directory = fd_close(layers->directory);
+	layers->pending_directory = fd_close(layers->pending_directory);
+	layers->lock = fd_close(layers->lock);
 	layers->store = fd_close(layers->store);
 }
 
@@ -154,7 +233,7 @@ struct layers_name *layers_find(struct layers *layers, const char *name)
 	return NULL;
 }
 
-static bool is_empty(int directory)
+bool layers_is_empty(int directory)
 {
 	DIR *opened = fd_entries(directory);
 	_cleanup_(fd_entries_close) DIR *entries = opened;
@@ -166,26 +245,23 @@ static bool is_empty(int directory)
 	return opened != NULL;
 }
 
-/* An empty directory that is as `like` is, but that its owner can move it. */
-static int make_fresh(const struct layers *layers, const struct stat *like)
+int layers_make_fresh(const struct layers *layers, const struct stat *like)
 {
-	int r = work_remove_part(layers->store, FRESH);
+	int r = work_remove_part(layers->store, LAYERS_FRESH);
 	struct stat movable = *like;
 
 	movable.st_mode |= 0700;
-	return r == 0 ? work_make_like(layers->store, FRESH, &movable) : r;
+	return r == 0 ? work_make_like(layers->store, LAYERS_FRESH, &movable) : r;
 }
 
-/* What is called by a number that comes later, and names of that: of one that was killed while it cut. Else they would be of what comes
- * next. */
-static int drop_orphans(struct layers *layers)
+int layers_drop_orphans(struct layers *layers)
 {
-	DIR *opened = fd_entries(layers->directory);
+	DIR *opened = layers->directory < 0 ? NULL : fd_entries(layers->directory);
 	_cleanup_(fd_entries_close) DIR *entries = opened;
 	const struct dirent *entry;
-	int r = opened ? 0 : -errno;
+	int r = opened || layers->directory < 0 ? 0 : -errno;
 
-	while (r == 0 && (entry = readdir(entries))) {
+	while (r == 0 && opened && (entry = readdir(entries))) {
 		char *end;
 		unsigned long number = strtoul(entry->d_name, &end, 10);
 
@@ -200,7 +276,7 @@ static int drop_orphans(struct layers *layers)
 	return r == 0 ? read_names(layers, true) : r;
 }
 
-static int open_directory(struct layers *layers)
+int layers_open_directory(struct layers *layers)
 {
 	if (layers->directory >= 0)
 		return 0;
@@ -215,12 +291,12 @@ static int put_on_top(struct layers *layers, const struct stat *upper)
 {
 	const struct timespec times[] = {upper->st_atim, upper->st_mtim};
 	char name[LAYERS_NUMBER_SIZE];
-	int r = make_fresh(layers, upper);
+	int r = layers_make_fresh(layers, upper);
 
 	layers_number(layers->count + 1, name);
 	if (r < 0)
 		return r;
-	if (renameat2(layers->store, FRESH, layers->directory, name, RENAME_NOREPLACE) < 0)
+	if (renameat2(layers->store, LAYERS_FRESH, layers->directory, name, RENAME_NOREPLACE) < 0)
 		return -errno;
 	layers->count++;
 	if (renameat2(layers->store, "upper", layers->directory, name, RENAME_EXCHANGE) < 0)
@@ -242,15 +318,15 @@ static int freeze(struct layers *layers, unsigned max)
 	upper = work_open_own(layers->store, "upper", O_RDONLY | O_DIRECTORY);
 	if (upper < 0)
 		return upper;
-	if (is_empty(upper) || layers->count >= max) {
-		r = is_empty(upper) ? (int)layers->count : -E2BIG;
+	if (layers_is_empty(upper) || layers->count >= max) {
+		r = layers_is_empty(upper) ? (int)layers->count : -E2BIG;
 		return fchmod(upper, st.st_mode & 0777) < 0 ? -errno : r;
 	}
 	if (fchmod(upper, (st.st_mode & 0777) | 0700) < 0)
 		return -errno;
-	r = open_directory(layers);
+	r = layers_open_directory(layers);
 	if (r == 0)
-		r = drop_orphans(layers);
+		r = layers_drop_orphans(layers);
 	return r == 0 ? put_on_top(layers, &st) : r;
 }
 
@@ -279,7 +355,7 @@ int layers_cut(struct layers *layers, unsigned count)
 	layers->count = count;
 	if (last >= 0 && fstat(last, &like) == 0)
 		(void)!fchmodat(layers->store, "upper", like.st_mode & 0777, 0);
-	return drop_orphans(layers);
+	return layers_drop_orphans(layers);
 }
 
 /* A layer that has another one on it, and that is the last one of no snapshot; 0: there is none. */
@@ -304,7 +380,7 @@ static int exchange(const struct layers *layers, int directory, const char *from
 	return renameat2(directory, from, layers->directory, name, RENAME_EXCHANGE) < 0 ? -errno : 0;
 }
 
-/* What two layers show together, in the place of the upper one. */
+/* What two layers show together, in the place of the upper one. What is copied is on the disk before it is all that there is. */
 static int merge(const struct layers *layers, unsigned layer, struct work_copy *copy)
 {
 	_cleanup_fd_ int below = open_layer(layers, layer, O_RDONLY | O_DIRECTORY),
@@ -314,16 +390,16 @@ static int merge(const struct layers *layers, unsigned layer, struct work_copy *
 	int r = below < 0 ? below : above < 0 ? above : fstat(above, &st) < 0 ? -errno : 0;
 
 	if (r == 0)
-		r = make_fresh(layers, &st);
+		r = layers_make_fresh(layers, &st);
 	if (r == 0)
-		r = both = work_open_own(layers->store, FRESH, O_RDONLY | O_DIRECTORY);
+		r = both = work_open_own(layers->store, LAYERS_FRESH, O_RDONLY | O_DIRECTORY);
 	if (r >= 0)
 		r = work_copy_layer(copy, above, both);
 	if (r == 0)
 		r = work_copy_below(copy, below, both);
-	if (r == 0 && fchmod(both, st.st_mode | 0700) < 0)
+	if (r == 0 && (fchmod(both, st.st_mode | 0700) < 0 || syncfs(both) < 0))
 		r = -errno;
-	return r == 0 ? exchange(layers, layers->store, FRESH, layer + 1) : r;
+	return r == 0 ? exchange(layers, layers->store, LAYERS_FRESH, layer + 1) : r;
 }
 
 /* A layer and an empty one on it have changed places: snapshots up to the empty one are as they were without it. */
@@ -357,10 +433,10 @@ static int be_as_next(const struct layers *layers, unsigned layer)
 static int take_out(struct layers *layers, unsigned layer)
 {
 	char name[LAYERS_NUMBER_SIZE];
-	int r = make_fresh(layers, &(struct stat){.st_mode = 0700, .st_gid = (gid_t)-1});
+	int r = layers_make_fresh(layers, &(struct stat){.st_mode = 0700, .st_gid = (gid_t)-1});
 
 	if (r == 0)
-		r = exchange(layers, layers->store, FRESH, layer);
+		r = exchange(layers, layers->store, LAYERS_FRESH, layer);
 	for (unsigned at = layer; r == 0 && at < layers->count; at++) {
 		layers_number(at, name);
 		r = be_as_next(layers, at);
@@ -375,7 +451,7 @@ static int take_out(struct layers *layers, unsigned layer)
 	if (r < 0)
 		return r;
 	layers->count--;
-	return work_remove_part(layers->store, FRESH);
+	return work_remove_part(layers->store, LAYERS_FRESH);
 }
 
 int layers_squash(struct layers *layers, char *failed, size_t failed_size)
@@ -389,6 +465,8 @@ int layers_squash(struct layers *layers, char *failed, size_t failed_size)
 		if (r == 0)
 			r = take_out(layers, layer);
 	}
+	if (r < 0)
+		(void)!work_remove_part(layers->store, LAYERS_FRESH); /* else who comes next does it */
 	(void)snprintf(failed, failed_size, "%s", copy.failed);
 	return r;
 }

@@ -17,8 +17,7 @@
 #include "base/escape.h"
 #include "libclient/failure.h"
 #include "libclient/memory.h"
-
-#define LOCK_TRIES 100 /* a millisecond each */
+#include "libclient/work_pending.h"
 
 int work_open(const char *id, int *ret_store, struct yett_error *error)
 {
@@ -52,7 +51,7 @@ int work_lock(int store, const char *id, struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+	for (unsigned i = 0; i < WORK_LOCK_TRIES; i++) {
 		if (flock(store, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		(void)nanosleep(&moment, NULL);
@@ -143,6 +142,8 @@ int work_reuse(struct work *work, int source, const char *name, const char *targ
 		r = work_lock(work->store, work->id, error);
 	if (r == 0)
 		r = work_check_apply(work->store, work->id, error);
+	if (r == 0)
+		r = pending_settle_store(work->store, work->id, error);
 	if (r) {
 		(void)flock(work->store, LOCK_UN);
 		return r;

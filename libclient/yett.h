@@ -888,14 +888,17 @@ YETT_API YETT_MUST_CHECK int yett_work_discard(const char *id, struct yett_error
 /* --- snapshot ------------------------------------------------------------------------------------------------- */
 
 /*
- * A state of a store that can be gone back to. All of these take that no sandbox works on the store: YETT_E_INVALID_REQUEST.
- * YETT_E_NOT_FOUND: there is no such store or snapshot. Where one fails, the store shows what it showed before.
+ * A state of a store that can be gone back to. To take one, and to go back to it, takes that no sandbox works on the store:
+ * YETT_E_INVALID_REQUEST, as where another of these calls is under way. YETT_E_NOT_FOUND: there is no such store or snapshot. Where one
+ * fails, the store shows what it showed before.
  */
 struct yett_snapshot {
 	size_t size;
 	const char *name;
 	uint64_t created_ms; /* since 1970 */
-	uint32_t layers;     /* so many of "layers" in the store are its */
+	uint32_t layers;     /* so many of "layers" in the store are its; those by higher numbers are in "pending" */
+	/* Taken in another boot of the machine: what was written shortly before its end may be torn, if that was a crash. */
+	bool is_earlier_boot;
 };
 
 struct yett_snapshot_list;
@@ -907,12 +910,21 @@ struct yett_snapshot_list;
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_take(const char *work, const char *name, char **ret_name, struct yett_error *error);
 
+/*
+ * Likewise also while a sandbox works on the store, which whoever asks has made stand still: what was changed is copied then, as
+ * yett_snapshot_fork() copies it. YETT_E_FILE_OPERATION_FAILED: it cannot be, or there is no room.
+ */
+YETT_API YETT_MUST_CHECK int yett_snapshot_take_used(const char *work, const char *name, char **ret_name, struct yett_error *error);
+
 /* The oldest first, freed with yett_free(); also while a sandbox works on the store. */
 YETT_API YETT_MUST_CHECK int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, struct yett_error *error);
 YETT_API size_t yett_snapshot_list_count(const struct yett_snapshot_list *list);
 YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_snapshot_list *list, size_t i);
 
-/* Forgets it; what no other one needs apart is put together, and takes less room. What the store shows stays as it is. */
+/*
+ * Forgets it, also while a sandbox works on the store; at rest, what no other one needs apart is put together, and takes less room. What
+ * the store shows stays as it is.
+ */
 YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name, struct yett_error *error);
 
 /* Bits of the flags of yett_snapshot_rollback(). */

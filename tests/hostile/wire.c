@@ -68,8 +68,8 @@ struct wire wire_connect(void)
 	struct wire wire;
 	int r = wire_try_connect(&wire);
 
-	/* as libyett does when it is told so */
-	for (int i = 0; i < 400 && r == -ECONNREFUSED && wire_message.body.error.reason == YETT_R_LATER; i++) {
+	/* as libyett does when it is told so; and connections that were closed may not be gone yet */
+	for (int i = 0; i < 400 && r == -ECONNREFUSED; i++) {
 		(void)poll(NULL, 0, 50);
 		r = wire_try_connect(&wire);
 	}

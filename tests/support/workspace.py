@@ -1,4 +1,5 @@
 """What tests of copy-on-write sandboxes share: a source, a place for stores, and how to look at all of a tree."""
+import ctypes
 import hashlib
 import json
 import os
@@ -6,6 +7,8 @@ import stat
 import tempfile
 
 import yett
+
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def memory_takes_attributes():
@@ -34,6 +37,43 @@ def tree(top):
             found[os.path.relpath(path, top)] = (st.st_mode, st.st_uid, st.st_gid, st.st_nlink, st.st_size, st.st_mtime_ns, st.st_ctime_ns,
                                                  st.st_ino, content, tuple(os.listxattr(path, follow_symlinks=False)))
     return found
+
+
+def layer_paths(store, last=None):
+    """The frozen layers of a store, the topmost first: all that are in use, or those of a snapshot up to `last`, which may be pending."""
+    paths = []
+    while last is None or len(paths) < last:
+        number = len(paths) + 1
+        path = next((path for path in ('%s/%s/%d' % (store, part, number) for part in (['layers', 'pending'] if last else ['layers']))
+                     if os.path.isdir(path)), None)
+        if not path:
+            break
+        paths.insert(0, path)
+    return paths
+
+
+def shown(store, source, last=None):
+    """What an overlay of the kernel's shows of a store, or of the snapshot with that last layer: the path of each, with its mode and content."""
+    layers = layer_paths(store, last) if last is not None else [store + '/upper', *layer_paths(store)]
+    hidden = [store + '/hidden'] if os.path.isdir(store + '/hidden') else []
+    with tempfile.TemporaryDirectory() as place:
+        os.mkdir(place + '/empty')
+        os.mkdir(place + '/view')
+        lower = ':'.join([*layers, *hidden, source] + ([] if layers or hidden else [place + '/empty']))
+        if libc.mount(b'overlay', (place + '/view').encode(), b'overlay', 0, ('userxattr,lowerdir=' + lower).encode()) < 0:
+            raise OSError(ctypes.get_errno(), 'mount', lower)
+        try:
+            return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place + '/view').items()}
+        finally:
+            if libc.umount2((place + '/view').encode(), 0) < 0:
+                raise OSError(ctypes.get_errno(), 'umount', place)
+
+
+def shown_by_names(store, source):
+    """What each snapshot is of; names of layers that are not there are those of a rollback that was ended half-way."""
+    names = store + '/snapshots'
+    last = {name: int(os.readlink(names + '/' + name).split()[0]) for name in (os.listdir(names) if os.path.isdir(names) else []) if name[0] != '.'}
+    return {name: shown(store, source, number) for name, number in last.items() if len(layer_paths(store, number)) == number}
 
 
 class Workspace(yett.Case):

@@ -39,7 +39,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 STAGED = ('cli/yett', 'helper/yett-helper', 'helper/yett-rootless', 'helper/yett-decider', 'helper/yett-decoder', 'helper/yett-closer', 'helper/yett-init', 'helper/yett-policy', 'helper/yett-reader', 'helper/yett-reader-nss', 'helper/yett-explain', 'helper/yett-files', 'helper/yett-diff', 'helper/yett-apply', 'helper/yett-dialer', 'helper/yett-front', 'helper/yett-resolver', 'libclient/libyett.so.*[0-9]', 'checkpoint/libyett-checkpoint.so.*[0-9]', 'checkpoint/examples/go_back',
           'libclient/examples/run_command', 'libclient/examples/make_key', 'libclient/examples/share_directory', 'libclient/examples/event_loop',
           'libclient/examples/stop_command', 'libclient/examples/copy_files', 'libclient/examples/follow_sandbox', 'libclient/examples/collect_output', 'libclient/examples/live_session', 'libclient/examples/publish_port', 'tests/system/test_library', 'tests/system/test_files', 'tests/system/test_commands',
-          'tests/system/load', 'tests/system/yett-apply-faults', 'tests/system/calls', 'tests/system/checkpoints', 'tests/system/make_rules', 'tests/system/nss_probe.so',
+          'tests/system/load', 'tests/system/yett-apply-faults', 'tests/system/calls', 'tests/system/checkpoints', 'tests/system/make_rules', 'tests/system/nss_probe.so', 'tests/system/take_used',
           'tests/hostile/test_files', 'tests/hostile/fake-files')
 
 # To be seen by sanitizers of a sanitized build, and by nothing else.

@@ -4,10 +4,9 @@ import os
 import shutil
 import stat
 import subprocess
-import tempfile
 
 import yett
-from workspace import Workspace, tree
+from workspace import Workspace, shown, tree
 
 
 class Again(Workspace):
@@ -294,21 +293,6 @@ class Hidden(Workspace):
         self.assertEqual(self.works(), [])
 
 
-def shown(store, source):
-    """What an overlay of the kernel's shows of a store: the path of each, with its mode and content."""
-    layers = []
-    while os.path.isdir('%s/layers/%d' % (store, len(layers) + 1)):
-        layers.insert(0, '%s/layers/%d' % (store, len(layers) + 1))
-    hidden = [store + '/hidden'] if os.path.isdir(store + '/hidden') else []
-    with tempfile.TemporaryDirectory(dir=os.path.dirname(source)) as place:
-        lower = ':'.join([store + '/upper', *layers, *hidden, source])
-        subprocess.run(['mount', '-t', 'overlay', 'overlay', '-o', 'userxattr,lowerdir=' + lower, place], check=True)
-        try:
-            return {path: (stat.S_IFMT(found[0]), found[0] & 0o7777, found[8]) for path, found in tree(place).items()}
-        finally:
-            subprocess.run(['umount', place], check=True)
-
-
 class Live(Workspace):
     """What takes the freezer of a control group."""
 
@@ -462,7 +446,7 @@ class Snapshots(Workspace):
     def test_refused_while_a_sandbox_works_on_it_or_where_there_is_none(self):
         work = self.work()
         box = self.yett('create', '--store', work, env=self.environment()).out.strip()
-        for words in (['take', work], ['rollback', work, 'third'], ['delete', work, 'third']):
+        for words in (['rollback', work, 'third'], ['rollback', work, 'first', '--delete-later']):
             self.assertIn('a sandbox works on the store ' + work, self.snapshot(*words, code=1).err)
         self.assertEqual(self.names(work), ['first', 'second', 'third'])
         self.yett('destroy', box)

@@ -1,0 +1,181 @@
+/* See work_cover.h. */
+#include "libclient/work_cover.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "base/fd.h"
+#include "libclient/work.h"
+#include "libclient/work_copy.h"
+
+#define KEPT       "settling" /* a directory of symbolic links, each called as an inode, and to its "MODE ATIME MTIME" */
+#define ORIGIN     "user.overlay.origin"
+#define NAME_SIZE  24
+#define TEXT_SIZE  96
+#define OPEN_BELOW (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+
+/* A directory of the upper layer. */
+struct level {
+	const struct cover *cover;
+	int fd;
+	char path[32];  /* its, in /proc */
+	struct stat st; /* as it is to be in the end */
+	bool is_changed;
+};
+
+static void name_of(const struct level *level, char name[static NAME_SIZE])
+{
+	(void)snprintf(name, NAME_SIZE, "%llu", (unsigned long long)level->st.st_ino);
+}
+
+static int open_kept(const struct cover *cover)
+{
+	return openat(cover->store, KEPT, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* What one that was ended half-way has written down of the directory. */
+static void recall(struct level *level)
+{
+	_cleanup_fd_ int kept = level->cover->is_kept ? open_kept(level->cover) : -1;
+	struct stat st = level->st;
+	char name[NAME_SIZE], text[TEXT_SIZE];
+	ssize_t n;
+
+	name_of(level, name);
+	n = kept < 0 ? -1 : readlinkat(kept, name, text, sizeof text - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	if (n <= 0 || sscanf(text, "%o %ld.%ld %ld.%ld", &st.st_mode, &st.st_atim.tv_sec, &st.st_atim.tv_nsec, &st.st_mtim.tv_sec,
+	                     &st.st_mtim.tv_nsec) != 5)
+		return;
+	level->st.st_mode = (level->st.st_mode & S_IFMT) | (st.st_mode & 07777);
+	level->st.st_atim = st.st_atim;
+	level->st.st_mtim = st.st_mtim;
+	level->is_changed = true;
+}
+
+static int keep(const struct level *level)
+{
+	_cleanup_fd_ int kept = -1;
+	char name[NAME_SIZE], text[TEXT_SIZE];
+
+	if (!level->cover->is_kept)
+		return 0;
+	if (mkdirat(level->cover->store, KEPT, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	kept = open_kept(level->cover);
+	name_of(level, name);
+	(void)snprintf(text, sizeof text, "%o %ld.%09ld %ld.%09ld", level->st.st_mode & 07777, level->st.st_atim.tv_sec,
+	               level->st.st_atim.tv_nsec, level->st.st_mtim.tv_sec, level->st.st_mtim.tv_nsec);
+	return kept < 0 || symlinkat(text, kept, name) < 0 ? -errno : 0;
+}
+
+/* From here on its owner may do with it what it takes. */
+static int begin_change(struct level *level)
+{
+	int r = level->is_changed ? 0 : keep(level);
+
+	if (r < 0)
+		return r;
+	level->is_changed = true;
+	if ((level->st.st_mode & 0700) != 0700 && chmod(level->path, (level->st.st_mode | 0700) & 07777) < 0)
+		return -errno;
+	return 0;
+}
+
+static int end_change(struct level *level)
+{
+	const struct timespec times[] = {level->st.st_atim, level->st.st_mtim};
+	_cleanup_fd_ int kept = -1;
+	char name[NAME_SIZE];
+
+	if (!level->is_changed)
+		return 0;
+	if (((level->st.st_mode & 0700) != 0700 && chmod(level->path, level->st.st_mode & 07777) < 0) ||
+	    utimensat(AT_FDCWD, level->path, times, 0) < 0)
+		return -errno;
+	kept = level->cover->is_kept ? open_kept(level->cover) : -1;
+	name_of(level, name);
+	return kept >= 0 && unlinkat(kept, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int cover_directory(struct level *level, int below, unsigned depth);
+
+static int cover_below(const struct level *above, int under, const char *name, unsigned depth)
+{
+	_cleanup_fd_ int found = openat(above->fd, name, O_PATH | OPEN_BELOW), fd = -1;
+	struct level level = {.cover = above->cover};
+	int r, ended;
+
+	if (found < 0 || fstat(found, &level.st) < 0)
+		return -errno;
+	if (depth > WORK_COPY_DEPTH)
+		return -ELOOP;
+	(void)snprintf(level.path, sizeof level.path, "/proc/self/fd/%d", found);
+	recall(&level);
+	r = (level.st.st_mode & 0500) == 0500 && !level.is_changed ? 0 : begin_change(&level);
+	level.fd = fd = r == 0 ? open(level.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (r == 0)
+		r = fd < 0 ? -errno : cover_directory(&level, under, depth);
+	ended = end_change(&level);
+	return r < 0 ? r : ended;
+}
+
+/*
+ * The kernel looks for whiteouts only in directories that were merged or copied up. This one will be merged; but when layers are put
+ * together later it may be alone. An empty note says that it comes from elsewhere, nobody knows from where.
+ */
+static int put_whiteout(struct level *above, const char *name)
+{
+	int r = begin_change(above);
+
+	if (r == 0 && fgetxattr(above->fd, ORIGIN, NULL, 0) < 0 && fsetxattr(above->fd, ORIGIN, "", 0, 0) < 0)
+		r = -errno;
+	return r == 0 && mknodat(above->fd, name, S_IFCHR, makedev(0, 0)) < 0 ? -errno : r;
+}
+
+static int cover_entry(struct level *above, int below, const char *name, unsigned depth)
+{
+	_cleanup_fd_ int under = -1;
+	struct stat st, covering;
+
+	if (fstatat(below, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (work_copy_is_whiteout(&st))
+		return 0;
+	if (fstatat(above->fd, name, &covering, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? put_whiteout(above, name) : -errno;
+	if (!S_ISDIR(st.st_mode) || !S_ISDIR(covering.st_mode))
+		return 0;
+	under = openat(below, name, OPEN_BELOW);
+	return under < 0 ? -errno : cover_below(above, under, name, depth + 1);
+}
+
+static int cover_directory(struct level *level, int below, unsigned depth)
+{
+	bool is_opaque = work_copy_is_opaque(level->fd);
+	DIR *opened = is_opaque ? NULL : fd_entries(below);
+	_cleanup_(fd_entries_close) DIR *entries = opened;
+	const struct dirent *entry;
+	int r = opened || is_opaque ? 0 : -errno;
+
+	while (r == 0 && opened && (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = cover_entry(level, below, entry->d_name, depth);
+	return r;
+}
+
+int cover_layer(const struct cover *cover, int below, const char *name)
+{
+	const struct level store = {.cover = cover, .fd = cover->store};
+
+	return cover_below(&store, below, name, 0);
+}
+
+int cover_end(const struct cover *cover)
+{
+	return work_remove_part(cover->store, KEPT);
+}
