@@ -54,6 +54,7 @@ struct run_options {
 		bool linger;
 		uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
 		enum yett_idle_action idle_action;
+		bool idle_suspend; /* to the helper it is an end */
 	} life;
 	bool dry_run, tty, no_stdin, background, capture, input_later;
 	bool deny_write, deny_network, other_user;
