@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "cli/output.h"
 #include "cli/session_form.h"
 
 #define LOCK_TRIES 1000 /* a millisecond each, with SESSION_WAIT */
@@ -54,9 +55,8 @@ static int check_own(int fd, const char *path, struct yett_error *error)
 		return cannot("look at", path, error);
 	if (st.st_uid == geteuid() && !(st.st_mode & 077))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is another user's, or others may use it", path);
-	error_mend(error, "chmod 700 %s", path);
-	return YETT_E_SECURITY_VIOLATION;
+	return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "%s is another user's, or others may use it: chmod 700 %s", path,
+	                 path);
 }
 
 /* The directory of all of them. -1 and 0: there is none, and none is to be made. */
@@ -230,10 +230,14 @@ bool session_find(const char *id_or_name, char ret_name[static YETT_NAME_SIZE])
 {
 	struct search search = {id_or_name, ret_name};
 	_cleanup_fd_ int all = -1;
+	struct yett_error why = {0};
 	char path[4096];
 	struct stat st;
+	int r = open_all(false, &all, path, &why);
 
-	if (!is_name(id_or_name) || open_all(false, &all, path, NULL) != 0 || all < 0)
+	if (r && r != YETT_E_NOT_FOUND)
+		output_note("sessions cannot be looked for: %s", why.message);
+	if (r || all < 0 || !is_name(id_or_name))
 		return false;
 	if (fstatat(all, id_or_name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		(void)snprintf(ret_name, YETT_NAME_SIZE, "%s", id_or_name);
@@ -271,7 +275,13 @@ static bool list_one(const char *name, void *data)
 size_t session_each(void (*each)(const struct session *session, void *data), void *data)
 {
 	struct listing listing = {each, data, 0};
+	_cleanup_fd_ int all = -1;
+	struct yett_error why = {0};
+	char path[4096];
+	int r = open_all(false, &all, path, &why);
 
+	if (r && r != YETT_E_NOT_FOUND)
+		output_note("sessions cannot be looked for: %s", why.message);
 	(void)each_name(list_one, &listing);
 	return listing.broken;
 }

@@ -48,6 +48,8 @@ static int ask_environment(struct yett_connection *connection, const struct yett
 	yett_sandbox_close(sandbox);
 	if (r)
 		return r;
+	if (session->making_ms && !*(*ret_now)->directory && !(*ret_now)->env[0])
+		return 0; /* who made it again was killed before it was told */
 	session->cwd = (*ret_now)->directory;
 	session->env = (const char **)(uintptr_t)(*ret_now)->env;
 	return 0;
@@ -134,7 +136,7 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 	struct session session = {.directory = -1};
 	struct yett_error why = {0};
 	char name[YETT_NAME_SIZE];
-	int r = yett_sandbox_resume(connection, id_or_name, error);
+	int r = yett_sandbox_resume(connection, id_or_name, error), ended = r;
 
 	ret_id[0] = '\0';
 	if (r != YETT_E_NOT_FOUND && r != YETT_E_NOT_RUNNING)
@@ -147,6 +149,11 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 	why = *error;
 	r = session_open(name, 0, &session, error);
 	if (r == YETT_E_NOT_FOUND) { /* somebody is just beginning with one */
+		*error = why;
+		r = (int)why.code;
+	}
+	if (r == 0 && ended == YETT_E_NOT_RUNNING &&
+	    !session_is_suspended(&session)) { /* it is listed with its end, which somebody may want to see */
 		*error = why;
 		r = (int)why.code;
 	}
