@@ -552,8 +552,8 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 		json_close(json);
 	if (strcmp(self->name, "suspend") == 0 && !failed)
 		output_note(
-			"its processes are gone, and with them /tmp, the home directory and all else that was no share, what yett mount "
-			"and yett net added, and what was copied in; yett resume makes it again");
+			"its processes are gone, and so are /tmp, the home directory and all else that was no share, and what yett mount "
+			"and yett net added; yett resume makes it again");
 	yett_connection_close(connection);
 	return failed ? EXIT_FAILED : 0;
 }
