@@ -317,8 +317,42 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	return r ? r : fit_shares(session, &run->options, error);
 }
 
+/*
+ * From here on directories are what was looked at, by descriptors, whatever becomes of their names. The lists keep them open until the end:
+ * fds[0 … shares_count].
+ */
+static int hold_places(const struct session *session, struct run_options *o, int *fds, struct yett_error *error)
+{
+	for (size_t i = 0; i < session->shares_count; i++) {
+		const struct session_share *was = &session->shares[i];
+		struct yett_share *share = &o->shares[i];
+		struct stat st;
+
+		if (!was->inode)
+			continue;
+		fds[i] = open(was->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fds[i] < 0 || fstat(fds[i], &st) < 0)
+			return changed(was->path, strerror(errno), error);
+		if (st.st_ino != was->inode)
+			return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
+		if (i < o->shares_count) {
+			free((char *)(uintptr_t)share->path);
+			share->path = NULL;
+			share->fd = fds[i];
+			share->flags |= YETT_SHARE_FD;
+			continue;
+		}
+		free(o->memory_dir);
+		if (asprintf(&o->memory_dir, "/proc/self/fd/%d", fds[i]) < 0) {
+			o->memory_dir = NULL;
+			return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the share");
+		}
+	}
+	return 0;
+}
+
 /* Through the connection that is there, unless the options named another one. */
-static int ask(struct run *run, struct yett_connection *connection)
+static int ask_through(struct run *run, struct yett_connection *connection)
 {
 	const struct connect_choice *choice = &run->options.connect;
 	int r = 0;
@@ -328,6 +362,23 @@ static int ask(struct run *run, struct yett_connection *connection)
 	else
 		run->connection = connection;
 	return r ? r : run_ask_sandbox(run);
+}
+
+static int ask(const struct session *session, struct run *run, struct yett_connection *connection)
+{
+	_cleanup_free_ int *fds = calloc(session->shares_count + 1, sizeof *fds);
+	int r = 0;
+
+	if (!fds)
+		return error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the shares");
+	for (size_t i = 0; i < session->shares_count; i++)
+		fds[i] = -1;
+	r = hold_places(session, &run->options, fds, &run->error);
+	if (r == 0)
+		r = ask_through(run, connection);
+	for (size_t i = 0; i < session->shares_count; i++)
+		fd_close(fds[i]);
+	return r;
 }
 
 /* What the session says from now on. */
@@ -361,7 +412,7 @@ static int tell(struct session *session, const struct run *run, struct yett_erro
 /* The sandbox, with what its commands begin with, and the session that tells of it. */
 static int make(struct session *session, struct run *run, struct yett_connection *connection)
 {
-	int r = ask(run, connection);
+	int r = ask(session, run, connection);
 
 	if (r)
 		return r;
@@ -406,6 +457,14 @@ int again_make(struct session *session, struct yett_connection *connection, char
 	return r;
 }
 
+bool again_is_sound(const struct yett_session *now)
+{
+	for (const char *const *entry = now->env; *entry; entry++)
+		if (!strchr(*entry, '=') || **entry == '=')
+			return false;
+	return !*now->directory || *now->directory == '/';
+}
+
 void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name)
 {
 	const char *id = yett_sandbox_get_info(sandbox)->id;
@@ -417,10 +476,10 @@ void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name
 
 	if (!session_find_of(id_or_name, id, name))
 		return;
-	r = session_open(name, SESSION_WAIT, &session, &why);
+	r = session_open(name, 0, &session, &why);
 	if (r == 0 && strcmp(session.sandbox, id) == 0) {
 		r = yett_session_get(sandbox, &now, &why);
-		if (r == 0) {
+		if (r == 0 && again_is_sound(now)) {
 			session.cwd = now->directory;
 			session.env = (const char **)(uintptr_t)now->env;
 			r = session_write(&session, false, &why);

@@ -24,5 +24,8 @@ _must_check_ int again_keep(struct run *run, const char **words, struct session 
 _must_check_ int again_make(struct session *session, struct yett_connection *connection, char ret_id[static YETT_ID_SIZE],
                             struct yett_error *error);
 
+/* Whether what init says that commands begin with is that: a sandbox may have got hold of init. */
+bool again_is_sound(const struct yett_session *now);
+
 /* What commands of a sandbox begin with was changed. */
 void again_note_environment(struct yett_sandbox *sandbox, const char *id_or_name);

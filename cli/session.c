@@ -14,7 +14,7 @@
 #include "cli/output.h"
 #include "cli/session_form.h"
 
-#define LOCK_TRIES 1000 /* a millisecond each, with SESSION_WAIT */
+#define LOCK_TRIES 500 /* a millisecond each: some hold it for a moment only */
 #define OPEN_TRIES 10
 #define KEPT_S     (7 * 24 * 60 * 60)
 
@@ -101,11 +101,11 @@ static int not_found(const char *name, struct yett_error *error)
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of a sandbox %.80s", ESCAPE(name));
 }
 
-static int take_lock(int directory, const char *name, bool wait, struct yett_error *error)
+static int take_lock(int directory, const char *name, struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	for (unsigned i = 0; i < (wait ? LOCK_TRIES : 1); i++) {
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
 		if (flock(directory, LOCK_EX | LOCK_NB) == 0)
 			return 0;
 		(void)nanosleep(&moment, NULL);
@@ -133,7 +133,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return cannot("use the directory", session->path, error);
 		r = check_own(directory, session->path, error);
 		if (r == 0 && !(flags & SESSION_UNLOCKED))
-			r = take_lock(directory, session->name, flags & SESSION_WAIT, error);
+			r = take_lock(directory, session->name, error);
 		if (r)
 			return r;
 		if (fstat(directory, &st) == 0 && fstatat(all, session->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -326,13 +326,23 @@ static bool is_listed(const struct pruning *pruning, const struct session *sessi
 	return false;
 }
 
+static bool is_old(const struct session *session)
+{
+	return !session_is_suspended(session) && changed_at(session) + KEPT_S < (time_t)(clock_wall_ms() / 1000);
+}
+
+/* Looked at without the lock first, which others may want. One that was left half-made goes when it is let go of. */
 static bool prune_one(const char *name, void *data)
 {
 	struct pruning *pruning = data;
 	struct session session;
+	int r = session_open(name, SESSION_UNLOCKED, &session, NULL);
+	bool is_candidate = r == YETT_E_NOT_FOUND || (r == 0 && is_old(&session));
 
-	if (session_open(name, 0, &session, NULL) == 0 && !session_is_suspended(&session) &&
-	    changed_at(&session) + KEPT_S < (time_t)(clock_wall_ms() / 1000) &&
+	session_close(&session);
+	if (!is_candidate)
+		return false;
+	if (session_open(name, 0, &session, NULL) == 0 && is_old(&session) &&
 	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session))
 		(void)!session_remove(&session, NULL);
 	session_close(&session);

@@ -46,7 +46,7 @@ struct session {
  * YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: somebody else has the lock; YETT_E_SECURITY_VIOLATION: it is not the caller's alone;
  * YETT_E_FILE_OPERATION_FAILED. With `even_broken` one whose file cannot be read is as none. To be closed in every case.
  */
-enum session_flag { SESSION_MAKE = 1, SESSION_EVEN_BROKEN = 2, SESSION_WAIT = 4, SESSION_UNLOCKED = 8 };
+enum session_flag { SESSION_MAKE = 1, SESSION_EVEN_BROKEN = 2, SESSION_UNLOCKED = 4 };
 _must_check_ int session_open(const char *name, unsigned flags, struct session *ret_session, struct yett_error *error);
 
 /* Whether there is one of that name, or of that sandbox: its name. */

@@ -213,7 +213,7 @@ static void write_list(FILE *file, const char *key, const char *const *list)
 int session_write(const struct session *session, bool is_lasting, struct yett_error *error)
 {
 	FILE *file = lines_new_file(session->directory, SESSION_FILE ".new");
-	bool is_synced;
+	bool is_synced, is_short;
 	int r = -errno;
 
 	if (file) {
@@ -239,8 +239,15 @@ int session_write(const struct session *session, bool is_lasting, struct yett_er
 		lines_write_text(file, "cwd", session->cwd);
 		write_list(file, "env", session->env);
 		(void)fputs("end\n", file);
+		is_short = ftello(file) <= (off_t)SESSION_MAX;
 		is_synced = !is_lasting || (fflush(file) == 0 && fsync(fileno(file)) == 0);
-		r = lines_end_file(file, session->directory, SESSION_FILE ".new", SESSION_FILE);
+		if (!is_short) {
+			(void)fclose(file);
+			(void)unlinkat(session->directory, SESSION_FILE ".new", 0);
+			r = -EFBIG;
+		} else {
+			r = lines_end_file(file, session->directory, SESSION_FILE ".new", SESSION_FILE);
+		}
 		r = r == 0 && !is_synced ? -EIO : r;
 		if (r == 0 && is_lasting)
 			r = fsync(session->directory) < 0 ? -errno : 0;

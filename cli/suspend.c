@@ -33,26 +33,29 @@ static int open_of(const struct yett_sandbox_status *status, struct session *ses
 	return r == 0 || r == YETT_E_NOT_FOUND ? no_session(*status->name ? status->name : status->info->id, error) : r;
 }
 
-/* What its commands began with. One that stands still cannot be asked: what is known of that stays. */
-static int ask_environment(struct yett_connection *connection, const struct yett_sandbox_status *status, struct session *session,
-                           struct yett_session **ret_now, struct yett_error *error)
+/* What its commands began with. Where it cannot be asked, as when it stands still, what is known of that stays. */
+static void ask_environment(struct yett_connection *connection, const struct yett_sandbox_status *status, struct session *session,
+                            struct yett_session **ret_now)
 {
 	struct yett_sandbox *sandbox = NULL;
+	struct yett_error why = {0};
 	int r;
 
 	if (status->state != YETT_STATE_RUNNING)
-		return 0;
-	r = yett_sandbox_attach(connection, status->info->id, &sandbox, error);
+		return;
+	r = yett_sandbox_attach(connection, status->info->id, &sandbox, &why);
 	if (r == 0)
-		r = yett_session_get(sandbox, ret_now, error);
+		r = yett_session_get(sandbox, ret_now, &why);
 	yett_sandbox_close(sandbox);
-	if (r)
-		return r;
+	if (r || !again_is_sound(*ret_now)) {
+		output_note("the sandbox does not tell its directory and variables: those that yett env set are kept%s%s", r ? ": " : "",
+		            why.message);
+		return;
+	}
 	if (session->making_ms && !*(*ret_now)->directory && !(*ret_now)->env[0])
-		return 0; /* who made it again was killed before it was told */
+		return; /* who made it again was killed before it was told */
 	session->cwd = (*ret_now)->directory;
 	session->env = (const char **)(uintptr_t)(*ret_now)->env;
-	return 0;
 }
 
 /* First it is written: a sandbox that is gone, and was not suspended, would be forgotten. */
@@ -108,7 +111,7 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 	if (r == 0 && status->state >= YETT_STATE_STOPPING && session_is_suspended(&session))
 		r = already(session.name, error);
 	if (r == 0)
-		r = ask_environment(connection, status, &session, &now, error);
+		ask_environment(connection, status, &session, &now);
 	if (r == 0)
 		r = write_and_end(connection, &session, status->info->id, error);
 	yett_free(now);

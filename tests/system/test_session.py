@@ -22,6 +22,15 @@ POLICY = '''grant "roomy" {
 PROFILE = 'profile "roomy" { extends = "default" }\n'
 
 
+SWAPPER = '''
+import ctypes, select, sys
+libc = ctypes.CDLL(None)
+one, other = (name.encode() for name in sys.argv[1:])
+while not select.select([0], [], [], 0)[0]:
+    libc.renameat2(-100, one, -100, other, 2)
+'''
+
+
 class Sessions(Workspace):
     service_options = {'before': POLICY, 'after': PROFILE}
 
@@ -293,6 +302,42 @@ class Sessions(Workspace):
         self.assert_stays_suspended(self.source + ' is another directory')
         os.rmdir(self.source)
         os.rename(self.source + '-away', self.source)
+        self.do('resume', 'box')
+
+    def test_who_swaps_directories_while_it_is_made_gives_it_no_other(self):
+        data, secret = self.folder('data'), self.folder('secret', mode=0o700)
+        self.alice.write('secret/key', 'secret')
+        for name in ('sub', 'sub/mine'):
+            self.alice.mkdir('data/' + name)
+        self.create('--ro', data + '/sub:/sub')
+        self.do('suspend', 'box')
+        os.symlink(secret, data + '/link')
+        swapper = self.alice.popen(['python3', '-c', SWAPPER, data + '/sub', data + '/link'], stdin=subprocess.PIPE)
+        try:
+            made = 0
+            for _ in range(60):
+                done = self.yett('resume', 'box', env=self.environment())
+                if done.code == 0:
+                    made += 1
+                    self.assertEqual(self.exec('ls', '/sub'), 'mine\n')
+                    self.do('suspend', 'box')
+        finally:
+            swapper.communicate()
+        self.assertEqual(self.suspended(), ['box'])
+        print('# made again %d times of 60' % made)
+
+    def test_what_a_sandbox_keeps_for_others_is_the_same_directory(self):
+        memory = self.folder('memory')
+        self.create('--memory-dir', memory)
+        self.exec('sh', '-c', 'echo kept >/mnt/memory/x')
+        self.do('suspend', 'box')
+        os.rename(memory, memory + '-away')
+        self.assert_stays_suspended(memory + ' No such file')
+        self.assertFalse(os.path.exists(memory))
+        os.rename(memory + '-away', memory)
+        self.do('resume', 'box')
+        self.assertEqual(self.exec('cat', '/mnt/memory/x'), 'kept\n')
+        self.do('suspend', 'box')
         self.do('resume', 'box')
 
     def test_a_file_may_be_another_one_and_no_directory(self):
