@@ -24,19 +24,6 @@ static void work_list_freep(struct yett_work_list **list)
 	yett_free(*list);
 }
 
-static void status_freep(struct yett_sandbox_status **status)
-{
-	yett_free(*status);
-}
-
-/* Of a sandbox that runs or stands still. */
-static bool is_there(struct yett_connection *connection, const char *id_or_name)
-{
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
-
-	return yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 && status->state < YETT_STATE_STOPPING;
-}
-
 int again_prepare(struct run *run, struct session *ret_session)
 {
 	const struct run_options *o = &run->options;
@@ -47,7 +34,7 @@ int again_prepare(struct run *run, struct session *ret_session)
 	if (!o->name)
 		return 0;
 	r = session_open(o->name, SESSION_MAKE, ret_session, &why);
-	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session) && !is_there(run->connection, ret_session->sandbox)) {
+	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session) && !session_is_there(ret_session, run->connection)) {
 		r = error_set(&why, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the sandbox %s is suspended", o->name);
 		error_mend(&why, "yett resume %s makes it again; yett destroy %s forgets it", o->name, o->name);
 	}
@@ -197,16 +184,25 @@ static int check_place(const char *path, uint64_t device, uint64_t inode, bool i
 	return 0;
 }
 
-static int go_there(const struct session *session, bool is_same_boot, struct yett_error *error)
+static int go_there(struct session *session, bool is_same_boot, struct yett_error *error)
 {
+	const char *path = session->directory_path;
+	_cleanup_fd_ int fd = -1;
+	struct stat st;
 	int r;
 
-	if (!*session->directory_path)
+	if (!*path)
 		return 0;
-	r = check_place(session->directory_path, session->device, session->inode, is_same_boot, error);
-	if (r == 0 && chdir(session->directory_path) < 0)
-		return changed(session->directory_path, strerror(errno), error);
-	return r;
+	r = check_place(path, session->device, session->inode, is_same_boot, error);
+	if (r)
+		return r;
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || fchdir(fd) < 0)
+		return changed(path, strerror(errno), error);
+	if (st.st_ino != session->inode)
+		return changed(path, "is another directory than the one there was when the sandbox was made", error);
+	session->device = st.st_dev;
+	return 0;
 }
 
 static int parse(struct session *session, struct run_options *options, struct yett_error *error)
@@ -321,10 +317,10 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
  * From here on directories are what was looked at, by descriptors, whatever becomes of their names. The lists keep them open until the end:
  * fds[0 … shares_count].
  */
-static int hold_places(const struct session *session, struct run_options *o, int *fds, struct yett_error *error)
+static int hold_places(struct session *session, struct run_options *o, int *fds, struct yett_error *error)
 {
 	for (size_t i = 0; i < session->shares_count; i++) {
-		const struct session_share *was = &session->shares[i];
+		struct session_share *was = &session->shares[i];
 		struct yett_share *share = &o->shares[i];
 		struct stat st;
 
@@ -335,6 +331,7 @@ static int hold_places(const struct session *session, struct run_options *o, int
 			return changed(was->path, strerror(errno), error);
 		if (st.st_ino != was->inode)
 			return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
+		was->device = st.st_dev; /* of this boot; what it is stays what it was */
 		if (i < o->shares_count) {
 			free((char *)(uintptr_t)share->path);
 			share->path = NULL;
@@ -364,7 +361,7 @@ static int ask_through(struct run *run, struct yett_connection *connection)
 	return r ? r : run_ask_sandbox(run);
 }
 
-static int ask(const struct session *session, struct run *run, struct yett_connection *connection)
+static int ask(struct session *session, struct run *run, struct yett_connection *connection)
 {
 	_cleanup_free_ int *fds = calloc(session->shares_count + 1, sizeof *fds);
 	int r = 0;
@@ -382,31 +379,17 @@ static int ask(const struct session *session, struct run *run, struct yett_conne
 }
 
 /* What the session says from now on. */
-static int tell(struct session *session, const struct run *run, struct yett_error *error)
+static int tell(const struct session *session, const struct run *run, struct yett_error *error)
 {
 	struct session made = *session;
-	struct session_share *shares = calloc(session->shares_count + 1, sizeof *shares);
 	char boot[LINES_BOOT_SIZE];
-	struct session_share here = {0};
-	int r;
 
-	if (!shares)
-		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for a session");
 	lines_read_boot(boot);
-	for (size_t i = 0; i < session->shares_count; i++) {
-		shares[i] = session->shares[i];
-		tell_place(shares[i].path, &shares[i]); /* its device */
-	}
-	tell_place(session->directory_path, &here);
-	made.device = here.device;
 	made.sandbox = run->info.id;
 	made.profile = run->info.profile;
 	made.boot = boot;
-	made.shares = shares;
 	made.suspended_ms = made.making_ms = 0;
-	r = session_write(&made, true, error);
-	free(shares);
-	return r;
+	return session_write(&made, true, error);
 }
 
 /* The sandbox, with what its commands begin with, and the session that tells of it. */

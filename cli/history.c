@@ -14,11 +14,11 @@
 #include "cli/output.h"
 #include "cli/session_form.h"
 
-#define ENTRIES_MAX 1000
-#define SLACK       200 /* more may be there before the first ones go */
-#define LINE_MAX_   4096
-#define FILE_MAX    (size_t)(16 * 1024 * 1024)
-#define LOCK_TRIES  1000 /* a millisecond each */
+#define ENTRIES_MAX    1000
+#define SLACK          200 /* more may be there before the first ones go */
+#define LINE_BYTES_MAX 4096
+#define FILE_MAX       (size_t)(16 * 1024 * 1024)
+#define LOCK_TRIES     1000 /* a millisecond each */
 
 const struct option history_options[] = {{0}};
 
@@ -71,7 +71,7 @@ static char *make_line(const struct history_entry *entry)
 		(void)fputc(' ', file);
 		lines_write_word(file, entry->argv[count]);
 		(void)fflush(file);
-		if (length > LINE_MAX_)
+		if (length > LINE_BYTES_MAX)
 			continue;
 		told++;
 		kept = length;

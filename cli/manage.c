@@ -354,7 +354,7 @@ static int list_sandboxes(struct yett_connection *connection, const struct manag
 		qsort(rows, count, sizeof *rows, older);
 	if (rows) {
 		print_list(rows, count, options);
-		suspend_print(list, options);
+		suspend_print(connection, list, options);
 	}
 	yett_free(list);
 	return rows ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");

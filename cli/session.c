@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session_form.h"
 
@@ -301,6 +302,42 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 	return session->making_ms && strcmp(session->name, status->name) == 0 && status->created_ms >= session->making_ms;
 }
 
+/* The value of an option of the session; NULL: it has none. */
+static const char *find_value(const struct session *session, const char *option)
+{
+	size_t length = strlen(option);
+	const char *value = NULL;
+
+	for (const char **word = session->words; *word; word++)
+		if (strncmp(*word, option, length) == 0 && (*word)[length] == '=')
+			value = *word + length + 1;
+	return value;
+}
+
+bool session_is_there(const struct session *session, struct yett_connection *connection)
+{
+	struct connect_choice choice = {find_value(session, "--socket"), find_value(session, "--key")};
+	struct yett_sandbox_status *status = NULL;
+	struct yett_connection *own = NULL;
+	char key[8192];
+	bool is_there;
+	int r = 0;
+
+	if (choice.key_path && choice.key_path[0] != '/') {
+		(void)snprintf(key, sizeof key, "%s/%s", session->directory_path, choice.key_path);
+		choice.key_path = key;
+	}
+	if (choice.socket_path || choice.key_path)
+		r = connect_without_key(&choice, &own, NULL);
+	if (r)
+		return true;
+	r = yett_sandbox_inspect(own ? own : connection, session->sandbox, &status, NULL);
+	is_there = r == 0 ? status->state < YETT_STATE_STOPPING : r != YETT_E_NOT_FOUND;
+	yett_free(status);
+	yett_connection_close(own);
+	return is_there;
+}
+
 /* The last change of one of its files. */
 static time_t changed_at(const struct session *session)
 {
@@ -343,7 +380,8 @@ static bool prune_one(const char *name, void *data)
 	if (!is_candidate)
 		return false;
 	if (session_open(name, 0, &session, NULL) == 0 && is_old(&session) &&
-	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session))
+	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session) &&
+	    !session_is_there(&session, pruning->connection))
 		(void)!session_remove(&session, NULL);
 	session_close(&session);
 	return false;

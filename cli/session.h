@@ -73,5 +73,11 @@ bool session_is_suspended(const struct session *session);
 /* Whether a sandbox that is there is the one that it tells of. */
 bool session_is_of(const struct session *session, const struct yett_sandbox_status *status);
 
+/*
+ * Whether its sandbox runs or stands still. `connection` may not see one that was made with another key, or through another socket: where
+ * the options name such, one is made with them. True, too, where that cannot be found out.
+ */
+bool session_is_there(const struct session *session, struct yett_connection *connection);
+
 /* Removes those that nobody suspended, whose sandboxes have been gone and whose files unchanged for seven days. */
 void session_prune(struct yett_connection *connection);

@@ -86,13 +86,13 @@ static int already(const char *name, struct yett_error *error)
 }
 
 /* Of a sandbox that is not there: whether that is because it is suspended. */
-static int explain_absence(const char *id_or_name, int r, struct yett_error *error)
+static int explain_absence(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
 {
 	struct session session = {.directory = -1};
 	char name[YETT_NAME_SIZE];
 
 	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 &&
-	    session_is_suspended(&session))
+	    session_is_suspended(&session) && !session_is_there(&session, connection))
 		r = already(name, error);
 	session_close(&session);
 	return r;
@@ -106,7 +106,7 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 	int r = yett_sandbox_inspect(connection, id_or_name, &status, error);
 
 	if (r)
-		return explain_absence(id_or_name, r, error);
+		return explain_absence(connection, id_or_name, r, error);
 	r = open_of(status, &session, error);
 	if (r == 0 && status->state >= YETT_STATE_STOPPING && session_is_suspended(&session))
 		r = already(session.name, error);
@@ -155,13 +155,13 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 		*error = why;
 		r = (int)why.code;
 	}
-	if (r == 0 && ended == YETT_E_NOT_RUNNING &&
-	    !session_is_suspended(&session)) { /* it is listed with its end, which somebody may want to see */
+	if (r == 0 && (ended == YETT_E_NOT_FOUND || session_is_suspended(&session)))
+		r = free_name(connection, name, error);
+	/* one of another key is none to this one; one that is listed with its end, somebody may want to see */
+	if (r == 0 && (ended == YETT_E_NOT_FOUND ? session_is_there(&session, connection) : !session_is_suspended(&session))) {
 		*error = why;
 		r = (int)why.code;
 	}
-	if (r == 0)
-		r = free_name(connection, name, error);
 	if (r == 0)
 		r = again_make(&session, connection, ret_id, error);
 	session_close(&session);
@@ -177,7 +177,7 @@ static void note_stores(const struct session *session)
 }
 
 /* A session alone: what is left of a sandbox that is not there. One that cannot be read can be forgotten, too. */
-static int forget(const char *id_or_name, struct yett_error *why)
+static int forget(struct yett_connection *connection, const char *id_or_name, struct yett_error *why)
 {
 	struct session session = {.directory = -1};
 	struct yett_error error = {0};
@@ -187,7 +187,8 @@ static int forget(const char *id_or_name, struct yett_error *why)
 	if (!session_find(id_or_name, name))
 		return (int)why->code;
 	r = session_open(name, SESSION_EVEN_BROKEN, &session, &error);
-	if (r == YETT_E_NOT_FOUND) {
+	if (r == YETT_E_NOT_FOUND ||
+	    (r == 0 && session.is_read && (!session_is_suspended(&session) || session_is_there(&session, connection)))) {
 		session_close(&session);
 		return (int)why->code;
 	}
@@ -225,7 +226,7 @@ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, 
 	if (r == 0 && is_its)
 		r = session_remove(&session, error);
 	session_close(&session);
-	return r == YETT_E_NOT_FOUND ? forget(id_or_name, error) : r;
+	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
 }
 
 int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct yett_error *error)
@@ -234,6 +235,7 @@ int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct y
 }
 
 struct listing {
+	struct yett_connection *connection;
 	const struct yett_sandbox_list *list;
 	const struct manage_run_options *options;
 };
@@ -294,6 +296,8 @@ static void print_one(const struct session *session, void *data)
 		if (session_is_of(session, status) && status->state < YETT_STATE_STOPPING)
 			return;
 	}
+	if (session_is_there(session, listing->connection))
+		return;
 	for (size_t i = 0; i < options->filters_count; i++)
 		if (!fits(session, options->filters[i]))
 			return;
@@ -303,9 +307,9 @@ static void print_one(const struct session *session, void *data)
 		manage_print_suspended(session->name, session->profile, session->created_ms, session->labels, options->all);
 }
 
-void suspend_print(const struct yett_sandbox_list *list, const struct manage_run_options *options)
+void suspend_print(struct yett_connection *connection, const struct yett_sandbox_list *list, const struct manage_run_options *options)
 {
-	struct listing listing = {list, options};
+	struct listing listing = {connection, list, options};
 	size_t broken;
 
 	if (options->quiet && !output_json())

@@ -315,7 +315,7 @@ class Sessions(Workspace):
         swapper = self.alice.popen(['python3', '-c', SWAPPER, data + '/sub', data + '/link'], stdin=subprocess.PIPE)
         try:
             made = 0
-            for _ in range(60):
+            for _ in range(100):
                 done = self.yett('resume', 'box', env=self.environment())
                 if done.code == 0:
                     made += 1
@@ -324,7 +324,7 @@ class Sessions(Workspace):
         finally:
             swapper.communicate()
         self.assertEqual(self.suspended(), ['box'])
-        print('# made again %d times of 60' % made)
+        print('# made again %d times of 100' % made)
 
     def test_what_a_sandbox_keeps_for_others_is_the_same_directory(self):
         memory = self.folder('memory')
