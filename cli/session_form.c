@@ -210,47 +210,56 @@ static void write_list(FILE *file, const char *key, const char *const *list)
 		lines_write_text(file, key, *list);
 }
 
+static void write_lines(const struct session *session, FILE *file)
+{
+	(void)fputs(HEAD, file);
+	lines_write_text(file, "sandbox", session->sandbox);
+	lines_write_text(file, "profile", session->profile);
+	lines_write_text(file, "boot", session->boot);
+	lines_write_text(file, "directory", session->directory_path);
+	(void)fprintf(file, "device=%llu\ninode=%llu\ncreated=%llu\nsuspended=%llu\nmaking=%llu\nidle=%s\n",
+	              (unsigned long long)session->device, (unsigned long long)session->inode, (unsigned long long)session->created_ms,
+	              (unsigned long long)session->suspended_ms, (unsigned long long)session->making_ms,
+	              session->is_idle_suspended ? "suspend" : "other");
+	write_list(file, "word", session->words);
+	write_list(file, "label", session->labels);
+	for (size_t i = 0; i < session->shares_count; i++) {
+		const struct session_share *share = &session->shares[i];
+
+		(void)fprintf(file, "share=%u %llu %llu %s\n", share->flags, (unsigned long long)share->device,
+		              (unsigned long long)share->inode, share->store ? share->store : "-");
+		lines_write_text(file, "path", share->path);
+		lines_write_text(file, "target", share->target);
+	}
+	lines_write_text(file, "cwd", session->cwd);
+	write_list(file, "env", session->env);
+	(void)fputs("end\n", file);
+}
+
+/* What could not be written takes no name; nor does what could not be read. 0 or -errno. */
+static int end_file(const struct session *session, FILE *file, bool is_lasting)
+{
+	int r = fflush(file) != 0 ? -errno : ftello(file) > (off_t)SESSION_MAX ? -EFBIG : 0;
+
+	if (r == 0 && is_lasting && fsync(fileno(file)) < 0)
+		r = -errno;
+	if (r < 0) {
+		(void)fclose(file);
+		(void)unlinkat(session->directory, SESSION_FILE ".new", 0);
+		return r;
+	}
+	r = lines_end_file(file, session->directory, SESSION_FILE ".new", SESSION_FILE);
+	return r == 0 && is_lasting && fsync(session->directory) < 0 ? -errno : r;
+}
+
 int session_write(const struct session *session, bool is_lasting, struct yett_error *error)
 {
 	FILE *file = lines_new_file(session->directory, SESSION_FILE ".new");
-	bool is_synced, is_short;
 	int r = -errno;
 
 	if (file) {
-		(void)fputs(HEAD, file);
-		lines_write_text(file, "sandbox", session->sandbox);
-		lines_write_text(file, "profile", session->profile);
-		lines_write_text(file, "boot", session->boot);
-		lines_write_text(file, "directory", session->directory_path);
-		(void)fprintf(file, "device=%llu\ninode=%llu\ncreated=%llu\nsuspended=%llu\nmaking=%llu\nidle=%s\n",
-		              (unsigned long long)session->device, (unsigned long long)session->inode,
-		              (unsigned long long)session->created_ms, (unsigned long long)session->suspended_ms,
-		              (unsigned long long)session->making_ms, session->is_idle_suspended ? "suspend" : "other");
-		write_list(file, "word", session->words);
-		write_list(file, "label", session->labels);
-		for (size_t i = 0; i < session->shares_count; i++) {
-			const struct session_share *share = &session->shares[i];
-
-			(void)fprintf(file, "share=%u %llu %llu %s\n", share->flags, (unsigned long long)share->device,
-			              (unsigned long long)share->inode, share->store ? share->store : "-");
-			lines_write_text(file, "path", share->path);
-			lines_write_text(file, "target", share->target);
-		}
-		lines_write_text(file, "cwd", session->cwd);
-		write_list(file, "env", session->env);
-		(void)fputs("end\n", file);
-		is_short = ftello(file) <= (off_t)SESSION_MAX;
-		is_synced = !is_lasting || (fflush(file) == 0 && fsync(fileno(file)) == 0);
-		if (!is_short) {
-			(void)fclose(file);
-			(void)unlinkat(session->directory, SESSION_FILE ".new", 0);
-			r = -EFBIG;
-		} else {
-			r = lines_end_file(file, session->directory, SESSION_FILE ".new", SESSION_FILE);
-		}
-		r = r == 0 && !is_synced ? -EIO : r;
-		if (r == 0 && is_lasting)
-			r = fsync(session->directory) < 0 ? -errno : 0;
+		write_lines(session, file);
+		r = end_file(session, file, is_lasting);
 	}
 	errno = -r;
 	return r == 0 ? 0 : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot write the session %s: %m", session->path);

@@ -13,13 +13,13 @@ from workspace import Workspace, tree
 POLICY = '''grant "roomy" {
   users = {"*"}
   user_keys = true
-  profiles = {"roomy"}
+  profiles = {"roomy", "kept"}
   linger_max = unlimited
   share_ro = {"*"}
   share_rw = {"*"}
 }
 '''
-PROFILE = 'profile "roomy" { extends = "default" }\n'
+PROFILE = 'profile "roomy" { extends = "default" }\nprofile "kept" { extends = "default" workspace = cow }\n'
 
 
 SWAPPER = '''
@@ -517,6 +517,35 @@ class Sessions(Workspace):
         shutil.rmtree(self.state + '/yett')  # nor one that is just being made what there will be
         done = self.do('create', '--name', 'other', '--rw', self.state, code=125)
         self.assertIn('it is kept how sandboxes are made again', done.err)
+
+    def limited(self, *argv):
+        """The command where no file can be written, as on a disk that is full."""
+        script = 'trap "" XFSZ; ulimit -f 0; exec "$@" 2>&1 | cat >&2'
+        return self.service.run(self.alice, 'sh', '-c', 'exec 3>&1; ' + script, 'sh', self.service.yett, *argv, env=self.environment())
+
+    def test_where_nothing_can_be_written_nothing_ends_and_nothing_is_lost(self):
+        self.cow_box()
+        self.shell('echo new >file')
+        before = self.record()
+        self.assertIn('cannot write the session', self.limited('suspend', 'box').err)
+        self.assertEqual((self.record(), self.shell('cat file')), (before, 'new\n'))
+        self.do('suspend', 'box')
+        before = self.record()
+        self.assertIn('cannot write the session', self.limited('resume', 'box').err)
+        self.assertEqual((self.record(), self.suspended()), (before, ['box']))
+        self.assertIn('the sandbox cannot be suspended: cannot write the session', self.limited('create', '--name', 'other').err)
+        self.assertIn('cannot write the session', self.limited('create', '--name', 'third', '--idle-timeout', '1h', '--idle-action', 'suspend').err)
+        self.assertEqual([status['name'] for status in self.ps()['sandboxes']], ['other'])
+        self.do('resume', 'box')
+        self.assertEqual(self.shell('cat file'), 'new\n')
+        self.assertEqual(sorted(os.listdir(self.path())), ['history', 'history.lock', 'session'])
+
+    def test_what_a_profile_has_copy_on_write_keeps_its_store(self):
+        self.create('--profile', 'kept', cwd=self.source)
+        self.shell('echo new >file')
+        self.do('suspend', 'box')
+        self.do('resume', 'box', cwd='/')
+        self.assertEqual((self.shell('cat file'), len(self.works())), ('new\n', 1))
 
     # --- kills, and two at once ---
 
