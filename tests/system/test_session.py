@@ -150,6 +150,31 @@ class Sessions(Workspace):
         os.rename(self.source + '-away', self.source)
         self.do('resume', 'box')
 
+    def test_how_something_was_told_is_no_part_of_a_session(self):
+        self.create('-qpdefault', '--json-fd=2', '--pids=99', '--label', '--json=x')
+        words = [line for line in self.record().splitlines() if line.startswith('word=')]
+        self.assertEqual(words, ['word=--name=box', 'word=--profile=default', 'word=--pids=99', 'word=--label=--json=x'])
+        self.do('suspend', 'box')
+        self.assertRegex(self.do('resume', 'box').out, '^[0-9a-f]{16}\n$')
+
+    def test_what_is_made_with_another_key_is_neither_made_again_nor_forgotten_without_it(self):
+        key = self.alice.home + '/other-key'
+        self.do('keygen', key)
+        enrolled = self.service.keys + '/other.pub'
+        shutil.copy(key + '.pub', enrolled)
+        self.addCleanup(os.unlink, enrolled)
+        self.create('--key', 'other-key', '--idle-timeout', '1h', '--idle-action', 'suspend')
+        before = self.record()
+        for word in ('resume', 'suspend', 'destroy'):
+            self.assertIn('there is no sandbox', self.do(word, 'box', code=1).err)
+        self.assertEqual((self.record(), self.suspended()), (before, []))
+        self.do('suspend', '--key', key, 'box')
+        self.assertEqual(self.suspended(), ['box'])
+        self.do('resume', 'box', cwd='/')  # by the key that its options name
+        self.assertEqual(self.ps()['sandboxes'], [])
+        self.do('destroy', '--key', key, 'box')
+        self.assertFalse(os.path.exists(self.path()))
+
     def test_a_paused_one_can_be_suspended_and_json_tells_the_new_id(self):
         self.cow_box()
         self.do('env', 'box', 'A=1')
