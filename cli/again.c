@@ -242,13 +242,14 @@ static int fit_shares(const struct session *session, struct run_options *o, stru
 {
 	size_t count = session->shares_count - (session->shares_count && o->memory_dir ? 1 : 0);
 	const char *here = o->current_directory;
+	bool is_edited = o->memory_dir && !session->shares_count;
 	int r = 0;
 
-	if (here && o->shares_count + 1 == count && strcmp(session->shares[count - 1].path, here) == 0)
+	if (!is_edited && here && o->shares_count + 1 == count && strcmp(session->shares[count - 1].path, here) == 0)
 		r = run_shares_add(o, strdup(here), strdup(here), session->shares[count - 1].flags, error);
 	if (r)
 		return r;
-	if (o->shares_count != count || (o->memory_dir && strcmp(session->shares[count].path, o->memory_dir) != 0))
+	if (is_edited || o->shares_count != count || (o->memory_dir && strcmp(session->shares[count].path, o->memory_dir) != 0))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		                 "the session of %s was edited: its options share something else than it says", session->name);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -256,8 +257,10 @@ static int fit_shares(const struct session *session, struct run_options *o, stru
 		struct yett_share *share = &o->shares[i];
 		char *target = strdup(was->target);
 
-		if (!target || strcmp(share->path, was->path) != 0 || share->flags != was->flags ||
-		    (share->store && (!was->store || strcmp(share->store, was->store) != 0))) {
+		bool needs_store = (share->flags & YETT_SHARE_COW) && !share->memory_bytes;
+
+		if (!target || !share->path || strcmp(share->path, was->path) != 0 || needs_store != (was->store != NULL) ||
+		    share->flags != was->flags || (share->store && (!was->store || strcmp(share->store, was->store) != 0))) {
 			free(target);
 			return changed(was->path, "is not what the options of the session share in this place", error);
 		}

@@ -78,22 +78,21 @@ static int write_and_end(struct yett_connection *connection, struct session *ses
 	return r;
 }
 
-static int already(const char *name, struct yett_error *error)
+static int is_suspended(const char *name, const char *already, struct yett_error *error)
 {
-	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox %s is suspended already", name);
+	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox %s is suspended%s", name, already);
 	error_mend(error, "yett resume %s makes it again", name);
 	return YETT_E_NOT_RUNNING;
 }
 
-/* Of a sandbox that is not there: whether that is because it is suspended. */
-static int explain_absence(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
+int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
 {
 	struct session session = {.directory = -1};
 	char name[YETT_NAME_SIZE];
 
 	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 &&
 	    session_is_suspended(&session) && !session_is_there(&session, connection))
-		r = already(name, error);
+		r = is_suspended(name, "", error);
 	session_close(&session);
 	return r;
 }
@@ -106,10 +105,10 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 	int r = yett_sandbox_inspect(connection, id_or_name, &status, error);
 
 	if (r)
-		return explain_absence(connection, id_or_name, r, error);
+		return suspend_explain(connection, id_or_name, r, error);
 	r = open_of(status, &session, error);
 	if (r == 0 && status->state >= YETT_STATE_STOPPING && session_is_suspended(&session))
-		r = already(session.name, error);
+		r = is_suspended(session.name, " already", error);
 	if (r == 0)
 		ask_environment(connection, status, &session, &now);
 	if (r == 0)

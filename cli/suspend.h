@@ -15,6 +15,9 @@ _must_check_ int suspend_end(struct yett_connection *connection, const char *id_
 _must_check_ int suspend_resume(struct yett_connection *connection, const char *id_or_name, char ret_id[static YETT_ID_SIZE],
                                 struct yett_error *error);
 
+/* Of a sandbox that was not found, with `error` saying so: where that is because it is suspended, that is said. The code. */
+_must_check_ int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error);
+
 /* As yett_sandbox_end_by_id(), and the session goes, too. Of a suspended one that is all, and which stores are kept is told. */
 _must_check_ int suspend_destroy(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
 

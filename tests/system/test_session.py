@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import random
 import shutil
 import stat
 import subprocess
@@ -216,7 +217,8 @@ class Sessions(Workspace):
         self.assertIn('is not paused', self.do('resume', 'box', code=1).err)
         self.do('suspend', 'box')
         before = self.record()
-        self.assertIn('the sandbox box is suspended already', self.do('suspend', 'box', code=1).err)
+        self.assertIn('the sandbox box is suspended', self.do('suspend', 'box', code=1).err)
+        self.assertIn('yett resume box', self.do('exec', 'box', '--', 'true', code=125).err)
         done = self.do('create', '--name', 'box', code=125)
         for text in ('the sandbox box is suspended', 'yett resume box', 'yett destroy box'):
             self.assertIn(text, done.err)
@@ -466,6 +468,46 @@ class Sessions(Workspace):
         self.assertIn('1 sessions cannot be read', self.run_broken(whole))
         self.edit(lambda _: whole + '')
         self.do('resume', 'box')
+
+    def test_records_in_which_lines_are_missing_twice_or_elsewhere(self):
+        self.folder('memory')
+        self.cow_box('--memory-dir', 'memory', '--label', 'a=b', '--ro', '/usr:/u', cwd=self.alice.home)
+        self.do('env', 'box', 'A=1')
+        self.do('suspend', 'box')
+        whole, chance = self.record(), random.Random(7)
+        work, = self.works()
+        made = 0
+        for turn in range(150):
+            lines = whole.splitlines(True)
+            for _ in range(chance.randrange(1, 3)):
+                at, to = chance.randrange(1, len(lines)), chance.randrange(1, len(lines))
+                kind = chance.randrange(4)
+                if kind == 0:
+                    del lines[at]
+                elif kind == 1:
+                    lines.insert(to, lines[at])
+                elif kind == 2:
+                    lines[at], lines[to] = lines[to], lines[at]
+                else:
+                    lines[at] = lines[at][:chance.randrange(len(lines[at]))] + '\n'
+            text = ''.join(lines)
+            self.edit(lambda _, text=text: text)
+            done = self.yett('resume', 'box', env=self.environment())
+            self.assertIn(done.code, (0, 1), text)
+            if done.code == 0:
+                made += 1
+                self.assertEqual(self.exec('ls', '/u'), '\n'.join(sorted(os.listdir('/usr'))) + '\n', text)
+                self.do('destroy', self.ps()['sandboxes'][0]['id'])
+                os.makedirs(self.path(), exist_ok=True)
+                os.chmod(self.path(), 0o700)
+                os.chown(self.path(), self.alice.uid, self.alice.gid)
+                yett.write(self.path() + '/session', whole, 0o600)
+                os.chown(self.path() + '/session', self.alice.uid, self.alice.gid)
+                self.assertIn('\nend\n', self.record())
+            self.assertEqual([entry['id'] for entry in self.works()], [work['id']], text)
+        self.edit(lambda _: whole)
+        self.do('resume', 'box')
+        print('# made again by %d of 150 edited records' % made)
 
     def run_broken(self, whole):
         """What is torn keeps its place, until it is forgotten by name."""
