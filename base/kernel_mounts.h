@@ -20,6 +20,11 @@ static inline int fsmount(int fd, unsigned flags, unsigned attributes)
 	return (int)syscall(SYS_fsmount, fd, flags, attributes);
 }
 
+static inline int fspick(int dir, const char *path, unsigned flags)
+{
+	return (int)syscall(SYS_fspick, dir, path, flags);
+}
+
 static inline int open_tree(int dir, const char *path, unsigned flags)
 {
 	return (int)syscall(SYS_open_tree, dir, path, flags);

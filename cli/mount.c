@@ -61,7 +61,10 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 	return r < 0 ? 0 : r;
 }
 
-int unmount_main(const struct subcommand *self, int argc, char **argv)
+typedef int (*change_call)(struct yett_connection *connection, const char *sandbox, const char *const *targets, size_t count,
+                           struct yett_error *error);
+
+static int change_main(const struct subcommand *self, int argc, char **argv, change_call change)
 {
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
@@ -70,8 +73,18 @@ int unmount_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	r = yett_sandbox_unmount(connection, argv[first], (const char *const *)argv + first + 1, (size_t)(argc - first - 1), &error);
+	r = change(connection, argv[first], (const char *const *)argv + first + 1, (size_t)(argc - first - 1), &error);
 	if (r == 0)
 		tell(argv[first], (const char *const *)argv + first + 1, (size_t)(argc - first - 1));
 	return manage_finish(connection, r, &error);
+}
+
+int unmount_main(const struct subcommand *self, int argc, char **argv)
+{
+	return change_main(self, argc, argv, yett_sandbox_unmount);
+}
+
+int refresh_main(const struct subcommand *self, int argc, char **argv)
+{
+	return change_main(self, argc, argv, yett_sandbox_refresh);
 }

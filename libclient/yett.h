@@ -834,6 +834,14 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_mount(struct yett_connection *connecti
 YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connection, const char *id_or_name, const char *const *targets,
                                                   size_t count, struct yett_error *error);
 
+/*
+ * Has the overlays at these places inside, with none all that are the sandbox's, look at their layers anew: shares that are copy-on-write,
+ * and read-only ones in a profile with overlay_ro. Files that were replaced, made or removed outside are seen as they are then, but for
+ * what is open inside. Errors as above; YETT_E_NOT_FOUND also where nothing is, YETT_E_INVALID_REQUEST where no overlay is mounted.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name, const char *const *targets,
+                                                  size_t count, struct yett_error *error);
+
 /* --- work ----------------------------------------------------------------------------------------------------- */
 
 /*

@@ -39,6 +39,7 @@
 	X(SYS, "sys")         /* its own control groups, to be read; how many processors it has */             \
 	X(ETC, "etc")         /* the sandbox's own passwd and group */                                         \
 	X(UNMOUNT, "unmount") /* of a sandbox that is there: a share, taken off */                             \
+	X(REFRESH, "refresh") /* likewise: an overlay looks at its layers anew */                              \
 	X(TMPFS, "tmpfs")                                                                                      \
 	X(SHARE, "share")         /* a client's descriptor, cloned, private, id-mapped */                      \
 	X(HOST, "host")           /* the same from a path that the policy names */                             \

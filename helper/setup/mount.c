@@ -123,8 +123,7 @@ int setup_mount(struct setup *setup, const struct setup_order *order, struct yet
 		r = (int)error->code;
 	}
 	setup_end_sharer(setup);
-	if (!builder_end_child_soon(pid) || !frame_close_socket(control[0]))
-		setup->is_spoilt = true;
+	setup->is_spoilt |= !builder_end_child_soon(pid) || !frame_close_socket(control[0]);
 	if (privilege_narrow() < 0)
 		r = -EPERM;
 	return r < 0 ? error_set(error, YETT_E_INIT_FAILED, 0, "the mounts of the sandbox could not be changed: %s", strerror(-r)) : r;

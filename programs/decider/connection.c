@@ -195,7 +195,7 @@ static int handle_mount(struct connection *c, const struct verified *verified, u
 	if (r == 0)
 		r = authorize(c->policy, verified, &c->begin->given, &decision, error);
 	if (r == 0)
-		r = planning_mount(c->policy, &decision, record.id, mount->unmount, mount->unmount_count, c->plan, error);
+		r = planning_mount(c->policy, &decision, record.id, mount, c->plan, error);
 	if (r == 0 && c->begin->is_rootless)
 		r = fit_plan(c->policy, &c->begin->means, &decision, c->plan, error);
 	return r == 0 ? sandboxes_mount(c, &record, sequence, error) : r;

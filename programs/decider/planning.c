@@ -650,8 +650,18 @@ static void add_protected_inside(struct planning *p, enum plan_step_kind kind, c
 		}
 }
 
-int planning_mount(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE], const struct text *unmount,
-                   size_t unmount_count, struct plan *ret_plan, struct yett_error *error)
+/* Nothing comes of it that was not to be seen before, wherever it is. */
+static void add_refresh(struct planning *p, const char *target)
+{
+	const char *problem = !target ? "is no text" : strcmp(target, "/") == 0 ? NULL : policy_path_problem(target);
+
+	if (problem)
+		refuse(p, "refresh", target ? target : "", problem);
+	(void)add_step(p, PLAN_REFRESH, target ? target : "");
+}
+
+int planning_mount(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
+                   const struct message_mount *mount, struct plan *ret_plan, struct yett_error *error)
 {
 	struct planning p = {.decision = decision, .request = decision->verified->request, .plan = ret_plan, .error = error};
 	uint32_t end;
@@ -663,8 +673,10 @@ int planning_mount(const struct policy *policy, const struct decision *decision,
 	add_names(&p);
 	add_bound(&p, PLAN_SLOT, decision->sandboxes_grant, POLICY_KEY_SANDBOXES);
 	add_bound(&p, PLAN_CGROUP, decision->memory_grant, POLICY_KEY_USER_MEMORY);
-	for (size_t i = 0; !p.r && i < unmount_count; i++)
-		add_unmount(&p, message_text(p.request, unmount[i]), "unmount");
+	for (size_t i = 0; !p.r && i < mount->unmount_count; i++)
+		add_unmount(&p, message_text(p.request, mount->unmount[i]), "unmount");
+	for (size_t i = 0; !p.r && i < mount->refresh_count; i++)
+		add_refresh(&p, message_text(p.request, mount->refresh[i]));
 	p.mounts = ret_plan->steps_count;
 	add_request_mounts(&p);
 	check_workspace(&p, true);

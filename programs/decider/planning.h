@@ -23,8 +23,8 @@ _must_check_ int planning_make(const struct policy *policy, const struct decisio
 /*
  * What is to be mounted in a sandbox that is there, and taken off: a plan of those steps alone, with what the profile protects in them. The
  * decision is that of a create with the same shares. Each place has to lie where commands may come, whatever the sandbox had when it was
- * made: below /mnt, /tmp, /var/tmp, /run or the home. Where the profile protects something, nothing is taken off. `unmount` are
- * texts of the decision's request. As planning_make().
+ * made: below /mnt, /tmp, /var/tmp, /run or the home. Where the profile protects something, nothing is taken off. Of `mount` what is no
+ * part of a create is looked at, with texts of the decision's request. As planning_make().
  */
 _must_check_ int planning_mount(const struct policy *policy, const struct decision *decision, const char id[PLAN_ID_SIZE],
-                                const struct text *unmount, size_t unmount_count, struct plan *ret_plan, struct yett_error *error);
+                                const struct message_mount *mount, struct plan *ret_plan, struct yett_error *error);

@@ -131,6 +131,7 @@ static void add_values(struct json *json, const struct plan *plan, const struct 
 		add_text(json, "shell", plan, plan->shell);
 		break;
 	case PLAN_UNMOUNT:
+	case PLAN_REFRESH:
 		add_text(json, "target", plan, step->target);
 		break;
 	case PLAN_TMPFS:

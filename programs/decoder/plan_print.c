@@ -129,6 +129,7 @@ static void print_values(FILE *out, const struct plan *plan, const struct plan_s
 		        ESCAPE(plan_text(plan, plan->group_name)), ESCAPE(plan_text(plan, plan->shell)));
 		break;
 	case PLAN_UNMOUNT:
+	case PLAN_REFRESH:
 		fprintf(out, "%s", target);
 		break;
 	case PLAN_TMPFS:

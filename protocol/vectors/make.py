@@ -117,7 +117,7 @@ def relay(**c):
 
 
 def mount(**c):
-    return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("shares", array([])), ("tmpfs", array([]))], c)
+    return body([("sandbox", text("0123456789abcdef")), ("unmount", array([])), ("refresh", array([])), ("shares", array([])), ("tmpfs", array([]))], c)
 
 
 def allowed(**c):
@@ -321,7 +321,7 @@ accept("relay-port", "relay", "at the mapped form of 127.0.0.1, with the largest
     socket=text(""), address=binary(bytes(10) + b"\xff\xff\x7f\0\0\1"), port=uint(65535)))
 accept("allowed-plain", "allowed", "it has no fields", allowed())
 accept("mount-of-a-share", "mount", "by name, writable, in place of another one", mount(
-    sandbox=text("tests-1"), unmount=array([text("/mnt/old")]), shares=array([share(mode=ONE, target=text("/mnt/new"))])))
+    sandbox=text("tests-1"), unmount=array([text("/mnt/old")]), refresh=array([text("/"), text("/mnt/a")]), shares=array([share(mode=ONE, target=text("/mnt/new"))])))
 accept("mount-copy-on-write", "mount", "one with a store, and one with memory", mount(shares=array([
     share(mode=uint(3), target=text("/mnt/a")), share(fd=ONE, mode=uint(4), target=text("/mnt/a")), share(fd=uint(2), mode=uint(3), target=text("/mnt/b"))]),
     tmpfs=array([tmpfs(target=text("/mnt/b"), size_bytes=uint(1 << 20))])))
@@ -645,6 +645,7 @@ refuse("relay-port-over-its-bound", "relay", "range", "port", "there is no such 
 refuse("relay-of-a-socket-with-a-nul", "relay", "embedded-nul", "socket", "it would end there", relay(socket=text("/run/a\0b")))
 refuse("mount-in-nothing", "mount", "too-short", "sandbox", "one has to be named", mount(sandbox=text("")))
 refuse("mount-that-unmounts-126", "mount", "too-long", "unmount", "one more than there may be", mount(unmount=array([text("/m")] * 126)))
+refuse("mount-that-refreshes-126", "mount", "too-long", "refresh", "one more than there may be", mount(refresh=array([text("/m")] * 126)))
 refuse("mount-with-a-nul", "mount", "embedded-nul", "unmount[0]", "it would end there", mount(unmount=array([text("/m\0n")])))
 refuse("mount-unknown-share-mode", "mount", "range", "shares[0].mode", "a mode that is not in the table", mount(shares=array([share(mode=uint(5))])))
 refuse("connect-to-port-0", "connect", "range", "port", "none has it", connect(port=ZERO))

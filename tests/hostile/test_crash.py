@@ -300,12 +300,6 @@ class OneShot(CrashCase):
         self.assert_nothing_left()
 
 
-class Spares(CrashCase):
-    """Supervisors are used again, and made ready for what the user will most likely want."""
-
-    spares = 2
-
-
 # Those that live as long as the sandbox, and those that live for a moment while it is made.
 PASSING = ('leaver', 'sharer')
 PROCESSES = ('client', 'monitor', 'decider', 'decoder', 'supervisor', 'builder', 'inside')
@@ -332,17 +326,20 @@ def record(case_class):
     return case.steps
 
 
+def add_deaths(case_class):
+    steps = record(case_class)
+    if len(steps) < 20:
+        raise RuntimeError('too few steps were reached: %s' % steps)
+    for victim in (*PROCESSES, *PASSING):
+        hostile.add_cases(case_class, 'death_of_%s_at' % victim,
+                          [(name, victim) for name in steps if victim in PROCESSES or name.startswith(victim + ':')],
+                          lambda self, name, victim: self.die(name, victim))
+    return steps
+
+
 def add_all_cases():
-    for case_class in (OneShot, Spares):
-        steps = record(case_class)
-        if len(steps) < 20:
-            raise RuntimeError('too few steps were reached: %s' % steps)
-        for victim in (*PROCESSES, *PASSING):
-            hostile.add_cases(case_class, 'death_of_%s_at' % victim,
-                              [(name, victim) for name in steps if victim in PROCESSES or name.startswith(victim + ':')],
-                              lambda self, name, victim: self.die(name, victim))
-    hostile.add_cases(OneShot, 'failure_of', [(name,) for name in record(OneShot) if name not in NOT_FAILING],
-                      lambda self, name: self.fail_at(name))
+    steps = add_deaths(OneShot)
+    hostile.add_cases(OneShot, 'failure_of', [(name,) for name in steps if name not in NOT_FAILING], lambda self, name: self.fail_at(name))
     hostile.add_cases(OneShot, 'orders_of_death', [('%s then %s' % pair, *pair)
                                                    for pair in itertools.permutations(PROCESSES, 2)],
                       lambda self, _, first, second: self.orders(first, second))

@@ -332,7 +332,7 @@ class UnderWay(Workspace):
                 self.faults.set()
                 self.assertEqual((done.code, self.works()), (125, []), done)
         with open('/proc/mounts', encoding='utf-8') as mounts:
-            self.assertNotIn('yett/work', mounts.read())
+            self.assertNotIn(self.environment()['XDG_STATE_HOME'], mounts.read())
 
 
 if __name__ == '__main__':

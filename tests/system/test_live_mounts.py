@@ -1,4 +1,4 @@
-"""yett mount and yett unmount: shares of a sandbox that runs, by the policy, and what protects from them."""
+"""yett mount, yett unmount and yett refresh: shares of a sandbox that runs, by the policy, and what protects from them."""
 import os
 import re
 import shutil
@@ -187,6 +187,74 @@ class Shares(Mounts):
         self.service.wait_no_leftovers()
 
 
+class Refresh(Mounts):
+    """Copy-on-write shares remember names of the source."""
+
+    def write_anew(self, name, text):
+        """As editors do: another file takes the name."""
+        self.alice.write('project/.new', text)
+        os.rename(os.path.join(self.project, '.new'), os.path.join(self.project, name))
+
+    def setUp(self):
+        super().setUp()
+        self.folder('project/sub')
+        self.alice.write('project/sub/file', 'outside\n')
+        self.work = self.create('--name', 'work', '--cow', self.project + ':/mnt/a')
+        self.addCleanup(self.yett, 'destroy', self.work)
+        self.assert_mounted('--cow', self.folder('other') + ':/mnt/b c', box='work')
+        self.look = 'for name in /mnt/a/file /mnt/a/sub/file /mnt/a/later "/mnt/b c/later"; do cat "$name" 2>&1 || true; done'
+        self.assertEqual(self.seen('echo inside >/mnt/a/own; ' + self.look, box='work').splitlines()[:2], ['outside', 'outside'])
+        for name in ('file', 'sub/file', 'later'):
+            self.write_anew(name, 'anew\n')
+        self.alice.write('other/later', 'anew\n')
+
+    def refresh(self, *words, box='work'):
+        done = self.yett('refresh', box, *words)
+        self.assertEqual((done.code, done.out), (0, ''), done)
+
+    def test_what_was_replaced_made_and_removed_outside_shows_after_it(self):
+        self.assertEqual(self.seen(self.look, box='work').count('anew'), 0)  # else there is nothing to be shown
+        self.refresh()
+        self.assertEqual(self.seen(self.look + '; cat /mnt/a/own', box='work'), 'anew\n' * 4 + 'inside\n')
+        os.unlink(os.path.join(self.project, 'later'))
+        self.refresh()
+        self.assertIn('/mnt/a/later: No such file or directory', self.seen(self.look, box='work'))
+        self.assertEqual(self.seen('echo still >/mnt/a/own; cat /mnt/a/own', box='work'), 'still\n')
+
+    def test_only_where_it_was_asked_for(self):
+        self.refresh('/mnt/b c')
+        self.assertEqual(self.seen(self.look, box='work').count('anew'), 1)
+        self.refresh('/mnt/a')
+        self.assertEqual(self.seen(self.look, box='work').count('anew'), 4)
+
+    def test_under_commands_that_are_there_and_have_files_open(self):
+        with self.service.popen(self.alice, self.service.yett, 'exec', 'work', '--', 'sh', '-c', 'cd /mnt/a/sub; exec 3<file; echo up; read x; cat <&3; cat file; cat ../later',
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+            self.assertEqual(self.line(running), 'up')
+            self.refresh()
+            self.write_anew('sub/file', 'and anew\n')
+            self.refresh()
+            self.assertEqual(running.communicate(b'\n', timeout=yett.DEADLINE)[0].decode().splitlines()[-1], 'anew')
+
+    def test_what_has_nothing_to_be_refreshed_is_refused_by_name(self):
+        self.assert_mounted('--rw', self.project + ':/mnt/plain', box='work')
+        for target, text in (('/mnt/plain', 'no overlay of the sandbox'), ('/mnt/a/sub', 'no overlay of the sandbox'), ('/mnt/none', 'there is no /mnt/none'),
+                             ('mnt/a', 'is not an absolute path'), ('/mnt/../mnt/a', 'component . or ..')):
+            self.assert_refused(self.yett('refresh', 'work', target), 1, text)
+        self.assert_refused(self.yett('refresh', 'nobody'), 1, 'there is no sandbox')
+        self.refresh(box='box')  # that has none
+
+    def test_another_user_may_not(self):
+        self.assert_refused(self.yett('refresh', self.work, user=self.bob), 1, 'there is no sandbox')
+
+
+class RefreshRootless(Refresh):
+    """Where the mounts are the user's own."""
+
+    service_class = yett.Rootless
+    test_another_user_may_not = None  # comes to nobody's helper
+
+
 class Ends(Mounts):
     def test_what_is_taken_off_is_gone_but_for_who_has_it_open(self):
         self.assert_mounted('--ro', self.project)
@@ -307,6 +375,13 @@ class Strict(Mounts):
         self.assertIn(' /mnt/x ro,', self.seen('cat /proc/self/mountinfo'))
         self.assertEqual([line.split(' - ')[1].split()[0] for line in self.seen('cat /proc/self/mountinfo').splitlines() if ' /mnt/x ' in line], ['overlay'])
         self.assertEqual(self.seen('cat /mnt/x/file'), 'outside\n')
+        os.unlink(self.project + '/file')
+        self.alice.write('project/file', 'anew\n')
+        self.assertNotEqual(self.inside('cat /mnt/x/file').out, 'anew\n')
+        done = self.yett('refresh', 'box', '/mnt/x')
+        self.assertEqual((done.code, done.out), (0, ''), done)
+        self.assertEqual(self.seen('cat /mnt/x/file'), 'anew\n')
+        self.assertIn('Read-only file system', self.inside('echo x >/mnt/x/file').err)
         self.assert_unmounted('/mnt/x')
 
 

@@ -380,15 +380,50 @@ static void a_target_that_is_none_is_refused(void **state)
 		}
 }
 
-/* The plan for a sandbox that is there, of what was put into the request, and with `unmount` taken off. */
-static int plan_mount(struct decide *d, const char *unmount)
+/* The plan for a sandbox that is there, of what was put into the request, and with `unmount` taken off and `refresh` looked at anew. */
+static int plan_change(struct decide *d, const char *unmount, const char *refresh)
 {
-	struct text text = {0};
+	_cleanup_free_ struct message_mount *mount = calloc(1, sizeof *mount);
 
+	assert_non_null(mount);
 	assert_int_equal(decide_authorize(d), 0);
 	if (unmount)
-		assert_int_equal(message_add_text(&d->request, unmount, &text), 0);
-	return planning_mount(d->policy, &d->decision, DECIDE_ID, &text, unmount != NULL, &d->plan, &d->error);
+		assert_int_equal(message_add_text(&d->request, unmount, &mount->unmount[mount->unmount_count++]), 0);
+	if (refresh)
+		assert_int_equal(message_add_text(&d->request, refresh, &mount->refresh[mount->refresh_count++]), 0);
+	return planning_mount(d->policy, &d->decision, DECIDE_ID, mount, &d->plan, &d->error);
+}
+
+static int plan_mount(struct decide *d, const char *unmount)
+{
+	return plan_change(d, unmount, NULL);
+}
+
+static void what_is_looked_at_anew_may_be_anywhere(void **state)
+{
+	static const struct {
+		const char *target, *message;
+	} cases[] = {{"/", NULL},
+	             {"/srv/x", NULL},
+	             {"/etc", NULL},
+	             {"/mnt/../etc", "component . or .."},
+	             {"//", "empty component"},
+	             {"mnt", "not an absolute path"},
+	             {"", "not an absolute path"}};
+	struct decide *d = *state;
+
+	decide_policy(d, PLAIN);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int r;
+
+		decide_reset(d);
+		r = plan_change(d, NULL, cases[i].target);
+		assert_int_equal(r, cases[i].message ? YETT_E_INVALID_REQUEST : 0);
+		if (cases[i].message && !strstr(d->error.message, cases[i].message))
+			fail_msg("%s: %s", cases[i].target, d->error.message);
+		if (!cases[i].message)
+			assert_int_equal(d->plan.steps[d->plan.steps_count - 1].kind, PLAN_REFRESH);
+	}
 }
 
 static void what_is_mounted_later_is_in_places_that_commands_reach_then(void **state)
@@ -987,6 +1022,7 @@ int main(void)
 		WITH_DECIDE(the_conventional_mounts_open_no_others),
 		WITH_DECIDE(a_target_that_is_none_is_refused),
 		WITH_DECIDE(what_is_mounted_later_is_in_places_that_commands_reach_then),
+		WITH_DECIDE(what_is_looked_at_anew_may_be_anywhere),
 		WITH_DECIDE(a_plan_for_one_that_is_there_has_what_changes_and_what_is_protected_in_it),
 		WITH_DECIDE(what_protects_is_not_taken_off),
 		WITH_DECIDE(what_is_protected_below_a_writable_share_is_pinned_later_as_well),

@@ -15,7 +15,7 @@
 #include <linux/stat.h>
 #include <stdio.h>
 
-static int open_below(int at, const char *path, uint64_t resolve)
+int attach_open(int at, const char *path, uint64_t resolve)
 {
 	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve};
 	int fd = (int)syscall(SYS_openat2, at, path, &how, sizeof how);
@@ -64,10 +64,10 @@ static int open_target(struct build *b, const char *path, bool directory, int *r
 		memcpy(component, rest, length);
 		component[length] = '\0';
 		rest += length;
-		next = open_below(at, component, RESOLVE_NO_SYMLINKS);
+		next = attach_open(at, component, RESOLVE_NO_SYMLINKS);
 		if (next == -ENOENT) {
 			r = make_component(b, at, component, !last || directory);
-			next = r == 0 ? open_below(at, component, RESOLVE_NO_SYMLINKS) : r;
+			next = r == 0 ? attach_open(at, component, RESOLVE_NO_SYMLINKS) : r;
 		}
 		fd_close(at);
 		at = next;
@@ -175,8 +175,8 @@ int attach_unmount(struct build *b, const struct plan_step *step)
 	_cleanup_fd_ int at = -1, there = -1;
 
 	(void)snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
-	at = open_below(b->root, parent, RESOLVE_NO_SYMLINKS);
-	there = at < 0 ? at : open_below(at, name, RESOLVE_NO_SYMLINKS);
+	at = attach_open(b->root, parent, RESOLVE_NO_SYMLINKS);
+	there = at < 0 ? at : attach_open(at, name, RESOLVE_NO_SYMLINKS);
 	if (there < 0 || !is_mount_point(there))
 		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "nothing is mounted at %s", path);
 	there = fd_close(there);
@@ -203,7 +203,7 @@ void attach_take_back(const struct build *b)
 static int open_existing(struct build *b, const struct plan_step *step, int at, const char *path, int *ret_fd)
 {
 	/* A link of the host's leads to what is meant; one that lies in a share is the client's. */
-	int fd = open_below(at, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
+	int fd = attach_open(at, path, attach_lies_in_others(b, step) ? RESOLVE_NO_SYMLINKS : 0);
 
 	*ret_fd = -1;
 	if (fd == -ENOENT && step->optional)

@@ -27,6 +27,7 @@ static const build_step steps[PLAN_STEP_KINDS][STAGES] = {
 	[PLAN_SYS] = {[STAGE_READY] = root_sys, [STAGE_OWN] = root_processors},
 	[PLAN_ETC] = {[STAGE_READY] = etc_prepare, [STAGE_OWN] = etc_make},
 	[PLAN_UNMOUNT] = {[STAGE_OTHERS] = attach_unmount},
+	[PLAN_REFRESH] = {[STAGE_OTHERS] = overlay_refresh},
 	[PLAN_TMPFS] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_SHARE] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
 	[PLAN_HOST] = {[STAGE_OWN] = attach_prepare, [STAGE_OTHERS] = attach_mount},
@@ -323,7 +324,8 @@ static int enter(struct build *b)
 
 /* The bounds of the user are the supervisor's. */
 static const bool mounts_later[PLAN_STEP_KINDS] = {
-	[PLAN_SLOT] = true, [PLAN_CGROUP] = true, [PLAN_UNMOUNT] = true, [PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
+	[PLAN_SLOT] = true,  [PLAN_CGROUP] = true,    [PLAN_UNMOUNT] = true, [PLAN_REFRESH] = true,
+	[PLAN_SHARE] = true, [PLAN_READ_ONLY] = true, [PLAN_MASK] = true};
 
 static int mount_shares(struct build *b, struct frame *frame, const char **ret_step)
 {

@@ -95,6 +95,12 @@ bool etc_is_hosts(const struct build *b);
 int etc_prepare(struct build *b, const struct plan_step *step);
 int etc_make(struct build *b, const struct plan_step *step);
 
+/*
+ * attach.c: a path below `at`, which is taken for the root, with no links of the kernel's followed, and as `resolve` says. openat2(2). With
+ * O_PATH; or -errno.
+ */
+_must_check_ int attach_open(int at, const char *path, uint64_t resolve);
+
 /* attach.c: what is mounted on it. */
 int attach_prepare(struct build *b, const struct plan_step *step);
 int attach_mount(struct build *b, const struct plan_step *step);
@@ -117,6 +123,12 @@ _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
  * overlay.c: mounts `tree` on "lower" beneath, where no name of commands leads to, and which is the working directory then; and whether
  * that has no mounts below, -EBUSY: it has. 0 or -errno.
  */
+/*
+ * overlay.c: of a sandbox that is there: has the overlay of the step's target (/: each that there is) forget what it remembers of the names
+ * of its layers, which may have been changed from outside meanwhile. In the name of commands.
+ */
+int overlay_refresh(struct build *b, const struct plan_step *step);
+
 _must_check_ int overlay_put_beneath(const struct build *b, int tree);
 _must_check_ int overlay_check_bare(void);
 

@@ -2,6 +2,12 @@
 #include "base/kernel.h"
 #include "programs/init/build/build.h"
 
+#include <limits.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/vfs.h>
+
 /*
  * After lower_be_command(): besides its own memory of the files' modes, which may be out of date, an overlay asks the files
  * themselves, in the name and with the capabilities of who made it.
@@ -45,4 +51,83 @@ int overlay_make(struct build *b, const char *path, int *tree)
 	                 r == -EBUSY    ? "there are mounts below it"
 	                 : r == -EINVAL ? "it is no directory, or on a file system that cannot be behind one"
 	                                : strerror(-r));
+}
+
+static int reconfigure(int top, const char *flag)
+{
+	_cleanup_fd_ int context = fspick(top, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+
+	if (context < 0 || (flag && fsconfig(context, FSCONFIG_SET_FLAG, flag, NULL, 0) < 0) ||
+	    fsconfig(context, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+/* To change nothing of its options is enough: the names that nobody has open are forgotten. One without an upper layer can only stay
+ * read-only, and says so. fspick(2) */
+static int refresh(int top)
+{
+	struct statfs fs;
+	int r = fstatfs(top, &fs) < 0 ? -errno : fs.f_type != OVERLAYFS_SUPER_MAGIC ? -EINVAL : reconfigure(top, NULL);
+
+	return r == -EROFS ? reconfigure(top, "ro") : r;
+}
+
+/* As mountinfo writes a path. proc_pid_mountinfo(5) */
+static void read_escapes(char *path)
+{
+	char *to = path;
+	unsigned byte;
+
+	for (const char *from = path; *from; from++) {
+		bool is_escaped = *from == '\\' && sscanf(from + 1, "%3o", &byte) == 1;
+
+		*to++ = is_escaped ? (char)byte : *from;
+		from += is_escaped ? 3 : 0;
+	}
+	*to = '\0';
+}
+
+/* What commands cannot come to, a part of another mount, and what the template has, which is not the sandbox's, stay as they are. */
+static int refresh_all(const struct build *b)
+{
+	int fd = openat(b->proc, "self/mountinfo", O_RDONLY | O_CLOEXEC);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	char *line = NULL, *path = NULL;
+	size_t size = 0;
+	int r = file ? 0 : -errno;
+
+	while (r == 0 && getline(&line, &size, file) > 0) {
+		_cleanup_fd_ int top = -1;
+
+		if (!strstr(line, " - overlay ") || sscanf(line, "%*s %*s %*s %*s %ms", &path) != 1)
+			continue;
+		read_escapes(path);
+		top = attach_open(b->root, path, RESOLVE_NO_SYMLINKS);
+		free(path);
+		r = top < 0 ? 0 : refresh(top);
+		r = r == -EINVAL || r == -EPERM ? 0 : r;
+	}
+	free(line);
+	if (file)
+		(void)fclose(file);
+	return r;
+}
+
+int overlay_refresh(struct build *b, const struct plan_step *step)
+{
+	const char *target = plan_text(b->plan, step->target);
+	_cleanup_fd_ int top = -1;
+	int r;
+
+	if (strcmp(target, "/") == 0)
+		return refresh_all(b);
+	top = attach_open(b->root, target, RESOLVE_NO_SYMLINKS);
+	r = top < 0 ? top : refresh(top);
+	if (r == -ENOENT)
+		return error_set(&b->error, YETT_E_NOT_FOUND, 0, "there is no %s in the sandbox", target);
+	if (r == -EINVAL || r == -EPERM)
+		return error_set(&b->error, YETT_E_INVALID_REQUEST, 0,
+		                 "at %s there is nothing to look at anew: no overlay of the sandbox's is mounted there", target);
+	return r;
 }

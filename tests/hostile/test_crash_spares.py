@@ -1,0 +1,15 @@
+"""The deaths of test_crash.py, where supervisors are used again, and made ready for what the user will most likely want."""
+import test_crash
+
+import yett
+
+
+class Spares(test_crash.CrashCase):
+    spares = 2
+
+
+if __name__ == '__main__':
+    if not yett.missing():
+        yett.DEADLINE = 15
+        test_crash.add_deaths(Spares)
+    yett.main()
