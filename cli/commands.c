@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/units_parse.h"
+#include "cli/again.h"
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -524,6 +525,8 @@ int env_main(const struct subcommand *self, int argc, char **argv)
 		r = yett_session_get(sandbox, &session, &error);
 	if (r == 0 && !is_change)
 		print_session(session);
+	if (r == 0 && is_change)
+		again_note_environment(sandbox, argv[first]);
 	yett_free(session);
 	yett_sandbox_close(sandbox);
 	return manage_finish(connection, r, &error);

@@ -14,6 +14,7 @@
 #include "cli/events.h"
 #include "cli/files.h"
 #include "cli/git.h"
+#include "cli/history.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
 #include "cli/mount.h"
@@ -51,7 +52,10 @@ static const struct subcommand subcommands[] = {
          refresh_main},
 	{"inspect", "SANDBOX", "Show all that is known of a sandbox", manage_options, 1, 1, inspect_main},
 	{"pause", "SANDBOX…", "Have all processes of a sandbox stand still", manage_options, 1, -1, manage_main},
-	{"resume", "SANDBOX…", "Have them go on", manage_options, 1, -1, manage_main},
+	{"suspend", "SANDBOX…", "End a sandbox that yett create --name made, to be made again by resume", manage_options, 1, -1,
+         manage_main},
+	{"resume", "SANDBOX…", "Have a paused sandbox go on, or make a suspended one again", manage_options, 1, -1, manage_main},
+	{"history", "SANDBOX", "List what yett exec ran in a sandbox that yett create --name made", history_options, 1, 1, history_main},
 	{"env", "SANDBOX [NAME=VALUE…]", "Show or change the directory and variables that commands of a sandbox begin with", env_options, 1,
          -1, env_main},
 	{"wait", "SANDBOX COMMAND-ID", "Wait for a command of a sandbox, and exit as it did", wait_options, 2, 2, wait_main},

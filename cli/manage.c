@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/suspend.h"
 
 static int set_filter(void *into, const char *value, struct yett_error *error)
 {
@@ -170,10 +171,10 @@ static void age_of(uint64_t since_ms, char *out, size_t size)
 		(void)snprintf(out, size, "%lluh", (unsigned long long)(seconds / 3600));
 }
 
-static void print_labels(const struct yett_sandbox_status *status)
+static void print_labels(const char *const *labels)
 {
-	for (const char *const *label = status->labels; *label; label++) {
-		(void)fputs(label > status->labels ? " " : "", stdout);
+	for (const char *const *label = labels; *label; label++) {
+		(void)fputs(label > labels ? " " : "", stdout);
 		output_text(stdout, *label, false);
 	}
 }
@@ -188,7 +189,21 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 	             status->info->profile, age, status->attached);
 	if (all)
 		(void)printf("%10u  ", status->uid);
-	print_labels(status);
+	print_labels(status->labels);
+	(void)putchar('\n');
+}
+
+void manage_print_suspended(const char *name, const char *profile, uint64_t created_ms, const char *const *labels, bool all)
+{
+	char age[24];
+
+	age_of(created_ms, age, sizeof age);
+	(void)printf("%-16s  %-16s  %-20s  ", "-", name, "suspended");
+	output_text(stdout, profile, false);
+	(void)printf("%*s  %6s  %8s  ", strlen(profile) < 10 ? (int)(10 - strlen(profile)) : 0, "", age, "-");
+	if (all)
+		(void)printf("%10u  ", geteuid());
+	print_labels(labels);
 	(void)putchar('\n');
 }
 
@@ -337,8 +352,10 @@ static int list_sandboxes(struct yett_connection *connection, const struct manag
 		rows[i] = yett_sandbox_list_get(list, i);
 	if (rows && count)
 		qsort(rows, count, sizeof *rows, older);
-	if (rows)
+	if (rows) {
 		print_list(rows, count, options);
+		suspend_print(connection, list, options);
+	}
 	yett_free(list);
 	return rows ? 0 : error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the list");
 }
@@ -446,7 +463,8 @@ int attach_main(const struct subcommand *self, int argc, char **argv)
 	return manage_finish(connection, r, &error);
 }
 
-bool manage_tell(const char *operand, int r, struct yett_error *error)
+/* `id` (NULL: no such member) is that of a sandbox that was made of it; empty: none was. */
+static bool tell_made(const char *operand, const char *id, int r, struct yett_error *error)
 {
 	struct json *json = output_json();
 
@@ -458,17 +476,62 @@ bool manage_tell(const char *operand, int r, struct yett_error *error)
 		return r != 0;
 	json_open(json, NULL, '{');
 	json_text(json, "operand", operand);
+	if (id)
+		json_text_or_null(json, "id", id);
 	output_json_error(json, "error", error);
 	json_close(json);
 	return r != 0;
+}
+
+bool manage_tell(const char *operand, int r, struct yett_error *error)
+{
+	return tell_made(operand, NULL, r, error);
+}
+
+static int pause_one(struct yett_connection *connection, const char *operand)
+{
+	struct yett_error error = {0};
+
+	return manage_tell(operand, yett_sandbox_pause(connection, operand, &error), &error);
+}
+
+static int resume_one(struct yett_connection *connection, const char *operand)
+{
+	struct yett_error error = {0};
+	char id[YETT_ID_SIZE] = "";
+	int r = suspend_resume(connection, operand, id, &error);
+
+	if (*id && !output_json())
+		(void)puts(id);
+	return tell_made(operand, id, r, &error);
+}
+
+static int destroy_one(struct yett_connection *connection, const char *operand)
+{
+	struct yett_error error = {0};
+
+	return manage_tell(operand, suspend_destroy(connection, operand, &error), &error);
+}
+
+static int suspend_one(struct yett_connection *connection, const char *operand)
+{
+	struct yett_error error = {0};
+	int r = suspend_end(connection, operand, &error);
+
+	if (r == 0 && !output_json()) {
+		(void)fputs("suspended ", stdout);
+		output_text(stdout, operand, false);
+		(void)putchar('\n');
+	}
+	return manage_tell(operand, r, &error);
 }
 
 int manage_main(const struct subcommand *self, int argc, char **argv)
 {
 	static const struct {
 		const char *name;
-		int (*act)(struct yett_connection *connection, const char *id_or_name, struct yett_error *error);
-	} actions[] = {{"pause", yett_sandbox_pause}, {"resume", yett_sandbox_resume}, {"destroy", yett_sandbox_end_by_id}};
+		int (*act)(struct yett_connection *connection, const char *id_or_name); /* whether it failed */
+	} actions[] = {{"pause", pause_one}, {"suspend", suspend_one}, {"resume", resume_one}, {"destroy", destroy_one}};
 	struct manage_run_options options = {0};
 	struct yett_connection *connection;
 	struct json *json;
@@ -482,14 +545,15 @@ int manage_main(const struct subcommand *self, int argc, char **argv)
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].name, self->name) != 0)
 			continue;
-		for (int at = first; at < argc; at++) {
-			struct yett_error error = {0};
-
-			failed |= manage_tell(argv[at], actions[i].act(connection, argv[at], &error), &error);
-		}
+		for (int at = first; at < argc; at++)
+			failed |= actions[i].act(connection, argv[at]);
 	}
 	if (json)
 		json_close(json);
+	if (strcmp(self->name, "suspend") == 0 && !failed)
+		output_note(
+			"its processes are gone, and so are /tmp, the home directory and all else that was no share, and what yett mount "
+			"and yett net added; yett resume makes it again");
 	yett_connection_close(connection);
 	return failed ? EXIT_FAILED : 0;
 }

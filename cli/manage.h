@@ -1,5 +1,5 @@
 /*
- * The subcommands about sandboxes that are there: ps, inspect, attach, pause, resume, destroy.
+ * The subcommands about sandboxes that are there: ps, inspect, attach, pause, suspend, resume, destroy.
  *
  * Runs as the caller. What the helper tells is printed as output.h has it.
  */
@@ -35,9 +35,12 @@ bool manage_tell(const char *operand, int r, struct yett_error *error);
 bool manage_is_filter(const char *filter);
 bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
 
+/* A row of ps, of one that is not there. */
+void manage_print_suspended(const char *name, const char *profile, uint64_t created_ms, const char *const *labels, bool all);
+
 int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);
 int attach_main(const struct subcommand *self, int argc, char **argv);
 
-/* pause, resume and destroy, by the name of the subcommand. */
+/* pause, suspend, resume and destroy, by the name of the subcommand. */
 int manage_main(const struct subcommand *self, int argc, char **argv);

@@ -92,10 +92,33 @@ static const char *next_value(const struct option *option, int argc, char **argv
 	return NULL;
 }
 
-/* An empty value is one that a variable of a script did not have: where it is refused, that is why. */
-static int store(const struct option *option, void *into, const char *value, struct yett_error *error)
+/* Where what is read goes: into a struct by the setters, or as words to a list that ends with NULL. */
+struct reading {
+	const struct subcommand *subcommand;
+	void *into;
+	char **words;
+	size_t count, max;
+};
+
+/* The subcommand's own, in their long form: how something is told is no part of what was asked for. */
+static int store_word(const struct option *option, struct reading *reading, const char *value, struct yett_error *error)
 {
-	int r = option->set(into, value, error);
+	if (!find_in(reading->subcommand->options, 0, option->name, strlen(option->name)))
+		return 0;
+	if (reading->count + 1 >= reading->max)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are more than %zu options", reading->max - 1);
+	if (asprintf(&reading->words[reading->count], "--%s%s%s", option->name, value ? "=" : "", value ? value : "") < 0) {
+		reading->words[reading->count] = NULL;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+	}
+	reading->count++;
+	return 0;
+}
+
+/* An empty value is one that a variable of a script did not have: where it is refused, that is why. */
+static int store(const struct option *option, struct reading *reading, const char *value, struct yett_error *error)
+{
+	int r = reading->words ? store_word(option, reading, value, error) : option->set(reading->into, value, error);
 
 	if (r == 0 || !value || *value)
 		return r;
@@ -104,46 +127,46 @@ static int store(const struct option *option, void *into, const char *value, str
 }
 
 /* "-x", "-xVALUE", "-x=VALUE", "-x VALUE", or several of one letter, of which the last may have a value. */
-static int parse_letters(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into, struct yett_error *error)
+static int parse_letters(struct reading *reading, int argc, char **argv, int *at, struct yett_error *error)
 {
 	const char *word = argv[(*at)++], *value;
 	int r = 0;
 
 	for (const char *letter = word + 1; r == 0 && *letter; letter++) {
-		const struct option *option = find(subcommand, *letter, NULL, 0);
+		const struct option *option = find(reading->subcommand, *letter, NULL, 0);
 
 		if (!option)
-			return no_option(subcommand, word, error);
+			return no_option(reading->subcommand, word, error);
 		if (option->value) {
 			value = letter[1] ? letter + 1 + (letter[1] == '=') : next_value(option, argc, argv, at, error);
-			return value ? store(option, into, value, error) : YETT_E_INVALID_REQUEST;
+			return value ? store(option, reading, value, error) : YETT_E_INVALID_REQUEST;
 		}
-		r = option->set(into, NULL, error);
+		r = store(option, reading, NULL, error);
 	}
 	return r;
 }
 
 /* One option at argv[*at]: "--name", "--name=VALUE", "--name VALUE", or letters. Moves *at past it. */
-static int parse_one(const struct subcommand *subcommand, int argc, char **argv, int *at, void *into, struct yett_error *error)
+static int parse_one(struct reading *reading, int argc, char **argv, int *at, struct yett_error *error)
 {
 	const char *word = argv[*at], *value = NULL;
 	const struct option *option;
 	size_t length;
 
 	if (word[1] != '-')
-		return parse_letters(subcommand, argc, argv, at, into, error);
+		return parse_letters(reading, argc, argv, at, error);
 	++*at;
 	length = strcspn(word + 2, "=");
-	option = find(subcommand, '\0', word + 2, length);
+	option = find(reading->subcommand, '\0', word + 2, length);
 	if (!option)
-		return no_option(subcommand, word, error);
+		return no_option(reading->subcommand, word, error);
 	if (word[2 + length] == '=')
 		value = word + 2 + length + 1;
 	if (value && !option->value)
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s takes no value", option->name);
 	if (!value && option->value && !(value = next_value(option, argc, argv, at, error)))
 		return YETT_E_INVALID_REQUEST;
-	return store(option, into, value, error);
+	return store(option, reading, value, error);
 }
 
 /* The words argv[from … to) go before the operands, which begin at *operands. */
@@ -172,6 +195,7 @@ int options_parse(const struct subcommand *subcommand, int argc, char **argv, vo
 {
 	/* where a command may follow, its own options do */
 	int command_at = subcommand->takes_command ? subcommand->operands_min - 1 : INT_MAX;
+	struct reading reading = {.subcommand = subcommand, .into = into};
 	int first = 0, at = 0, r = 0;
 
 	*ret_help = false;
@@ -192,7 +216,7 @@ int options_parse(const struct subcommand *subcommand, int argc, char **argv, vo
 		if (ends)
 			at++;
 		else
-			r = parse_one(subcommand, argc, argv, &at, into, error);
+			r = parse_one(&reading, argc, argv, &at, error);
 		move_before(argv, &first, from, at);
 		if (ends)
 			break;
@@ -200,6 +224,17 @@ int options_parse(const struct subcommand *subcommand, int argc, char **argv, vo
 	if (r == 0)
 		r = check_operands(subcommand, argc - first, argv + first, error);
 	*ret_first = first;
+	return r;
+}
+
+int options_words(const struct subcommand *subcommand, int argc, char **argv, char **words, size_t max, struct yett_error *error)
+{
+	struct reading reading = {.subcommand = subcommand, .words = words, .max = max};
+	int at = 0, r = 0;
+
+	while (r == 0 && at < argc && strcmp(argv[at], "--") != 0)
+		r = parse_one(&reading, argc, argv, &at, error);
+	words[reading.count] = NULL;
 	return r;
 }
 

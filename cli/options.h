@@ -56,6 +56,13 @@ struct subcommand {
 _must_check_ int options_parse(const struct subcommand *subcommand, int argc, char **argv, void *into, bool *ret_help, int *ret_first,
                                struct yett_error *error);
 
+/*
+ * The options in argv[0 … argc), which options_parse() has read and which no operand stands between, once more as words: --NAME or
+ * --NAME=VALUE, but for those that every subcommand has. words[0 … max) gets them, with NULL behind; each is the caller's, to be freed.
+ */
+_must_check_ int options_words(const struct subcommand *subcommand, int argc, char **argv, char **words, size_t max,
+                               struct yett_error *error);
+
 /* All options of a subcommand, its own first; NULL: there are no more. */
 const struct option *options_at(const struct subcommand *subcommand, size_t i);
 

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
+#include "cli/again.h"
 #include "cli/connect.h"
+#include "cli/history.h"
 #include "cli/output.h"
 #include "cli/run_parts.h"
 
@@ -62,9 +64,24 @@ static int check_streams(struct run *run)
 	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "a command in the background %s", why);
 }
 
+/* In the history of a sandbox that can be made again. */
+static void add_to_history(const struct run *run, int r)
+{
+	const struct history_entry entry = {.sandbox = run->attach_to,
+	                                    .id = run->info.id,
+	                                    .argv = run->argv,
+	                                    .result = run->has_result ? &run->result : NULL,
+	                                    .is_started = r == 0 && run->options.background};
+
+	if (run->attach_to && *run->info.id)
+		history_add(&entry);
+}
+
 static int finish(struct run *run, int r)
 {
 	int code;
+
+	add_to_history(run, r);
 
 	if (r == 0)
 		run->error.code = YETT_OK;
@@ -74,11 +91,24 @@ static int finish(struct run *run, int r)
 	return code;
 }
 
+/* Only what is kept of a sandbox can have it made again. */
+static int check_idle_suspend(struct run *run, bool is_create)
+{
+	const struct run_options *o = &run->options;
+
+	if (!o->life.idle_suspend || (is_create && o->name && o->life.idle_ms))
+		return 0;
+	return error_set(&run->error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "--idle-action suspend is of yett create, with --name and --idle-timeout");
+}
+
 /* From options that have been read to the exit code. */
 static int go(struct run *run)
 {
 	int r = check_streams(run);
 
+	if (r == 0)
+		r = check_idle_suspend(run, false);
 	if (r == 0)
 		r = open_terminal(run);
 	if (r == 0 && !run->attach_to)
@@ -161,28 +191,58 @@ int exec_main(const struct subcommand *self, int argc, char **argv)
 	return go(run);
 }
 
-int create_main(const struct subcommand *self, int argc, char **argv)
+static void free_words(char **words)
 {
-	_cleanup_free_ struct run *run = NULL;
-	int first, r = begin(self, argc, argv, &run, &first);
-	bool is_known = false;
+	for (size_t i = 0; words[i]; i++)
+		free(words[i]);
+}
 
-	if (r >= 0)
-		return r;
-	run->options.life.linger = true;
-	r = run_ask_choose_share(run);
-	if (r == 0)
-		r = connect_helper(run);
+/* The sandbox, and what is kept of it. */
+static int make(struct run *run, const char **words)
+{
+	struct session session;
+	bool is_known = false;
+	int r = again_prepare(run, &session);
+
 	if (r == 0)
 		r = run_ask_sandbox(run);
 	if (r == 0)
 		run->info = *yett_sandbox_get_info(run->sandbox);
+	if (r == 0)
+		r = again_keep(run, words, &session);
 	if (r == 0 && !output_json())
 		(void)puts(run->info.id);
 	if (r == 0 && (r = output_flush("the id of the sandbox, which is ended again", &run->error)) == 0)
 		is_known = true;
 	if (!is_known)
 		(void)yett_sandbox_end(run->sandbox, NULL); /* nobody would know of it */
+	if (!is_known && *run->info.id && session.directory >= 0)
+		(void)!session_remove(&session, NULL);
+	session_close(&session);
 	yett_sandbox_close(run->sandbox);
+	return r;
+}
+
+int create_main(const struct subcommand *self, int argc, char **argv)
+{
+	_cleanup_free_ char **words = calloc(AGAIN_WORDS_MAX, sizeof *words);
+	_cleanup_free_ struct run *run = NULL;
+	int first, r = begin(self, argc, argv, &run, &first);
+
+	if (r >= 0)
+		return r;
+	if (!words)
+		return finish(run, error_set(&run->error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options"));
+	run->options.life.linger = true;
+	r = options_words(self, argc, argv, words, AGAIN_WORDS_MAX, &run->error);
+	if (r == 0)
+		r = check_idle_suspend(run, true);
+	if (r == 0)
+		r = run_ask_choose_share(run);
+	if (r == 0)
+		r = connect_helper(run);
+	if (r == 0)
+		r = make(run, (const char **)words);
+	free_words(words);
 	return finish(run, r);
 }

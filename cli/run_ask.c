@@ -149,7 +149,7 @@ static void note_set_id(const struct run_options *o)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < o->shares_count; i++)
-		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && set_id_find(o->shares[i].path, path, sizeof path))
+		if ((o->shares[i].flags & YETT_SHARE_WRITABLE) && o->shares[i].path && set_id_find(o->shares[i].path, path, sizeof path))
 			output_note("%s keeps its set-id bit when a command writes it through a mapping: take the bit away (chmod ug-s)",
 			            path);
 }

@@ -317,8 +317,9 @@ static int set_idle_action(void *into, const char *value, struct yett_error *err
 {
 	struct run_options *options = into;
 
-	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0)
-		return invalid(error, "idle-action", value, "end or pause");
+	if (strcmp(value, "end") != 0 && strcmp(value, "pause") != 0 && strcmp(value, "suspend") != 0)
+		return invalid(error, "idle-action", value, "end, pause or suspend");
+	options->life.idle_suspend = *value == 's';
 	options->life.idle_action = *value == 'p' ? YETT_IDLE_PAUSE : YETT_IDLE_END;
 	return 0;
 }
@@ -498,13 +499,13 @@ OPTION_TEXT(set_key, struct run_options, connect.key_path)
 	{                                                                                           \
 		0, "linger", NULL, "leave the sandbox there when the command has ended", set_linger \
 	}
-#define LIFE                                                                                                     \
-	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},   \
-		{0, "idle-action", "ACTION", "what happens then: end, or pause", set_idle_action},               \
-		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},               \
-		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time}, \
-	{                                                                                                        \
-		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup             \
+#define LIFE                                                                                                                \
+	{0, "idle-timeout", "DUR", "end the sandbox when no command ran in it for so long", set_idle_timeout},              \
+		{0, "idle-action", "ACTION", "what happens then: end, pause, or suspend (create --name)", set_idle_action}, \
+		{0, "wall-time", "DUR", "end the sandbox so long after its start", set_wall_time},                          \
+		{0, "cpu-time", "DUR", "end the sandbox when it has used so much processor time", set_cpu_time},            \
+	{                                                                                                                   \
+		0, "cleanup-delay", "DUR", "list the sandbox for so long after its end", set_cleanup                        \
 	}
 #define DRY_RUN                                                                                                              \
 	{                                                                                                                    \

@@ -31,7 +31,7 @@ struct run_options {
 	size_t shares_count;
 	const char *hide[RUN_HIDE_MAX + 1], *no_hide[RUN_HIDE_MAX + 1];
 	size_t hide_count, no_hide_count;
-	const char *const *hide_listed; /* owned; NULL: not looked for yet */
+	const char *const *hide_listed;         /* owned; NULL: not looked for yet */
 	struct yett_tmpfs tmpfs[RUN_TMPFS_MAX]; /* targets owned */
 	size_t tmpfs_count;
 	enum yett_network network;
@@ -55,6 +55,7 @@ struct run_options {
 		bool linger;
 		uint64_t wall_ms, cpu_ms, idle_ms, cleanup_ms;
 		enum yett_idle_action idle_action;
+		bool idle_suspend; /* to the helper it is an end */
 	} life;
 	bool dry_run, tty, no_stdin, background, capture, input_later;
 	bool deny_write, deny_network, other_user;

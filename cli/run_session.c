@@ -8,6 +8,7 @@
 #include "cli/copy.h"
 #include "cli/output.h"
 #include "cli/run.h"
+#include "cli/suspend.h"
 #include "cli/work.h"
 #include "cli/workdir.h"
 
@@ -250,6 +251,8 @@ int run_session(struct run *run)
 	bool goes_on = run->attach_to || run->options.life.linger, is_news;
 	int r = run->attach_to ? yett_sandbox_attach(run->connection, run->attach_to, &run->sandbox, &run->error) : run_ask_sandbox(run);
 
+	if (r && run->attach_to)
+		return suspend_explain(run->connection, run->attach_to, r, &run->error);
 	if (r)
 		return r;
 	run->info = *yett_sandbox_get_info(run->sandbox);

@@ -7,20 +7,25 @@
 #include "base/escape.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/suspend.h"
 #include "libclient/yett.h"
+
+#define END_TRIES 5000 /* two milliseconds each */
 
 struct snapshot_choice {
 	struct connect_choice connect;
-	bool delete_later, yes;
+	bool delete_later, yes, kill;
 };
 
 OPTION_TEXT(set_socket, struct snapshot_choice, connect.socket_path)
 OPTION_TEXT(set_key, struct snapshot_choice, connect.key_path)
 OPTION_FLAG(set_delete_later, struct snapshot_choice, delete_later)
+OPTION_FLAG(set_kill, struct snapshot_choice, kill)
 OPTION_FLAG(set_yes, struct snapshot_choice, yes)
 
 const struct option snapshot_options[] = {
 	{0, "delete-later", NULL, "rollback: with the snapshots that came later", set_delete_later},
+	{0, "kill", NULL, "rollback: suspend the sandbox that works on it, and make it again afterwards", set_kill},
 	{'y', "yes", NULL, "rollback: do not ask back", set_yes},
 	CONNECT_OPTIONS,
 	{0},
@@ -93,17 +98,6 @@ static int run_list(const struct snapshot_choice *choice, const char *id, const 
 	return 0;
 }
 
-static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
-{
-	int r = yett_snapshot_rollback(id, name, choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0, error);
-
-	if (r == 0 && output_json())
-		json_text(output_json(), "name", name);
-	else if (r == 0)
-		(void)printf("%s is as %s was\n", id, name);
-	return r;
-}
-
 static void work_list_freep(struct yett_work_list **list)
 {
 	yett_free(*list);
@@ -122,6 +116,83 @@ static int find_sandbox(const char *id, char sandbox[static YETT_ID_SIZE], struc
 		if (strcmp(work->id, id) == 0 && work->is_used)
 			(void)snprintf(sandbox, YETT_ID_SIZE, "%s", work->sandbox);
 	}
+	return r;
+}
+
+static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	return yett_snapshot_rollback(id, name, choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0, error);
+}
+
+/* Until what was killed has let go of the store. */
+static void wait_for_store(const char *id)
+{
+	const struct timespec moment = {.tv_nsec = 2000000};
+	char sandbox[YETT_ID_SIZE];
+
+	for (unsigned i = 0; i < END_TRIES && find_sandbox(id, sandbox, NULL) == 0 && sandbox[0]; i++)
+		(void)nanosleep(&moment, NULL);
+}
+
+/* Suspends the sandbox, goes back, and makes it again, whatever came of going back. The session stays suspended where that fails. */
+static int go_back_under(struct yett_connection *connection, const struct snapshot_choice *choice, const char *sandbox, const char *id,
+                         const char *name, struct yett_error *error)
+{
+	char called[YETT_NAME_SIZE], made[YETT_ID_SIZE];
+	struct yett_error late = {0};
+	int r = suspend_check(sandbox, called, error), again;
+
+	if (r)
+		return r;
+	r = suspend_end(connection, sandbox, error);
+	if (r)
+		return r;
+	wait_for_store(id);
+	r = roll_back(choice, id, name, error);
+	again = suspend_resume(connection, called, made, &late);
+	if (again && r == 0) {
+		*error = late;
+		output_note("%s is as %s was, and the sandbox %s is suspended: yett resume %s makes it again", id, name, called, called);
+		return again;
+	}
+	if (again)
+		output_note("the sandbox %s is suspended, and could not be made again: %s", called, late.message);
+	else if (output_json())
+		json_text(output_json(), "sandbox", made);
+	else
+		output_note("the sandbox %s was made again: %s", called, made);
+	return r;
+}
+
+static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	struct yett_connection *connection;
+	char sandbox[YETT_ID_SIZE];
+	int r = find_sandbox(id, sandbox, error);
+
+	if (r)
+		return r;
+	if (sandbox[0] && choice->kill) {
+		r = connect_without_key(&choice->connect, &connection, error);
+		if (r)
+			return r;
+		r = go_back_under(connection, choice, sandbox, id, name, error);
+		yett_connection_close(connection);
+	} else {
+		r = roll_back(choice, id, name, error);
+		if (r == YETT_E_INVALID_REQUEST && sandbox[0])
+			error_mend(error,
+			           "end it first: yett destroy %s; or with --kill it is suspended, and made again afterwards, if "
+			           "yett create --name made it",
+			           sandbox);
+	}
+	if (r == 0 && yett_snapshots_list(id, &list, NULL) == 0)
+		note_torn(list, name);
+	if (r == 0 && output_json())
+		json_text(output_json(), "name", name);
+	else if (r == 0)
+		(void)printf("%s is as %s was\n", id, name);
 	return r;
 }
 
@@ -245,8 +316,8 @@ static const struct action *find_action(int count, char **words, const struct sn
 		                action->needs_name   ? " and the name of a snapshot"
 		                : action->takes_name ? ", and the name of a snapshot or none"
 		                                     : "");
-	else if ((choice->delete_later || choice->yes) && !action->is_back)
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: --delete-later and --yes are of rollback",
+	else if ((choice->delete_later || choice->yes || choice->kill) && !action->is_back)
+		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "snapshot %s: --delete-later, --kill and --yes are of rollback",
 		                action->word);
 	else
 		return action;

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/escape.h"
+#include "base/lines.h"
 #include "libclient/failure.h"
 #include "libclient/memory.h"
 #include "libclient/sandbox.h"
@@ -98,9 +99,9 @@ static int copy(struct layers *layers, struct yett_error *error)
 
 static void set_boot(struct layers_name *entry)
 {
-	char boot[WORK_BOOT_SIZE];
+	char boot[LINES_BOOT_SIZE];
 
-	work_read_boot(boot);
+	lines_read_boot(boot);
 	if (strlen(boot) < sizeof entry->boot)
 		(void)strcpy(entry->boot, boot);
 }
@@ -178,7 +179,7 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, 
 {
 	_cleanup_(memory_freep) struct list *list = memory_new(sizeof *list);
 	_cleanup_(layers_close) struct layers layers;
-	char boot[WORK_BOOT_SIZE];
+	char boot[LINES_BOOT_SIZE];
 	int r;
 
 	layers_begin(&layers, -1, work);
@@ -187,7 +188,7 @@ int yett_snapshots_list(const char *work, struct yett_snapshot_list **ret_list, 
 		r = layers_read(&layers, error);
 	if (r)
 		return r;
-	work_read_boot(boot);
+	lines_read_boot(boot);
 	qsort(layers.names, layers.names_count, sizeof *layers.names, older);
 	for (size_t i = 0; i < layers.names_count; i++) {
 		struct yett_snapshot *snapshot = memory_new(sizeof *snapshot);

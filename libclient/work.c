@@ -39,8 +39,8 @@ static const char *no_layer(int fd)
 	return NULL;
 }
 
-/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett/work" for us. */
-static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+/* Where the caller keeps what is to last: the directory of the XDG specification, with "/yett" for us, and `what` below that. */
+static int find_kept(const char *what, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 {
 	const char *state = secure_getenv("XDG_STATE_HOME");
 	int r = 0;
@@ -49,9 +49,16 @@ static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
 		r = keyfile_home(path, KEYFILE_PATH_SIZE - 64, error);
 	else if (snprintf(path, KEYFILE_PATH_SIZE - 64, "%s", state) >= KEYFILE_PATH_SIZE - 64)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "XDG_STATE_HOME is longer than a path can be");
-	if (r == 0)
-		(void)strcat(path, state && state[0] == '/' ? "/yett/work" : "/.local/state/yett/work");
+	if (r == 0) {
+		(void)strcat(path, state && state[0] == '/' ? "/yett/" : "/.local/state/yett/");
+		(void)strcat(path, what);
+	}
 	return r;
+}
+
+static int find_works(char path[KEYFILE_PATH_SIZE], struct yett_error *error)
+{
+	return find_kept("work", path, error);
 }
 
 int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struct yett_error *error)
@@ -84,34 +91,58 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 	                 path);
 }
 
-int work_check_share(int fd, const char *name, struct yett_error *error)
+/* What is kept there, and what a sandbox that could write it would have in its hands. */
+static const struct {
+	const char *name, *what;
+} kept_apart[] = {
+	{"work", "what copy-on-write sandboxes change is kept"},
+	{"sessions", "it is kept how sandboxes are made again"},
+};
+
+/* The directory that `fd` is, or lies in. */
+static int open_above(int fd, const struct stat *st)
 {
-	_cleanup_fd_ int works = -1, above = -1;
-	char path[KEYFILE_PATH_SIZE], link[32], file[PATH_MAX];
-	struct stat st, kept;
+	char link[32], file[PATH_MAX];
 	ssize_t n;
 
-	works = find_works(path, NULL) == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (works < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 0; /* where there are none, none can be changed */
-	if (works < 0 || fstat(fd, &st) < 0 || fstat(works, &kept) < 0)
-		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot look at %s, which %s may hold: %m", path, name);
-	if (S_ISDIR(st.st_mode)) {
-		above = openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	} else { /* where the kernel has it */
-		(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-		n = readlink(link, file, sizeof file - 1);
-		file[n < 0 ? 0 : n] = '\0';
-		if (strrchr(file, '/'))
-			*strrchr(file, '/') = '\0';
-		above = open(file, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
-	if (!fd_is_in(works, &st) && (above < 0 || !fd_is_in(above, &kept)))
+	if (S_ISDIR(st->st_mode))
+		return openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd); /* where the kernel has it */
+	n = readlink(link, file, sizeof file - 1);
+	file[n < 0 ? 0 : n] = '\0';
+	if (strrchr(file, '/'))
+		*strrchr(file, '/') = '\0';
+	return open(file, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Of one of them. Where there is none, none can be changed. */
+static int check_apart(int fd, const char *name, size_t i, struct yett_error *error)
+{
+	_cleanup_fd_ int kept = -1, above = -1;
+	char path[KEYFILE_PATH_SIZE];
+	struct stat st, kept_st;
+
+	kept = find_kept(kept_apart[i].name, path, NULL) == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (kept < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-	                "cannot share %s: it holds, or lies in, %s, where what copy-on-write sandboxes change is kept", name, path);
+	if (kept < 0 || fstat(fd, &st) < 0 || fstat(kept, &kept_st) < 0)
+		return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL, "cannot look at %s, which %s may hold: %m", path, name);
+	above = open_above(fd, &st);
+	if (!fd_is_in(kept, &st) && (above < 0 || !fd_is_in(above, &kept_st)))
+		return 0;
+	(void)error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE, "cannot share %s: it holds, or lies in, %s, where %s", name, path,
+	                kept_apart[i].what);
 	error_mend(error, "share those directories below it that are needed; or keep that elsewhere: XDG_STATE_HOME=DIR");
 	return YETT_E_SECURITY_VIOLATION;
+}
+
+int work_check_share(int fd, const char *name, struct yett_error *error)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(kept_apart); i++)
+		r = check_apart(fd, name, i, error);
+	return r;
 }
 
 /* The directory, or the first one above it that is there: in that it will be. */
@@ -127,6 +158,16 @@ static int open_nearest(const char *path, bool *ret_is_there)
 		*ret_is_there = false;
 	}
 	return fd;
+}
+
+static bool is_in_sessions(int source)
+{
+	_cleanup_fd_ int sessions = -1;
+	char path[KEYFILE_PATH_SIZE];
+	struct stat st;
+
+	sessions = find_kept("sessions", path, NULL) == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	return sessions >= 0 && fstat(sessions, &st) == 0 && fd_is_in(source, &st);
 }
 
 int work_check_source(int source, const char *name, bool in_memory, struct yett_error *error)
@@ -154,6 +195,9 @@ int work_check_source(int source, const char *name, bool in_memory, struct yett_
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
+	if (is_in_sessions(source))
+		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
+		                 "cannot share %s copy-on-write: in it, it is kept how sandboxes are made again", name);
 	r = find_works(path, error);
 	if (r)
 		return r;

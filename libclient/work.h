@@ -57,8 +57,8 @@ void work_keep(struct work **works, const char *sandbox);
 void work_drop(struct work **works);
 
 /*
- * Whether a share may be what `fd` is: that it neither holds stores nor lies in one, or who gets it could change the layers of a sandbox
- * that runs. `name` as above.
+ * Whether a share may be what `fd` is: that it neither holds stores or sessions nor lies in one, or who gets it could change the layers
+ * of a sandbox that runs, or have one made again in another way. `name` as above.
  */
 _must_check_ int work_check_share(int fd, const char *name, struct yett_error *error);
 
@@ -80,20 +80,8 @@ _must_check_ int work_write_info(const struct work *work, const char *sandbox); 
 
 _must_check_ int work_copy_info(int from, int to); /* of one store to another one; 0 or -errno */
 
-/* Which boot of the machine this is: times of another one may be of another clock. */
-#define WORK_BOOT_SIZE 64
-void work_read_boot(char boot[static WORK_BOOT_SIZE]);
-
 void work_new_id(char id[static YETT_ID_SIZE]);
 bool work_is_id(const char *name);
-
-/* The value of a line as it is written, and read, in place; false: it is none that we write. */
-void work_write_text(FILE *file, const char *key, const char *text);
-_must_check_ bool work_read_text(char *text);
-
-/* A file that takes its name when it is whole: NULL, -errno. */
-FILE *work_new_file(int store, const char *name);
-_must_check_ int work_end_file(FILE *file, int store, const char *from, const char *to);
 
 /* --- work_reuse.c ---------------------------------------------------------------------------------------------- */
 

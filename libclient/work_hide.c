@@ -13,6 +13,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/escape.h"
+#include "base/lines.h"
 #include "libclient/failure.h"
 #include "libclient/work_glob.h"
 
@@ -93,7 +94,7 @@ static int put_whiteout(struct hiding *h, struct level *level, const char *name)
 		               ? refuse(h, YETT_E_UNSUPPORTED, "a whiteout takes Linux 5.8 or later", "share what is to be seen, by itself")
 		               : fail(h, "no whiteout can be made for it");
 	}
-	work_write_text(h->told, "hidden", h->path);
+	lines_write_text(h->told, "hidden", h->path);
 	if (++h->count > HIDDEN_MAX || ftell(h->told) > TEXT_MAX)
 		return refuse(h, YETT_E_INVALID_REQUEST, "it would be more than 10000 names, or than 1 MiB of them",
 		              "hide directories as a whole, by their names");

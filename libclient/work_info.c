@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/lines.h"
 #include "libclient/memory.h"
 
 #define INFO      "info"
@@ -23,23 +24,6 @@ static const char *const keys[] = {"source=", "target=", "sandbox=", "created=",
 static bool begins(const char *line, const char *key)
 {
 	return strncmp(line, key, strlen(key)) == 0;
-}
-
-void work_write_text(FILE *file, const char *key, const char *text)
-{
-	(void)fprintf(file, "%s=", key);
-	for (const unsigned char *at = (const unsigned char *)text; *at; at++)
-		(void)fprintf(file, *at > ' ' && *at < 0x7f && *at != '%' ? "%c" : "%%%02x", *at);
-	(void)fputc('\n', file);
-}
-
-void work_read_boot(char boot[static WORK_BOOT_SIZE])
-{
-	_cleanup_fd_ int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, boot, WORK_BOOT_SIZE - 1);
-
-	boot[n < 0 ? 0 : n] = '\0';
-	boot[strcspn(boot, "\n")] = '\0';
 }
 
 /* The text behind its head, which belongs to `owner`; empty where it is none that we write. NULL: no memory. */
@@ -60,28 +44,6 @@ static char *read_text(int store, void *owner)
 	return *text ? text + strlen(INFO_HEAD) : text;
 }
 
-static int from_hex(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool work_read_text(char *text)
-{
-	char *to = text;
-
-	for (; *text; to++) {
-		bool is_escape = *text == '%'; /* of what may be written over next */
-		int high = is_escape ? from_hex(text[1]) : 0, low = is_escape && high >= 0 ? from_hex(text[2]) : 0;
-
-		if (high < 0 || low < 0 || (is_escape && high * 16 + low == 0))
-			return false;
-		*to = is_escape ? (char)(high * 16 + low) : *text;
-		text += is_escape ? 3 : 1;
-	}
-	*to = '\0';
-	return true;
-}
-
 bool work_is_id(const char *name)
 {
 	return strlen(name) == YETT_ID_SIZE - 1 && strspn(name, "0123456789abcdef") == YETT_ID_SIZE - 1;
@@ -99,18 +61,18 @@ static void read_line(char *line, struct work_info *info)
 	} numbers[] = {{"created=", &info->created_ms}, {"device=", &info->device}, {"inode=", &info->inode}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (begins(line, texts[i].key) && work_read_text(line + strlen(texts[i].key)))
+		if (begins(line, texts[i].key) && lines_read_text(line + strlen(texts[i].key)))
 			*texts[i].value = line + strlen(texts[i].key);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (begins(line, numbers[i].key))
 			*numbers[i].value = strtoull(line + strlen(numbers[i].key), NULL, 10);
-	if (begins(line, "hidden=") && work_read_text(line + strlen("hidden=")))
+	if (begins(line, "hidden=") && lines_read_text(line + strlen("hidden=")))
 		info->hidden[info->hidden_count++] = line + strlen("hidden=");
 }
 
 bool work_read_info(int store, void *owner, struct work_info *ret_info)
 {
-	char *rest = read_text(store, owner), *line, boot[WORK_BOOT_SIZE];
+	char *rest = read_text(store, owner), *line, boot[LINES_BOOT_SIZE];
 	size_t lines = 0;
 
 	*ret_info = (struct work_info){.source = "", .target = "", .sandbox = "", .boot = ""};
@@ -124,7 +86,7 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
 	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target && *ret_info->sandbox && ret_info->created_ms;
-	work_read_boot(boot);
+	lines_read_boot(boot);
 	ret_info->is_earlier_boot = ret_info->is_complete && strcmp(ret_info->boot, boot) != 0;
 	return true;
 }
@@ -149,58 +111,32 @@ int work_write_info(const struct work *work, const char *sandbox)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *old = owner ? read_text(work->store, owner) : NULL;
-	FILE *file = old ? work_new_file(work->store, INFO_NEW) : NULL;
-	char boot[WORK_BOOT_SIZE];
+	FILE *file = old ? lines_new_file(work->store, INFO_NEW) : NULL;
+	char boot[LINES_BOOT_SIZE];
 
 	if (!file)
 		return -ENOMEM;
-	work_read_boot(boot);
+	lines_read_boot(boot);
 	(void)fputs(INFO_HEAD, file);
-	work_write_text(file, "source", work->source);
-	work_write_text(file, "target", work->target);
-	work_write_text(file, "sandbox", sandbox);
+	lines_write_text(file, "source", work->source);
+	lines_write_text(file, "target", work->target);
+	lines_write_text(file, "sandbox", sandbox);
 	(void)fprintf(file, "created=%llu\nboot=%s\ndevice=%llu\ninode=%llu\n", (unsigned long long)work->created_ms, boot,
 	              (unsigned long long)work->device, (unsigned long long)work->inode);
 	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with the boot that it is of */
 		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns, boot);
 	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "");
-	return work_end_file(file, work->store, INFO_NEW, INFO);
+	return lines_end_file(file, work->store, INFO_NEW, INFO);
 }
 
 int work_copy_info(int from, int to)
 {
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *text = owner ? read_text(from, owner) : NULL;
-	FILE *file = text && *text ? work_new_file(to, INFO_NEW) : NULL;
+	FILE *file = text && *text ? lines_new_file(to, INFO_NEW) : NULL;
 
 	if (!file)
 		return text && !*text ? -ENODATA : -ENOMEM;
 	(void)fprintf(file, "%s%s", INFO_HEAD, text);
-	return work_end_file(file, to, INFO_NEW, INFO);
-}
-
-FILE *work_new_file(int store, const char *name)
-{
-	int fd;
-
-	(void)unlinkat(store, name, 0); /* of one that was killed */
-	fd = openat(store, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
-
-	if (!file)
-		(void)fd_close(fd);
-	return file;
-}
-
-int work_end_file(FILE *file, int store, const char *from, const char *to)
-{
-	int r = ferror(file) ? -EIO : 0;
-
-	if (fclose(file) != 0)
-		r = -errno;
-	if (r == 0 && renameat(store, from, store, to) == 0)
-		return 0;
-	r = r < 0 ? r : -errno;
-	(void)unlinkat(store, from, 0);
-	return r;
+	return lines_end_file(file, to, INFO_NEW, INFO);
 }

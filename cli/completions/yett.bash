@@ -11,7 +11,7 @@ _yett_profiles()
 # The sandboxes of the caller, by id and name. A helper that does not answer is not waited for.
 _yett_sandboxes()
 {
-	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { if ($1 != "-") print $1; if ($2 != "-") print $2 }'
 }
 
 _yett_insides()

@@ -9,7 +9,7 @@ end
 
 # The sandboxes of the caller, by id and name. A helper that does not answer is not waited for.
 function __yett_sandboxes
-	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }'
+	timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { if ($1 != "-") print $1; if ($2 != "-") print $2 }'
 end
 
 function __yett_insides

@@ -14,7 +14,7 @@ _yett_profiles()
 # The sandboxes of the caller, by id and name, in `reply`. A helper that does not answer is not waited for.
 _yett_find_sandboxes()
 {
-	reply=(${(f)"$(timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }')"})
+	reply=(${(f)"$(timeout 2 yett ps 2>/dev/null </dev/null | awk 'NR > 1 { if ($1 != "-") print $1; if ($2 != "-") print $2 }')"})
 }
 
 _yett_sandboxes()

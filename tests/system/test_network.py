@@ -265,6 +265,7 @@ with socket.create_connection(("good.example", 8080)) as s:
     def test_who_serves_it_has_no_privilege(self):
         process = self.start('sh', '-c', 'echo ready; read line', options=['--allow', GOOD])
         self.assertEqual(self.line(process), 'ready')
+        yett.wait_until(lambda: len(self.roles('yett-front')) == len(self.roles('yett-dialer')) == 1, 'that both are what they are to be')
         (front,), (dialer,) = self.roles('yett-front'), self.roles('yett-dialer')
         yett.wait_until(lambda: all(yett.status_of(pid).get('Seccomp') == '2' for pid in (front, dialer)), 'that both are locked down')
         keepers = [pid for pid in yett.processes() if yett.parent_of(pid) == dialer]
@@ -1034,6 +1035,7 @@ for kind, protocol, port in ((socket.SOCK_DGRAM, 0, 443), (socket.SOCK_DGRAM, 13
     def test_who_serves_it_has_no_privilege_and_is_out_of_the_reach_of_commands(self):
         process = self.start('sh', '-c', 'echo ready; read line', options=['--allow', GOOD])
         self.assertEqual(self.line(process), 'ready')
+        yett.wait_until(lambda: len(self.roles('yett-front')) == len(self.roles('yett-dialer')) == 1, 'that both are what they are to be')
         (front,), (dialer,) = self.roles('yett-front'), self.roles('yett-dialer')
         yett.wait_until(lambda: all(yett.status_of(pid).get('Seccomp') == '2' for pid in (front, dialer)), 'that both are locked down')
         init = next(pid for pid in yett.processes() if yett.argv_of(pid)[:1] == ['yett-init'])

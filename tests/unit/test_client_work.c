@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "base/lines.h"
 #include "libclient/work.h"
 #include "libclient/work_glob.h"
 
@@ -115,11 +116,11 @@ static void a_text_is_read_as_it_was_written(void **state)
 		size_t length;
 		FILE *file = open_memstream(&text, &length);
 
-		work_write_text(file, "key", rows[i]);
+		lines_write_text(file, "key", rows[i]);
 		assert_int_equal(fclose(file), 0);
 		assert_ptr_equal(strchr(text, '\n'), text + length - 1);
 		text[length - 1] = '\0';
-		assert_true(work_read_text(text + strlen("key=")));
+		assert_true(lines_read_text(text + strlen("key=")));
 		assert_string_equal(text + strlen("key="), rows[i]);
 		free(text);
 	}
@@ -134,7 +135,7 @@ static void a_text_that_we_do_not_write_is_refused(void **state)
 		char text[16];
 
 		(void)strcpy(text, rows[i]);
-		assert_false(work_read_text(text));
+		assert_false(lines_read_text(text));
 	}
 	(void)state;
 }

@@ -1,0 +1,323 @@
+/* See suspend.h. */
+#include "cli/suspend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/escape.h"
+#include "cli/again.h"
+#include "cli/output.h"
+#include "cli/session.h"
+
+static void status_freep(struct yett_sandbox_status **status)
+{
+	yett_free(*status);
+}
+
+static int no_session(const char *id_or_name, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of the sandbox %.80s, by which it could be made again",
+	                ESCAPE(id_or_name));
+	error_mend(error, "yett create --name NAME makes a sandbox with one; yett destroy ends this one");
+	return YETT_E_NOT_FOUND;
+}
+
+/* The session of a sandbox that is there, with its lock. YETT_E_NOT_FOUND, with what helps, where there is none. */
+static int open_of(const struct yett_sandbox_status *status, struct session *session, struct yett_error *error)
+{
+	int r = *status->name ? session_open(status->name, 0, session, error) : YETT_E_NOT_FOUND;
+
+	if (r == 0 && session_is_of(session, status))
+		return 0;
+	return r == 0 || r == YETT_E_NOT_FOUND ? no_session(*status->name ? status->name : status->info->id, error) : r;
+}
+
+/* What its commands began with. Where it cannot be asked, as when it stands still, what is known of that stays. */
+static void ask_environment(struct yett_connection *connection, const struct yett_sandbox_status *status, struct session *session,
+                            struct yett_session **ret_now)
+{
+	struct yett_sandbox *sandbox = NULL;
+	struct yett_error why = {0};
+	int r;
+
+	if (status->state != YETT_STATE_RUNNING)
+		return;
+	r = yett_sandbox_attach(connection, status->info->id, &sandbox, &why);
+	if (r == 0)
+		r = yett_session_get(sandbox, ret_now, &why);
+	yett_sandbox_close(sandbox);
+	if (r || !again_is_sound(*ret_now)) {
+		output_note("the sandbox does not tell its directory and variables: those that yett env set are kept%s%s", r ? ": " : "",
+		            why.message);
+		return;
+	}
+	if (session->making_ms && !*(*ret_now)->directory && !(*ret_now)->env[0])
+		return; /* who made it again was killed before it was told */
+	session->cwd = (*ret_now)->directory;
+	session->env = (const char **)(uintptr_t)(*ret_now)->env;
+}
+
+/* First it is written: a sandbox that is gone, and was not suspended, would be forgotten. */
+static int write_and_end(struct yett_connection *connection, struct session *session, const char *id, struct yett_error *error)
+{
+	uint64_t before_ms = session->suspended_ms;
+	int r;
+
+	session->sandbox = id;
+	session->making_ms = 0;
+	session->suspended_ms = clock_wall_ms();
+	r = session_write(session, true, error);
+	if (r)
+		return r;
+	r = yett_sandbox_end_by_id(connection, id, error);
+	if (r == 0 || r == YETT_E_NOT_FOUND) /* it ended by itself meanwhile */
+		return 0;
+	session->suspended_ms = before_ms;
+	(void)!session_write(session, true, NULL);
+	return r;
+}
+
+static int is_suspended(const char *name, const char *already, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "the sandbox %s is suspended%s", name, already);
+	error_mend(error, "yett resume %s makes it again", name);
+	return YETT_E_NOT_RUNNING;
+}
+
+int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
+{
+	struct session session = {.directory = -1};
+	char name[YETT_NAME_SIZE];
+
+	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 &&
+	    session_is_suspended(&session) && !session_is_there(&session, connection))
+		r = is_suspended(name, "", error);
+	session_close(&session);
+	return r;
+}
+
+int suspend_end(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	struct session session = {.directory = -1};
+	struct yett_session *now = NULL;
+	int r = yett_sandbox_inspect(connection, id_or_name, &status, error);
+
+	if (r)
+		return suspend_explain(connection, id_or_name, r, error);
+	r = open_of(status, &session, error);
+	if (r == 0 && status->state >= YETT_STATE_STOPPING && session_is_suspended(&session))
+		r = is_suspended(session.name, " already", error);
+	if (r == 0)
+		ask_environment(connection, status, &session, &now);
+	if (r == 0)
+		r = write_and_end(connection, &session, status->info->id, error);
+	yett_free(now);
+	session_close(&session);
+	return r;
+}
+
+/* That no sandbox has the name. One that has ended, and is still listed, gives it up. */
+static int free_name(struct yett_connection *connection, const char *name, struct yett_error *error)
+{
+	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	int r = yett_sandbox_inspect(connection, name, &status, error);
+
+	if (r)
+		return r == YETT_E_NOT_FOUND ? 0 : r;
+	if (status->state < YETT_STATE_STOPPING)
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox %s is there already: %s", name, status->info->id);
+	r = yett_sandbox_end_by_id(connection, status->info->id, error);
+	return r == YETT_E_NOT_FOUND ? 0 : r;
+}
+
+int suspend_resume(struct yett_connection *connection, const char *id_or_name, char ret_id[static YETT_ID_SIZE], struct yett_error *error)
+{
+	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	struct session session = {.directory = -1};
+	struct yett_error why = {0};
+	char name[YETT_NAME_SIZE];
+	int r = yett_sandbox_resume(connection, id_or_name, error), ended = r;
+
+	ret_id[0] = '\0';
+	if (r != YETT_E_NOT_FOUND && r != YETT_E_NOT_RUNNING)
+		return r;
+	if (r == YETT_E_NOT_RUNNING && yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0 &&
+	    status->state < YETT_STATE_STOPPING)
+		return r; /* it runs */
+	if (!session_find(id_or_name, name))
+		return r;
+	why = *error;
+	r = session_open(name, 0, &session, error);
+	if (r == YETT_E_NOT_FOUND) { /* somebody is just beginning with one */
+		*error = why;
+		r = (int)why.code;
+	}
+	if (r == 0 && (ended == YETT_E_NOT_FOUND || session_is_suspended(&session)))
+		r = free_name(connection, name, error);
+	/* one of another key is none to this one; one that is listed with its end, somebody may want to see */
+	if (r == 0 && (ended == YETT_E_NOT_FOUND ? session_is_there(&session, connection) : !session_is_suspended(&session))) {
+		*error = why;
+		r = (int)why.code;
+	}
+	if (r == 0)
+		r = again_make(&session, connection, ret_id, error);
+	session_close(&session);
+	return r;
+}
+
+static void note_stores(const struct session *session)
+{
+	for (size_t i = 0; i < session->shares_count; i++)
+		if (session->shares[i].store)
+			output_note("what was changed in %s is kept: yett discard %s throws it away", ESCAPE(session->shares[i].target),
+			            session->shares[i].store);
+}
+
+/* A session alone: what is left of a sandbox that is not there. One that cannot be read can be forgotten, too. */
+static int forget(struct yett_connection *connection, const char *id_or_name, struct yett_error *why)
+{
+	struct session session = {.directory = -1};
+	struct yett_error error = {0};
+	char name[YETT_NAME_SIZE];
+	int r;
+
+	if (!session_find(id_or_name, name))
+		return (int)why->code;
+	r = session_open(name, SESSION_EVEN_BROKEN, &session, &error);
+	if (r == YETT_E_NOT_FOUND ||
+	    (r == 0 && session.is_read && (!session_is_suspended(&session) || session_is_there(&session, connection)))) {
+		session_close(&session);
+		return (int)why->code;
+	}
+	if (r == 0)
+		r = session_remove(&session, &error);
+	if (r == 0 && session.is_read)
+		note_stores(&session);
+	else if (r == 0)
+		output_note("which stores the session %s had is not known: yett work list tells which there are", name);
+	session_close(&session);
+	if (r)
+		*why = error;
+	return r;
+}
+
+int suspend_destroy(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
+{
+	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	struct session session = {.directory = -1};
+	struct yett_error why = {0};
+	char name[YETT_NAME_SIZE];
+	bool is_its = false;
+	int r = 0;
+
+	if (session_find(id_or_name, name) && yett_sandbox_inspect(connection, id_or_name, &status, NULL) == 0) {
+		r = open_of(status, &session, &why);
+		is_its = r == 0;
+		if (r == YETT_E_INVALID_REQUEST) { /* it is just being made again, say */
+			*error = why;
+			session_close(&session);
+			return r;
+		}
+	}
+	r = yett_sandbox_end_by_id(connection, id_or_name, error);
+	if (r == 0 && is_its)
+		r = session_remove(&session, error);
+	session_close(&session);
+	return r == YETT_E_NOT_FOUND ? forget(connection, id_or_name, error) : r;
+}
+
+int suspend_check(const char *id, char ret_name[static YETT_NAME_SIZE], struct yett_error *error)
+{
+	return session_find_of(id, id, ret_name) ? 0 : no_session(id, error);
+}
+
+struct listing {
+	struct yett_connection *connection;
+	const struct yett_sandbox_list *list;
+	const struct manage_run_options *options;
+};
+
+static bool fits(const struct session *session, const char *filter)
+{
+	const char *value = strchr(filter, '=') + 1;
+	size_t length = strlen(value);
+
+	switch (*filter) {
+	case 's':
+		return strcmp(value, "suspended") == 0;
+	case 'n':
+		return strcmp(session->name, value) == 0;
+	case 'p':
+		return strcmp(session->profile, value) == 0;
+	default:
+		for (const char **label = session->labels; *label; label++)
+			if (strcmp(*label, value) == 0 ||
+			    (!strchr(value, '=') && strncmp(*label, value, length) == 0 && (*label)[length] == '='))
+				return true;
+		return false;
+	}
+}
+
+static void print_json(struct json *json, const struct session *session)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "name", session->name);
+	json_text(json, "state", "suspended");
+	json_text(json, "profile", session->profile);
+	json_text(json, "last_id", session->sandbox);
+	json_number(json, "created_ms", session->created_ms);
+	json_number_or_null(json, "suspended_ms", session->suspended_ms);
+	json_text(json, "directory", session->directory_path);
+	json_open(json, "labels", '[');
+	for (const char **label = session->labels; *label; label++)
+		json_text(json, NULL, *label);
+	json_close(json);
+	json_open(json, "stores", '[');
+	for (size_t i = 0; i < session->shares_count; i++)
+		if (session->shares[i].store)
+			json_text(json, NULL, session->shares[i].store);
+	json_close(json);
+	json_close(json);
+}
+
+static void print_one(const struct session *session, void *data)
+{
+	const struct listing *listing = data;
+	const struct manage_run_options *options = listing->options;
+
+	if (!session_is_suspended(session))
+		return;
+	for (size_t i = 0; i < yett_sandbox_list_count(listing->list); i++) {
+		const struct yett_sandbox_status *status = yett_sandbox_list_get(listing->list, i);
+
+		if (session_is_of(session, status) && status->state < YETT_STATE_STOPPING)
+			return;
+	}
+	if (session_is_there(session, listing->connection))
+		return;
+	for (size_t i = 0; i < options->filters_count; i++)
+		if (!fits(session, options->filters[i]))
+			return;
+	if (output_json())
+		print_json(output_json(), session);
+	else
+		manage_print_suspended(session->name, session->profile, session->created_ms, session->labels, options->all);
+}
+
+void suspend_print(struct yett_connection *connection, const struct yett_sandbox_list *list, const struct manage_run_options *options)
+{
+	struct listing listing = {connection, list, options};
+	size_t broken;
+
+	if (options->quiet && !output_json())
+		return; /* it has no id */
+	if (output_json())
+		json_open(output_json(), "suspended", '[');
+	broken = session_each(print_one, &listing);
+	if (output_json())
+		json_close(output_json());
+	if (broken)
+		output_note("%zu sessions cannot be read: yett resume NAME says why", broken);
+}
