@@ -9,6 +9,7 @@
 #include "base/units_parse.h"
 #include "cli/checkpoint_library.h"
 #include "cli/output.h"
+#include "cli/snapshot.h"
 
 #define READ_MAX ((size_t)512 << 20) /* no store takes more */
 
@@ -19,7 +20,7 @@ struct checkpoint_choice {
 	size_t tags_count;
 	int64_t step;
 	uint64_t limit;
-	bool has_step;
+	bool has_step, workspace, kill;
 };
 
 OPTION_TEXT(set_store, struct checkpoint_choice, store)
@@ -28,6 +29,8 @@ OPTION_TEXT(set_node, struct checkpoint_choice, node)
 OPTION_TEXT(set_custom, struct checkpoint_choice, custom)
 OPTION_TEXT(set_sandbox, struct checkpoint_choice, sandbox)
 OPTION_TEXT(set_snapshot, struct checkpoint_choice, snapshot)
+OPTION_FLAG(set_workspace, struct checkpoint_choice, workspace)
+OPTION_FLAG(set_kill, struct checkpoint_choice, kill)
 
 static int set_step(void *into, const char *value, struct yett_error *error)
 {
@@ -111,8 +114,10 @@ const struct option checkpoint_options[] = {
 	{0, "node", "NODE", "put: which part of a program it is of", set_node},
 	{0, "tag", "TAG", "put: with this tag, also several; list: only those with it", set_tag},
 	{0, "custom", "JSON", "put: with what else there is to say, as a JSON object", set_custom},
-	{0, "sandbox", "SANDBOX-ID", "put: the sandbox that belongs to it", set_sandbox},
-	{0, "snapshot", "SNAPSHOT", "put: the snapshot of that sandbox that belongs to it", set_snapshot},
+	{0, "sandbox", "SANDBOX|STORE", "put: the sandbox, or the store, that belongs to it", set_sandbox},
+	{0, "snapshot", "SNAPSHOT", "put: the snapshot of that which belongs to it", set_snapshot},
+	{0, "workspace", NULL, "rollback: the store that it names goes back to its snapshot, too", set_workspace},
+	{0, "kill", NULL, "rollback: as of yett snapshot rollback", set_kill},
 	{'n', "limit", "N", "list: so many of the last ones (100)", set_limit},
 	{0, "before", "ID|TIME", "list: only those that were put before it", set_before},
 	{0, "after", "ID|TIME", "list: only those that were put after it", set_after},
@@ -380,18 +385,41 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
 	return r;
 }
 
+/* First the store: where it cannot go back, the thread stays as it is. */
+static int go_back(struct checkpoint_run *run, struct yett_error *error)
+{
+	struct yett_checkpoint *checkpoint;
+	int r = run->library.yett_checkpoint_get(run->store, run->operands[1], &checkpoint, error);
+
+	if (r)
+		return r;
+	if (strcmp(checkpoint->thread, run->operands[0]) != 0)
+		r = error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "the checkpoint %s is not of the thread %s", run->operands[1],
+		              run->operands[0]);
+	else if (!checkpoint->snapshot)
+		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		              "the checkpoint %s names no snapshot that a store could go back to", run->operands[1]);
+	else
+		r = snapshot_go_back(checkpoint->sandbox, checkpoint->snapshot, run->choice->kill, error);
+	run->library.yett_checkpoint_free(checkpoint);
+	return r;
+}
+
 static int rollback(struct checkpoint_run *run, struct yett_error *error)
 {
 	struct yett_checkpoint *checkpoint;
 	uint64_t removed;
-	int r = run->library.yett_checkpoint_rollback(run->store, run->operands[0], run->operands[1], &checkpoint, &removed, error);
+	int r = run->choice->workspace ? go_back(run, error) : 0;
 
+	if (r)
+		return r;
+	r = run->library.yett_checkpoint_rollback(run->store, run->operands[0], run->operands[1], &checkpoint, &removed, error);
 	if (r)
 		return r;
 	if (output_json())
 		json_checkpoint(output_json(), "checkpoint", checkpoint);
 	tell_removed(removed);
-	if (!output_json() && checkpoint->snapshot) {
+	if (!output_json() && checkpoint->snapshot && !run->choice->workspace) {
 		(void)fputs("its sandbox ", stdout);
 		output_text(stdout, checkpoint->sandbox, false);
 		(void)fputs(" was at the snapshot ", stdout);
@@ -422,7 +450,7 @@ static int delete_thread(struct checkpoint_run *run, struct yett_error *error)
 }
 
 /* Which options an action takes besides --store. */
-enum { OF_PUT = 1, OF_LIST = 2, OF_TAG = 4 };
+enum { OF_PUT = 1, OF_LIST = 2, OF_TAG = 4, OF_BACK = 8 };
 
 static const struct checkpoint_action {
 	const char *name, *operands;
@@ -435,7 +463,7 @@ static const struct checkpoint_action {
 	{"latest", "THREAD", 1, 1, 0, latest},
 	{"list", "[THREAD]", 0, 1, OF_LIST | OF_TAG, list},
 	{"history", "ID", 1, 1, 0, history},
-	{"rollback", "THREAD ID", 2, 2, 0, rollback},
+	{"rollback", "THREAD ID", 2, 2, OF_BACK, rollback},
 	{"delete", "ID", 1, 1, 0, delete_one},
 	{"delete-thread", "THREAD", 1, 1, 0, delete_thread},
 };
@@ -456,10 +484,10 @@ static const char *find_idle(const struct checkpoint_choice *choice, const struc
 		bool is_set;
 		unsigned of;
 	} options[] = {
-		{"parent", choice->parent, OF_PUT},  {"step", choice->has_step, OF_PUT},   {"node", choice->node, OF_PUT},
-		{"custom", choice->custom, OF_PUT},  {"sandbox", choice->sandbox, OF_PUT}, {"snapshot", choice->snapshot, OF_PUT},
-		{"tag", choice->tags_count, OF_TAG}, {"limit", choice->limit, OF_LIST},    {"before", choice->before, OF_LIST},
-		{"after", choice->after, OF_LIST},
+		{"parent", choice->parent, OF_PUT},  {"step", choice->has_step, OF_PUT},        {"node", choice->node, OF_PUT},
+		{"custom", choice->custom, OF_PUT},  {"sandbox", choice->sandbox, OF_PUT},      {"snapshot", choice->snapshot, OF_PUT},
+		{"tag", choice->tags_count, OF_TAG}, {"limit", choice->limit, OF_LIST},         {"before", choice->before, OF_LIST},
+		{"after", choice->after, OF_LIST},   {"workspace", choice->workspace, OF_BACK}, {"kill", choice->kill, OF_BACK},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -480,6 +508,8 @@ static int check(const char *name, const struct checkpoint_action *action, size_
 	if (action && find_idle(choice, action))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint %s takes no --%s", name,
 		                 find_idle(choice, action));
+	if (action && choice->kill && !choice->workspace)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--kill is of --workspace");
 	if (action)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {

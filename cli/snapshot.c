@@ -1,12 +1,14 @@
 /* See snapshot.h. */
 #include "cli/snapshot.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/escape.h"
 #include "cli/connect.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "cli/suspend.h"
 #include "libclient/yett.h"
 
@@ -203,6 +205,42 @@ struct copying {
 	char *taken;             /* likewise; freed with yett_free() */
 	int (*run)(struct copying *copying, bool is_used, struct yett_error *error);
 };
+
+/* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
+static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	int r = yett_works_list(&list, error);
+	char name[YETT_NAME_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++) {
+		const struct yett_work *work = yett_work_list_get(list, i);
+		bool is_it = strcmp(work->id, of) == 0;
+
+		if (!is_it && strcmp(work->sandbox, of) != 0 && !(session_find(work->sandbox, name) && strcmp(name, of) == 0))
+			continue;
+		(void)snprintf(id, YETT_ID_SIZE, "%s", work->id);
+		count++;
+		if (is_it)
+			return 0;
+	}
+	if (r || count == 1)
+		return r;
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE,
+	                count ? "%s has more than one store" : "there is no store %s, nor one of a sandbox of that id or name", ESCAPE(of));
+	error_mend(error, "yett work list tells which stores there are");
+	return YETT_E_NOT_FOUND;
+}
+
+int snapshot_go_back(const char *of, const char *name, bool kill, struct yett_error *error)
+{
+	struct snapshot_choice choice = {.kill = kill, .delete_later = true};
+	char id[YETT_ID_SIZE];
+	int r = find_store(of, id, error);
+
+	return r ? r : run_rollback(&choice, id, name, error);
+}
 
 /* It stands still meanwhile; one that did so already goes on doing so. */
 static int copy_used(const struct snapshot_choice *choice, const char *sandbox, struct copying *copying, struct yett_error *error)

@@ -1,10 +1,18 @@
 /*
- * yett snapshot: states of what a copy-on-write sandbox changed, to go back to. On the public libyett; no helper takes part.
+ * yett snapshot: states of what a copy-on-write sandbox changed, to go back to. On the public libyett; the helper takes part only
+ * where a sandbox works on the store.
  */
 #pragma once
 
 #include "cli/options.h"
 
 extern const struct option snapshot_options[];
+
+/*
+ * Has a store show what it showed when a snapshot was taken, without those that came later. `of` is the store's id, or the id or the name
+ * of a sandbox that has one store. With `kill` a sandbox that works on it is suspended, and made again afterwards; without, that is
+ * YETT_E_INVALID_REQUEST. YETT_E_NOT_FOUND.
+ */
+_must_check_ int snapshot_go_back(const char *of, const char *name, bool kill, struct yett_error *error);
 
 int snapshot_main(const struct subcommand *self, int argc, char **argv);

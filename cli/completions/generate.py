@@ -43,7 +43,7 @@ KINDS = {
     "PROFILE": "profile",
     "REFSPEC": "",
     "SANDBOX": "sandbox",
-    "SANDBOX-ID": "",
+    "SANDBOX|STORE": "",
     "SANDBOX:/PATH": "inside",
     "SANDBOX|ID": "sandbox",
     "SIGNAL": "word HUP|INT|QUIT|KILL|USR1|USR2|ALRM|TERM|CONT|STOP|TSTP|WINCH",

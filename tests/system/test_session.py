@@ -614,6 +614,44 @@ class Sessions(Workspace):
         self.do('resume', 'box', cwd='/')
         self.assertEqual((self.shell('cat file'), len(self.works())), ('new\n', 1))
 
+    # --- checkpoints that name a snapshot ---
+
+    def checkpoint(self, *words, **more):
+        return self.do('checkpoint', *words, **more)
+
+    def test_a_thread_that_goes_back_takes_its_sandbox_with_it(self):
+        self.cow_box()
+        work = self.works()[0]['id']
+        found = {}
+        for step in ('first', 'second', 'third'):
+            self.shell('echo %s >step; touch %s' % (step, step))
+            self.do('snapshot', 'take', work, step)
+            found[step] = self.checkpoint('put', 'thread', self.alice.write('bytes', step), '--sandbox', {'second': work}.get(step, 'box'), '--snapshot', step).out.strip()
+        self.shell('rm -r *')
+        done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', code=1)
+        self.assertIn('a sandbox works on the store ' + work, done.err)
+        self.assertEqual(self.checkpoint('latest', 'thread').out, 'third')  # nothing has gone back
+        done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', '--kill')
+        self.assertIn('%s is as second was\nremoved 1 checkpoint\n' % work, done.out)
+        self.assertEqual(self.checkpoint('latest', 'thread').out, 'second')
+        self.assertEqual(self.shell('cat step; ls first second'), 'second\nfirst\nsecond\n')
+        self.assertEqual(self.shell('ls third 2>/dev/null || echo none'), 'none\n')
+        done = self.checkpoint('rollback', 'thread', found['first'], '--workspace', '--kill', '--json')  # by the name of the sandbox, which is another one by now
+        self.assertEqual(yett.told(done.out)['checkpoint']['id'], found['first'])
+        self.assertEqual(self.shell('cat step'), 'first\n')
+
+    def test_where_the_sandbox_cannot_go_back_the_thread_does_not(self):
+        self.cow_box()
+        put = lambda *words: self.checkpoint('put', 'thread', self.alice.write('bytes'), *words).out.strip()
+        self.do('suspend', 'box')
+        first, named = put(), put('--sandbox', 'box', '--snapshot', 'none')
+        other, last = put('--sandbox', '0123456789abcdef', '--snapshot', 'x'), put()
+        for which, text in ((first, 'names no snapshot'), (named, 'no snapshot none'), (other, 'there is no store 0123456789abcdef, nor one of a sandbox of that id or name')):
+            self.assertIn(text, self.checkpoint('rollback', 'thread', which, '--workspace', code=1).err)
+        self.assertIn('is not of the thread others', self.checkpoint('rollback', 'others', first, '--workspace', code=1).err)
+        self.assertIn('--kill is of --workspace', self.checkpoint('rollback', 'thread', first, '--kill', code=2).err)
+        self.assertIn(last, self.checkpoint('list', 'thread').out)
+
     # --- kills, and two at once ---
 
     def kills(self, *words, prepare=lambda: None, check):
