@@ -49,6 +49,11 @@ TESTS = (
     # Overlays reach their layers with the label of who mounted them; memory cannot be one on this kernel.
     Test('system-workspace', 'tests/system/test_workspace.py', 400),
     Test('hostile-workspace', 'tests/hostile/test_workspace.py', 300, arguments=['Escalation', 'Marks', 'Held']),
+    # Quotas, which not every kernel has, and labels of what is applied; and what is hidden, frozen and made again.
+    Test('system-apply', 'tests/system/test_apply.py', 300, ['apparmor'], arguments=['Quota']),
+    Test('system-apply', 'tests/system/test_apply.py', 300, ['selinux'], arguments=['Labels', 'Taken']),
+    Test('system-store', 'tests/system/test_store.py', 300, ['selinux'], arguments=['Again', 'Hidden', 'Live']),
+    Test('system-session', 'tests/system/test_session.py', 300, ['apparmor'], arguments=['Sessions.test_it_comes_back_as_it_was', 'Sessions.test_a_thread_that_goes_back_takes_its_sandbox_with_it']),
     # Who enters a sandbox that runs, to mount.
     Test('system-live_mounts', 'tests/system/test_live_mounts.py', 400),
     # Connections that are older than a policy, where labels stand between all processes that ask one another.

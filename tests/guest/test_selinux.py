@@ -106,7 +106,7 @@ class Streams(installed.Case):
         """As in a job of cron's or a session of sshd's, standard streams have not the client's label."""
         installed.tool('systemd-run', '--wait', '--quiet', '--unit=yett-test-streams', '-p', 'User=' + self.ann.name, '-p', 'WorkingDirectory=/',
                        '-p', 'SELinuxContext=' + USER_CONTEXT, 'yett', 'run', '--', 'sh', '-c', 'cat; echo written; echo said >&2')
-        yett.wait_until(lambda: {'written', 'said'} <= set(installed.tool('journalctl', '--boot', '-o', 'cat', '-u', 'yett-test-streams').out.splitlines()),
+        yett.wait_until(lambda: {'written', 'said'} <= set(installed.tool('journalctl', '--boot', '-o', 'cat', '-t', 'yett').out.splitlines()),
                         'what the command wrote in the journal')
 
 

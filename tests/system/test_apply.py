@@ -584,6 +584,26 @@ class Quota(OnDisk):
         self.assertEqual(os.path.getsize(self.source + '/file'), 100 * 1024)
 
 
+class Labels(Apply):
+    """What is staged in the store has the type of that until it is somewhere else."""
+    LABEL = b'system_u:object_r:user_home_t:s0\0'
+
+    def setUp(self):
+        if not os.path.exists('/sys/fs/selinux/enforce'):
+            self.skipTest('there is no SELinux here')
+        super().setUp()
+
+    def test_what_is_applied_has_the_label_of_what_it_replaces_or_of_its_directory(self):
+        self.assert_cow('echo more >>file; mkdir made; echo new >made/new; ln -s file link')
+        for folder, folders, files in os.walk(self.source):
+            for name in [''] + folders + files:
+                os.setxattr(os.path.join(folder, name), 'security.selinux', self.LABEL, follow_symlinks=False)
+        self.assert_apply('--force')
+        for name in ('file', 'made', 'made/new', 'link'):
+            with self.subTest(name):
+                self.assertEqual(os.getxattr(os.path.join(self.source, name), 'security.selinux', follow_symlinks=False).split(b':')[2], b'user_home_t')
+
+
 class Kept(Steps):
     """What an apply has taken out of the directory, and cannot give back, is not lost."""
 
