@@ -37,6 +37,11 @@ static void work_list_freep(struct yett_work_list **list)
 	yett_free(*list);
 }
 
+static void names_freep(const char *const **names)
+{
+	yett_free((void *)*names);
+}
+
 static void print(FILE *from)
 {
 	_cleanup_free_ char *text = NULL;
@@ -72,13 +77,20 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	               {options->dry, 'n'},    {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char **argv = calloc((size_t)count + 8, sizeof *argv);
+	_cleanup_(names_freep) const char *const *protected = NULL;
+	_cleanup_free_ char **argv = NULL;
 	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 	struct review review = {.name = "yett-apply", .out = -1, .notes = -1};
 	const int fds[] = {source, terminal};
 	char number[16], asked[16] = "-", what[ARRAY_SIZE(letters) + 1] = "";
-	int r;
+	size_t names = 0;
+	int r = yett_protect_list(&protected, error);
 
+	if (r)
+		return r;
+	while (protected[names])
+		names++;
+	argv = calloc((size_t)count + names + 9, sizeof *argv);
 	if (store < 0 || source < 0 || !argv)
 		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot open %s: %m",
 		                 store < 0 ? work->store : work->source);
@@ -94,7 +106,9 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	argv[2] = number;
 	argv[5] = asked; /* [3] and [4] are its pipes */
 	argv[6] = what;
-	memcpy(argv + 7, paths, (size_t)count * sizeof *paths);
+	memcpy(argv + 7, protected, names * sizeof *argv);
+	argv[7 + names] = (char *)"";
+	memcpy(argv + 8 + names, paths, (size_t)count * sizeof *paths);
 	r = review_start(&review, "YETT_APPLY", argv, store, fds, terminal < 0 ? 1 : 2, error);
 	if (r) {
 		fd_close(review.out);

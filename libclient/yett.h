@@ -230,6 +230,13 @@ struct yett_share {
  */
 YETT_API YETT_MUST_CHECK int yett_hide_list(const char *profile, const char *const **ret_names, struct yett_error *error);
 
+/*
+ * What is listed to be applied only where it is named, besides what yett-apply protects anyway: in /etc/yett/protect and
+ * ~/.config/yett/protect. A name, or up to four with / between, at any depth and with all below; "*" at the begin or end of a name stands
+ * for any. As above.
+ */
+YETT_API YETT_MUST_CHECK int yett_protect_list(const char *const **ret_names, struct yett_error *error);
+
 struct yett_tmpfs {
 	size_t size; /* in an array: all have the same */
 	const char *target;

@@ -15,6 +15,7 @@
 
 #include "helper/privilege/lockdown.h"
 #include "programs/apply/apply.h"
+#include "programs/apply/protect.h"
 
 #define MEMORY_MAX ((rlim_t)1 << 30)
 
@@ -167,16 +168,28 @@ static int fail(struct apply *apply, const char *what, int r)
 	return APPLY_NOTHING;
 }
 
+/* Behind the names to be protected, which end with an empty one, that becomes their NULL. 0: there are no such arguments. */
+static int find_paths(int argc, char **argv)
+{
+	for (int i = 7; i < argc; i++)
+		if (!*argv[i]) {
+			argv[i] = NULL;
+			return i + 1;
+		}
+	return 0;
+}
+
 int main(int argc, char *argv[])
 {
 	struct apply apply = {.store = STDIN_FILENO, .stage = -1};
 	const char *what = argc > 6 ? argv[6] : "";
-	int result, r = argc > 6 ? open_all(&apply, argv) : -EINVAL;
+	int result, paths = find_paths(argc, argv), r = paths ? open_all(&apply, argv) : -EINVAL;
 
 	if (r < 0)
 		return fail(&apply, "the store cannot be used", r);
-	apply.diff.wanted = argv + 7;
-	apply.diff.wanted_count = (size_t)argc - 7;
+	protect_own = (const char *const *)argv + 7;
+	apply.diff.wanted = argv + paths;
+	apply.diff.wanted_count = (size_t)(argc - paths);
 	apply.is_forced = has(what, 'f');
 	apply.is_dry = has(what, 'n');
 	apply.is_asking = has(what, 'i');

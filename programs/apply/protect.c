@@ -8,6 +8,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 
+const char *const *protect_own;
+
 #define NAME_SIZE 1024 /* of a name of 255 bytes; three characters come of one at most */
 
 /* What folds to ASCII, besides A to Z. Unicode's CaseFolding.txt */
@@ -196,9 +198,9 @@ bool protect(const char *path, bool is_directory, size_t *clean, protect_is_repo
 		bool is_last = !at[length], is_dot_git = begins_with(at, ".git");
 
 		*clean = (size_t)(at - path);
-		if (begins_with_one(at, protect_names))
+		if (begins_with_one(at, protect_names) || (protect_own && begins_with_one(at, protect_own)))
 			return true;
-		if (is_last && !is_directory && is_way_to_one(at, protect_names))
+		if (is_last && !is_directory && (is_way_to_one(at, protect_names) || (protect_own && is_way_to_one(at, protect_own))))
 			return true;
 		/* a file or link of that name says where the repository is */
 		if (is_dot_git && (is_last ? !is_directory : begins_with_one(at + length + 1, protect_in_repository)))

@@ -11,6 +11,9 @@
 /* The table: a name, or some with slashes between, at any depth, with all below; "*" at the end stands for any end. Ends with NULL. */
 extern const char *const protect_names[];
 
+/* The same, as the user has listed them; NULL: none. Set once, before anything is looked at. */
+extern const char *const *protect_own;
+
 /* The same in a directory that is a git repository, which has hooks and a configuration. Ends with NULL. */
 extern const char *const protect_in_repository[];
 

@@ -294,6 +294,35 @@ class Protected(Apply):
         self.assertEqual(sorted(os.listdir(self.source + '/old')), ['.vscode'])
 
 
+class Listed(Apply):
+    """Names that the user has listed; how a list is read is in tests/unit/test_client_name_list.c."""
+
+    def list_names(self, text):
+        path = self.alice.home + '/.config/yett/protect'
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        self.addCleanup(os.unlink, path)
+
+    def test_what_is_listed_is_applied_only_where_it_is_named(self):
+        self.assert_cow('echo x >Makefile; mkdir -p sub/makefile sub/deploy; echo x >sub/makefile/in; echo x >sub/deploy/prod.yml; echo x >sub/deploy/other; echo x >a.key; echo x >plain')
+        self.list_names('# what builds\nMakefile\n*.key\ndeploy/prod*\n')
+        done = self.apply()
+        self.assertEqual(done.code, LEFT, done)
+        self.assertEqual(sorted(done.out.split()[1::2]), ['plain', 'sub/', 'sub/deploy/', 'sub/deploy/other'], done)
+        for name in ('Makefile', 'a.key', 'sub/makefile', 'sub/deploy/prod.yml'):
+            self.assertIn('yett: %s: is protected: name it to have it applied\n' % name, done.err)
+        self.assertEqual(self.assert_apply('a.key', 'sub/makefile/in'), 'added    a.key\nadded    sub/makefile/\nadded    sub/makefile/in\n')
+
+    def test_a_list_that_cannot_be_followed_is_an_error_before_anything_is_applied(self):
+        self.assert_cow('echo x >plain')
+        self.list_names('a*b\n')
+        done = self.apply()
+        self.assertEqual(done.code, 1, done)
+        self.assertIn('/.config/yett/protect: a*b: expected a name', done.err)
+        self.assertFalse(os.path.exists(self.source + '/plain'))
+
+
 class InMemory(Apply):
     SIZE = '16m'
 

@@ -238,7 +238,7 @@ class Hidden(Workspace):
         self.assertEqual(len(self.works()), before + 1)
 
     def list_names(self, text, profile='default'):
-        """The user's own list of a profile; the administrator's is read by the same code: tests/unit/test_client_hide_list.c."""
+        """The user's own list of a profile; the administrator's is read by the same code: tests/unit/test_client_name_list.c."""
         path = os.path.join(self.alice.home, '.config/yett/hide.d', profile)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, 'w', encoding='utf-8') as file:
@@ -276,12 +276,12 @@ class Hidden(Workspace):
         os.unlink(path)
         os.mkdir(path)
         done = self.cow('true')
-        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s is no file, where names to hide are listed' % path))
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: %s is no file, where a list of names is to be' % path))
         os.rmdir(path)
         self.list_names('.env\n')
         os.chmod(path, 0)
         done = self.cow('true')
-        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: cannot read the names to hide in %s: Permission denied' % path))
+        self.assertEqual((done.code, done.err.splitlines()[0]), (125, 'yett: cannot read the list of names %s: Permission denied' % path))
         self.assertEqual(self.works(), [])
 
     def test_only_what_is_copy_on_write_has_a_layer_that_hides(self):

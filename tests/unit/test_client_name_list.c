@@ -1,4 +1,4 @@
-/* Names to hide: what is read of the administrator's list and of the user's, and what is none. */
+/* Lists of names: what is read of the administrator's and of the user's, and what is none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,34 +10,41 @@
 
 #include <cmocka.h>
 
-#undef YETT_HIDE_DIRECTORY
-#define YETT_HIDE_DIRECTORY "etc" /* below a directory of the test's own */
-#include "libclient/hide_list.c"  /* NOLINT: with another place of the administrator's */
+#undef YETT_SETTINGS_DIRECTORY
+#define YETT_SETTINGS_DIRECTORY "etc" /* below a directory of the test's own */
+#include "libclient/name_list.c"      /* NOLINT: with another place of the administrator's */
 
 static int begin(void **state)
 {
 	char *folder = strdup("/tmp/yett-test-XXXXXX");
 
 	*state = folder;
-	return folder && mkdtemp(folder) && chdir(folder) == 0 && mkdir("etc", 0755) == 0 ? 0 : -1;
+	return folder && mkdtemp(folder) && chdir(folder) == 0 && mkdir("etc", 0755) == 0 && mkdir("etc/hide.d", 0755) == 0 ? 0 : -1;
 }
 
 static int finish(void **state)
 {
-	(void)unlink("etc/own");
-	(void)rmdir("etc/own");
+	(void)unlink("etc/hide.d/own");
+	(void)rmdir("etc/hide.d/own");
+	(void)rmdir("etc/hide.d");
+	(void)unlink("etc/protect");
 	(void)rmdir("etc");
 	(void)rmdir(*state);
 	free(*state);
 	return 0;
 }
 
-static void write_list(const char *text)
+static void write_to(const char *path, const char *text)
 {
-	FILE *file = fopen("etc/own", "w");
+	FILE *file = fopen(path, "w");
 
 	assert_non_null(file);
 	assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+static void write_list(const char *text)
+{
+	write_to("etc/hide.d/own", text);
 }
 
 static void a_line_is_a_name_a_comment_or_nothing(void **state)
@@ -56,7 +63,7 @@ static void a_line_is_a_name_a_comment_or_nothing(void **state)
 
 static void where_there_is_no_list_it_is_empty(void **state)
 {
-	static const char *const profiles[] = {"other", "../etc/own", ""};
+	static const char *const profiles[] = {"other", "../hide.d/own", ""};
 
 	(void)state;
 	write_list("x\n");
@@ -87,14 +94,14 @@ static void what_is_no_name_or_no_list_is_an_error(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		write_list(".env\n");
 		write_list(lines[i]);
-		expect_refused("etc/own");
+		expect_refused("etc/hide.d/own");
 	}
-	assert_int_equal(unlink("etc/own"), 0);
-	assert_int_equal(mkdir("etc/own", 0755), 0);
-	expect_refused("etc/own is no file");
-	assert_int_equal(rmdir("etc/own"), 0);
-	assert_int_equal(mkfifo("etc/own", 0644), 0);
-	expect_refused("etc/own is no file");
+	assert_int_equal(unlink("etc/hide.d/own"), 0);
+	assert_int_equal(mkdir("etc/hide.d/own", 0755), 0);
+	expect_refused("etc/hide.d/own is no file");
+	assert_int_equal(rmdir("etc/hide.d/own"), 0);
+	assert_int_equal(mkfifo("etc/hide.d/own", 0644), 0);
+	expect_refused("etc/hide.d/own is no file");
 }
 
 static void more_than_1024_names_are_refused(void **state)
@@ -112,7 +119,30 @@ static void more_than_1024_names_are_refused(void **state)
 	yett_free((void *)names);
 	strcat(text, "x\n");
 	write_list(text);
-	expect_refused("etc/own: more than 1024 names to hide");
+	expect_refused("etc/hide.d/own: more than 1024 names");
+}
+
+static void what_is_protected_is_as_yett_apply_knows_it(void **state)
+{
+	static const char *const names[] = {"Makefile", "*.key", "secret*", ".config/own/x/y*", "...a"};
+	static const char *const none[] = {"/x",  "a//b", "a/", "..",  "a/../b",   "./a",       "a*b",  "a?",
+	                                   "[a]", "a\\b", "*",  "a b", "\xc3\xa9", "a/b/c/d/e", "a\x01"};
+	_cleanup_(memory_freep) const char *const *found = NULL;
+
+	(void)state;
+	write_to("etc/protect", "# own\nMakefile\n*.key\nsecret*\n.config/own/x/y*\n...a\n");
+	assert_int_equal(yett_protect_list(&found, NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_string_equal(found[i], names[i]);
+	assert_null(found[ARRAY_SIZE(names)]);
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++) {
+		struct yett_error error = {0};
+		const char *const *unused = NULL;
+
+		write_to("etc/protect", none[i]);
+		if (yett_protect_list(&unused, &error) != YETT_E_INVALID_REQUEST || !strstr(error.message, "etc/protect: "))
+			fail_msg("%s: %s", none[i], error.message);
+	}
 }
 
 int main(void)
@@ -121,6 +151,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_line_is_a_name_a_comment_or_nothing, begin, finish),
 		cmocka_unit_test_setup_teardown(where_there_is_no_list_it_is_empty, begin, finish),
 		cmocka_unit_test_setup_teardown(what_is_no_name_or_no_list_is_an_error, begin, finish),
+		cmocka_unit_test_setup_teardown(what_is_protected_is_as_yett_apply_knows_it, begin, finish),
 		cmocka_unit_test_setup_teardown(more_than_1024_names_are_refused, begin, finish),
 	};
 
