@@ -89,6 +89,7 @@ struct apply {
 	size_t step_count;
 	size_t *made; /* stage.c, while it stages: of each item the step that makes it */
 	uint64_t source_inode, source_device;
+	bool is_missing;    /* a step was not in the stage as it should be */
 	bool was_forced;    /* the one that a journal tells of */
 	bool is_incomplete; /* something that was asked for is left */
 	bool is_restored;   /* what was begun has been taken back */
@@ -216,6 +217,9 @@ uint32_t inherit_mode_of_default(uint32_t mode, const char *acl, size_t size);
 
 /* Moves what is in the stage, and is neither from the store nor what the source was to lose, to a directory beside it, and tells it. */
 int keep_others(struct apply *apply);
+
+/* Where that directory is there: that what is not in the stage may be in it, since one was killed behind keep_others(). */
+void keep_tell(struct apply *apply);
 
 /* --- step.c --- */
 

@@ -14,21 +14,55 @@
 #define SUFFIX     ".kept" /* behind the stage's name, in the source */
 #define NUMBER_MAX 100000u
 
+static int parent_of(const struct apply *apply)
+{
+	return apply->is_stage_in_source ? apply->source : apply->room;
+}
+
+static void name_of(const struct apply *apply, char name[static NAME_MAX])
+{
+	(void)snprintf(name, NAME_MAX, "%s%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
+	               apply->is_stage_in_source ? apply->id : "", apply->is_stage_in_source ? SUFFIX : "");
+}
+
+/* Somebody else has made it, or what has its name. */
+static int say_foreign(const struct apply *apply, const char *name)
+{
+	(void)fprintf(apply->diff.notes, "%s is not a directory that is yours alone, in ", name);
+	tell_directory(apply->diff.notes, parent_of(apply));
+	(void)fputs(": move it away, and complete the apply then (--continue), or have it taken back (--abort)\n", apply->diff.notes);
+	return -EPERM;
+}
+
 static int open_kept(const struct apply *apply)
 {
-	int parent = apply->is_stage_in_source ? apply->source : apply->room;
 	_cleanup_fd_ int kept = -1;
 	char name[NAME_MAX];
 	struct stat st;
 
-	(void)snprintf(name, sizeof name, "%s%s%s", apply->is_stage_in_source ? STAGE_NAME : IN_STORE,
-	               apply->is_stage_in_source ? apply->id : "", apply->is_stage_in_source ? SUFFIX : "");
-	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+	name_of(apply, name);
+	if (mkdirat(parent_of(apply), name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	kept = read_open(parent, name, O_RDONLY | O_DIRECTORY);
+	kept = read_open(parent_of(apply), name, O_RDONLY | O_DIRECTORY);
+	if (kept == -ENOTDIR || kept == -ELOOP || kept == -EACCES)
+		return say_foreign(apply, name);
 	if (kept < 0 || fstat(kept, &st) < 0)
 		return kept < 0 ? kept : -errno;
-	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&kept) : -EPERM;
+	return st.st_uid == geteuid() && !(st.st_mode & 077) ? steal_fd(&kept) : say_foreign(apply, name);
+}
+
+void keep_tell(struct apply *apply)
+{
+	_cleanup_fd_ int kept = -1;
+	char name[NAME_MAX];
+
+	name_of(apply, name);
+	kept = read_open(parent_of(apply), name, O_RDONLY | O_DIRECTORY);
+	if (kept < 0)
+		return;
+	(void)fputs("what is not in the stage may be in ", apply->diff.notes);
+	tell_directory(apply->diff.notes, kept);
+	(void)fputs(", where it was kept before a kill: look there, and have the apply end with --force\n", apply->diff.notes);
 }
 
 /* Also of the old one it is not known whether it is spare where it was to go back, or somebody has written to it since it was taken out. */

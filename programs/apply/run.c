@@ -27,6 +27,7 @@ static int say_too_many(struct apply *apply)
 /* What a step came to that could not be done. */
 static void note_step(struct apply *apply, size_t i, int r)
 {
+	apply->is_missing = apply->is_missing || r == -EBADMSG;
 	note(&apply->diff, apply->steps[i].path,
 	     r == -ESTALE    ? "was changed by others meanwhile, and is as they left it"
 	     : r == -EBADMSG ? "is not in the stage as the journal says"
@@ -310,6 +311,8 @@ int run_resume(struct apply *apply, bool undo)
 	r = undo ? restore(apply) : take_steps(apply);
 	if (r == 0 && !undo)
 		r = finish(apply);
+	if (r < 0 && apply->is_missing)
+		keep_tell(apply);
 	if (r < 0)
 		(void)fputs("the apply is still where it was: put those files right, or have them left as they are with --force\n",
 		            apply->diff.notes);

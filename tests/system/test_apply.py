@@ -690,6 +690,37 @@ class Kept(Steps):
             done = self.yett('discard', '--yes', self.works()[0]['id'], env=self.environment())
             self.assertEqual(done.code, 0, done)
 
+    def test_what_was_kept_before_a_kill_is_told(self):
+        self.half_way(self.BEHIND_STEP)
+        self.alice.write(os.path.relpath(self.source, self.alice.home) + '/file', 'outside\n')
+        for step in range(1, 100):
+            self.assertEqual(self.faulty(step, None, ['--abort', '--force']).code, BROKEN)
+            if os.path.exists(self.kept()) and os.listdir(self.kept()):
+                break
+        for finish in ('--continue', '--abort'):
+            done = self.apply(finish)
+            self.assertEqual(done.code, BROKEN, done)
+            self.assertIn('is not in the stage as the journal says', done.err)
+            self.assertIn('may be in ' + self.kept() + ', where it was kept', done.err)
+        self.assertEqual(self.apply('--abort', '--force').code, 0)
+        self.assertEqual((yett.read(self.kept('1-file')), yett.read(self.source + '/file')), ('old\n', 'outside\n'))
+
+    def test_a_directory_for_it_that_is_somebody_else_s_is_named(self):
+        for make in (os.mkdir, lambda path: os.symlink('/tmp', path), lambda path: yett.write(path, '')):
+            self.alice.write(os.path.relpath(self.source, self.alice.home) + '/file', 'old\n')
+            self.half_way(self.BEHIND_STEP)
+            self.alice.write(os.path.relpath(self.source, self.alice.home) + '/file', 'outside\n')
+            make(self.kept())
+            done = self.apply('--abort', '--force')
+            self.assertEqual(done.code, BROKEN, done)
+            parent, name = os.path.split(self.kept())
+            self.assertIn('%s is not a directory that is yours alone, in %s: move it away' % (name, parent), done.err)
+            subprocess.run(['rm', '-r', self.kept()], check=True)
+            self.assertEqual(self.apply('--abort', '--force').code, 0)
+            self.assertEqual(yett.read(self.kept('1-file')), 'old\n')
+            shutil.rmtree(self.kept())
+            shutil.rmtree(self.store())
+
     def test_a_name_of_255_bytes(self):
         name = 'n' * 255
         self.half_way(self.BEHIND_STEP, 'mv file ' + name + '; cp -p ' + name + ' file')
