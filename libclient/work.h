@@ -66,7 +66,7 @@ _must_check_ int work_check_share(int fd, const char *name, struct yett_error *e
 
 /* What a store tells of itself; texts belong to who was named as owner. */
 struct work_info {
-	const char *source, *target, *sandbox, *boot; /* empty: it does not tell */
+	const char *source, *target, *sandbox, *boot; /* empty: it does not tell; the sandbox also of a fork that none has worked on */
 	const char **hidden;
 	size_t hidden_count;
 	uint64_t created_ms, device, inode;
@@ -78,7 +78,7 @@ struct work_info {
 _must_check_ bool work_read_info(int store, void *owner, struct work_info *ret_info);
 _must_check_ int work_write_info(const struct work *work, const char *sandbox); /* 0 or -errno */
 
-_must_check_ int work_copy_info(int from, int to); /* of one store to another one; 0 or -errno */
+_must_check_ int work_copy_info(int from, int to); /* of one store to a fork of it; 0 or -errno */
 
 void work_new_id(char id[static YETT_ID_SIZE]);
 bool work_is_id(const char *name);

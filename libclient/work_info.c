@@ -17,9 +17,11 @@
 #define INFO      "info"
 #define INFO_NEW  "info.new"
 #define INFO_HEAD "yett-work 1\n" /* the version of the form */
+#define SANDBOX   "sandbox="
+#define NOBODY    "0000000000000000" /* the sandbox of a fork, until one works on it */
 
 /* Those that are written anew. */
-static const char *const keys[] = {"source=", "target=", "sandbox=", "created=", "boot=", "device=", "inode="};
+static const char *const keys[] = {"source=", "target=", SANDBOX, "created=", "boot=", "device=", "inode="};
 
 static bool begins(const char *line, const char *key)
 {
@@ -54,7 +56,7 @@ static void read_line(char *line, struct work_info *info)
 	const struct {
 		const char *key;
 		const char **value;
-	} texts[] = {{"source=", &info->source}, {"target=", &info->target}, {"sandbox=", &info->sandbox}, {"boot=", &info->boot}};
+	} texts[] = {{"source=", &info->source}, {"target=", &info->target}, {SANDBOX, &info->sandbox}, {"boot=", &info->boot}};
 	const struct {
 		const char *key;
 		uint64_t *value;
@@ -86,20 +88,22 @@ bool work_read_info(int store, void *owner, struct work_info *ret_info)
 	if (!work_is_id(ret_info->sandbox))
 		ret_info->sandbox = "";
 	ret_info->is_complete = *ret_info->source == '/' && *ret_info->target && *ret_info->sandbox && ret_info->created_ms;
+	if (strcmp(ret_info->sandbox, NOBODY) == 0)
+		ret_info->sandbox = "";
 	lines_read_boot(boot);
 	ret_info->is_earlier_boot = ret_info->is_complete && strcmp(ret_info->boot, boot) != 0;
 	return true;
 }
 
 /* The lines that are there, but for those that are written anew. */
-static void keep_lines(FILE *file, const char *text)
+static void keep_lines(FILE *file, const char *text, const char *const *anew, size_t count)
 {
 	for (size_t length; *text; text += length) {
 		bool is_kept = true;
 
 		length = strcspn(text, "\n");
-		for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-			is_kept = is_kept && !begins(text, keys[i]);
+		for (size_t i = 0; i < count; i++)
+			is_kept = is_kept && !begins(text, anew[i]);
 		if (is_kept && length)
 			(void)fprintf(file, "%.*s\n", (int)length, text);
 		length += text[length] == '\n';
@@ -125,18 +129,22 @@ int work_write_info(const struct work *work, const char *sandbox)
 	              (unsigned long long)work->device, (unsigned long long)work->inode);
 	if (!work->is_old) /* by which a later change of a file is told: it stays what it was, with the boot that it is of */
 		(void)fprintf(file, "clock=%llu %llu %s\n", (unsigned long long)work->stamp_ns, (unsigned long long)work->uptime_ns, boot);
-	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "");
+	keep_lines(file, work->is_old ? old : work->hidden ? work->hidden : "", keys, ARRAY_SIZE(keys));
 	return lines_end_file(file, work->store, INFO_NEW, INFO);
 }
 
+/* The sandbox that worked on the one has nothing to do with the other. */
 int work_copy_info(int from, int to)
 {
+	static const char *const anew[] = {SANDBOX};
+
 	_cleanup_(memory_freep) void *owner = memory_new(1);
 	const char *text = owner ? read_text(from, owner) : NULL;
 	FILE *file = text && *text ? lines_new_file(to, INFO_NEW) : NULL;
 
 	if (!file)
 		return text && !*text ? -ENODATA : -ENOMEM;
-	(void)fprintf(file, "%s%s", INFO_HEAD, text);
+	(void)fputs(INFO_HEAD SANDBOX NOBODY "\n", file);
+	keep_lines(file, text, anew, ARRAY_SIZE(anew));
 	return lines_end_file(file, to, INFO_NEW, INFO);
 }
