@@ -136,9 +136,12 @@ int pending_settle(struct layers *layers, struct yett_error *error)
 	if (r == 0)
 		return 0;
 	errno = -r;
-	return failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
-	                   "cannot put the snapshots that were taken while a sandbox worked on the store %s under what it has changed: %m",
-	                   layers->id);
+	(void)failure_set(error, YETT_E_FILE_OPERATION_FAILED, NULL,
+	                  "cannot put the snapshots that were taken while a sandbox worked on the store %s under what it has changed: %m",
+	                  layers->id);
+	if (r == -ENOSPC || r == -EDQUOT)
+		error_mend(error, "make room, as by yett discard of another store: yett work list tells which there are");
+	return YETT_E_FILE_OPERATION_FAILED;
 }
 
 int pending_settle_store(int store, const char *id, struct yett_error *error)
