@@ -74,9 +74,13 @@ static int too_many(const struct layers *layers, struct yett_error *error)
 static int freeze(struct layers *layers, struct yett_error *error)
 {
 	char failed[WORK_COPY_PATH] = "";
+	_cleanup_fd_ int lock = -1;
 	int r = layers_freeze(layers);
 
 	if (r == -E2BIG) {
+		r = work_hold_apply(layers->store, layers->id, &lock, error); /* which reads the layers */
+		if (r)
+			return r;
 		r = layers_squash(layers, failed, sizeof failed);
 		if (r < 0)
 			return cannot_copy(layers, failed, r, error);
@@ -245,52 +249,77 @@ int yett_snapshot_delete(const char *work, const char *name, struct yett_error *
 	return 0;
 }
 
+/* Where there are later ones, which would go. */
+static int check_later(const struct layers *layers, const struct layers_name *entry, uint32_t flags, struct yett_error *error)
+{
+	size_t later = 0;
+
+	for (size_t i = 0; i < layers->names_count; i++)
+		later += layers->names[i].layer > entry->layer;
+	if (!later || (flags & YETT_ROLLBACK_DELETE_LATER))
+		return 0;
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                "the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since", layers->id,
+	                later, later == 1 ? "" : "s", entry->name);
+	error_mend(error, "yett snapshot rollback --delete-later does that; yett snapshot fork makes another store from %s, and keeps them",
+	           entry->name);
+	return YETT_E_INVALID_REQUEST;
+}
+
+/* As it is, with what is pending, and without locks. */
+static int open_to_check(struct layers *layers, const char *work, struct yett_error *error)
+{
+	int r;
+
+	layers_begin(layers, -1, work);
+	r = work_open(work, &layers->store, error);
+	return r ? r : layers_read(layers, error);
+}
+
 int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error)
 {
 	_cleanup_(layers_close) struct layers layers;
+	const bool is_check = flags & YETT_ROLLBACK_CHECK;
 	struct layers_name *entry;
-	size_t later = 0;
 	_cleanup_fd_ int lock = -1;
-	int r = layers_open(&layers, work, false, error);
+	int r = is_check ? open_to_check(&layers, work, error) : layers_open(&layers, work, false, error);
 
 	if (r == 0)
 		r = work_hold_apply(layers.store, layers.id, &lock, error);
 	if (r == 0)
 		r = find(&layers, name, &entry, error);
-	if (r)
+	if (r == 0)
+		r = check_later(&layers, entry, flags, error);
+	if (r || is_check)
 		return r;
-	for (size_t i = 0; i < layers.names_count; i++)
-		later += layers.names[i].layer > entry->layer;
-	if (later && !(flags & YETT_ROLLBACK_DELETE_LATER)) {
-		(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "the store %s has %zu snapshot%s that came later than %s, and would go with what was changed since", work,
-		                later, later == 1 ? "" : "s", entry->name);
-		error_mend(
-			error,
-			"yett snapshot rollback --delete-later does that; yett snapshot fork makes another store from %s, and keeps them",
-			entry->name);
-		return YETT_E_INVALID_REQUEST;
-	}
 	r = layers_cut(&layers, entry->layer);
 	return r < 0 ? cannot(&layers, "go back in", r, error) : 0;
 }
 
-/* One directory of the store, with all that is in it; where there is none there will be none. */
+/* One directory of the store, with all that is in it. */
 static int copy_part(const struct layers *layers, int from, int to, const char *name, struct yett_error *error)
 {
 	_cleanup_fd_ int old = openat(from, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), new = -1;
 	struct work_copy copy = {.failed = ""};
 	int r = old < 0 ? -errno : 0;
 
-	if (r == -ENOENT)
-		return 0;
-	if (r >= 0)
+	if (r == 0)
 		r = mkdirat(to, name, 0700) < 0 ? -errno : 0;
 	if (r == 0)
 		r = new = openat(to, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r >= 0)
 		r = work_copy_layer(&copy, old, new);
 	return r < 0 ? cannot_copy(layers, copy.failed, r, error) : 0;
+}
+
+/* Where nothing is hidden, nothing will be. */
+static int copy_hidden(const struct layers *layers, int store, struct yett_error *error)
+{
+	struct stat st;
+
+	if (fstatat(layers->store, "hidden", &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return 0;
+	return copy_part(layers, layers->store, store, "hidden", error);
 }
 
 /* The upper layer of what begins with a snapshot: nothing, called as the snapshot was. */
@@ -366,7 +395,7 @@ static int fill(struct layers *layers, const char *name, int store, struct yett_
 	if (r == 0)
 		r = name ? copy_snapshot(layers, store, entry->layer, error) : copy_now(layers, store, error);
 	if (r == 0)
-		r = copy_part(layers, layers->store, store, "hidden", error);
+		r = copy_hidden(layers, store, error);
 	if (r)
 		return r;
 	r = mkdirat(store, "work", 0700) < 0 ? -errno : work_copy_info(layers->store, store);

@@ -17,6 +17,7 @@
 #include "libclient/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
+#include "libclient/work_layers.h"
 
 /* Not behind an overlay: what changes there without the kernel, or is one itself. statfs(2) */
 static const struct {
@@ -424,16 +425,35 @@ const struct yett_work *yett_work_list_get(const struct yett_work_list *list, si
 	return i < works->count ? works->items[i] : NULL;
 }
 
+/* Nobody copies from it, also who began while a sandbox worked on it. One in which that lock cannot be is locked by none. */
+static int hold_layers(struct layers *layers, int store, struct yett_error *error)
+{
+	struct yett_error why = {0};
+	int r;
+
+	layers->store = openat(store, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	r = layers_lock(layers, &why);
+	if (r != YETT_E_INVALID_REQUEST)
+		return 0;
+	if (error)
+		*error = why;
+	return r;
+}
+
 int yett_work_discard(const char *id, struct yett_error *error)
 {
+	_cleanup_(layers_close) struct layers layers;
 	_cleanup_fd_ int root = -1, store = -1, lock = -1;
 	char path[KEYFILE_PATH_SIZE];
 	int r = work_open_all(false, &root, path, error);
 
+	layers_begin(&layers, -1, id);
 	if (r == 0)
 		r = work_open(id, &store, error);
 	if (r == 0)
 		r = work_lock(store, id, error);
+	if (r == 0)
+		r = hold_layers(&layers, store, error);
 	if (r)
 		return r;
 	r = work_hold_apply(store, id, &lock, error);

@@ -870,7 +870,7 @@ struct yett_work {
 	bool is_used;        /* by a sandbox that is there */
 	const char *source;  /* the directory outside; as a store tells it, like what follows */
 	const char *target;  /* where it is inside */
-	const char *sandbox; /* its id */
+	const char *sandbox; /* its id; empty: a fork, which none has worked on */
 	uint64_t created_ms; /* since 1970: what changed in the source from then on changed meanwhile */
 	const char *store;   /* its directory; "upper" in it has what was changed. */
 	uint64_t inode;      /* of the directory outside, when the store was made; 0: it does not tell */
@@ -935,11 +935,14 @@ YETT_API const struct yett_snapshot *yett_snapshot_list_get(const struct yett_sn
 YETT_API YETT_MUST_CHECK int yett_snapshot_delete(const char *work, const char *name, struct yett_error *error);
 
 /* Bits of the flags of yett_snapshot_rollback(). */
-enum yett_rollback_flag { YETT_ROLLBACK_DELETE_LATER = 1 };
+enum yett_rollback_flag {
+	YETT_ROLLBACK_DELETE_LATER = 1,
+	YETT_ROLLBACK_CHECK = 2, /* changes nothing: whether it would be refused, but for a sandbox that works on the store */
+};
 
 /*
- * Has the store hold what it held then: what was changed since is gone. Where there are later snapshots, which go with it, that takes the
- * flag: YETT_E_INVALID_REQUEST without it.
+ * Has the store hold what it held then: what was changed since is gone. Where there are later snapshots, which go with it, that takes
+ * YETT_ROLLBACK_DELETE_LATER: YETT_E_INVALID_REQUEST without it, and where an apply of the store ended half-way.
  */
 YETT_API YETT_MUST_CHECK int yett_snapshot_rollback(const char *work, const char *name, uint32_t flags, struct yett_error *error);
 
