@@ -20,7 +20,7 @@ struct checkpoint_choice {
 	size_t tags_count;
 	int64_t step;
 	uint64_t limit;
-	bool has_step, workspace, kill;
+	bool has_step, workspace, kill, yes;
 };
 
 OPTION_TEXT(set_store, struct checkpoint_choice, store)
@@ -31,6 +31,7 @@ OPTION_TEXT(set_sandbox, struct checkpoint_choice, sandbox)
 OPTION_TEXT(set_snapshot, struct checkpoint_choice, snapshot)
 OPTION_FLAG(set_workspace, struct checkpoint_choice, workspace)
 OPTION_FLAG(set_kill, struct checkpoint_choice, kill)
+OPTION_FLAG(set_yes, struct checkpoint_choice, yes)
 
 static int set_step(void *into, const char *value, struct yett_error *error)
 {
@@ -118,6 +119,7 @@ const struct option checkpoint_options[] = {
 	{0, "snapshot", "SNAPSHOT", "put: the snapshot of that which belongs to it", set_snapshot},
 	{0, "workspace", NULL, "rollback: the store that it names goes back to its snapshot, too", set_workspace},
 	{0, "kill", NULL, "rollback: as of yett snapshot rollback", set_kill},
+	{'y', "yes", NULL, "rollback: do not ask back about the store", set_yes},
 	{'n', "limit", "N", "list: so many of the last ones (100)", set_limit},
 	{0, "before", "ID|TIME", "list: only those that were put before it", set_before},
 	{0, "after", "ID|TIME", "list: only those that were put after it", set_after},
@@ -388,6 +390,7 @@ static int history(struct checkpoint_run *run, struct yett_error *error)
 /* First the store: where it cannot go back, the thread stays as it is. */
 static int go_back(struct checkpoint_run *run, struct yett_error *error)
 {
+	const unsigned flags = (run->choice->kill ? SNAPSHOT_KILL : 0u) | (run->choice->yes ? SNAPSHOT_YES : 0u);
 	struct yett_checkpoint *checkpoint;
 	int r = run->library.yett_checkpoint_get(run->store, run->operands[1], &checkpoint, error);
 
@@ -400,7 +403,7 @@ static int go_back(struct checkpoint_run *run, struct yett_error *error)
 		r = error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
 		              "the checkpoint %s names no snapshot that a store could go back to", run->operands[1]);
 	else
-		r = snapshot_go_back(checkpoint->sandbox, checkpoint->snapshot, run->choice->kill, error);
+		r = snapshot_go_back(checkpoint->sandbox, checkpoint->snapshot, flags, error);
 	run->library.yett_checkpoint_free(checkpoint);
 	return r;
 }
@@ -488,6 +491,7 @@ static const char *find_idle(const struct checkpoint_choice *choice, const struc
 		{"custom", choice->custom, OF_PUT},  {"sandbox", choice->sandbox, OF_PUT},      {"snapshot", choice->snapshot, OF_PUT},
 		{"tag", choice->tags_count, OF_TAG}, {"limit", choice->limit, OF_LIST},         {"before", choice->before, OF_LIST},
 		{"after", choice->after, OF_LIST},   {"workspace", choice->workspace, OF_BACK}, {"kill", choice->kill, OF_BACK},
+		{"yes", choice->yes, OF_BACK},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -508,8 +512,8 @@ static int check(const char *name, const struct checkpoint_action *action, size_
 	if (action && find_idle(choice, action))
 		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "yett checkpoint %s takes no --%s", name,
 		                 find_idle(choice, action));
-	if (action && choice->kill && !choice->workspace)
-		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--kill is of --workspace");
+	if (action && (choice->kill || choice->yes) && !choice->workspace)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "--%s is of --workspace", choice->kill ? "kill" : "yes");
 	if (action)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {

@@ -9,6 +9,7 @@
 #include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/standstill.h"
 #include "cli/suspend.h"
 #include "libclient/yett.h"
 
@@ -105,34 +106,94 @@ static void work_list_freep(struct yett_work_list **list)
 	yett_free(*list);
 }
 
-/* The sandbox that works on a store; empty: none does. */
-static int find_sandbox(const char *id, char sandbox[static YETT_ID_SIZE], struct yett_error *error)
+/* The sandbox that works on a store; empty: none does. And the directory in which the stores are. */
+struct user {
+	char sandbox[YETT_ID_SIZE], works[4096];
+};
+
+static int find_user(const char *id, struct user *ret_user, struct yett_error *error)
 {
 	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
 	int r = yett_works_list(&list, error);
 
-	sandbox[0] = '\0';
+	*ret_user = (struct user){.sandbox = ""};
 	for (size_t i = 0; r == 0 && i < yett_work_list_count(list); i++) {
 		const struct yett_work *work = yett_work_list_get(list, i);
 
-		if (strcmp(work->id, id) == 0 && work->is_used)
-			(void)snprintf(sandbox, YETT_ID_SIZE, "%s", work->sandbox);
+		if (strcmp(work->id, id) != 0 || !work->is_used)
+			continue;
+		(void)snprintf(ret_user->sandbox, sizeof ret_user->sandbox, "%s", work->sandbox);
+		(void)snprintf(ret_user->works, sizeof ret_user->works, "%.*s", (int)(strrchr(work->store, '/') - work->store),
+		               work->store);
 	}
 	return r;
 }
 
-static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+/* What was asked for; or whether it would be refused (YETT_ROLLBACK_CHECK). */
+static int roll_back(const struct snapshot_choice *choice, const char *id, const char *name, uint32_t flags, struct yett_error *error)
 {
-	return yett_snapshot_rollback(id, name, choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0, error);
+	return yett_snapshot_rollback(id, name, flags | (choice->delete_later ? YETT_ROLLBACK_DELETE_LATER : 0), error);
+}
+
+/* How many snapshots are gone then, too. */
+static size_t count_later(const char *id, const char *name)
+{
+	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	size_t count, later = 0;
+	uint32_t layers = UINT32_MAX;
+
+	if (yett_snapshots_list(id, &list, NULL) != 0)
+		return 0;
+	count = yett_snapshot_list_count(list);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(yett_snapshot_list_get(list, i)->name, name) == 0)
+			layers = yett_snapshot_list_get(list, i)->layers;
+	for (size_t i = 0; i < count; i++)
+		later += yett_snapshot_list_get(list, i)->layers > layers;
+	return later;
+}
+
+static void ask(const char *id, const char *name, const char *sandbox)
+{
+	size_t later = count_later(id, name);
+
+	(void)fputs("yett: what was changed in ", stderr);
+	output_text(stderr, id, false);
+	(void)fputs(" since ", stderr);
+	output_text(stderr, name, false);
+	(void)fputs(" is gone then", stderr);
+	if (later)
+		(void)fprintf(stderr, ", with %zu snapshot%s that came later", later, later == 1 ? "" : "s");
+	if (*sandbox)
+		(void)fprintf(stderr, "; and what runs in the sandbox %s, and is in its /tmp", sandbox);
+	(void)fputs(". Go back? [y/N] ", stderr);
+	(void)fflush(stderr);
+}
+
+/* Where there is somebody to ask, and it could be done. `sandbox`: what ends for it; empty: none. */
+static int agree(const struct snapshot_choice *choice, const char *id, const char *name, const char *sandbox, struct yett_error *error)
+{
+	char answer[16] = "";
+	int r;
+
+	if (choice->yes || !isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || output_json())
+		return 0;
+	r = roll_back(choice, id, name, YETT_ROLLBACK_CHECK, error);
+	if (r)
+		return r;
+	ask(id, name, sandbox);
+	if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+		return 0;
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "nothing was changed");
 }
 
 /* Until what was killed has let go of the store. */
 static void wait_for_store(const char *id)
 {
 	const struct timespec moment = {.tv_nsec = 2000000};
-	char sandbox[YETT_ID_SIZE];
+	struct user user;
 
-	for (unsigned i = 0; i < END_TRIES && find_sandbox(id, sandbox, NULL) == 0 && sandbox[0]; i++)
+	for (unsigned i = 0; i < END_TRIES && find_user(id, &user, NULL) == 0 && user.sandbox[0]; i++)
 		(void)nanosleep(&moment, NULL);
 }
 
@@ -144,13 +205,14 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	struct yett_error late = {0};
 	int r = suspend_check(sandbox, called, error), again;
 
-	if (r)
-		return r;
-	r = suspend_end(connection, sandbox, error);
+	if (r == 0) /* before anything ends */
+		r = roll_back(choice, id, name, YETT_ROLLBACK_CHECK, error);
+	if (r == 0)
+		r = suspend_end(connection, sandbox, error);
 	if (r)
 		return r;
 	wait_for_store(id);
-	r = roll_back(choice, id, name, error);
+	r = roll_back(choice, id, name, 0, error);
 	again = suspend_resume(connection, called, made, &late);
 	if (again && r == 0) {
 		*error = late;
@@ -166,36 +228,53 @@ static int go_back_under(struct yett_connection *connection, const struct snapsh
 	return r;
 }
 
-static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+static int roll_back_used(const struct snapshot_choice *choice, const char *sandbox, const char *id, const char *name,
+                          struct yett_error *error)
 {
-	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
 	struct yett_connection *connection;
-	char sandbox[YETT_ID_SIZE];
-	int r = find_sandbox(id, sandbox, error);
+	int r;
 
-	if (r)
-		return r;
-	if (sandbox[0] && choice->kill) {
-		r = connect_without_key(&choice->connect, &connection, error);
-		if (r)
-			return r;
-		r = go_back_under(connection, choice, sandbox, id, name, error);
-		yett_connection_close(connection);
-	} else {
-		r = roll_back(choice, id, name, error);
-		if (r == YETT_E_INVALID_REQUEST && sandbox[0])
+	if (!choice->kill) {
+		r = roll_back(choice, id, name, 0, error);
+		if (r == YETT_E_INVALID_REQUEST)
 			error_mend(error,
 			           "end it first: yett destroy %s; or with --kill it is suspended, and made again afterwards, if "
 			           "yett create --name made it",
 			           sandbox);
+		return r;
 	}
-	if (r == 0 && yett_snapshots_list(id, &list, NULL) == 0)
-		note_torn(list, name);
-	if (r == 0 && output_json())
-		json_text(output_json(), "name", name);
-	else if (r == 0)
-		(void)printf("%s is as %s was\n", id, name);
+	r = agree(choice, id, name, sandbox, error);
+	if (r == 0)
+		r = connect_without_key(&choice->connect, &connection, error);
+	if (r)
+		return r;
+	r = go_back_under(connection, choice, sandbox, id, name, error);
+	yett_connection_close(connection);
 	return r;
+}
+
+static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
+{
+	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	struct user user;
+	int r = find_user(id, &user, error);
+
+	if (r == 0 && user.sandbox[0]) {
+		r = roll_back_used(choice, user.sandbox, id, name, error);
+	} else if (r == 0) {
+		r = agree(choice, id, name, "", error);
+		if (r == 0)
+			r = roll_back(choice, id, name, 0, error);
+	}
+	if (r)
+		return r;
+	if (yett_snapshots_list(id, &list, NULL) == 0)
+		note_torn(list, name);
+	if (output_json())
+		json_text(output_json(), "name", name);
+	else
+		(void)printf("%s is as %s was\n", id, name);
+	return 0;
 }
 
 /* What is copied from a store, or copied in it, also while a sandbox works on that. */
@@ -204,6 +283,7 @@ struct copying {
 	char fork[YETT_ID_SIZE]; /* of what is made by that */
 	char *taken;             /* likewise; freed with yett_free() */
 	int (*run)(struct copying *copying, bool is_used, struct yett_error *error);
+	int (*take_back)(struct copying *copying, struct yett_error *error);
 };
 
 /* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
@@ -233,37 +313,51 @@ static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_
 	return YETT_E_NOT_FOUND;
 }
 
-int snapshot_go_back(const char *of, const char *name, bool kill, struct yett_error *error)
+int snapshot_go_back(const char *of, const char *name, unsigned flags, struct yett_error *error)
 {
-	struct snapshot_choice choice = {.kill = kill, .delete_later = true};
+	struct snapshot_choice choice = {.kill = flags & SNAPSHOT_KILL, .yes = flags & SNAPSHOT_YES, .delete_later = true};
 	char id[YETT_ID_SIZE];
 	int r = find_store(of, id, error);
 
 	return r ? r : run_rollback(&choice, id, name, error);
 }
 
-/* It stands still meanwhile; one that did so already goes on doing so. */
-static int copy_used(const struct snapshot_choice *choice, const char *sandbox, struct copying *copying, struct yett_error *error)
+static void take_back(struct copying *copying)
 {
-	struct yett_sandbox_status *status = NULL;
+	struct yett_error error = {0};
+
+	if (copying->take_back(copying, &error) != 0)
+		output_note("what was copied could not be taken back: %s", error.message);
+	yett_free(copying->taken);
+	copying->taken = NULL;
+	copying->fork[0] = '\0';
+}
+
+/* It stands still meanwhile; one that did so already goes on doing so. Where only its going on fails, there is what was copied. */
+static int copy_used(const struct snapshot_choice *choice, const struct user *user, struct copying *copying, struct yett_error *error)
+{
 	struct yett_connection *connection;
+	struct standstill still;
 	struct yett_error late = {0};
-	bool was_paused;
-	int r = connect_without_key(&choice->connect, &connection, error);
+	bool is_whole;
+	int r = connect_without_key(&choice->connect, &connection, error), end;
 
 	if (r)
 		return r;
-	r = yett_sandbox_inspect(connection, sandbox, &status, error);
-	was_paused = r == 0 && status->state == YETT_STATE_PAUSED;
-	yett_free(status);
-	if (r == 0 && !was_paused)
-		r = yett_sandbox_pause(connection, sandbox, error);
+	r = standstill_begin(connection, user->works, user->sandbox, &still, error);
 	if (r == 0) {
 		r = copying->run(copying, true, error);
-		if (!was_paused && yett_sandbox_resume(connection, sandbox, &late) != 0)
-			output_note("%s", late.message);
+		end = standstill_end(&still, &is_whole, &late);
+		if (r && end)
+			output_note("%s: %s", late.message, late.mend);
+		if (r == 0 && !is_whole)
+			take_back(copying);
+		if (r == 0 && end) {
+			*error = late;
+			r = end;
+		}
 		if (r == 0)
-			output_note("the sandbox %s stood still while it was copied", sandbox);
+			output_note("the sandbox %s stood still while it was copied", user->sandbox);
 	}
 	yett_connection_close(connection);
 	return r;
@@ -271,12 +365,12 @@ static int copy_used(const struct snapshot_choice *choice, const char *sandbox, 
 
 static int copy(const struct snapshot_choice *choice, struct copying *copying, struct yett_error *error)
 {
-	char sandbox[YETT_ID_SIZE];
-	int r = find_sandbox(copying->id, sandbox, error);
+	struct user user;
+	int r = find_user(copying->id, &user, error);
 
 	if (r)
 		return r;
-	return sandbox[0] ? copy_used(choice, sandbox, copying, error) : copying->run(copying, false, error);
+	return user.sandbox[0] ? copy_used(choice, &user, copying, error) : copying->run(copying, false, error);
 }
 
 static int take(struct copying *copying, bool is_used, struct yett_error *error)
@@ -285,19 +379,22 @@ static int take(struct copying *copying, bool is_used, struct yett_error *error)
 	               : yett_snapshot_take(copying->id, copying->name, &copying->taken, error);
 }
 
+static int take_back_taken(struct copying *copying, struct yett_error *error)
+{
+	return yett_snapshot_delete(copying->id, copying->taken, error);
+}
+
 static int run_take(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
-	struct copying copying = {.id = id, .name = name, .run = take};
+	struct copying copying = {.id = id, .name = name, .run = take, .take_back = take_back_taken};
 	int r = copy(choice, &copying, error);
 
-	if (r)
-		return r;
-	if (output_json())
+	if (copying.taken && output_json())
 		json_text(output_json(), "name", copying.taken);
-	else
+	else if (copying.taken)
 		(void)printf("%s\n", copying.taken);
 	yett_free(copying.taken);
-	return 0;
+	return r;
 }
 
 static int fork_store(struct copying *copying, bool is_used, struct yett_error *error)
@@ -305,13 +402,18 @@ static int fork_store(struct copying *copying, bool is_used, struct yett_error *
 	return yett_snapshot_fork(copying->id, copying->name, is_used ? YETT_FORK_USED : 0, copying->fork, error);
 }
 
+static int take_back_fork(struct copying *copying, struct yett_error *error)
+{
+	return yett_work_discard(copying->fork, error);
+}
+
 static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
-	struct copying copying = {.id = id, .name = name, .run = fork_store};
+	struct copying copying = {.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
 	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
 	int r = copy(choice, &copying, error);
 
-	if (r)
+	if (!copying.fork[0])
 		return r;
 	if (name && yett_snapshots_list(id, &list, NULL) == 0)
 		note_torn(list, name);
@@ -319,7 +421,7 @@ static int run_fork(const struct snapshot_choice *choice, const char *id, const 
 		json_text(output_json(), "id", copying.fork);
 	else
 		(void)printf("%s\n", copying.fork);
-	return 0;
+	return r;
 }
 
 static int run_delete(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
@@ -362,22 +464,6 @@ static const struct action *find_action(int count, char **words, const struct sn
 	return NULL;
 }
 
-/* Where there is somebody to ask. */
-static bool is_agreed(const char *id, const char *name)
-{
-	char answer[16] = "";
-
-	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO) || output_json())
-		return true;
-	(void)fputs("yett: what was changed in ", stderr);
-	output_text(stderr, id, false);
-	(void)fputs(" since ", stderr);
-	output_text(stderr, name, false);
-	(void)fputs(" is gone then. Go back? [y/N] ", stderr);
-	(void)fflush(stderr);
-	return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
-}
-
 int snapshot_main(const struct subcommand *self, int argc, char **argv)
 {
 	struct snapshot_choice choice = {0};
@@ -394,10 +480,6 @@ int snapshot_main(const struct subcommand *self, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	name = argc - first > 2 ? argv[first + 2] : NULL;
-	if (action->is_back && !choice.yes && !is_agreed(argv[first + 1], name)) {
-		output_note("nothing was changed");
-		return EXIT_FAILED;
-	}
 	r = action->run(&choice, argv[first + 1], name, &error);
 	if (r)
 		output_error(&error);

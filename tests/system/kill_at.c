@@ -1,6 +1,7 @@
 /*
  * Preloaded: ends its process, as SIGKILL does, right before the call of a number that changes names, modes or times in a directory, where
- * YETT_TEST_KILL_AT has the number; writes how many there were to what YETT_TEST_KILL_COUNT names, at an end that is none of these.
+ * YETT_TEST_KILL_AT has the number, or has it stand still there, as YETT_TEST_STOP_AT says, until SIGCONT; writes how many there were to
+ * what YETT_TEST_KILL_COUNT names, at an end that is none of these.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -15,10 +16,12 @@ static long count;
 
 static void step(void)
 {
-	const char *at = getenv("YETT_TEST_KILL_AT");
+	const char *at = getenv("YETT_TEST_KILL_AT"), *stop = getenv("YETT_TEST_STOP_AT");
 
 	if (++count == (at ? atol(at) : 0))
 		(void)kill(getpid(), SIGKILL);
+	if (count == (stop ? atol(stop) : 0))
+		(void)kill(getpid(), SIGSTOP);
 }
 
 __attribute__((destructor)) static void tell(void)

@@ -2,6 +2,7 @@
 import fcntl
 import json
 import os
+import pty
 import random
 import shutil
 import stat
@@ -628,6 +629,9 @@ class Sessions(Workspace):
             self.do('snapshot', 'take', work, step)
             found[step] = self.checkpoint('put', 'thread', self.alice.write('bytes', step), '--sandbox', {'second': work}.get(step, 'box'), '--snapshot', step).out.strip()
         self.shell('rm -r *')
+        fork = self.do('snapshot', 'fork', work).out.strip()  # which has nothing to do with the sandbox
+        self.assertEqual([each['sandbox'] for each in self.works() if each['id'] == fork], [''])
+        self.assertRegex(self.do('work', 'list').out, fork + '  - +no')
         done = self.checkpoint('rollback', 'thread', found['second'], '--workspace', code=1)
         self.assertIn('a sandbox works on the store ' + work, done.err)
         self.assertEqual(self.checkpoint('latest', 'thread').out, 'third')  # nothing has gone back
@@ -811,9 +815,65 @@ class Sessions(Workspace):
         self.assertNotEqual(status['id'], first)
         self.assertEqual((status['name'], status['labels'], self.shell('cat file')), ('box', {'a': 'b'}, 'one\n'))
         self.shell('echo three >file')
-        done = self.do('snapshot', 'rollback', '--kill', work['id'], 'none', code=1)  # it is made again, as it was
-        self.assertIn('has no snapshot none', done.err)
-        self.assertEqual(self.shell('cat file'), 'three\n')
+
+    def test_a_rollback_that_would_be_refused_ends_nothing(self):
+        self.cow_box()
+        work, = self.works()
+        for step in ('one', 'two'):
+            self.shell('echo %s >file; echo x >/tmp/kept' % step)
+            self.do('snapshot', 'take', work['id'], step)
+        before, = self.ps()['sandboxes']
+
+        def refused(text, *words):
+            done = self.do('snapshot', 'rollback', '--kill', work['id'], *words, code=1)
+            self.assertIn(text, done.err)
+            self.assertEqual((self.ps()['sandboxes'][0]['id'], self.shell('cat file /tmp/kept')), (before['id'], 'two\nx\n'))
+        refused('has no snapshot none', 'none')
+        refused('1 snapshot that came later than one', 'one')
+        os.mkdir(self.store(work) + '/apply')
+        yett.write(self.store(work) + '/apply/journal', '')
+        refused('ended half-way', 'two')
+        shutil.rmtree(self.store(work) + '/apply')
+        put = self.checkpoint('put', 'thread', self.alice.write('bytes'), '--sandbox', 'box', '--snapshot', 'none').out.strip()
+        self.assertIn('has no snapshot none', self.checkpoint('rollback', 'thread', put, '--workspace', '--kill', code=1).err)
+        self.assertEqual(self.ps()['sandboxes'][0]['id'], before['id'])
+        self.do('snapshot', 'rollback', '--kill', '--delete-later', work['id'], 'one')
+        self.assertEqual(self.shell('cat file; ls /tmp/kept 2>/dev/null || echo none'), 'one\nnone\n')
+
+    def on_terminal(self, answer, *words, code=0):
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        os.write(master, answer.encode())
+        process = self.service.popen(self.alice, 'setsid', '--ctty', '--wait', self.service.yett, *words, env=self.environment(), stdin=slave,
+                                     stdout=subprocess.PIPE, stderr=slave)
+        os.close(slave)
+        out, _ = process.communicate(timeout=yett.DEADLINE)
+        shown = os.read(master, 65536).decode()
+        self.assertEqual(process.returncode, code, (out, shown))
+        return shown
+
+    def test_what_goes_is_asked_for_on_a_terminal(self):
+        self.cow_box()
+        work, = self.works()
+        for step in ('one', 'two', 'three'):
+            self.shell('echo %s >file' % step)
+            self.do('snapshot', 'take', work['id'], step)
+        put = self.checkpoint('put', 'thread', self.alice.write('bytes'), '--sandbox', 'box', '--snapshot', 'one').out.strip()
+        before = self.ps()['sandboxes'][0]['id']
+        back = ['snapshot', 'rollback', '--kill', work['id']]
+        thread = ['checkpoint', 'rollback', 'thread', put, '--workspace', '--kill']
+        self.assertIn('what was changed in %s since three is gone then; and what runs in the sandbox %s, and is in its /tmp. Go back?' % (work['id'], before),
+                      self.on_terminal('n\n', *back, 'three', code=1))
+        shown = self.on_terminal('n\n', *thread, code=1)
+        self.assertIn('since one is gone then, with 2 snapshots that came later; and what runs in the sandbox %s,' % before, shown)
+        self.assertIn('nothing was changed', shown)
+        self.assertNotIn('Go back?', self.on_terminal('n\n', *back, 'one', code=1))
+        self.assertEqual((self.ps()['sandboxes'][0]['id'], self.shell('cat file')), (before, 'three\n'))
+        self.assertIn('--yes is of --workspace', self.checkpoint('rollback', 'thread', put, '--yes', code=2).err)
+        self.assertNotIn('Go back?', self.on_terminal('', *thread, '--yes'))
+        self.assertEqual(self.shell('cat file'), 'one\n')
+        self.do('suspend', 'box')
+        self.assertIn('since one is gone then. Go back?', self.on_terminal('y\n', *back, 'one'))
 
     def test_a_rollback_after_which_it_cannot_be_made_again_leaves_it_suspended(self):
         data = self.folder('data')

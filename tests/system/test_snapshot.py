@@ -5,13 +5,17 @@ import json
 import os
 import random
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 import textwrap
 
 import yett
 from disk import Disk
-from workspace import Workspace, shown, shown_by_names, tree
+from workspace import Workspace, libc, shown, shown_by_names, tree
+
+PIDFD_GETFD = 438  # pidfd_getfd(2)
 
 # Changes at random, as sandboxes make them: to files and directories of a few names, so that they cover and undo each other. A line tells how
 # many, and is answered by all that shows then.
@@ -101,6 +105,11 @@ class Snapshots(Workspace):
         with self.used(store):
             return self.service.run(self.alice, self.service.run_.path('tests/system/take_used'), os.path.basename(store), name,
                                     env={**self.environment(), **(env or {})})
+
+    def half_way(self, store):
+        """As an apply that was killed leaves it."""
+        os.mkdir(store + '/apply')
+        yett.write(store + '/apply/journal', '')
 
     def settle(self, work, env=None):
         """What comes before anything that is done at rest."""
@@ -227,6 +236,88 @@ class Live(Snapshots):
         out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)
         self.assertEqual(out, b'on\n')
 
+    # --- two at once, and somebody who has it go on meanwhile ---
+
+    def stopped(self, *words, at=3):
+        """What copies, and stands still itself in the middle of it."""
+        library = self.alice.write('kill_at.so')
+        shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
+        process = self.copying(*words, env={'LD_PRELOAD': library, 'YETT_TEST_STOP_AT': str(at), 'ASAN_OPTIONS': 'verify_asan_link_order=0'})
+        yett.wait_until(lambda: yett.read('/proc/%d/stat' % process.pid).rsplit(')', 1)[1].split()[0] == 'T', 'a copy half-way')
+        return process
+
+    def copying(self, *words, env=None):
+        process = self.service.popen(self.alice, self.service.yett, 'snapshot', *words, env={**self.environment(), **(env or {})},
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end_of_copying(self, process, code=0):
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+        out, err = (text.decode() for text in process.communicate(timeout=yett.DEADLINE))
+        self.assertEqual(process.returncode, code, (out, err))
+        return out, err
+
+    def state_of(self, work):
+        return json.loads(self.yett('inspect', '--json', work['sandbox']).out)['result']['sandbox']['state']
+
+    def test_of_two_at_once_the_second_waits_for_the_first_also_on_another_store(self):
+        other = self.folder('other')
+        yett.write(other + '/file', 'x')
+        process = self.start('sh', '-c', 'echo 1 >file; echo 1 >"$0/file"; echo; read line; echo $line', other,
+                             options=['--cow', self.source, '--cow', other, '-C', self.source], env=self.environment())
+        self.line(process)
+        one, two = sorted(self.works(), key=lambda work: work['source'] == other)
+        for words in (['take', one['id'], 'b'], ['take', two['id'], 'b'], ['fork', two['id']]):
+            first = self.stopped('take', one['id'])
+            self.assertEqual(self.state_of(one), 'paused')
+            second = self.copying(*words)
+            self.assertIn(b'waiting: the sandbox %s is being copied' % one['sandbox'].encode(), second.stderr.readline())
+            self.assertEqual(self.state_of(one), 'paused')
+            for copying in (first, second):
+                self.assertIn('stood still', self.end_of_copying(copying)[1])
+            self.assertEqual(self.state_of(one), 'running')
+        out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)
+        self.assertEqual(out, b'on\n')
+
+    def test_what_was_copied_is_taken_back_where_somebody_has_the_sandbox_go_on_meanwhile(self):
+        process, work, _ = self.begin('sh', '-c', 'echo 1 >one; echo; read line; echo $line')
+        before = [each['id'] for each in self.works()]
+        for words in (['take', work['id'], 'x'], ['fork', work['id']]):
+            copying = self.stopped(*words)
+            self.assertEqual(self.yett('resume', work['sandbox']).code, 0)
+            out, err = self.end_of_copying(copying, 1)
+            self.assertEqual(out, '')
+            self.assertIn('the sandbox %s went on or ended before all was copied' % work['sandbox'], err)
+            self.assertNotIn('stood still', err)
+            self.assertEqual((self.state_of(work), self.names(work['id']), [each['id'] for each in self.works()]), ('running', [], before))
+        self.snapshot('take', work['id'], 'x')
+        copying = self.stopped('take', work['id'], 'y')
+        self.assertEqual(self.yett('destroy', work['sandbox']).code, 0)
+        self.assertIn('went on or ended', self.end_of_copying(copying, 1)[1])
+        process.communicate(timeout=yett.DEADLINE)
+        self.assertEqual(self.names(work['id']), ['x'])
+
+    def cut_off(self, process):
+        """From the helper."""
+        pidfd = os.pidfd_open(process.pid)
+        for fd in os.listdir('/proc/%d/fd' % process.pid):
+            if os.readlink('/proc/%d/fd/%s' % (process.pid, fd)).startswith('socket:'):
+                with socket.socket(fileno=libc.syscall(PIDFD_GETFD, pidfd, int(fd), 0)) as taken:
+                    taken.shutdown(socket.SHUT_RDWR)
+        os.close(pidfd)
+
+    def test_that_the_sandbox_does_not_go_on_is_a_failure_and_told(self):
+        process, work, _ = self.begin('sh', '-c', 'echo 1 >one; echo; read line; echo $line')
+        copying = self.stopped('take', work['id'], 'x')
+        self.cut_off(copying)
+        self.assertIn('what helps: the sandbox is still paused: yett resume ' + work['sandbox'], self.end_of_copying(copying, 1)[1])
+        self.assertEqual((self.state_of(work), self.names(work['id'])), ('paused', []))
+        self.assertEqual(self.yett('resume', work['sandbox']).code, 0)
+        out, _ = process.communicate(b'on\n', timeout=yett.DEADLINE)
+        self.assertEqual(out, b'on\n')
+
     def test_what_cannot_be_copied_is_refused_and_the_sandbox_goes_on(self):
         process, work, _ = self.begin('sh', '-c', 'mkdir a; echo x >a/shut; chmod 0 a/shut; echo; read line; echo $line')
         before = tree(self.store(work) + '/upper')
@@ -255,6 +346,13 @@ class InUse(Snapshots):
         self.assertIn('has as many snapshots', self.snapshot('take', work, 'more', code=1).err)
         self.snapshot('delete', work, 'n7')
         self.snapshot('take', work, 'more')
+        self.again(work, 'echo 4 >file')
+        with self.used(store):
+            self.snapshot('delete', work, 'n9')
+        self.half_way(store)
+        self.assertIn('ended half-way', self.snapshot('take', work, 'last', code=1).err)
+        shutil.rmtree(store + '/apply')
+        self.snapshot('take', work, 'last')
         self.snapshot('rollback', work, 'n59', '--delete-later')
         self.assertEqual(self.again(work, 'cat file'), '2\n')
 
@@ -263,6 +361,8 @@ class InUse(Snapshots):
         with self.used(store + '/snapshots'):
             for words in (['take', work], ['rollback', work, 'rest'], ['delete', work, 'rest'], ['fork', work]):
                 self.assertIn('a snapshot of the store %s is being made or changed' % work, self.snapshot(*words, code=1).err)
+            done = self.yett('discard', '--yes', work, env=self.environment())
+            self.assertIn('a snapshot of the store %s is being made or changed' % work, done.err)
             done = self.sandbox('true', options=['--store', work], env=self.environment())
             self.assertIn('a snapshot of the store %s is being made or changed' % work, done.err)
         self.assertEqual(self.names(work), ['rest', 'one', 'two'])
@@ -426,7 +526,7 @@ class Full(OnDisk):
         work, store = self.prepare()
         yett.write(store + '/upper/large', 'x' * 100000)
         os.chown(store + '/upper/large', self.alice.uid, self.alice.gid)
-        restore = self.restore_from(store)
+        restore, unsettled = self.restore_from(store), 0
         for what, run in self.each_way(work, store):
             restore(what == 'take' and work)
             before = shown(store, self.source), shown_by_names(store, self.source)
@@ -440,6 +540,9 @@ class Full(OnDisk):
                 done = run()
                 refused += 'No space left' in done.err
                 self.assertTrue(done.code == 0 or 'No space left' in done.err or what == 'settle', (what, room, done))
+                if 'No space left' in done.err and 'cannot put the snapshots' in done.err:
+                    self.assertIn('make room, as by yett discard', done.err)
+                    unsettled += 1
                 if what == 'take_used':
                     self.assertEqual(tree(store + '/upper'), upper, (what, room))
                 self.assertFalse(os.path.exists(store + '/fresh'), (what, room))
@@ -447,6 +550,7 @@ class Full(OnDisk):
                 self.settle(work)
                 self.assert_old_or_new(store, before, after, (what, room))
             self.assertGreater(refused, 0 if what in ('take_used', 'fork') else -1, what)
+        self.assertGreater(unsettled, 0)
 
     def fill(self, room):
         """All but so many KiB."""
