@@ -139,6 +139,28 @@ class Snapshots(Workspace):
             os.chown(store + '/upper/' + name, self.alice.uid, self.alice.gid)
 
 
+    def stopped(self, *words, at=3):
+        """What copies, and stands still itself in the middle of it."""
+        library = self.alice.write('kill_at.so')
+        shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
+        process = self.copying(*words, env={'LD_PRELOAD': library, 'YETT_TEST_STOP_AT': str(at), 'ASAN_OPTIONS': 'verify_asan_link_order=0'})
+        yett.wait_until(lambda: yett.read('/proc/%d/stat' % process.pid).rsplit(')', 1)[1].split()[0] == 'T', 'a copy half-way')
+        return process
+
+    def copying(self, *words, env=None):
+        process = self.service.popen(self.alice, self.service.yett, 'snapshot', *words, env={**self.environment(), **(env or {})},
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end_of_copying(self, process, code=0):
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+        out, err = (text.decode() for text in process.communicate(timeout=yett.DEADLINE))
+        self.assertEqual(process.returncode, code, (out, err))
+        return out, err
+
+
 class Live(Snapshots):
     """What takes the freezer of a control group."""
 
@@ -237,27 +259,6 @@ class Live(Snapshots):
         self.assertEqual(out, b'on\n')
 
     # --- two at once, and somebody who has it go on meanwhile ---
-
-    def stopped(self, *words, at=3):
-        """What copies, and stands still itself in the middle of it."""
-        library = self.alice.write('kill_at.so')
-        shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
-        process = self.copying(*words, env={'LD_PRELOAD': library, 'YETT_TEST_STOP_AT': str(at), 'ASAN_OPTIONS': 'verify_asan_link_order=0'})
-        yett.wait_until(lambda: yett.read('/proc/%d/stat' % process.pid).rsplit(')', 1)[1].split()[0] == 'T', 'a copy half-way')
-        return process
-
-    def copying(self, *words, env=None):
-        process = self.service.popen(self.alice, self.service.yett, 'snapshot', *words, env={**self.environment(), **(env or {})},
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.addCleanup(self.end, process)
-        return process
-
-    def end_of_copying(self, process, code=0):
-        if process.poll() is None:
-            process.send_signal(signal.SIGCONT)
-        out, err = (text.decode() for text in process.communicate(timeout=yett.DEADLINE))
-        self.assertEqual(process.returncode, code, (out, err))
-        return out, err
 
     def state_of(self, work):
         return json.loads(self.yett('inspect', '--json', work['sandbox']).out)['result']['sandbox']['state']
@@ -366,6 +367,18 @@ class InUse(Snapshots):
             done = self.sandbox('true', options=['--store', work], env=self.environment())
             self.assertIn('a snapshot of the store %s is being made or changed' % work, done.err)
         self.assertEqual(self.names(work), ['rest', 'one', 'two'])
+
+    def test_what_a_layer_is_missing_in_is_not_forked(self):
+        work, store = self.prepare()
+        self.settle(work)
+        before = os.listdir(os.path.dirname(store))
+        for words in (['fork', work], ['fork', work, 'two']):
+            forking = self.stopped(*words, at=4)
+            os.rename(store + '/layers/2', store + '/away')
+            self.assertIn('cannot copy the store %s: No such file' % work, self.end_of_copying(forking, 1)[1])
+            os.rename(store + '/away', store + '/layers/2')
+            self.assertEqual(os.listdir(os.path.dirname(store)), before)
+        self.snapshot('fork', work)
 
     def test_directories_that_their_owner_may_not_use_get_whiteouts_and_stay_as_they_are(self):
         work, store = self.prepare()
