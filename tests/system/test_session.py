@@ -578,9 +578,13 @@ class Sessions(Workspace):
                 done = self.do('run', option, share, '--', 'true', code=125)
                 self.assertIn('it is kept how sandboxes are made again', done.err)
                 self.assertIn('cannot share', self.do('mount', option, share, 'box', code=1).err)
-        for share in (self.state + '/yett/sessions', self.path()):
+        for share in (self.state + '/yett/sessions', self.path(), self.state, self.alice.home):
             for more in ('', ':memory=1M'):
-                self.assertIn('cannot share', self.do('run', '--cow', share + more, '--', 'true', code=125).err)
+                done = self.do('run', '--cow', share + more, '--', 'true', code=125)
+                self.assertIn('it is kept how sandboxes are made again', done.err)
+                self.assertNotIn('memory=SIZE', done.err)
+                if os.path.dirname(share) != self.state + '/yett/sessions':
+                    self.assertIn('cannot share', self.do('mount', '--cow', share + ':/mnt/x:memory=1M', 'box', code=1).err)
         shutil.rmtree(self.state + '/yett')  # nor one that is just being made what there will be
         done = self.do('create', '--name', 'other', '--rw', self.state, code=125)
         self.assertIn('it is kept how sandboxes are made again', done.err)
