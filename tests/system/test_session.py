@@ -769,6 +769,7 @@ class Sessions(Workspace):
         text = self.do('history', 'box').out
         self.assertNotIn('\x1b', text)
         self.assertIn("          7  sh -c 'exit 7'\n", text)
+        self.assertIn(" echo 'a b' '' 'it'\\''s' ", text)
         self.do('suspend', 'box')
         self.assertEqual(self.history(), first)
         self.do('resume', 'box')
