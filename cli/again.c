@@ -2,9 +2,11 @@
 #include "cli/again.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/escape.h"
@@ -316,25 +318,54 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	return r ? r : fit_shares(session, &run->options, error);
 }
 
+/* Opens one as what it was, where the kernel says that it is: a link may have come into the path since that was looked at. */
+static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return changed(was->path, strerror(errno), error);
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return changed(was->path, strerror(errno), error);
+	path[n] = '\0';
+	if (strcmp(path, was->path) != 0)
+		return changed(was->path, "is reached through a symbolic link now, and was not when the sandbox was made", error);
+	if (was->inode && (!S_ISDIR(st.st_mode) || st.st_ino != was->inode || (is_same_boot && st.st_dev != was->device)))
+		return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
+	if (!was->inode && (was->flags & YETT_SHARE_SOCKET ? !S_ISSOCK(st.st_mode) : !S_ISREG(st.st_mode)))
+		return changed(was->path,
+		               was->flags & YETT_SHARE_SOCKET ? "is no socket now, and was one when the sandbox was made"
+		                                              : "is no file now, and was one when the sandbox was made",
+		               error);
+	if (was->inode)
+		was->device = st.st_dev; /* of this boot; what it is stays what it was */
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
 /*
- * From here on directories are what was looked at, by descriptors, whatever becomes of their names. The lists keep them open until the end:
+ * From here on what is shared is what was looked at, by descriptors, whatever becomes of the names. The lists keep them open until the end:
  * fds[0 … shares_count].
  */
 static int hold_places(struct session *session, struct run_options *o, int *fds, struct yett_error *error)
 {
+	char boot[LINES_BOOT_SIZE];
+	bool is_same_boot;
+
+	lines_read_boot(boot);
+	is_same_boot = strcmp(boot, session->boot) == 0;
 	for (size_t i = 0; i < session->shares_count; i++) {
 		struct session_share *was = &session->shares[i];
 		struct yett_share *share = &o->shares[i];
-		struct stat st;
+		int r = hold(was, is_same_boot, &fds[i], error);
 
-		if (!was->inode)
-			continue;
-		fds[i] = open(was->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fds[i] < 0 || fstat(fds[i], &st) < 0)
-			return changed(was->path, strerror(errno), error);
-		if (st.st_ino != was->inode)
-			return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
-		was->device = st.st_dev; /* of this boot; what it is stays what it was */
+		if (r)
+			return r;
 		if (i < o->shares_count) {
 			free((char *)(uintptr_t)share->path);
 			share->path = NULL;

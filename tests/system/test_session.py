@@ -4,6 +4,7 @@ import json
 import os
 import random
 import shutil
+import socket
 import stat
 import subprocess
 import time
@@ -352,6 +353,48 @@ class Sessions(Workspace):
             swapper.communicate()
         self.assertEqual(self.suspended(), ['box'])
         print('# made again %d times of 100' % made)
+
+    def test_who_swaps_files_while_it_is_made_gives_it_no_other(self):
+        data, secret = self.folder('data'), self.folder('secret', mode=0o700)
+        self.alice.write('secret/key', 'secret\n')
+        file = self.alice.write('data/file', 'mine\n')
+        self.create('--ro', file + ':/tmp/file')
+        self.do('suspend', 'box')
+        os.symlink(secret + '/key', data + '/link')
+        swapper = self.alice.popen(['python3', '-c', SWAPPER, file, data + '/link'], stdin=subprocess.PIPE)
+        try:
+            made = 0
+            for _ in range(100):
+                done = self.yett('resume', 'box', env=self.environment())
+                if done.code == 0:
+                    made += 1
+                    self.assertEqual(self.exec('cat', '/tmp/file'), 'mine\n')
+                    self.do('suspend', 'box')
+        finally:
+            swapper.communicate()
+        self.assertEqual(self.suspended(), ['box'])
+        print('# made again %d times of 100' % made)
+
+    def test_a_socket_is_the_same_and_no_link_to_another(self):
+        folder = self.service.run_.roots_folder()
+        os.chmod(folder, 0o755)
+        self.change_policy(before=POLICY.replace('  share_ro', '  sockets = {"%s/mine"}\n  share_ro' % folder))
+        listeners = []
+        for name in ('mine', 'other'):
+            listeners.append(socket.socket(socket.AF_UNIX))
+            listeners[-1].bind(folder + '/' + name)
+            self.addCleanup(listeners[-1].close)
+            os.chown(folder + '/' + name, self.alice.uid, self.alice.gid)
+        self.create('--profile', 'roomy', '--share-socket', folder + '/mine:/tmp/socket')
+        self.do('suspend', 'box')
+        os.rename(folder + '/mine', folder + '/away')
+        for make, text in ((lambda: os.symlink(folder + '/other', folder + '/mine'), 'a symbolic link'), (lambda: yett.write(folder + '/mine', ''), 'socket')):
+            make()
+            self.assert_stays_suspended(text)
+            os.unlink(folder + '/mine')
+        os.rename(folder + '/away', folder + '/mine')
+        self.do('resume', 'box')
+        self.assertEqual(self.exec('stat', '-c', '%F', '/tmp/socket'), 'socket\n')
 
     def test_what_a_sandbox_keeps_for_others_is_the_same_directory(self):
         memory = self.folder('memory')
