@@ -97,22 +97,35 @@ static bool is_name(const char *name)
 	       !strchr("._-", *name);
 }
 
+static int no_name(const char *name, struct yett_error *error)
+{
+	return error_set(
+		error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		"%.80s is no name of a sandbox: small letters, digits, '.', '_' and '-', not one of these three first, and %d at most",
+		ESCAPE(name), YETT_NAME_SIZE - 1);
+}
+
 static int not_found(const char *name, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of a sandbox %.80s", ESCAPE(name));
 }
 
-static int take_lock(int directory, const char *name, struct yett_error *error)
+static int others(const char *name, struct yett_error *error)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
+}
+
+static int take_lock(int directory, const char *name, unsigned tries, struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		if (flock(directory, LOCK_EX | LOCK_NB) == 0)
-			return 0;
+	for (unsigned i = 0; flock(directory, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (i + 1 >= tries)
+			return others(name, error);
 		(void)nanosleep(&moment, NULL);
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
+	return 0;
 }
 
 /* Who had the lock before may have removed the directory that was waited for. */
@@ -134,7 +147,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return cannot("use the directory", session->path, error);
 		r = check_own(directory, session->path, error);
 		if (r == 0 && !(flags & SESSION_UNLOCKED))
-			r = take_lock(directory, session->name, error);
+			r = take_lock(directory, session->name, flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
 		if (r)
 			return r;
 		if (fstat(directory, &st) == 0 && fstatat(all, session->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -144,7 +157,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return 0;
 		}
 	}
-	return not_found(session->name, error);
+	return flags & SESSION_MAKE ? others(session->name, error) : not_found(session->name, error);
 }
 
 int session_open(const char *name, unsigned flags, struct session *ret_session, struct yett_error *error)
@@ -155,7 +168,7 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 
 	*ret_session = (struct session){.directory = -1};
 	if (!is_name(name))
-		return not_found(name, error);
+		return flags & SESSION_MAKE ? no_name(name, error) : not_found(name, error);
 	r = open_all(flags & SESSION_MAKE, &all, path, error);
 	if (r)
 		return r;
@@ -166,7 +179,7 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 	r = open_locked(all, ret_session, flags, error);
 	if (r == 0)
 		r = session_form_read(ret_session, error);
-	if (r == YETT_E_NOT_FOUND && (flags & SESSION_MAKE))
+	if (r == YETT_E_NOT_FOUND && (flags & SESSION_MAKE) && ret_session->directory >= 0)
 		return 0;
 	return r == YETT_E_FILE_OPERATION_FAILED && ret_session->directory >= 0 && (flags & SESSION_EVEN_BROKEN) ? 0 : r;
 }
@@ -175,11 +188,17 @@ void session_close(struct session *session)
 {
 	struct stat st;
 
-	if (session->is_locked && fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+	if (session->is_locked && !session->is_removed && fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    errno == ENOENT)
 		(void)!session_remove(session, NULL);
 	session_form_free(session);
 	session->directory = fd_close(session->directory);
 	session->is_locked = false;
+}
+
+void session_forget_history(const struct session *session)
+{
+	(void)unlinkat(session->directory, SESSION_HISTORY, 0);
 }
 
 /* The session itself first: without it, what is left is none. */
@@ -190,6 +209,7 @@ int session_remove(struct session *session, struct yett_error *error)
 			return cannot("remove a file of", session->path, error);
 	if (rmdir(session->path) < 0 && errno != ENOENT && errno != ENOTEMPTY)
 		return cannot("remove the directory", session->path, error);
+	session->is_removed = true;
 	return 0;
 }
 
