@@ -36,11 +36,15 @@ int again_prepare(struct run *run, struct session *ret_session)
 	if (!o->name)
 		return 0;
 	r = session_open(o->name, SESSION_MAKE, ret_session, &why);
-	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session) && !session_is_there(ret_session, run->connection)) {
+	if (r == 0 && ret_session->is_read)
+		r = session_check_gone(ret_session, run->connection, &why);
+	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session)) {
 		r = error_set(&why, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the sandbox %s is suspended", o->name);
 		error_mend(&why, "yett resume %s makes it again; yett destroy %s forgets it", o->name, o->name);
 	}
-	/* one that somebody else has, one that is torn, one that waits: nothing of that is lost */
+	if (r == YETT_E_NOT_FOUND && o->life.idle_suspend)
+		why.code = r = YETT_E_INVALID_REQUEST;
+	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that is lost */
 	if (r && (ret_session->directory >= 0 || why.code == YETT_E_INVALID_REQUEST || o->life.idle_suspend)) {
 		run->error = why;
 		return r;
@@ -143,14 +147,39 @@ static int keep(struct run *run, const char **words, struct session *session, st
 	return r;
 }
 
-int again_keep(struct run *run, const char **words, struct session *session)
+/* The service that has the sandbox, where no option says which: the environment or the default may be another's by then. */
+static int add_socket(const struct run *run, char **words, struct yett_error *error)
+{
+	const char *variable = secure_getenv("YETT_SOCKET"), *here = run->options.current_directory;
+	const char *path = variable ? variable : YETT_SOCKET_PATH;
+	size_t count = 0;
+
+	if (run->options.connect.socket_path || yett_connection_start(run->connection) != YETT_START_SERVICE)
+		return 0;
+	while (words[count])
+		count++;
+	if (count + 2 > AGAIN_WORDS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are more than %d options", AGAIN_WORDS_MAX - 2);
+	if (asprintf(&words[count], "--socket=%s%s%s", *path != '/' && here ? here : "", *path != '/' && here ? "/" : "", path) < 0) {
+		words[count] = NULL;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+	}
+	words[count + 1] = NULL;
+	return 0;
+}
+
+int again_keep(struct run *run, char **words, struct session *session)
 {
 	struct yett_error why = {0};
 	int r;
 
 	if (session->directory < 0)
 		return 0;
-	r = keep(run, words, session, &why);
+	r = add_socket(run, words, &why);
+	if (r == 0) {
+		session_forget_history(session); /* of an earlier one that had the name */
+		r = keep(run, (const char **)words, session, &why);
+	}
 	if (r && run->options.life.idle_suspend) {
 		run->error = why;
 		return r;
@@ -388,7 +417,7 @@ static int ask_through(struct run *run, struct yett_connection *connection)
 	const struct connect_choice *choice = &run->options.connect;
 	int r = 0;
 
-	if (choice->socket_path || choice->key_path)
+	if (choice->key_path || (choice->socket_path && !connect_is_to(connection, choice->socket_path)))
 		r = connect_with_key(choice, true, &run->connection, &run->error);
 	else
 		run->connection = connection;

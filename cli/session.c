@@ -334,28 +334,80 @@ static const char *find_value(const struct session *session, const char *option)
 	return value;
 }
 
-bool session_is_there(const struct session *session, struct yett_connection *connection)
+/* As it was where the sandbox was made. */
+static const char *find_path(const struct session *session, const char *option, char path[static 8192])
 {
-	struct connect_choice choice = {find_value(session, "--socket"), find_value(session, "--key")};
-	struct yett_sandbox_status *status = NULL;
-	struct yett_connection *own = NULL;
-	char key[8192];
-	bool is_there;
-	int r = 0;
+	const char *value = find_value(session, option);
 
-	if (choice.key_path && choice.key_path[0] != '/') {
-		(void)snprintf(key, sizeof key, "%s/%s", session->directory_path, choice.key_path);
-		choice.key_path = key;
+	if (!value || value[0] == '/')
+		return value;
+	(void)snprintf(path, 8192, "%s/%s", session->directory_path, value);
+	return path;
+}
+
+/* By its id, and while it is being made by its name. */
+static enum session_there look_through(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+{
+	const char *const called[] = {session->sandbox, session->name};
+
+	for (size_t i = 0; i < (session->making_ms ? 2 : 1); i++) {
+		struct yett_sandbox_status *status = NULL;
+		int r = yett_sandbox_inspect(connection, called[i], &status, why);
+		bool is_there = r == 0 && session_is_of(session, status) && status->state < YETT_STATE_STOPPING;
+
+		yett_free(status);
+		if (is_there)
+			return SESSION_THERE;
+		if (r && r != YETT_E_NOT_FOUND)
+			return SESSION_UNKNOWN;
 	}
-	if (choice.socket_path || choice.key_path)
-		r = connect_without_key(&choice, &own, NULL);
-	if (r)
-		return true;
-	r = yett_sandbox_inspect(own ? own : connection, session->sandbox, &status, NULL);
-	is_there = r == 0 ? status->state < YETT_STATE_STOPPING : r != YETT_E_NOT_FOUND;
-	yett_free(status);
+	return SESSION_GONE;
+}
+
+enum session_there session_look(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+{
+	char socket[8192], key[8192];
+	const struct connect_choice choice = {find_path(session, "--socket", socket), find_path(session, "--key", key)};
+	struct yett_connection *own = NULL;
+	enum session_there there;
+
+	if (!choice.key_path && (!choice.socket_path || connect_is_to(connection, choice.socket_path)))
+		return look_through(session, connection, why);
+	if (connect_without_key(&choice, &own, why) != 0)
+		return SESSION_UNKNOWN;
+	there = look_through(session, own, why);
 	yett_connection_close(own);
-	return is_there;
+	return there;
+}
+
+void session_mend_options(const struct session *session, struct yett_error *error)
+{
+	const char *socket = find_value(session, "--socket"), *key = find_value(session, "--key");
+
+	if (socket || key)
+		error_mend(error, "ask for it as it was made, with%s%s%s%s", socket ? " --socket " : "", ESCAPE(socket),
+		           key ? " --key " : "", ESCAPE(key));
+}
+
+int session_check_gone(const struct session *session, struct yett_connection *connection, struct yett_error *error)
+{
+	struct yett_error why = {0};
+
+	switch (session_look(session, connection, &why)) {
+	case SESSION_GONE:
+		return 0;
+	case SESSION_THERE:
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox named '%s' is there already: %s", session->name,
+		                session->sandbox);
+		session_mend_options(session, error);
+		return YETT_E_ALREADY_EXISTS;
+	case SESSION_UNKNOWN:
+	default:
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "whether the sandbox %s is gone cannot be found out: %.140s",
+		                session->name, why.message);
+		error_mend(error, "make that socket or key available again, or have its session forgotten: yett destroy %s", session->name);
+		return YETT_E_ALREADY_EXISTS;
+	}
 }
 
 /* The last change of one of its files. */
@@ -399,9 +451,9 @@ static bool prune_one(const char *name, void *data)
 	session_close(&session);
 	if (!is_candidate)
 		return false;
-	if (session_open(name, 0, &session, NULL) == 0 && is_old(&session) &&
+	if (session_open(name, SESSION_AT_ONCE, &session, NULL) == 0 && is_old(&session) &&
 	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session) &&
-	    !session_is_there(&session, pruning->connection))
+	    session_look(&session, pruning->connection, NULL) == SESSION_GONE)
 		(void)!session_remove(&session, NULL);
 	session_close(&session);
 	return false;

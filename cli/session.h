@@ -80,9 +80,17 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 
 /*
  * Whether its sandbox runs or stands still. `connection` may not see one that was made with another key, or through another socket: where
- * the options name such, one is made with them. True, too, where that cannot be found out.
+ * the options name such, one is made with them. Unknown, and `why`: it cannot be asked, as when that key or socket is gone. Nothing that
+ * takes the sandbox for gone is done then.
  */
-bool session_is_there(const struct session *session, struct yett_connection *connection);
+enum session_there { SESSION_GONE, SESSION_THERE, SESSION_UNKNOWN };
+enum session_there session_look(const struct session *session, struct yett_connection *connection, struct yett_error *why);
+
+/* That it is gone: 0; else YETT_E_ALREADY_EXISTS with what helps. */
+_must_check_ int session_check_gone(const struct session *session, struct yett_connection *connection, struct yett_error *error);
+
+/* Adds to an error which options its sandbox is asked for with, if it has any. */
+void session_mend_options(const struct session *session, struct yett_error *error);
 
 /* Removes those that nobody suspended, whose sandboxes have been gone and whose files unchanged for seven days. */
 void session_prune(struct yett_connection *connection);
