@@ -371,8 +371,11 @@ enum session_there session_look(const struct session *session, struct yett_conne
 	struct yett_connection *own = NULL;
 	enum session_there there;
 
-	if (!choice.key_path && (!choice.socket_path || connect_is_to(connection, choice.socket_path)))
-		return look_through(session, connection, why);
+	if (!choice.key_path && (!choice.socket_path || connect_is_to(connection, choice.socket_path))) {
+		there = look_through(session, connection, why);
+		if (there != SESSION_GONE || yett_connection_start(connection) != YETT_START_SERVICE)
+			return there; /* else it may be that the connection has another key than the usual one */
+	}
 	if (connect_without_key(&choice, &own, why) != 0)
 		return SESSION_UNKNOWN;
 	there = look_through(session, own, why);

@@ -180,6 +180,26 @@ class Sessions(Workspace):
         self.do('destroy', '--key', key, 'box')
         self.assertFalse(os.path.exists(self.path()))
 
+    def test_another_key_that_does_not_see_a_sandbox_does_not_take_it_for_gone(self):
+        key = self.alice.home + '/second-key'
+        self.do('keygen', key)
+        enrolled = self.service.keys + '/second.pub'
+        shutil.copy(key + '.pub', enrolled)
+        self.addCleanup(os.unlink, enrolled)
+        self.create('--idle-timeout', '1h', '--idle-action', 'suspend')
+        self.create(name='old')
+        before = self.record(), self.record('old')
+        then = time.time() - 8 * 86400
+        for file in os.listdir(self.path('old')):
+            os.utime(self.path('old') + '/' + file, (then, then))
+        self.assertEqual(self.suspended('--filter', 'name=box', '--key', key), [])
+        for word in ('resume', 'destroy'):
+            self.do(word, '--key', key, 'box', code=1)
+        self.assertIn('is there already', self.do('create', '--key', key, '--name', 'box', code=125).err)
+        self.create('--key', key, name='next')  # prunes
+        self.assertEqual((self.record(), self.record('old')), before)
+        self.do('destroy', '--key', key, 'next')
+
     def test_one_that_cannot_be_asked_about_is_neither_replaced_nor_hidden_and_can_be_forgotten(self):
         for more in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
             for is_suspended in (True, False):
