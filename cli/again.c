@@ -2,9 +2,11 @@
 #include "cli/again.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/escape.h"
@@ -34,11 +36,15 @@ int again_prepare(struct run *run, struct session *ret_session)
 	if (!o->name)
 		return 0;
 	r = session_open(o->name, SESSION_MAKE, ret_session, &why);
-	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session) && !session_is_there(ret_session, run->connection)) {
+	if (r == 0 && ret_session->is_read)
+		r = session_check_gone(ret_session, run->connection, &why);
+	if (r == 0 && ret_session->is_read && session_is_suspended(ret_session)) {
 		r = error_set(&why, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "the sandbox %s is suspended", o->name);
 		error_mend(&why, "yett resume %s makes it again; yett destroy %s forgets it", o->name, o->name);
 	}
-	/* one that somebody else has, one that is torn, one that waits: nothing of that is lost */
+	if (r == YETT_E_NOT_FOUND && o->life.idle_suspend)
+		why.code = r = YETT_E_INVALID_REQUEST;
+	/* one that somebody else has, one that is torn, one that waits or may run: nothing of that is lost */
 	if (r && (ret_session->directory >= 0 || why.code == YETT_E_INVALID_REQUEST || o->life.idle_suspend)) {
 		run->error = why;
 		return r;
@@ -141,14 +147,39 @@ static int keep(struct run *run, const char **words, struct session *session, st
 	return r;
 }
 
-int again_keep(struct run *run, const char **words, struct session *session)
+/* The service that has the sandbox, where no option says which: the environment or the default may be another's by then. */
+static int add_socket(const struct run *run, char **words, struct yett_error *error)
+{
+	const char *variable = secure_getenv("YETT_SOCKET"), *here = run->options.current_directory;
+	const char *path = variable ? variable : YETT_SOCKET_PATH;
+	size_t count = 0;
+
+	if (run->options.connect.socket_path || yett_connection_start(run->connection) != YETT_START_SERVICE)
+		return 0;
+	while (words[count])
+		count++;
+	if (count + 2 > AGAIN_WORDS_MAX)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "there are more than %d options", AGAIN_WORDS_MAX - 2);
+	if (asprintf(&words[count], "--socket=%s%s%s", *path != '/' && here ? here : "", *path != '/' && here ? "/" : "", path) < 0) {
+		words[count] = NULL;
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "there is not enough memory for the options");
+	}
+	words[count + 1] = NULL;
+	return 0;
+}
+
+int again_keep(struct run *run, char **words, struct session *session)
 {
 	struct yett_error why = {0};
 	int r;
 
 	if (session->directory < 0)
 		return 0;
-	r = keep(run, words, session, &why);
+	r = add_socket(run, words, &why);
+	if (r == 0) {
+		session_forget_history(session); /* of an earlier one that had the name */
+		r = keep(run, (const char **)words, session, &why);
+	}
 	if (r && run->options.life.idle_suspend) {
 		run->error = why;
 		return r;
@@ -316,25 +347,54 @@ static int set_up(struct session *session, struct run *run, struct yett_error *e
 	return r ? r : fit_shares(session, &run->options, error);
 }
 
+/* Opens one as what it was, where the kernel says that it is: a link may have come into the path since that was looked at. */
+static int hold(struct session_share *was, bool is_same_boot, int *ret_fd, struct yett_error *error)
+{
+	_cleanup_fd_ int fd = open(was->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char link[32], path[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return changed(was->path, strerror(errno), error);
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (n < 0)
+		return changed(was->path, strerror(errno), error);
+	path[n] = '\0';
+	if (strcmp(path, was->path) != 0)
+		return changed(was->path, "is reached through a symbolic link now, and was not when the sandbox was made", error);
+	if (was->inode && (!S_ISDIR(st.st_mode) || st.st_ino != was->inode || (is_same_boot && st.st_dev != was->device)))
+		return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
+	if (!was->inode && (was->flags & YETT_SHARE_SOCKET ? !S_ISSOCK(st.st_mode) : !S_ISREG(st.st_mode)))
+		return changed(was->path,
+		               was->flags & YETT_SHARE_SOCKET ? "is no socket now, and was one when the sandbox was made"
+		                                              : "is no file now, and was one when the sandbox was made",
+		               error);
+	if (was->inode)
+		was->device = st.st_dev; /* of this boot; what it is stays what it was */
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
 /*
- * From here on directories are what was looked at, by descriptors, whatever becomes of their names. The lists keep them open until the end:
+ * From here on what is shared is what was looked at, by descriptors, whatever becomes of the names. The lists keep them open until the end:
  * fds[0 … shares_count].
  */
 static int hold_places(struct session *session, struct run_options *o, int *fds, struct yett_error *error)
 {
+	char boot[LINES_BOOT_SIZE];
+	bool is_same_boot;
+
+	lines_read_boot(boot);
+	is_same_boot = strcmp(boot, session->boot) == 0;
 	for (size_t i = 0; i < session->shares_count; i++) {
 		struct session_share *was = &session->shares[i];
 		struct yett_share *share = &o->shares[i];
-		struct stat st;
+		int r = hold(was, is_same_boot, &fds[i], error);
 
-		if (!was->inode)
-			continue;
-		fds[i] = open(was->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fds[i] < 0 || fstat(fds[i], &st) < 0)
-			return changed(was->path, strerror(errno), error);
-		if (st.st_ino != was->inode)
-			return changed(was->path, "is another directory than the one there was when the sandbox was made", error);
-		was->device = st.st_dev; /* of this boot; what it is stays what it was */
+		if (r)
+			return r;
 		if (i < o->shares_count) {
 			free((char *)(uintptr_t)share->path);
 			share->path = NULL;
@@ -357,7 +417,7 @@ static int ask_through(struct run *run, struct yett_connection *connection)
 	const struct connect_choice *choice = &run->options.connect;
 	int r = 0;
 
-	if (choice->socket_path || choice->key_path)
+	if (choice->key_path || (choice->socket_path && !connect_is_to(connection, choice->socket_path)))
 		r = connect_with_key(choice, true, &run->connection, &run->error);
 	else
 		run->connection = connection;

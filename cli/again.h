@@ -13,12 +13,15 @@
 
 /*
  * Before the sandbox of a name is asked for: has the session of that name, for nobody else to make one. Refused where a suspended sandbox
- * has it. Where none can be kept that is told, and *ret_session is none.
+ * has it, or one that is not known to be gone. Where none can be kept that is told, and *ret_session is none.
  */
 _must_check_ int again_prepare(struct run *run, struct session *ret_session);
 
-/* Afterwards: keeps it. It is a refusal only where the sandbox is to be suspended by itself. */
-_must_check_ int again_keep(struct run *run, const char **words, struct session *session);
+/*
+ * Afterwards: keeps it. It is a refusal only where the sandbox is to be suspended by itself. The words may get one more, of AGAIN_WORDS_MAX
+ * that there is room for; as the others it is to be freed.
+ */
+_must_check_ int again_keep(struct run *run, char **words, struct session *session);
 
 /* Makes it again, and says so in the session, whose lock is held: the id. Where that fails the session is as before. */
 _must_check_ int again_make(struct session *session, struct yett_connection *connection, char ret_id[static YETT_ID_SIZE],

@@ -1,6 +1,10 @@
 /* See connect.h. */
 #include "cli/connect.h"
 
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include "cli/output.h"
 
 int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection, struct yett_error *error)
@@ -22,4 +26,14 @@ int connect_with_key(const struct connect_choice *choice, bool tell, struct yett
 	if (tell && created && yett_key_path(path, sizeof path, NULL) == 0)
 		output_note("made the key %s and enrolled it in authorized_keys beside it", path);
 	return connect_without_key(choice, ret_connection, error);
+}
+
+bool connect_is_to(const struct yett_connection *connection, const char *socket_path)
+{
+	struct sockaddr_un peer = {0};
+	socklen_t length = sizeof peer;
+
+	return yett_connection_start(connection) == YETT_START_SERVICE &&
+	       getpeername(yett_connection_fd(connection), (struct sockaddr *)&peer, &length) == 0 && peer.sun_family == AF_UNIX &&
+	       strlen(socket_path) < sizeof peer.sun_path && strncmp(peer.sun_path, socket_path, sizeof peer.sun_path) == 0;
 }

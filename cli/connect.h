@@ -24,6 +24,9 @@ _must_check_ int connect_with_key(const struct connect_choice *choice, bool tell
 _must_check_ int connect_without_key(const struct connect_choice *choice, struct yett_connection **ret_connection,
                                      struct yett_error *error);
 
+/* Whether a connection is one to this socket, as far as can be told. */
+bool connect_is_to(const struct yett_connection *connection, const char *socket_path);
+
 /* Of a text that the library gave. */
 static inline void connect_text_freep(char **text)
 {

@@ -1,30 +1,15 @@
 /* See git.h. */
 #include "cli/git.h"
 
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/escape.h"
-#include "cli/connect.h"
+#include "cli/git_origin.h"
 #include "cli/output.h"
 #include "cli/parse.h"
-#include "libclient/yett.h"
-
-#define PACK_BYTES ((uint64_t)2 << 30)
 
 #define REFSPECS_MAX 1000
-
-struct git_choice {
-	struct connect_choice connect;
-	const char *directory; /* inside; NULL: where what is copy-on-write is */
-	uint64_t max_bytes;
-};
 
 OPTION_TEXT(set_socket, struct git_choice, connect.socket_path)
 OPTION_TEXT(set_key, struct git_choice, connect.key_path)
@@ -51,206 +36,15 @@ const struct option git_options[] = {
 	{0},
 };
 
-/* Where it is fetched from: a sandbox that is there, or one that is made over a store for the time. */
-struct origin {
-	struct yett_connection *connection;
-	struct yett_sandbox *sandbox;
-	bool is_made; /* for the time */
-	char id[YETT_ID_SIZE];
-	char directory[PATH_MAX];
-};
-
-static void origin_close(struct origin *origin)
+/* What was asked for and no tags besides; and no other repository: those of submodules are named by what is fetched. */
+static int fetch(const struct git_choice *choice, const struct git_origin *origin, int count, char **refspecs, struct yett_error *error)
 {
-	if (origin->is_made) /* and waited for: then its store is free */
-		(void)yett_sandbox_end(origin->sandbox, NULL);
-	yett_sandbox_close(origin->sandbox);
-	yett_connection_close(origin->connection);
-}
+	_cleanup_free_ char *url = git_origin_url(origin, choice);
+	const char *const words[] = {"fetch", "--no-tags", "--no-recurse-submodules", "--", url};
 
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
-
-static const struct yett_work *find_store(const struct yett_work_list *list, const char *id)
-{
-	for (size_t i = 0; i < yett_work_list_count(list); i++)
-		if (strcmp(yett_work_list_get(list, i)->id, id) == 0)
-			return yett_work_list_get(list, i);
-	return NULL;
-}
-
-static int make_sandbox(struct origin *origin, const char *store, struct yett_error *error)
-{
-	const struct yett_share share = {.size = sizeof share, .flags = YETT_SHARE_COW, .store = store};
-	const struct yett_sandbox_options options = {
-		.size = sizeof options, .shares = &share, .shares_count = 1, .network = YETT_NETWORK_NONE};
-
-	int r = yett_sandbox_create(origin->connection, &options, &origin->sandbox, error);
-
-	origin->is_made = r == 0;
-	return r;
-}
-
-/* Where it has one share that is copy-on-write, there. */
-static int find_directory(const struct yett_work_list *list, struct origin *origin, struct yett_error *error)
-{
-	const struct yett_work *found = NULL;
-	size_t count = 0;
-
-	for (size_t i = 0; i < yett_work_list_count(list); i++)
-		if (strcmp(yett_work_list_get(list, i)->sandbox, origin->id) == 0) {
-			found = yett_work_list_get(list, i);
-			count++;
-		}
-	if (count == 1 && (size_t)snprintf(origin->directory, sizeof origin->directory, "%s", found->target) < sizeof origin->directory)
-		return 0;
-	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the sandbox %s has %s copy-on-write share: where is the repository?",
-	                origin->id, count ? "more than one" : "no");
-	error_mend(error, "name it: yett git fetch -C DIR %s", origin->id);
-	return YETT_E_INVALID_REQUEST;
-}
-
-static int open_origin(struct origin *origin, const struct git_choice *choice, const char *name, struct yett_error *error)
-{
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
-	const struct yett_work *store;
-	int r = yett_works_list(&list, error);
-
-	if (r == 0)
-		r = connect_with_key(&choice->connect, false, &origin->connection, error);
-	if (r)
-		return r;
-	store = find_store(list, name);
-	if (store && !store->is_used)
-		r = make_sandbox(origin, name, error);
-	else
-		r = yett_sandbox_attach(origin->connection, store ? store->sandbox : name, &origin->sandbox, error);
-	if (r)
-		return r;
-	(void)snprintf(origin->id, sizeof origin->id, "%s", yett_sandbox_get_info(origin->sandbox)->id);
-	if (choice->directory || store) {
-		(void)snprintf(origin->directory, sizeof origin->directory, "%s", choice->directory ? choice->directory : store->target);
-		return 0;
-	}
-	return find_directory(list, origin, error);
-}
-
-/* A word of a URL of git-remote-ext(1), which ends at a space. */
-static void write_word(FILE *file, const char *word)
-{
-	for (; *word; word++)
-		(void)fprintf(file, *word == '%' ? "%%%%" : *word == ' ' ? "%% " : "%c", *word);
-}
-
-/* What git outside speaks to: upload-pack inside, by yett exec. That it reads what belongs to others there harms nobody outside. */
-static char *make_url(const struct origin *origin, const struct git_choice *choice)
-{
-	char self[PATH_MAX], *url = NULL;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	const char *const words[] = {"exec",
-	                             choice->connect.socket_path ? "--socket" : NULL,
-	                             choice->connect.socket_path,
-	                             choice->connect.key_path ? "--key" : NULL,
-	                             choice->connect.key_path,
-	                             "--env=GIT_PROTOCOL=version=2",
-	                             "-C",
-	                             "/",
-	                             origin->id,
-	                             "--",
-	                             "git",
-	                             "-c",
-	                             "safe.directory=*",
-	                             "upload-pack",
-	                             origin->directory};
-	size_t length;
-	FILE *file = n < 0 ? NULL : open_memstream(&url, &length);
-
-	if (!file)
-		return NULL;
-	self[n] = '\0';
-	(void)fputs("ext::", file);
-	write_word(file, self);
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (!words[i])
-			continue;
-		(void)fputc(' ', file);
-		write_word(file, words[i]);
-	}
-	if (fclose(file) == 0)
-		return url;
-	free(url);
-	return NULL;
-}
-
-/*
- * It takes no file that is larger, checks all objects, gets what was asked for and no tags besides, and asks no other repository: those of
- * submodules are named by what is fetched.
- */
-static int start_git(const struct git_choice *choice, char *url, int count, char **refspecs, int errors, pid_t *ret_pid)
-{
-	static const char *const words[] = {
-		"git",   "-c",        "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1",
-		"fetch", "--no-tags", "--no-recurse-submodules",   "--"};
-	const struct rlimit limit = {choice->max_bytes, choice->max_bytes};
-	char *argv[ARRAY_SIZE(words) + REFSPECS_MAX + 2];
-	posix_spawn_file_actions_t actions;
-	int r = posix_spawn_file_actions_init(&actions);
-
-	if (r != 0)
-		return -r;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-		argv[i] = (char *)words[i];
-	argv[ARRAY_SIZE(words)] = url;
-	for (int i = 0; i < count; i++)
-		argv[(int)ARRAY_SIZE(words) + 1 + i] = refspecs[i];
-	argv[(int)ARRAY_SIZE(words) + 1 + count] = NULL;
-	if (setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0)
-		r = errno;
-	(void)signal(SIGXFSZ, SIG_IGN); /* it says so itself */
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-	if (r == 0)
-		r = posix_spawnp(ret_pid, "git", &actions, NULL, argv, environ);
-	(void)posix_spawn_file_actions_destroy(&actions);
-	return -r;
-}
-
-/* What git inside says comes with what git outside says. */
-static void pass_errors(int errors)
-{
-	FILE *file = fdopen(errors, "r");
-	_cleanup_free_ char *line = NULL;
-	size_t size = 0;
-
-	while (file && getline(&line, &size, file) > 0) {
-		line[strcspn(line, "\n")] = '\0';
-		output_text(stderr, line, false);
-		(void)fputc('\n', stderr);
-	}
-	if (file)
-		(void)fclose(file);
-}
-
-static int fetch(const struct git_choice *choice, const struct origin *origin, int count, char **refspecs, struct yett_error *error)
-{
-	_cleanup_free_ char *url = make_url(origin, choice);
-	int errors[2] = {-1, -1}, status = 0, r = url && pipe2(errors, O_CLOEXEC) == 0 ? 0 : -errno;
-	pid_t pid;
-
-	if (r == 0)
-		r = start_git(choice, url, count, refspecs, errors[1], &pid);
-	fd_close(errors[1]);
-	if (r < 0) {
-		fd_close(errors[0]);
-		errno = -r;
-		return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start git: %m");
-	}
-	pass_errors(errors[0]);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (!url)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what git is to fetch");
+	if (git_run(choice, words, ARRAY_SIZE(words), refspecs, (size_t)count, -1, error))
 		return 0;
 	return error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "git could not fetch from %s in the sandbox %s",
 	                 ESCAPE(origin->directory), origin->id);
@@ -258,8 +52,8 @@ static int fetch(const struct git_choice *choice, const struct origin *origin, i
 
 int git_main(const struct subcommand *self, int argc, char **argv)
 {
-	struct git_choice choice = {.max_bytes = PACK_BYTES};
-	_cleanup_(origin_close) struct origin origin = {0};
+	struct git_choice choice = {.max_bytes = GIT_PACK_BYTES};
+	_cleanup_(git_origin_close) struct git_origin origin = {0};
 	struct yett_error error = {0};
 	int first, r = options_begin(self, argc, argv, &choice, EXIT_USAGE, &first);
 
@@ -271,7 +65,7 @@ int git_main(const struct subcommand *self, int argc, char **argv)
 		output_error(&error);
 		return EXIT_USAGE;
 	}
-	r = open_origin(&origin, &choice, argv[first + 1], &error);
+	r = git_origin_open(&origin, &choice, argv[first + 1], &error);
 	if (r == 0)
 		r = fetch(&choice, &origin, argc - first - 2, argv + first + 2, &error);
 	if (output_json() && origin.id[0])

@@ -142,13 +142,17 @@ void history_add(const struct history_entry *entry)
 }
 
 /* As a shell would take it. */
-static void print_word(const char *word)
+static void print_word(char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%_+=:,./-";
 	bool is_plain = *word && word[strspn(word, plain)] == '\0';
+	const char *part;
 
 	(void)fputs(is_plain ? " " : " '", stdout);
-	output_text(stdout, word, false);
+	while ((part = strsep(&word, "'"))) {
+		output_text(stdout, part, false);
+		(void)fputs(word ? "'\\''" : "", stdout);
+	}
 	(void)fputs(is_plain ? "" : "'", stdout);
 }
 

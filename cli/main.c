@@ -14,6 +14,7 @@
 #include "cli/events.h"
 #include "cli/files.h"
 #include "cli/git.h"
+#include "cli/git_remote.h"
 #include "cli/history.h"
 #include "cli/keys.h"
 #include "cli/manage.h"
@@ -189,5 +190,5 @@ int main(int argc, char **argv)
 
 	fill_stdio();
 	(void)setvbuf(stderr, line, _IOLBF, sizeof line);
-	return output_end(run(argc, argv));
+	return output_end(argc > 0 && git_remote_is_called(argv[0]) ? git_remote_main(argc, argv) : run(argc, argv));
 }

@@ -193,17 +193,18 @@ static void print_row(const struct yett_sandbox_status *status, bool all)
 	(void)putchar('\n');
 }
 
-void manage_print_suspended(const char *name, const char *profile, uint64_t created_ms, const char *const *labels, bool all)
+void manage_print_suspended(const struct session *session, const char *state, bool all)
 {
 	char age[24];
+	size_t length = strlen(session->profile);
 
-	age_of(created_ms, age, sizeof age);
-	(void)printf("%-16s  %-16s  %-20s  ", "-", name, "suspended");
-	output_text(stdout, profile, false);
-	(void)printf("%*s  %6s  %8s  ", strlen(profile) < 10 ? (int)(10 - strlen(profile)) : 0, "", age, "-");
+	age_of(session->created_ms, age, sizeof age);
+	(void)printf("%-16s  %-16s  %-20s  ", "-", session->name, state);
+	output_text(stdout, session->profile, false);
+	(void)printf("%*s  %6s  %8s  ", length < 10 ? (int)(10 - length) : 0, "", age, "-");
 	if (all)
 		(void)printf("%10u  ", geteuid());
-	print_labels(labels);
+	print_labels(session->labels);
 	(void)putchar('\n');
 }
 

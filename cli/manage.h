@@ -7,6 +7,7 @@
 
 #include "cli/connect.h"
 #include "cli/options.h"
+#include "cli/session.h"
 #include "libclient/yett.h"
 
 #define MANAGE_FILTERS_MAX 32
@@ -36,7 +37,7 @@ bool manage_is_filter(const char *filter);
 bool manage_fits(const struct yett_sandbox_status *status, const char *filter);
 
 /* A row of ps, of one that is not there. */
-void manage_print_suspended(const char *name, const char *profile, uint64_t created_ms, const char *const *labels, bool all);
+void manage_print_suspended(const struct session *session, const char *state, bool all);
 
 int ps_main(const struct subcommand *self, int argc, char **argv);
 int inspect_main(const struct subcommand *self, int argc, char **argv);

@@ -74,7 +74,7 @@ int mount_main(const struct subcommand *self, int argc, char **argv)
 	r = options_begin(self, argc, argv, &options, EXIT_USAGE, &first);
 	if (r < 0 && options.shares_count == 0) {
 		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-		                "mount: expected what to mount: --ro PATH, --rw PATH or --share-socket PATH");
+		                "mount: expected what to mount: --ro PATH, --rw PATH, --cow PATH, --store ID or --share-socket PATH");
 		output_error(&error);
 		r = EXIT_USAGE;
 	}

@@ -198,7 +198,7 @@ static void free_words(char **words)
 }
 
 /* The sandbox, and what is kept of it. */
-static int make(struct run *run, const char **words)
+static int make(struct run *run, char **words)
 {
 	struct session session;
 	bool is_known = false;
@@ -242,7 +242,7 @@ int create_main(const struct subcommand *self, int argc, char **argv)
 	if (r == 0)
 		r = connect_helper(run);
 	if (r == 0)
-		r = make(run, (const char **)words);
+		r = make(run, words);
 	free_words(words);
 	return finish(run, r);
 }

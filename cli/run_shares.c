@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
+#include "cli/output.h"
 #include "cli/parse.h"
 #include "cli/work.h"
 
@@ -141,13 +143,19 @@ int run_shares_hide(struct run_options *options, struct yett_error *error)
 	for (size_t i = 0; i < options->shares_count; i++) {
 		struct yett_share *share = &options->shares[i];
 
-		if (!(share->flags & YETT_SHARE_COW) || share->memory_bytes || share->store)
+		if (!(share->flags & YETT_SHARE_COW) || share->store)
 			continue;
 		if (!options->hide_listed) {
 			int r = hide_listed(options, error);
 
 			if (r)
 				return r;
+		}
+		if (share->memory_bytes) {
+			if (options->hide_listed[0])
+				output_note("what is listed to be hidden can be seen in %s, whose changes are in memory",
+				            ESCAPE(share->path));
+			continue;
 		}
 		share->hide = options->hide_count ? options->hide : NULL;
 		share->no_hide = options->hide_count ? options->no_hide : NULL;

@@ -97,22 +97,35 @@ static bool is_name(const char *name)
 	       !strchr("._-", *name);
 }
 
+static int no_name(const char *name, struct yett_error *error)
+{
+	return error_set(
+		error, YETT_E_NOT_FOUND, YETT_R_NONE,
+		"%.80s is no name of a sandbox: small letters, digits, '.', '_' and '-', not one of these three first, and %d at most",
+		ESCAPE(name), YETT_NAME_SIZE - 1);
+}
+
 static int not_found(const char *name, struct yett_error *error)
 {
 	return error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no session of a sandbox %.80s", ESCAPE(name));
 }
 
-static int take_lock(int directory, const char *name, struct yett_error *error)
+static int others(const char *name, struct yett_error *error)
+{
+	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
+}
+
+static int take_lock(int directory, const char *name, unsigned tries, struct yett_error *error)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	for (unsigned i = 0; i < LOCK_TRIES; i++) {
-		if (flock(directory, LOCK_EX | LOCK_NB) == 0)
-			return 0;
+	for (unsigned i = 0; flock(directory, LOCK_EX | LOCK_NB) < 0; i++) {
+		if (i + 1 >= tries)
+			return others(name, error);
 		(void)nanosleep(&moment, NULL);
 	}
-	return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
-	                 "the sandbox %s is just being made, suspended, resumed or ended by somebody else", name);
+	return 0;
 }
 
 /* Who had the lock before may have removed the directory that was waited for. */
@@ -134,7 +147,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return cannot("use the directory", session->path, error);
 		r = check_own(directory, session->path, error);
 		if (r == 0 && !(flags & SESSION_UNLOCKED))
-			r = take_lock(directory, session->name, error);
+			r = take_lock(directory, session->name, flags & SESSION_AT_ONCE ? 1 : LOCK_TRIES, error);
 		if (r)
 			return r;
 		if (fstat(directory, &st) == 0 && fstatat(all, session->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -144,7 +157,7 @@ static int open_locked(int all, struct session *session, unsigned flags, struct 
 			return 0;
 		}
 	}
-	return not_found(session->name, error);
+	return flags & SESSION_MAKE ? others(session->name, error) : not_found(session->name, error);
 }
 
 int session_open(const char *name, unsigned flags, struct session *ret_session, struct yett_error *error)
@@ -155,7 +168,7 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 
 	*ret_session = (struct session){.directory = -1};
 	if (!is_name(name))
-		return not_found(name, error);
+		return flags & SESSION_MAKE ? no_name(name, error) : not_found(name, error);
 	r = open_all(flags & SESSION_MAKE, &all, path, error);
 	if (r)
 		return r;
@@ -166,7 +179,7 @@ int session_open(const char *name, unsigned flags, struct session *ret_session, 
 	r = open_locked(all, ret_session, flags, error);
 	if (r == 0)
 		r = session_form_read(ret_session, error);
-	if (r == YETT_E_NOT_FOUND && (flags & SESSION_MAKE))
+	if (r == YETT_E_NOT_FOUND && (flags & SESSION_MAKE) && ret_session->directory >= 0)
 		return 0;
 	return r == YETT_E_FILE_OPERATION_FAILED && ret_session->directory >= 0 && (flags & SESSION_EVEN_BROKEN) ? 0 : r;
 }
@@ -175,11 +188,17 @@ void session_close(struct session *session)
 {
 	struct stat st;
 
-	if (session->is_locked && fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+	if (session->is_locked && !session->is_removed && fstatat(session->directory, SESSION_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 &&
+	    errno == ENOENT)
 		(void)!session_remove(session, NULL);
 	session_form_free(session);
 	session->directory = fd_close(session->directory);
 	session->is_locked = false;
+}
+
+void session_forget_history(const struct session *session)
+{
+	(void)unlinkat(session->directory, SESSION_HISTORY, 0);
 }
 
 /* The session itself first: without it, what is left is none. */
@@ -190,6 +209,7 @@ int session_remove(struct session *session, struct yett_error *error)
 			return cannot("remove a file of", session->path, error);
 	if (rmdir(session->path) < 0 && errno != ENOENT && errno != ENOTEMPTY)
 		return cannot("remove the directory", session->path, error);
+	session->is_removed = true;
 	return 0;
 }
 
@@ -314,28 +334,83 @@ static const char *find_value(const struct session *session, const char *option)
 	return value;
 }
 
-bool session_is_there(const struct session *session, struct yett_connection *connection)
+/* As it was where the sandbox was made. */
+static const char *find_path(const struct session *session, const char *option, char path[static 8192])
 {
-	struct connect_choice choice = {find_value(session, "--socket"), find_value(session, "--key")};
-	struct yett_sandbox_status *status = NULL;
-	struct yett_connection *own = NULL;
-	char key[8192];
-	bool is_there;
-	int r = 0;
+	const char *value = find_value(session, option);
 
-	if (choice.key_path && choice.key_path[0] != '/') {
-		(void)snprintf(key, sizeof key, "%s/%s", session->directory_path, choice.key_path);
-		choice.key_path = key;
+	if (!value || value[0] == '/')
+		return value;
+	(void)snprintf(path, 8192, "%s/%s", session->directory_path, value);
+	return path;
+}
+
+/* By its id, and while it is being made by its name. */
+static enum session_there look_through(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+{
+	const char *const called[] = {session->sandbox, session->name};
+
+	for (size_t i = 0; i < (session->making_ms ? 2 : 1); i++) {
+		struct yett_sandbox_status *status = NULL;
+		int r = yett_sandbox_inspect(connection, called[i], &status, why);
+		bool is_there = r == 0 && session_is_of(session, status) && status->state < YETT_STATE_STOPPING;
+
+		yett_free(status);
+		if (is_there)
+			return SESSION_THERE;
+		if (r && r != YETT_E_NOT_FOUND)
+			return SESSION_UNKNOWN;
 	}
-	if (choice.socket_path || choice.key_path)
-		r = connect_without_key(&choice, &own, NULL);
-	if (r)
-		return true;
-	r = yett_sandbox_inspect(own ? own : connection, session->sandbox, &status, NULL);
-	is_there = r == 0 ? status->state < YETT_STATE_STOPPING : r != YETT_E_NOT_FOUND;
-	yett_free(status);
+	return SESSION_GONE;
+}
+
+enum session_there session_look(const struct session *session, struct yett_connection *connection, struct yett_error *why)
+{
+	char socket[8192], key[8192];
+	const struct connect_choice choice = {find_path(session, "--socket", socket), find_path(session, "--key", key)};
+	struct yett_connection *own = NULL;
+	enum session_there there;
+
+	if (!choice.key_path && (!choice.socket_path || connect_is_to(connection, choice.socket_path))) {
+		there = look_through(session, connection, why);
+		if (there != SESSION_GONE || yett_connection_start(connection) != YETT_START_SERVICE)
+			return there; /* else it may be that the connection has another key than the usual one */
+	}
+	if (connect_without_key(&choice, &own, why) != 0)
+		return SESSION_UNKNOWN;
+	there = look_through(session, own, why);
 	yett_connection_close(own);
-	return is_there;
+	return there;
+}
+
+void session_mend_options(const struct session *session, struct yett_error *error)
+{
+	const char *socket = find_value(session, "--socket"), *key = find_value(session, "--key");
+
+	if (socket || key)
+		error_mend(error, "ask for it as it was made, with%s%s%s%s", socket ? " --socket " : "", ESCAPE(socket),
+		           key ? " --key " : "", ESCAPE(key));
+}
+
+int session_check_gone(const struct session *session, struct yett_connection *connection, struct yett_error *error)
+{
+	struct yett_error why = {0};
+
+	switch (session_look(session, connection, &why)) {
+	case SESSION_GONE:
+		return 0;
+	case SESSION_THERE:
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox named '%s' is there already: %s", session->name,
+		                session->sandbox);
+		session_mend_options(session, error);
+		return YETT_E_ALREADY_EXISTS;
+	case SESSION_UNKNOWN:
+	default:
+		(void)error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "whether the sandbox %s is gone cannot be found out: %.140s",
+		                session->name, why.message);
+		error_mend(error, "make that socket or key available again, or have its session forgotten: yett destroy %s", session->name);
+		return YETT_E_ALREADY_EXISTS;
+	}
 }
 
 /* The last change of one of its files. */
@@ -379,9 +454,9 @@ static bool prune_one(const char *name, void *data)
 	session_close(&session);
 	if (!is_candidate)
 		return false;
-	if (session_open(name, 0, &session, NULL) == 0 && is_old(&session) &&
+	if (session_open(name, SESSION_AT_ONCE, &session, NULL) == 0 && is_old(&session) &&
 	    (pruning->list || yett_sandboxes_list(pruning->connection, 0, &pruning->list, NULL) == 0) && !is_listed(pruning, &session) &&
-	    !session_is_there(&session, pruning->connection))
+	    session_look(&session, pruning->connection, NULL) == SESSION_GONE)
 		(void)!session_remove(&session, NULL);
 	session_close(&session);
 	return false;

@@ -24,6 +24,7 @@ struct session_share {
 struct session {
 	int directory; /* its own; -1: none is open */
 	bool is_locked;
+	bool is_removed; /* by who had the lock: what has the name by now is somebody else's */
 	char name[YETT_NAME_SIZE];
 	char path[4096];            /* of that directory */
 	bool is_read;               /* there was one, and what follows is its */
@@ -42,11 +43,12 @@ struct session {
 };
 
 /*
- * Opens the session of a name and takes its lock; with `make` also where there is none yet. What is there has been read then.
+ * Opens the session of a name and takes its lock; with SESSION_MAKE also where there is none yet. What is there has been read then.
  * YETT_E_NOT_FOUND; YETT_E_INVALID_REQUEST: somebody else has the lock; YETT_E_SECURITY_VIOLATION: it is not the caller's alone;
- * YETT_E_FILE_OPERATION_FAILED. With `even_broken` one whose file cannot be read is as none. To be closed in every case.
+ * YETT_E_FILE_OPERATION_FAILED. With SESSION_EVEN_BROKEN one whose file cannot be read is as none; with SESSION_AT_ONCE a lock is not
+ * waited for. 0: it has a directory. To be closed in every case.
  */
-enum session_flag { SESSION_MAKE = 1, SESSION_EVEN_BROKEN = 2, SESSION_UNLOCKED = 4 };
+enum session_flag { SESSION_MAKE = 1, SESSION_EVEN_BROKEN = 2, SESSION_UNLOCKED = 4, SESSION_AT_ONCE = 8 };
 _must_check_ int session_open(const char *name, unsigned flags, struct session *ret_session, struct yett_error *error);
 
 /* Whether there is one of that name, or of that sandbox: its name. */
@@ -60,6 +62,9 @@ void session_close(struct session *session);
 
 /* Writes it; `is_lasting`: so that a power cut leaves this or what was there. */
 _must_check_ int session_write(const struct session *session, bool is_lasting, struct yett_error *error);
+
+/* What ran in a sandbox that it will tell of no more. Its lock is held. */
+void session_forget_history(const struct session *session);
 
 /* Removes it with its history. 0 or a code. */
 _must_check_ int session_remove(struct session *session, struct yett_error *error);
@@ -75,9 +80,17 @@ bool session_is_of(const struct session *session, const struct yett_sandbox_stat
 
 /*
  * Whether its sandbox runs or stands still. `connection` may not see one that was made with another key, or through another socket: where
- * the options name such, one is made with them. True, too, where that cannot be found out.
+ * the options name such, one is made with them. Unknown, and `why`: it cannot be asked, as when that key or socket is gone. Nothing that
+ * takes the sandbox for gone is done then.
  */
-bool session_is_there(const struct session *session, struct yett_connection *connection);
+enum session_there { SESSION_GONE, SESSION_THERE, SESSION_UNKNOWN };
+enum session_there session_look(const struct session *session, struct yett_connection *connection, struct yett_error *why);
+
+/* That it is gone: 0; else YETT_E_ALREADY_EXISTS with what helps. */
+_must_check_ int session_check_gone(const struct session *session, struct yett_connection *connection, struct yett_error *error);
+
+/* Adds to an error which options its sandbox is asked for with, if it has any. */
+void session_mend_options(const struct session *session, struct yett_error *error);
 
 /* Removes those that nobody suspended, whose sandboxes have been gone and whose files unchanged for seven days. */
 void session_prune(struct yett_connection *connection);

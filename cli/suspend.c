@@ -85,14 +85,35 @@ static int is_suspended(const char *name, const char *already, struct yett_error
 	return YETT_E_NOT_RUNNING;
 }
 
+/* Of a sandbox that `connection` does not see. */
+static int runs_elsewhere(const struct session *session, struct yett_error *error)
+{
+	(void)error_set(error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no sandbox %s here: the one that has the name runs elsewhere",
+	                session->name);
+	session_mend_options(session, error);
+	return YETT_E_NOT_FOUND;
+}
+
+static int explain(struct yett_connection *connection, const struct session *session, int r, struct yett_error *error)
+{
+	switch (session_look(session, connection, NULL)) {
+	case SESSION_THERE:
+		return runs_elsewhere(session, error);
+	case SESSION_GONE:
+		return session_is_suspended(session) ? is_suspended(session->name, "", error) : r;
+	case SESSION_UNKNOWN:
+	default:
+		return r;
+	}
+}
+
 int suspend_explain(struct yett_connection *connection, const char *id_or_name, int r, struct yett_error *error)
 {
 	struct session session = {.directory = -1};
 	char name[YETT_NAME_SIZE];
 
-	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0 &&
-	    session_is_suspended(&session) && !session_is_there(&session, connection))
-		r = is_suspended(name, "", error);
+	if (r == YETT_E_NOT_FOUND && session_find(id_or_name, name) && session_open(name, SESSION_UNLOCKED, &session, NULL) == 0)
+		r = explain(connection, &session, r, error);
 	session_close(&session);
 	return r;
 }
@@ -118,16 +139,28 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 	return r;
 }
 
-/* That no sandbox has the name. One that has ended, and is still listed, gives it up. */
-static int free_name(struct yett_connection *connection, const char *name, struct yett_error *error)
+/*
+ * That it waits to be made again, and no sandbox has the name: one that has ended, and is still listed, gives it up. `missed` is what was
+ * said before the session had been looked at.
+ */
+static int check_waits(struct yett_connection *connection, const struct session *session, const struct yett_error *missed,
+                       struct yett_error *error)
 {
 	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
-	int r = yett_sandbox_inspect(connection, name, &status, error);
+	int r = yett_sandbox_inspect(connection, session->name, &status, error);
 
-	if (r)
-		return r == YETT_E_NOT_FOUND ? 0 : r;
-	if (status->state < YETT_STATE_STOPPING)
-		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox %s is there already: %s", name, status->info->id);
+	if (r && r != YETT_E_NOT_FOUND)
+		return r;
+	if (r == 0 && status->state < YETT_STATE_STOPPING) /* somebody was faster, say */
+		return error_set(error, YETT_E_ALREADY_EXISTS, YETT_R_NONE, "a sandbox %s is there already: %s", session->name,
+		                 status->info->id);
+	if (missed->code != YETT_E_NOT_FOUND && !session_is_suspended(session)) { /* somebody may want to see how it ended */
+		*error = *missed;
+		return (int)missed->code;
+	}
+	r = session_check_gone(session, connection, error);
+	if (r || !status)
+		return r;
 	r = yett_sandbox_end_by_id(connection, status->info->id, error);
 	return r == YETT_E_NOT_FOUND ? 0 : r;
 }
@@ -138,7 +171,7 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 	struct session session = {.directory = -1};
 	struct yett_error why = {0};
 	char name[YETT_NAME_SIZE];
-	int r = yett_sandbox_resume(connection, id_or_name, error), ended = r;
+	int r = yett_sandbox_resume(connection, id_or_name, error);
 
 	ret_id[0] = '\0';
 	if (r != YETT_E_NOT_FOUND && r != YETT_E_NOT_RUNNING)
@@ -154,13 +187,8 @@ int suspend_resume(struct yett_connection *connection, const char *id_or_name, c
 		*error = why;
 		r = (int)why.code;
 	}
-	if (r == 0 && (ended == YETT_E_NOT_FOUND || session_is_suspended(&session)))
-		r = free_name(connection, name, error);
-	/* one of another key is none to this one; one that is listed with its end, somebody may want to see */
-	if (r == 0 && (ended == YETT_E_NOT_FOUND ? session_is_there(&session, connection) : !session_is_suspended(&session))) {
-		*error = why;
-		r = (int)why.code;
-	}
+	if (r == 0)
+		r = check_waits(connection, &session, &why, error);
 	if (r == 0)
 		r = again_make(&session, connection, ret_id, error);
 	session_close(&session);
@@ -179,20 +207,28 @@ static void note_stores(const struct session *session)
 static int forget(struct yett_connection *connection, const char *id_or_name, struct yett_error *why)
 {
 	struct session session = {.directory = -1};
-	struct yett_error error = {0};
+	struct yett_error error = {0}, unknown = {0};
+	enum session_there there = SESSION_GONE;
 	char name[YETT_NAME_SIZE];
 	int r;
 
 	if (!session_find(id_or_name, name))
 		return (int)why->code;
 	r = session_open(name, SESSION_EVEN_BROKEN, &session, &error);
-	if (r == YETT_E_NOT_FOUND ||
-	    (r == 0 && session.is_read && (!session_is_suspended(&session) || session_is_there(&session, connection)))) {
+	if (r == 0 && session.is_read)
+		there = session_look(&session, connection, &unknown);
+	if (there == SESSION_THERE)
+		(void)runs_elsewhere(&session, why);
+	if (r == YETT_E_NOT_FOUND || there == SESSION_THERE ||
+	    (r == 0 && session.is_read && there == SESSION_GONE && !session_is_suspended(&session))) {
 		session_close(&session);
 		return (int)why->code;
 	}
 	if (r == 0)
 		r = session_remove(&session, &error);
+	if (r == 0 && there == SESSION_UNKNOWN)
+		output_note("whether the sandbox %s (%s) is gone cannot be found out, and its session is forgotten: %s", name,
+		            session.sandbox, unknown.message);
 	if (r == 0 && session.is_read)
 		note_stores(&session);
 	else if (r == 0)
@@ -239,14 +275,14 @@ struct listing {
 	const struct manage_run_options *options;
 };
 
-static bool fits(const struct session *session, const char *filter)
+static bool fits(const struct session *session, const char *state, const char *filter)
 {
 	const char *value = strchr(filter, '=') + 1;
 	size_t length = strlen(value);
 
 	switch (*filter) {
 	case 's':
-		return strcmp(value, "suspended") == 0;
+		return strcmp(value, state) == 0;
 	case 'n':
 		return strcmp(session->name, value) == 0;
 	case 'p':
@@ -260,11 +296,11 @@ static bool fits(const struct session *session, const char *filter)
 	}
 }
 
-static void print_json(struct json *json, const struct session *session)
+static void print_json(struct json *json, const struct session *session, const char *state)
 {
 	json_open(json, NULL, '{');
 	json_text(json, "name", session->name);
-	json_text(json, "state", "suspended");
+	json_text(json, "state", state);
 	json_text(json, "profile", session->profile);
 	json_text(json, "last_id", session->sandbox);
 	json_number(json, "created_ms", session->created_ms);
@@ -286,6 +322,8 @@ static void print_one(const struct session *session, void *data)
 {
 	const struct listing *listing = data;
 	const struct manage_run_options *options = listing->options;
+	enum session_there there;
+	const char *state;
 
 	if (!session_is_suspended(session))
 		return;
@@ -295,15 +333,17 @@ static void print_one(const struct session *session, void *data)
 		if (session_is_of(session, status) && status->state < YETT_STATE_STOPPING)
 			return;
 	}
-	if (session_is_there(session, listing->connection))
+	there = session_look(session, listing->connection, NULL);
+	if (there == SESSION_THERE)
 		return;
+	state = there == SESSION_GONE ? "suspended" : "unknown";
 	for (size_t i = 0; i < options->filters_count; i++)
-		if (!fits(session, options->filters[i]))
+		if (!fits(session, state, options->filters[i]))
 			return;
 	if (output_json())
-		print_json(output_json(), session);
+		print_json(output_json(), session, state);
 	else
-		manage_print_suspended(session->name, session->profile, session->created_ms, session->labels, options->all);
+		manage_print_suspended(session, state, options->all);
 }
 
 void suspend_print(struct yett_connection *connection, const struct yett_sandbox_list *list, const struct manage_run_options *options)

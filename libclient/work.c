@@ -93,11 +93,12 @@ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH_SIZE], struc
 }
 
 /* What is kept there, and what a sandbox that could write it would have in its hands. */
+enum kept { KEPT_WORK, KEPT_SESSIONS };
 static const struct {
 	const char *name, *what;
 } kept_apart[] = {
-	{"work", "what copy-on-write sandboxes change is kept"},
-	{"sessions", "it is kept how sandboxes are made again"},
+	[KEPT_WORK] = {"work", "what copy-on-write sandboxes change is kept"},
+	[KEPT_SESSIONS] = {"sessions", "it is kept how sandboxes are made again"},
 };
 
 /* The directory that `fd` is, or lies in. */
@@ -161,16 +162,6 @@ static int open_nearest(const char *path, bool *ret_is_there)
 	return fd;
 }
 
-static bool is_in_sessions(int source)
-{
-	_cleanup_fd_ int sessions = -1;
-	char path[KEYFILE_PATH_SIZE];
-	struct stat st;
-
-	sessions = find_kept("sessions", path, NULL) == 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	return sessions >= 0 && fstat(sessions, &st) == 0 && fd_is_in(source, &st);
-}
-
 int work_check_source(int source, const char *name, bool in_memory, struct yett_error *error)
 {
 	_cleanup_fd_ int near = -1;
@@ -196,10 +187,9 @@ int work_check_source(int source, const char *name, bool in_memory, struct yett_
 		error_mend(error, "copy it to a local file system, as ext4, xfs, btrfs or tmpfs");
 		return YETT_E_UNSUPPORTED;
 	}
-	if (is_in_sessions(source))
-		return error_set(error, YETT_E_SECURITY_VIOLATION, YETT_R_NONE,
-		                 "cannot share %s copy-on-write: in it, it is kept how sandboxes are made again", name);
-	r = find_works(path, error);
+	r = check_apart(source, name, KEPT_SESSIONS, error); /* wherever changes go, they could be read */
+	if (r == 0)
+		r = find_works(path, error);
 	if (r)
 		return r;
 	near = open_nearest(path, &is_there);

@@ -41,8 +41,8 @@ _must_check_ int work_open_all(bool make, int *ret_works, char path[KEYFILE_PATH
 
 /*
  * Whether a directory may be the source of a copy-on-write share, by what the caller can tell: it is the caller's, on a file system that
- * can be a layer, and there is or will be no store in it or around it; with changes in memory, none around it. `name` is what the share is
- * called in the error.
+ * can be a layer, and there is or will be no store in it or around it; with changes in memory, none around it; and no session in either
+ * case. `name` is what the share is called in the error.
  */
 _must_check_ int work_check_source(int source, const char *name, bool in_memory, struct yett_error *error);
 

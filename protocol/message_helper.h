@@ -171,8 +171,8 @@ MESSAGE_STRUCT(manage, MESSAGE_MANAGE_FIELDS);
 	F(S, U32, port, 0, 65535)                    /* 0: the kernel chooses; of a socket 0 */
 MESSAGE_STRUCT(relay, MESSAGE_RELAY_FIELDS);
 
-/* What is to change in what a sandbox that is there shows: first is taken off, then mounted or looked at anew. Fields of a create mean the
- * same. */
+/* What is to change in what a sandbox that is there shows: first is taken off, then looked at anew, then mounted. Fields of a create mean
+ * the same. */
 #define MESSAGE_MOUNT_FIELDS(F, S)                                                                     \
 	F(S, TEXT, sandbox, NAME, 1, MESSAGE_NAME_MAX)                     /* an id or a name */       \
 	F(S, TEXTS, unmount, 0, MESSAGE_SHARES_MAX, ANY, MESSAGE_PATH_MAX) /* absolute paths inside */ \

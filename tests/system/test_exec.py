@@ -236,15 +236,18 @@ class Commands(yett.Case):
             self.assertEqual(number_of_a_shell(), number)
 
     def test_no_command_stops_or_ends_the_child_that_is_ready(self):
-        self.background('sh', '-c', 'until [ -e /tmp/go ]; do sleep 0.01; done; kill -STOP -1; kill -9 -1; true')
+        background = self.background('sh', '-c', 'until [ -e /tmp/go ]; do sleep 0.01; done; kill -STOP -1; kill -9 -1; echo killed; '
+                                     'until [ -e /tmp/end ]; do sleep 0.01; done', options=('--capture', '1K'))  # one at rest for a moment lets its child go
         for _ in range(2):
             self.assertEqual(self.yett('exec', 'box', '--', 'true').code, 0)
         child = self.ready_child()
         number = yett.status_of(child)['NSpid'].split()[1]
         self.assertEqual(self.yett('exec', 'box', '--', 'sh', '-c', 'echo $$; >/tmp/go').out.strip(), number)
         child = self.ready_child(other_than=[child])
-        self.assertEqual(self.yett('wait', 'box', '1').code, 0)
+        yett.wait_until(lambda: self.yett('logs', 'box', background).out == 'killed\n', 'the end of all that can be killed')
         self.assertEqual(self.ready_child(), child)
+        self.assertEqual(self.yett('exec', 'box', '--', 'touch', '/tmp/end').code, 0)
+        self.assertEqual(self.yett('wait', 'box', background).code, 0)
 
     def test_a_child_that_is_ready_is_not_needed(self):
         self.keep_busy()

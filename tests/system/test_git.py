@@ -9,7 +9,7 @@ from workspace import Workspace, tree
 AS = 'git config user.name a; git config user.email a@b; '
 
 
-class Commits(Workspace):
+class Repository(Workspace):
     def setUp(self):
         super().setUp()
         self.git('init', '-q', '-b', 'main')
@@ -32,6 +32,8 @@ class Commits(Workspace):
         self.assert_cow('set -e; echo new >file; git commit -qam second; git tag inside; git checkout -qb other; echo o >o; git add o; git commit -qm third')
         return self.works()[0]['id']
 
+
+class Commits(Repository):
     def test_a_commit_comes_out_of_a_store_at_rest(self):
         store = self.committed()
         before = tree(self.source + '/dir')
@@ -87,10 +89,43 @@ class Commits(Workspace):
         self.assertEqual(self.works()[0]['used'], False)
 
 
-class Hostile(Commits):
-    test_a_commit_comes_out_of_a_store_at_rest = test_and_out_of_a_sandbox_that_runs = None
-    test_what_has_spaces_and_percent_signs_in_its_name = test_what_there_is_none_of_is_told = None
+class Remotes(Repository):
+    def remote(self, *words, code=0):
+        """git as it finds git-remote-yett, which is installed beside yett."""
+        folder = self.alice.home + '/bin'
+        if not os.path.isdir(folder):
+            os.symlink(self.service.yett, self.folder('bin') + '/git-remote-yett')
+        done = self.service.run(self.alice, 'git', *words, cwd=self.source, env={'HOME': self.alice.home, 'PATH': folder + ':' + os.environ['PATH'],
+                                                                                 **self.environment(), **self.service.environment_of_client({})})
+        self.assertEqual(done.code, code, done)
+        return done
 
+    def test_a_store_is_a_remote(self):
+        store = self.committed()
+        self.remote('remote', 'add', 'box', 'yett::' + store)
+        self.remote('fetch', 'box')
+        self.assertEqual(self.git('log', '--format=%s', 'box/other').split(), ['third', 'second', 'first'])
+        self.assertEqual(self.git('log', '--format=%s', 'box/main').split(), ['second', 'first'])
+        self.assertEqual((self.git('tag'), yett.read(self.source + '/file')), ('', 'old\n'))
+        self.assertEqual(self.remote('ls-remote', '--symref', 'box').out.split()[:3], ['ref:', 'refs/heads/other', 'HEAD'])
+        self.remote('fetch', 'box')  # with nothing new
+        self.remote('pull', '-q', 'box', 'main')
+        self.assertEqual(yett.read(self.source + '/file'), 'new\n')
+        self.assertIn('failed to push', self.remote('push', 'box', 'HEAD:refs/heads/more', code=1).err)  # it can only be fetched from
+        self.assertIn('there is no sandbox', self.remote('fetch', 'yett::0123456789abcdef', code=128).err)
+        self.assertFalse(self.works()[0]['used'])
+
+    def test_what_a_remote_says_is_a_strangers(self):
+        self.assert_cow(AS + 'blob=$(git hash-object -w file); tree=$(printf "100644 blob $blob\\t.git\\n" | git mktree); '
+                             'git update-ref refs/heads/bad $(git commit-tree -m bad $tree </dev/null)')
+        self.remote('remote', 'add', 'box', 'yett::' + self.works()[0]['id'])
+        done = self.remote('fetch', 'box', code=128)
+        self.assertIn('hasDotgit', done.err)
+        self.assertEqual(self.git('branch', '-r'), '')
+        self.remote('fetch', 'box', 'main')
+
+
+class Hostile(Repository):
     def test_nothing_that_the_repository_names_runs_outside(self):
         """Programs that its configuration and hooks name: git outside runs them, where it is let work in such a repository."""
         mark = self.alice.home + '/mark'

@@ -10,8 +10,8 @@ import subprocess
 import yett
 from workspace import Workspace, tree
 
-PROGRAMS = ('cli/yett', *('tests/unit/test_' + name for name in ('apply', 'cli_parse', 'net_rule')))
-TESTS = ('unit-apply', 'unit-cli_parse', 'unit-net_rule')
+PROGRAMS = ('cli/yett', *('tests/unit/test_' + name for name in ('cli_parse', 'dns', 'net_rule')))
+TESTS = ('unit-cli_parse', 'unit-dns', 'unit-net_rule')
 CHANGE = '''set -e
 git config user.name agent; git config user.email agent@example.org
 sed -i 's/^# Yett$/# Yett, changed/' README.md

@@ -132,6 +132,7 @@ class Again(test_store.Again):
 
 class Hidden(test_store.Hidden):
     service_class = yett.Rootless
+    test_what_is_listed_for_the_profile_is_hidden_without_being_asked_for = None  # takes a policy with profiles; the rest is the client's
 
 
 class Denied(test_events.Denied):

@@ -5,6 +5,7 @@ import os
 import pty
 import random
 import shutil
+import socket
 import stat
 import subprocess
 import time
@@ -155,7 +156,7 @@ class Sessions(Workspace):
     def test_how_something_was_told_is_no_part_of_a_session(self):
         self.create('-qpdefault', '--json-fd=2', '--pids=99', '--label', '--json=x')
         words = [line for line in self.record().splitlines() if line.startswith('word=')]
-        self.assertEqual(words, ['word=--name=box', 'word=--profile=default', 'word=--pids=99', 'word=--label=--json=x'])
+        self.assertEqual(words, ['word=--name=box', 'word=--profile=default', 'word=--pids=99', 'word=--label=--json=x', 'word=--socket=' + self.service.socket])
         self.do('suspend', 'box')
         self.assertRegex(self.do('resume', 'box').out, '^[0-9a-f]{16}\n$')
 
@@ -167,8 +168,11 @@ class Sessions(Workspace):
         self.addCleanup(os.unlink, enrolled)
         self.create('--key', 'other-key', '--idle-timeout', '1h', '--idle-action', 'suspend')
         before = self.record()
-        for word in ('resume', 'suspend', 'destroy'):
-            self.assertIn('there is no sandbox', self.do(word, 'box', code=1).err)
+        for word, text in (('resume', "a sandbox named 'box' is there already"), ('suspend', 'there is no sandbox'), ('destroy', 'there is no sandbox')):
+            done = self.do(word, 'box', code=1)
+            self.assertIn(text, done.err)
+            self.assertIn('--key other-key', done.err)
+        self.assertIn('there already', self.do('create', '--name', 'box', code=125).err)
         self.assertEqual((self.record(), self.suspended()), (before, []))
         self.do('suspend', '--key', key, 'box')
         self.assertEqual(self.suspended(), ['box'])
@@ -176,6 +180,85 @@ class Sessions(Workspace):
         self.assertEqual(self.ps()['sandboxes'], [])
         self.do('destroy', '--key', key, 'box')
         self.assertFalse(os.path.exists(self.path()))
+
+    def test_another_key_that_does_not_see_a_sandbox_does_not_take_it_for_gone(self):
+        key = self.alice.home + '/second-key'
+        self.do('keygen', key)
+        enrolled = self.service.keys + '/second.pub'
+        shutil.copy(key + '.pub', enrolled)
+        self.addCleanup(os.unlink, enrolled)
+        self.create('--idle-timeout', '1h', '--idle-action', 'suspend')
+        self.create(name='old')
+        before = self.record(), self.record('old')
+        then = time.time() - 8 * 86400
+        for file in os.listdir(self.path('old')):
+            os.utime(self.path('old') + '/' + file, (then, then))
+        self.assertEqual(self.suspended('--filter', 'name=box', '--key', key), [])
+        for word in ('resume', 'destroy'):
+            self.do(word, '--key', key, 'box', code=1)
+        self.assertIn('is there already', self.do('create', '--key', key, '--name', 'box', code=125).err)
+        self.create('--key', key, name='next')  # prunes
+        self.assertEqual((self.record(), self.record('old')), before)
+        self.do('destroy', '--key', key, 'next')
+
+    def test_one_that_cannot_be_asked_about_is_neither_replaced_nor_hidden_and_can_be_forgotten(self):
+        for more in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
+            for is_suspended in (True, False):
+                with self.subTest(more=more, is_suspended=is_suspended):
+                    link = self.alice.home + '/link'
+                    os.symlink(self.service.socket, link)
+                    self.create('--socket', link, '--cow', self.source, *more)
+                    self.do('env', 'box', 'A=1')
+                    if is_suspended:
+                        self.do('suspend', 'box')
+                    os.unlink(link)
+                    before, work = self.record(), self.works()[-1]
+                    for idle in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
+                        done = self.do('create', '--name', 'box', *idle, code=125)
+                        for text in ('whether the sandbox box is gone cannot be found out', 'yett destroy box'):
+                            self.assertIn(text, done.err)
+                    if is_suspended:
+                        self.assertIn('cannot be found out', self.do('resume', 'box', code=1).err)
+                    self.assertEqual(self.record(), before)
+                    ps = self.ps()
+                    self.assertEqual([(entry['name'], entry['state']) for entry in ps['suspended']], [('box', 'unknown')] if is_suspended else [])
+                    if ps['sandboxes']:
+                        self.do('destroy', ps['sandboxes'][0]['id'])
+                    if os.path.exists(self.path()):
+                        self.assertIn('cannot be found out, and its session is forgotten', self.do('destroy', 'box').err)
+                    self.assertFalse(os.path.exists(self.path()))
+                    self.create()
+                    self.do('destroy', 'box')
+                    yett.wait_until(lambda: self.yett('discard', work['id'], env=self.environment()).code == 0, 'the end of a store')
+
+    def test_one_of_another_service_is_that_ones(self):
+        other = yett.Service(before=POLICY, after=PROFILE)
+        other.leftover_processes = list  # it has the same ids as the one that goes on
+        with other:
+            there = {'YETT_SOCKET': other.socket}
+            for more in ([], ['--idle-timeout', '1h', '--idle-action', 'suspend']):
+                with self.subTest(more=more):
+                    self.create(*more, env=there)
+                    before = self.record()
+                    self.assertIn('word=--socket=' + other.socket + '\n', before)
+                    done = self.do('create', '--name', 'box', code=125)
+                    for text in ("a sandbox named 'box' is there already", '--socket ' + other.socket):
+                        self.assertIn(text, done.err)
+                    self.assertIn(other.socket, self.do('resume', 'box', code=1).err)
+                    self.assertIn('runs elsewhere', self.do('destroy', 'box', code=1).err)
+                    self.assertIn('runs elsewhere', self.do('exec', 'box', '--', 'true', code=125).err)
+                    then = time.time() - 8 * 86400
+                    for file in os.listdir(self.path()):
+                        os.utime(self.path() + '/' + file, (then, then))
+                    self.create(name='next')  # prunes
+                    self.assertEqual(self.record(), before)
+                    self.do('suspend', 'box', env=there)
+                    self.assertEqual(self.suspended(), ['box'])
+                    self.do('resume', 'box')
+                    self.assertEqual([status['name'] for status in self.ps()['sandboxes']], ['next'])
+                    self.assertEqual(self.do('exec', 'box', '--', 'echo', 'x', env=there).out, 'x\n')
+                    self.do('destroy', 'box', env=there)
+                    self.do('destroy', 'next')
 
     def test_a_paused_one_can_be_suspended_and_json_tells_the_new_id(self):
         self.cow_box()
@@ -248,6 +331,7 @@ class Sessions(Workspace):
         for options in (['--idle-timeout', '200ms'], ['--name', 'box']):
             done = self.do('create', '--idle-action', 'suspend', *options, code=125)
             self.assertIn('with --name and --idle-timeout', done.err)
+        self.assertIn('BAD is no name of a sandbox', self.do('create', '--idle-timeout', '1h', '--idle-action', 'suspend', '--name', 'BAD', code=125).err)
         self.assertIn('is of yett create', self.do('run', '--idle-action', 'suspend', '--idle-timeout', '1s', '--name', 'x', '--', 'true', code=125).err)
         for more in ([], ['--cleanup-delay', '1h']):
             self.cow_box('--idle-timeout', '300ms', '--idle-action', 'suspend', *more)
@@ -353,6 +437,48 @@ class Sessions(Workspace):
             swapper.communicate()
         self.assertEqual(self.suspended(), ['box'])
         print('# made again %d times of 100' % made)
+
+    def test_who_swaps_files_while_it_is_made_gives_it_no_other(self):
+        data, secret = self.folder('data'), self.folder('secret', mode=0o700)
+        self.alice.write('secret/key', 'secret\n')
+        file = self.alice.write('data/file', 'mine\n')
+        self.create('--ro', file + ':/tmp/file')
+        self.do('suspend', 'box')
+        os.symlink(secret + '/key', data + '/link')
+        swapper = self.alice.popen(['python3', '-c', SWAPPER, file, data + '/link'], stdin=subprocess.PIPE)
+        try:
+            made = 0
+            for _ in range(100):
+                done = self.yett('resume', 'box', env=self.environment())
+                if done.code == 0:
+                    made += 1
+                    self.assertEqual(self.exec('cat', '/tmp/file'), 'mine\n')
+                    self.do('suspend', 'box')
+        finally:
+            swapper.communicate()
+        self.assertEqual(self.suspended(), ['box'])
+        print('# made again %d times of 100' % made)
+
+    def test_a_socket_is_the_same_and_no_link_to_another(self):
+        folder = self.service.run_.roots_folder()
+        os.chmod(folder, 0o755)
+        self.change_policy(before=POLICY.replace('  share_ro', '  sockets = {"%s/mine"}\n  share_ro' % folder))
+        listeners = []
+        for name in ('mine', 'other'):
+            listeners.append(socket.socket(socket.AF_UNIX))
+            listeners[-1].bind(folder + '/' + name)
+            self.addCleanup(listeners[-1].close)
+            os.chown(folder + '/' + name, self.alice.uid, self.alice.gid)
+        self.create('--profile', 'roomy', '--share-socket', folder + '/mine:/tmp/socket')
+        self.do('suspend', 'box')
+        os.rename(folder + '/mine', folder + '/away')
+        for make, text in ((lambda: os.symlink(folder + '/other', folder + '/mine'), 'a symbolic link'), (lambda: yett.write(folder + '/mine', ''), 'socket')):
+            make()
+            self.assert_stays_suspended(text)
+            os.unlink(folder + '/mine')
+        os.rename(folder + '/away', folder + '/mine')
+        self.do('resume', 'box')
+        self.assertEqual(self.exec('stat', '-c', '%F', '/tmp/socket'), 'socket\n')
 
     def test_what_a_sandbox_keeps_for_others_is_the_same_directory(self):
         memory = self.folder('memory')
@@ -579,9 +705,13 @@ class Sessions(Workspace):
                 done = self.do('run', option, share, '--', 'true', code=125)
                 self.assertIn('it is kept how sandboxes are made again', done.err)
                 self.assertIn('cannot share', self.do('mount', option, share, 'box', code=1).err)
-        for share in (self.state + '/yett/sessions', self.path()):
+        for share in (self.state + '/yett/sessions', self.path(), self.state, self.alice.home):
             for more in ('', ':memory=1M'):
-                self.assertIn('cannot share', self.do('run', '--cow', share + more, '--', 'true', code=125).err)
+                done = self.do('run', '--cow', share + more, '--', 'true', code=125)
+                self.assertIn('it is kept how sandboxes are made again', done.err)
+                self.assertNotIn('memory=SIZE', done.err)
+                if os.path.dirname(share) != self.state + '/yett/sessions':
+                    self.assertIn('cannot share', self.do('mount', '--cow', share + ':/mnt/x:memory=1M', 'box', code=1).err)
         shutil.rmtree(self.state + '/yett')  # nor one that is just being made what there will be
         done = self.do('create', '--name', 'other', '--rw', self.state, code=125)
         self.assertIn('it is kept how sandboxes are made again', done.err)
@@ -662,7 +792,7 @@ class Sessions(Workspace):
         """Kills the command at each of its steps: `check` sees each state that this leaves."""
         library = self.alice.write('kill_at.so')
         shutil.copy(os.environ['YETT_BUILD_ROOT'] + '/tests/system/kill_at.so', library)
-        kill, count = {'LD_PRELOAD': library}, self.alice.home + '/count'
+        kill, count = {'LD_PRELOAD': library, 'ASAN_OPTIONS': 'verify_asan_link_order=0'}, self.alice.home + '/count'
         prepare()
         self.do(*words, env={**kill, 'YETT_TEST_KILL_COUNT': count})
         steps = int(yett.read(count))
@@ -743,6 +873,8 @@ class Sessions(Workspace):
                                           stderr=subprocess.PIPE, text=True) for _ in range(4)]
             told = [(process.communicate(), process.returncode) for process in started]
             self.assertEqual(sorted(code for _, code in told), [0, 1, 1, 1], told)
+            for (_, err), code in told:
+                self.assertTrue(code == 0 or 'is there already' in err or 'is not paused' in err or 'by somebody else' in err, told)
             self.assertEqual(len(self.ps()['sandboxes']), 1)
             self.assertEqual(self.shell('cat file'), 'new\n')
 
@@ -769,12 +901,23 @@ class Sessions(Workspace):
         text = self.do('history', 'box').out
         self.assertNotIn('\x1b', text)
         self.assertIn("          7  sh -c 'exit 7'\n", text)
+        self.assertIn(" echo 'a b' '' 'it'\\''s' ", text)
         self.do('suspend', 'box')
         self.assertEqual(self.history(), first)
         self.do('resume', 'box')
         self.do('exec', self.ps()['sandboxes'][0]['id'], '--', 'true')
         self.assertEqual(len(self.history()), 7)
         self.assertIn('there is no session', self.do('history', 'other', code=1).err)
+
+    def test_what_ran_in_an_earlier_sandbox_of_the_name_is_not_told(self):
+        self.create()
+        self.exec('echo', 'earlier')
+        self.kill_init()
+        self.assertEqual(len(self.history()), 1)
+        self.create()
+        self.assertEqual(self.history(), [])
+        self.exec('echo', 'later')
+        self.assertEqual([entry['argv'] for entry in self.history()], [['echo', 'later']])
 
     def test_the_last_thousand_are_kept_and_what_is_torn_is_passed_over(self):
         self.create()

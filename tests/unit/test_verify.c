@@ -186,7 +186,9 @@ static void start_monitor(struct fixture *f, enum reading how)
 		(void)close(client[1]);
 		(void)close(alive[0]);
 		monitor.decider.socket = asks[0];
-		monitor.reader = (struct reader){.libexec = "/no/such/folder", .program = start_reader(f, how)};
+		/* kept: it cannot be started again, as one that nobody asks for twenty milliseconds is */
+		monitor.reader =
+			(struct reader){.libexec = "/no/such/folder", .program = start_reader(f, how), .is_kept = how == READS_HONESTLY};
 		(void)close(alive[1]);
 		(void)!monitor_serve(&monitor, client[0]);
 		monitor_free(&monitor);

@@ -123,14 +123,14 @@ _must_check_ int overlay_make(struct build *b, const char *path, int *tree);
  * overlay.c: mounts `tree` on "lower" beneath, where no name of commands leads to, and which is the working directory then; and whether
  * that has no mounts below, -EBUSY: it has. 0 or -errno.
  */
+_must_check_ int overlay_put_beneath(const struct build *b, int tree);
+_must_check_ int overlay_check_bare(void);
+
 /*
  * overlay.c: of a sandbox that is there: has the overlay of the step's target (/: each that there is) forget what it remembers of the names
  * of its layers, which may have been changed from outside meanwhile. In the name of commands.
  */
 int overlay_refresh(struct build *b, const struct plan_step *step);
-
-_must_check_ int overlay_put_beneath(const struct build *b, int tree);
-_must_check_ int overlay_check_bare(void);
 
 /*
  * workspace.c: makes of `*tree`, the source of a step that is the layer of an overlay, that overlay, with what was changed in the store of

@@ -108,6 +108,8 @@ static int refresh_all(const struct build *b)
 		r = top < 0 ? 0 : refresh(top);
 		r = r == -EINVAL || r == -EPERM ? 0 : r;
 	}
+	if (r == 0 && ferror(file))
+		r = -EIO;
 	free(line);
 	if (file)
 		(void)fclose(file);

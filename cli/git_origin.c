@@ -1,0 +1,205 @@
+/* See git_origin.h. */
+#include "cli/git_origin.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/fd.h"
+#include "cli/output.h"
+
+void git_origin_close(struct git_origin *origin)
+{
+	if (origin->is_made) /* and waited for: then its store is free */
+		(void)yett_sandbox_end(origin->sandbox, NULL);
+	yett_sandbox_close(origin->sandbox);
+	yett_connection_close(origin->connection);
+}
+
+static void work_list_freep(struct yett_work_list **list)
+{
+	yett_free(*list);
+}
+
+static const struct yett_work *find_store(const struct yett_work_list *list, const char *id)
+{
+	for (size_t i = 0; i < yett_work_list_count(list); i++)
+		if (strcmp(yett_work_list_get(list, i)->id, id) == 0)
+			return yett_work_list_get(list, i);
+	return NULL;
+}
+
+static int make_sandbox(struct git_origin *origin, const char *store, struct yett_error *error)
+{
+	const struct yett_share share = {.size = sizeof share, .flags = YETT_SHARE_COW, .store = store};
+	const struct yett_sandbox_options options = {
+		.size = sizeof options, .shares = &share, .shares_count = 1, .network = YETT_NETWORK_NONE};
+
+	int r = yett_sandbox_create(origin->connection, &options, &origin->sandbox, error);
+
+	origin->is_made = r == 0;
+	return r;
+}
+
+/* Where it has one share that is copy-on-write, there. */
+static int find_directory(const struct yett_work_list *list, struct git_origin *origin, struct yett_error *error)
+{
+	const struct yett_work *found = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < yett_work_list_count(list); i++)
+		if (strcmp(yett_work_list_get(list, i)->sandbox, origin->id) == 0) {
+			found = yett_work_list_get(list, i);
+			count++;
+		}
+	if (count == 1 && (size_t)snprintf(origin->directory, sizeof origin->directory, "%s", found->target) < sizeof origin->directory)
+		return 0;
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "the sandbox %s has %s copy-on-write share: where is the repository?",
+	                origin->id, count ? "more than one" : "no");
+	error_mend(error, "name it: yett git fetch -C DIR %s", origin->id);
+	return YETT_E_INVALID_REQUEST;
+}
+
+int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name, struct yett_error *error)
+{
+	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	const struct yett_work *store;
+	int r = yett_works_list(&list, error);
+
+	if (r == 0)
+		r = connect_with_key(&choice->connect, false, &origin->connection, error);
+	if (r)
+		return r;
+	store = find_store(list, name);
+	if (store && !store->is_used)
+		r = make_sandbox(origin, name, error);
+	else
+		r = yett_sandbox_attach(origin->connection, store ? store->sandbox : name, &origin->sandbox, error);
+	if (r)
+		return r;
+	(void)snprintf(origin->id, sizeof origin->id, "%s", yett_sandbox_get_info(origin->sandbox)->id);
+	if (choice->directory || store) {
+		(void)snprintf(origin->directory, sizeof origin->directory, "%s", choice->directory ? choice->directory : store->target);
+		return 0;
+	}
+	return find_directory(list, origin, error);
+}
+
+/* A word of a URL of git-remote-ext(1), which ends at a space. */
+static void write_word(FILE *file, const char *word)
+{
+	for (; *word; word++)
+		(void)fprintf(file, *word == '%' ? "%%%%" : *word == ' ' ? "%% " : "%c", *word);
+}
+
+/* What git outside speaks to: upload-pack inside, by yett exec. That it reads what belongs to others there harms nobody outside. */
+char *git_origin_url(const struct git_origin *origin, const struct git_choice *choice)
+{
+	char self[PATH_MAX], *url = NULL;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	const char *const words[] = {"exec",
+	                             choice->connect.socket_path ? "--socket" : NULL,
+	                             choice->connect.socket_path,
+	                             choice->connect.key_path ? "--key" : NULL,
+	                             choice->connect.key_path,
+	                             "--env=GIT_PROTOCOL=version=2",
+	                             "-C",
+	                             "/",
+	                             origin->id,
+	                             "--",
+	                             "git",
+	                             "-c",
+	                             "safe.directory=*",
+	                             "upload-pack",
+	                             origin->directory};
+	size_t length;
+	FILE *file = n < 0 ? NULL : open_memstream(&url, &length);
+
+	if (!file)
+		return NULL;
+	self[n] = '\0';
+	(void)fputs("ext::", file);
+	write_word(file, self);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!words[i])
+			continue;
+		(void)fputc(' ', file);
+		write_word(file, words[i]);
+	}
+	if (fclose(file) == 0)
+		return url;
+	free(url);
+	return NULL;
+}
+
+static int start(const struct git_choice *choice, char **argv, int out, int errors, pid_t *ret_pid)
+{
+	const struct rlimit limit = {choice->max_bytes, choice->max_bytes};
+	posix_spawn_file_actions_t actions;
+	int r = posix_spawn_file_actions_init(&actions);
+
+	if (r != 0)
+		return -r;
+	if (setenv("GIT_ALLOW_PROTOCOL", "ext", true) < 0 || setrlimit(RLIMIT_FSIZE, &limit) < 0)
+		r = errno;
+	(void)signal(SIGXFSZ, SIG_IGN); /* it says so itself */
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+	if (r == 0 && out >= 0)
+		r = posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	if (r == 0)
+		r = posix_spawnp(ret_pid, "git", &actions, NULL, argv, environ);
+	(void)posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+/* What git inside says comes with what git outside says. */
+static void pass_errors(int errors)
+{
+	FILE *file = fdopen(errors, "r");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	while (file && getline(&line, &size, file) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		output_text(stderr, line, false);
+		(void)fputc('\n', stderr);
+	}
+	if (file)
+		(void)fclose(file);
+}
+
+bool git_run(const struct git_choice *choice, const char *const *words, size_t count, char **more, size_t more_count, int out,
+             struct yett_error *error)
+{
+	static const char *const checked[] = {
+		"git", "-c", "transfer.fsckObjects=true", "-c", "fetch.fsckObjects=true", "-c", "fetch.unpackLimit=1"};
+	_cleanup_free_ char **argv = calloc(ARRAY_SIZE(checked) + count + more_count + 1, sizeof *argv);
+	int errors[2] = {-1, -1}, status = 0, r = argv && pipe2(errors, O_CLOEXEC) == 0 ? 0 : -errno;
+	pid_t pid;
+
+	if (r == 0) {
+		memcpy(argv, checked, sizeof checked);
+		memcpy(argv + ARRAY_SIZE(checked), words, count * sizeof *words);
+		memcpy(argv + ARRAY_SIZE(checked) + count, more, more_count * sizeof *more);
+		r = start(choice, argv, out, errors[1], &pid);
+	}
+	fd_close(errors[1]);
+	if (r < 0) {
+		fd_close(errors[0]);
+		errno = -r;
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "cannot start git: %m");
+		return false;
+	}
+	pass_errors(errors[0]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return true;
+	(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "git could not read what is in the sandbox");
+	return false;
+}

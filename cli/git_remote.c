@@ -1,0 +1,170 @@
+/* See git_remote.h. */
+#include "cli/git_remote.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "cli/git_origin.h"
+#include "cli/options.h"
+#include "cli/output.h"
+
+#define PROGRAM    "git-remote-yett"
+#define REFS_MAX   100000
+#define WANTED_MAX 100000
+
+/* One conversation with git. */
+struct remote {
+	struct git_choice choice;
+	struct git_origin origin;
+	char *url;
+	char **wanted; /* hashes; owned */
+	size_t wanted_count;
+};
+
+bool git_remote_is_called(const char *name)
+{
+	const char *last = strrchr(name, '/');
+
+	return strcmp(last ? last + 1 : name, PROGRAM) == 0;
+}
+
+static size_t hash_length(const char *text)
+{
+	size_t length = strspn(text, "0123456789abcdef");
+
+	return length == 40 || length == 64 ? length : 0;
+}
+
+/* A branch, as git may have it: git looks at the rest. */
+static bool is_branch(const char *name)
+{
+	if (strncmp(name, "refs/heads/", strlen("refs/heads/")) != 0)
+		return false;
+	for (; *name; name++)
+		if ((unsigned char)*name <= ' ' || *name == 0x7f)
+			return false;
+	return true;
+}
+
+/* HASH TAB NAME, or ref: NAME TAB HEAD. Tags are not told of: git would take those along that lead to what it fetches. */
+static void tell_ref(char *line)
+{
+	char *tab = strchr(line, '\t');
+	size_t length = hash_length(line);
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!tab)
+		return;
+	*tab++ = '\0';
+	if (strncmp(line, "ref: ", 5) == 0 && is_branch(line + 5) && strcmp(tab, "HEAD") == 0)
+		(void)printf("@%s HEAD\n", line + 5);
+	else if (length && !line[length] && (is_branch(tab) || strcmp(tab, "HEAD") == 0))
+		(void)printf("%s %s\n", line, tab);
+}
+
+static bool list(struct remote *remote, struct yett_error *error)
+{
+	const char *const words[] = {"ls-remote", "--symref", "--", remote->url, "HEAD", "refs/heads/*"};
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0, count = 0;
+	FILE *told = tmpfile();
+	bool is_told = told && git_run(&remote->choice, words, ARRAY_SIZE(words), NULL, 0, fileno(told), error);
+
+	if (!told)
+		(void)error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "no file for what is told of the refs: %m");
+	if (is_told)
+		rewind(told);
+	while (is_told && count++ < REFS_MAX && getline(&line, &size, told) > 0)
+		tell_ref(line);
+	if (told)
+		(void)fclose(told);
+	if (is_told)
+		(void)putchar('\n');
+	return is_told;
+}
+
+/* fetch HASH NAME: by the hash, as the name may lead elsewhere by now. */
+static bool add_wanted(struct remote *remote, const char *words, struct yett_error *error)
+{
+	size_t length = hash_length(words);
+	char **more =
+		length && remote->wanted_count < WANTED_MAX ? reallocarray(remote->wanted, remote->wanted_count + 1, sizeof *more) : NULL;
+
+	if (more) {
+		remote->wanted = more;
+		more[remote->wanted_count] = strndup(words, length);
+		if (more[remote->wanted_count++])
+			return true;
+	}
+	(void)error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "git asks for what cannot be had");
+	return false;
+}
+
+static bool fetch(struct remote *remote, struct yett_error *error)
+{
+	const char *const words[] = {"fetch", "--quiet",  "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+	                             "--",    remote->url};
+	bool is_fetched = git_run(&remote->choice, words, ARRAY_SIZE(words), remote->wanted, remote->wanted_count, STDERR_FILENO, error);
+
+	while (remote->wanted_count)
+		free(remote->wanted[--remote->wanted_count]);
+	if (is_fetched)
+		(void)putchar('\n');
+	return is_fetched;
+}
+
+/* One line of git's. False: it is over, or `error` says why not. */
+static bool answer(struct remote *remote, const char *line, struct yett_error *error)
+{
+	if (strcmp(line, "capabilities") == 0)
+		return fputs("fetch\noption\n\n", stdout) >= 0;
+	if (strncmp(line, "option ", 7) == 0)
+		return puts("unsupported") >= 0;
+	if (strcmp(line, "list") == 0)
+		return list(remote, error);
+	if (strncmp(line, "fetch ", 6) == 0)
+		return add_wanted(remote, line + 6, error);
+	if (!*line && remote->wanted_count)
+		return fetch(remote, error);
+	if (*line)
+		(void)error_set(error, YETT_E_UNSUPPORTED, YETT_R_NONE, "of a sandbox can be fetched, and nothing else");
+	return false;
+}
+
+static void converse(struct remote *remote, struct yett_error *error)
+{
+	char *line = NULL;
+	size_t size = 0;
+
+	while (getline(&line, &size, stdin) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!answer(remote, line, error) || fflush(stdout) != 0)
+			break;
+	}
+	free(line);
+}
+
+int git_remote_main(int argc, char **argv)
+{
+	struct remote remote = {.choice.max_bytes = GIT_PACK_BYTES};
+	struct yett_error error = {0};
+
+	if (argc != 3) {
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_NONE, PROGRAM " is for git to call: git remote add NAME yett::ID");
+	} else if (git_origin_open(&remote.origin, &remote.choice, argv[2], &error) == 0) {
+		remote.url = git_origin_url(&remote.origin, &remote.choice);
+		if (remote.url)
+			converse(&remote, &error);
+		else
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for what git is to fetch");
+	}
+	while (remote.wanted_count)
+		free(remote.wanted[--remote.wanted_count]);
+	free(remote.wanted);
+	free(remote.url);
+	git_origin_close(&remote.origin);
+	if (error.code)
+		output_error(&error);
+	return error.code ? EXIT_FAILED : 0;
+}
