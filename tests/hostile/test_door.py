@@ -61,7 +61,7 @@ class Door(Case):
         before = self.monitors()
         told = self.service.run(self.bob, 'unshare', '--user', '--map-root-user', '/usr/bin/python3', '-c', PRELUDE + 'print(connect())')
         self.assertIn('its user namespace is not the helper', told.out, told)
-        self.assertEqual(self.monitors(), before)
+        self.assertEqual(self.monitors() - before, set())  # those of earlier connections may have ended
 
     def test_one_who_comes_and_goes_is_slowed_down_alone(self):
         """Whatever the machine can do: 50 in a second are let in, and a burst of 100 before that (listener.c)."""
