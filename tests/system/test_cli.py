@@ -624,7 +624,8 @@ class OtherKey(yett.Case):
         for name, *rest in asked:
             with self.subTest(name):
                 if any(word.startswith('held') for word in rest):  # which the key that alice has otherwise knows nothing of
-                    self.assert_refused(self.yett(name, *rest), 125 if name in ('exec', 'wait') else 1, 'there is no sandbox ')
+                    self.assert_refused(self.yett(name, *rest), 125 if name in ('exec', 'wait') else 1,
+                                        "a sandbox named 'held' is there already" if name == 'resume' else 'there is no sandbox ')  # and a session tells of it
                 done = self.yett(name, '--key', self.key, *rest)
                 self.assertEqual(done.code, 0, done)
         os.unlink(self.service.keys + '/agent.pub')
