@@ -185,7 +185,8 @@ bool git_run(const struct git_choice *choice, const char *const *words, size_t c
 	if (r == 0) {
 		memcpy(argv, checked, sizeof checked);
 		memcpy(argv + ARRAY_SIZE(checked), words, count * sizeof *words);
-		memcpy(argv + ARRAY_SIZE(checked) + count, more, more_count * sizeof *more);
+		for (size_t i = 0; i < more_count; i++)
+			argv[ARRAY_SIZE(checked) + count + i] = more[i];
 		r = start(choice, argv, out, errors[1], &pid);
 	}
 	fd_close(errors[1]);

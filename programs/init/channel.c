@@ -308,6 +308,7 @@ int channel_send(struct channel *channel)
 
 	while (r == 0 && !done)
 		r = channel_send_one(channel, &done);
-	channel->blocked = r == -EAGAIN || r == -ENOMEM || r == -ENOBUFS;
+	/* Also where a client that does not read has as many descriptors under way as there may be: unix(7), ETOOMANYREFS */
+	channel->blocked = r == -EAGAIN || r == -ENOMEM || r == -ENOBUFS || r == -ETOOMANYREFS;
 	return channel->blocked ? 0 : r;
 }
