@@ -137,7 +137,7 @@ class HostNetwork(yett.Case):
         """What an attack would change."""
         shown = subprocess.run('ip -d link; ip address; ip route; cat /proc/sys/net/ipv4/ip_forward /proc/sys/net/ipv4/tcp_congestion_control '
                                '/proc/sys/net/core/somaxconn', shell=True, check=True, capture_output=True, text=True).stdout
-        return re.sub(r'(valid|preferred)_lft \S+', '', shown)
+        return re.sub(r'(valid|preferred)_lft \S+| tentative', '', shown)  # which an address is for a moment, while it is asked for whether somebody has it
 
     def attack(self, profile, name):
         return ast.literal_eval(self.python(ATTACKS, name, 'out', options=['-p', profile, '--net', 'host']))
