@@ -12,7 +12,8 @@ import yett
 class Disk:
     """What is in it when it is first unmounted stays in `base`; what happens then happens in `now`, a copy."""
 
-    def __init__(self, case, bytes_, *options):
+    def __init__(self, case, bytes_, *options, how='loop'):
+        self.how = how  # it is mounted
         self.top = case.folder('disk')
         images = tempfile.mkdtemp(prefix='yett-test-', dir='/dev/shm')  # nothing waits for another disk
         case.addCleanup(shutil.rmtree, images)
@@ -24,7 +25,7 @@ class Disk:
         self.mount('base')
 
     def mount(self, name):
-        subprocess.run(['mount', '-o', 'loop', self.images[name], self.top], check=True)
+        subprocess.run(['mount', '-o', self.how, self.images[name], self.top], check=True)
 
     def device(self):
         """The loop device of what is mounted, as /dev/NAME; None: there is none."""

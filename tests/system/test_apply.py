@@ -448,11 +448,11 @@ class Crash(Steps):
 
 class OnDisk(Steps):
     """On a file system in a file."""
-    FEATURES = ()
+    FEATURES, HOW = (), 'loop'
 
     def setUp(self):
         Apply.setUp(self)
-        self.disk = Disk(self, 16 << 20, *self.FEATURES)
+        self.disk = Disk(self, 16 << 20, *self.FEATURES, how=self.HOW)
         self.top = self.disk.top
         shutil.copytree(self.source, self.top + '/source')
         self.state, self.source = self.top + '/state', self.top + '/source'
@@ -575,7 +575,7 @@ class Much(InMemory):
 
 class Quota(OnDisk):
     """No room for the user alone. quotactl(2)"""
-    FEATURES = ('-O', 'quota')
+    FEATURES, HOW = ('-O', 'quota'), 'loop,usrquota'
     Q_SETQUOTA, USRQUOTA, SYS_QUOTACTL, LIMITS = 0x800008, 0, {'x86_64': 179, 'aarch64': 60}, 1
 
     def setUp(self):
