@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/lines.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_shares.h"
@@ -20,11 +21,6 @@
 #define END_TRIES     5000 /* two milliseconds each: what was killed lets go of its store */
 
 static const struct subcommand create = {.name = "create", .operands = "", .summary = "", .options = create_options};
-
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
 
 int again_prepare(struct run *run, struct session *ret_session)
 {
@@ -110,7 +106,7 @@ static int tell_shares(const struct run *run, const struct yett_work_list *list,
 
 static int keep(struct run *run, const char **words, struct session *session, struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct run_options *o = &run->options;
 	const char *const none[] = {NULL};
 	char boot[LINES_BOOT_SIZE];
@@ -307,7 +303,7 @@ static int fit_shares(const struct session *session, struct run_options *o, stru
 /* Of the sandbox that was, until it has let go of it; whether another one works on it is told by who opens it. */
 static bool is_held(const struct session *session)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return false;

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/review.h"
 
@@ -31,16 +32,6 @@ const struct option apply_options[] = {
 	{0, "abort", NULL, "take back an apply that ended half-way", set_abort},
 	{0},
 };
-
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
-
-static void names_freep(const char *const **names)
-{
-	yett_free((void *)*names);
-}
 
 static void print(FILE *from)
 {
@@ -77,7 +68,7 @@ static int apply(const struct yett_work *work, const struct apply_options *optio
 	               {options->dry, 'n'},    {output_json() != NULL, 'j'}, {options->interactive, 'i'}};
 	_cleanup_fd_ int store = open(work->store, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	_cleanup_fd_ int source = open(work->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(names_freep) const char *const *protected = NULL;
+	_cleanup_(connect_freep) const char *const *protected = NULL;
 	_cleanup_free_ char **argv = NULL;
 	_cleanup_fd_ int terminal = options->interactive ? open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC) : -1;
 	struct review review = {.name = "yett-apply", .out = -1, .notes = -1};
@@ -140,7 +131,7 @@ static int check(const struct apply_options *options, int count, struct yett_err
 
 int apply_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work;
 	struct apply_options options = {0};
 	struct yett_error error = {0};

@@ -27,8 +27,8 @@ _must_check_ int connect_without_key(const struct connect_choice *choice, struct
 /* Whether a connection is one to this socket, as far as can be told. */
 bool connect_is_to(const struct yett_connection *connection, const char *socket_path);
 
-/* Of a text that the library gave. */
-static inline void connect_text_freep(char **text)
+/* For _cleanup_(): frees whatever the library gave that yett_free() frees. */
+static inline void connect_freep(void *given)
 {
-	yett_free(*text);
+	yett_free(*(void **)given);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/pager.h"
 #include "cli/patch.h"
@@ -50,11 +51,6 @@ struct asking {
 	struct patch_style style;
 	bool is_paged, is_snapshot;
 };
-
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
 
 #define ARGUMENTS   7 /* before the paths */
 #define NUMBER_SIZE 12
@@ -163,15 +159,10 @@ static int finish(const struct yett_work *work, const struct asking *asking)
 	return out && notes && status == 0 ? 0 : EXIT_FAILED;
 }
 
-static void snapshot_list_freep(struct yett_snapshot_list **list)
-{
-	yett_free(*list);
-}
-
 /* What was changed when the snapshot was taken; NULL: now. */
 static int open_state(const struct yett_work *work, const char *snapshot, struct store *store, struct yett_error *error)
 {
-	_cleanup_(snapshot_list_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = store_open(work, store, error);
 
 	if (r || !snapshot)
@@ -219,7 +210,7 @@ static int diff(const struct yett_work *work, const char *snapshot, const struct
 
 int diff_main(const struct subcommand *self, int argc, char **argv)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	struct diff_options options = {0};
 	struct yett_error error = {0};
 	const struct yett_work *work;

@@ -165,7 +165,7 @@ static void tell_notes(const char *text, struct doctor_finding *finding)
 /* As the service would read it, where we may. */
 static void look_policy(const char *path, struct doctor_finding *finding)
 {
-	_cleanup_(connect_text_freep) char *text = NULL;
+	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
 	bool is_read;
 	int r;
@@ -201,7 +201,7 @@ static const char *mend_of(const struct yett_error *error)
 /* Without a key only what the policy says of one, which the first run would make; one that cannot be used is told again. */
 static void look_plan(struct yett_connection *connection, struct doctor_finding *finding)
 {
-	_cleanup_(connect_text_freep) char *plan = NULL;
+	_cleanup_(connect_freep) char *plan = NULL;
 	struct yett_error error = {0};
 
 	if (yett_sandbox_plan(connection, NULL, &plan, &error))

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/fd.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 
 void git_origin_close(struct git_origin *origin)
@@ -18,11 +19,6 @@ void git_origin_close(struct git_origin *origin)
 		(void)yett_sandbox_end(origin->sandbox, NULL);
 	yett_sandbox_close(origin->sandbox);
 	yett_connection_close(origin->connection);
-}
-
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
 }
 
 static const struct yett_work *find_store(const struct yett_work_list *list, const char *id)
@@ -66,7 +62,7 @@ static int find_directory(const struct yett_work_list *list, struct git_origin *
 
 int git_origin_open(struct git_origin *origin, const struct git_choice *choice, const char *name, struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *store;
 	int r = yett_works_list(&list, error);
 

@@ -3,15 +3,11 @@
 
 #include <string.h>
 
+#include "cli/connect.h"
 #include "cli/manage.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_shares.h"
-
-static void status_freep(struct yett_sandbox_status **status)
-{
-	yett_free(*status);
-}
 
 /* What is there now, or not any more; of a store that names its own place null. */
 static void tell(const char *sandbox, const char *const *targets, size_t count)
@@ -30,7 +26,7 @@ static void tell(const char *sandbox, const char *const *targets, size_t count)
 /* What is listed for the profile of that sandbox. */
 static int hide(struct yett_connection *connection, struct run_options *options, const char *sandbox, struct yett_error *error)
 {
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	bool is_asked_for = options->hide_count > 0;
 	int r;
 

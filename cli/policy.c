@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/run_parts.h"
@@ -201,7 +202,7 @@ static void print_text(char *text)
 /* Asks, and prints what the answer is: with `print`, or into the document. An exit status. */
 static int print_answer(const struct arguments *arguments, void (*print)(char *text))
 {
-	_cleanup_(connect_text_freep) char *text = NULL;
+	_cleanup_(connect_freep) char *text = NULL;
 	struct yett_error error = {0};
 
 	if (ask(arguments, output_json(), &text, &error)) {
@@ -298,7 +299,7 @@ static int ask_service(struct run *run)
 
 static int explain(const struct policy_choice *choice, struct run *run)
 {
-	_cleanup_(connect_text_freep) char *text = NULL;
+	_cleanup_(connect_freep) char *text = NULL;
 	struct arguments arguments = {.count = 0};
 	int r;
 

@@ -1,4 +1,5 @@
 /* See run_parts.h: the sandbox that the command is to run in. */
+#include "cli/connect.h"
 #include "cli/run_parts.h"
 
 #include <limits.h>
@@ -197,7 +198,7 @@ int run_ask_text(struct run *run, char **ret_text)
 
 int run_ask_plan(struct run *run)
 {
-	_cleanup_(connect_text_freep) char *plan = NULL;
+	_cleanup_(connect_freep) char *plan = NULL;
 	int r = ask(run, &plan);
 
 	note_relays(run);

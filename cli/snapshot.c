@@ -41,11 +41,6 @@ struct action {
 	int (*run)(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error);
 };
 
-static void list_freep(struct yett_snapshot_list **list)
-{
-	yett_free(*list);
-}
-
 static void print_snapshot(const struct yett_snapshot *snapshot)
 {
 	time_t seconds = (time_t)(snapshot->created_ms / 1000);
@@ -82,7 +77,7 @@ static void note_torn(const struct yett_snapshot_list *list, const char *name)
 
 static int run_list(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
-	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = yett_snapshots_list(id, &list, error);
 
 	(void)choice;
@@ -101,11 +96,6 @@ static int run_list(const struct snapshot_choice *choice, const char *id, const 
 	return 0;
 }
 
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
-
 /* The sandbox that works on a store; empty: none does. And the directory in which the stores are. */
 struct user {
 	char sandbox[YETT_ID_SIZE], works[4096];
@@ -113,7 +103,7 @@ struct user {
 
 static int find_user(const char *id, struct user *ret_user, struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	int r = yett_works_list(&list, error);
 
 	*ret_user = (struct user){.sandbox = ""};
@@ -138,7 +128,7 @@ static int roll_back(const struct snapshot_choice *choice, const char *id, const
 /* How many snapshots are gone then, too. */
 static size_t count_later(const char *id, const char *name)
 {
-	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	size_t count, later = 0;
 	uint32_t layers = UINT32_MAX;
 
@@ -255,7 +245,7 @@ static int roll_back_used(const struct snapshot_choice *choice, const char *sand
 
 static int run_rollback(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
-	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	struct user user;
 	int r = find_user(id, &user, error);
 
@@ -289,7 +279,7 @@ struct copying {
 /* The one store of a sandbox, by the id or the name of that; or the store that is called so. */
 static int find_store(const char *of, char id[static YETT_ID_SIZE], struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	int r = yett_works_list(&list, error);
 	char name[YETT_NAME_SIZE];
 	size_t count = 0;
@@ -410,7 +400,7 @@ static int take_back_fork(struct copying *copying, struct yett_error *error)
 static int run_fork(const struct snapshot_choice *choice, const char *id, const char *name, struct yett_error *error)
 {
 	struct copying copying = {.id = id, .name = name, .run = fork_store, .take_back = take_back_fork};
-	_cleanup_(list_freep) struct yett_snapshot_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_snapshot_list *list = NULL;
 	int r = copy(choice, &copying, error);
 
 	if (!copying.fork[0])

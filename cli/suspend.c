@@ -7,13 +7,9 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "cli/again.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "cli/session.h"
-
-static void status_freep(struct yett_sandbox_status **status)
-{
-	yett_free(*status);
-}
 
 static int no_session(const char *id_or_name, struct yett_error *error)
 {
@@ -120,7 +116,7 @@ int suspend_explain(struct yett_connection *connection, const char *id_or_name, 
 
 int suspend_end(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
 {
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
 	struct yett_session *now = NULL;
 	int r = yett_sandbox_inspect(connection, id_or_name, &status, error);
@@ -146,7 +142,7 @@ int suspend_end(struct yett_connection *connection, const char *id_or_name, stru
 static int check_waits(struct yett_connection *connection, const struct session *session, const struct yett_error *missed,
                        struct yett_error *error)
 {
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	int r = yett_sandbox_inspect(connection, session->name, &status, error);
 
 	if (r && r != YETT_E_NOT_FOUND)
@@ -167,7 +163,7 @@ static int check_waits(struct yett_connection *connection, const struct session 
 
 int suspend_resume(struct yett_connection *connection, const char *id_or_name, char ret_id[static YETT_ID_SIZE], struct yett_error *error)
 {
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
 	struct yett_error why = {0};
 	char name[YETT_NAME_SIZE];
@@ -241,7 +237,7 @@ static int forget(struct yett_connection *connection, const char *id_or_name, st
 
 int suspend_destroy(struct yett_connection *connection, const char *id_or_name, struct yett_error *error)
 {
-	_cleanup_(status_freep) struct yett_sandbox_status *status = NULL;
+	_cleanup_(connect_freep) struct yett_sandbox_status *status = NULL;
 	struct session session = {.directory = -1};
 	struct yett_error why = {0};
 	char name[YETT_NAME_SIZE];

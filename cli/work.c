@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/escape.h"
+#include "cli/connect.h"
 #include "cli/output.h"
 #include "libclient/yett.h"
 
@@ -21,11 +22,6 @@ const struct option discard_options[] = {
 	{'y', "yes", NULL, "do not ask back", set_yes},
 	{0},
 };
-
-static void work_list_freep(struct yett_work_list **list)
-{
-	yett_free(*list);
-}
 
 static int older(const void *a, const void *b)
 {
@@ -71,7 +67,7 @@ static void json_work(struct json *json, const struct yett_work *work)
 
 static int list_works(struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	_cleanup_free_ const struct yett_work **rows = NULL;
 	size_t count;
 	int r = yett_works_list(&list, error);
@@ -166,7 +162,7 @@ int discard_main(const struct subcommand *self, int argc, char **argv)
 
 int work_find_places(const char *id, char **ret_source, char **ret_target, struct yett_error *error)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 	const struct yett_work *work = NULL;
 	_cleanup_free_ char *source = NULL, *target = NULL;
 	int r = yett_works_list(&list, error);
@@ -195,7 +191,7 @@ int work_find_places(const char *id, char **ret_source, char **ret_target, struc
 
 void work_note_hidden(const char *sandbox)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return;
@@ -215,7 +211,7 @@ void work_note_hidden(const char *sandbox)
 
 void work_note(const char *sandbox)
 {
-	_cleanup_(work_list_freep) struct yett_work_list *list = NULL;
+	_cleanup_(connect_freep) struct yett_work_list *list = NULL;
 
 	if (yett_works_list(&list, NULL) != 0)
 		return;

@@ -107,3 +107,15 @@ class Workspace(yett.Case):
         done = self.cow(script, *options, **more)
         self.assertEqual(done.code, 0, done)
         return done.out
+
+
+class Snapshots(Workspace):
+    def again(self, work, script, *options):
+        done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
+        self.assertEqual(done.code, 0, done)
+        return done.out
+
+    def snapshot(self, *words, code=0, env=None):
+        done = self.yett('snapshot', *words, env={**self.environment(), **(env or {})})
+        self.assertEqual(done.code, code, done)
+        return done

@@ -416,6 +416,22 @@ class Sessions(Workspace):
         os.rename(self.source + '-away', self.source)
         self.do('resume', 'box')
 
+    def assert_mine_while_swapped(self, one, other, *look):
+        """Whenever it is made again while somebody swaps these, it has what was shared."""
+        swapper = self.alice.popen(['python3', '-c', SWAPPER, one, other], stdin=subprocess.PIPE)
+        try:
+            made = 0
+            for _ in range(100):
+                done = self.yett('resume', 'box', env=self.environment())
+                if done.code == 0:
+                    made += 1
+                    self.assertEqual(self.exec(*look), 'mine\n')
+                    self.do('suspend', 'box')
+        finally:
+            swapper.communicate()
+        self.assertEqual(self.suspended(), ['box'])
+        print('# made again %d times of 100' % made)
+
     def test_who_swaps_directories_while_it_is_made_gives_it_no_other(self):
         data, secret = self.folder('data'), self.folder('secret', mode=0o700)
         self.alice.write('secret/key', 'secret')
@@ -424,19 +440,7 @@ class Sessions(Workspace):
         self.create('--ro', data + '/sub:/sub')
         self.do('suspend', 'box')
         os.symlink(secret, data + '/link')
-        swapper = self.alice.popen(['python3', '-c', SWAPPER, data + '/sub', data + '/link'], stdin=subprocess.PIPE)
-        try:
-            made = 0
-            for _ in range(100):
-                done = self.yett('resume', 'box', env=self.environment())
-                if done.code == 0:
-                    made += 1
-                    self.assertEqual(self.exec('ls', '/sub'), 'mine\n')
-                    self.do('suspend', 'box')
-        finally:
-            swapper.communicate()
-        self.assertEqual(self.suspended(), ['box'])
-        print('# made again %d times of 100' % made)
+        self.assert_mine_while_swapped(data + '/sub', data + '/link', 'ls', '/sub')
 
     def test_who_swaps_files_while_it_is_made_gives_it_no_other(self):
         data, secret = self.folder('data'), self.folder('secret', mode=0o700)
@@ -445,19 +449,7 @@ class Sessions(Workspace):
         self.create('--ro', file + ':/tmp/file')
         self.do('suspend', 'box')
         os.symlink(secret + '/key', data + '/link')
-        swapper = self.alice.popen(['python3', '-c', SWAPPER, file, data + '/link'], stdin=subprocess.PIPE)
-        try:
-            made = 0
-            for _ in range(100):
-                done = self.yett('resume', 'box', env=self.environment())
-                if done.code == 0:
-                    made += 1
-                    self.assertEqual(self.exec('cat', '/tmp/file'), 'mine\n')
-                    self.do('suspend', 'box')
-        finally:
-            swapper.communicate()
-        self.assertEqual(self.suspended(), ['box'])
-        print('# made again %d times of 100' % made)
+        self.assert_mine_while_swapped(file, data + '/link', 'cat', '/tmp/file')
 
     def test_a_socket_is_the_same_and_no_link_to_another(self):
         folder = self.service.run_.roots_folder()

@@ -11,9 +11,10 @@ import stat
 import subprocess
 import textwrap
 
+import workspace
 import yett
 from disk import Disk
-from workspace import Workspace, libc, shown, shown_by_names, tree
+from workspace import libc, shown, shown_by_names, tree
 
 PIDFD_GETFD = 438  # pidfd_getfd(2)
 
@@ -71,17 +72,7 @@ CHANGES = textwrap.dedent('''
 ''')
 
 
-class Snapshots(Workspace):
-    def again(self, work, script, *options):
-        done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
-        self.assertEqual(done.code, 0, done)
-        return done.out
-
-    def snapshot(self, *words, code=0, env=None):
-        done = self.yett('snapshot', *words, env={**self.environment(), **(env or {})})
-        self.assertEqual(done.code, code, done)
-        return done
-
+class Snapshots(workspace.Snapshots):
     def listed(self, work):
         return [(entry['name'], entry['layers']) for entry in json.loads(self.snapshot('list', work, '--json').out)['result']['snapshots']]
 

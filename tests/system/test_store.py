@@ -5,6 +5,7 @@ import shutil
 import stat
 import subprocess
 
+import workspace
 import yett
 from workspace import Workspace, shown, tree
 
@@ -317,17 +318,7 @@ class Live(Workspace):
         self.assertEqual(len(self.works()), 5)
 
 
-class Snapshots(Workspace):
-    def again(self, work, script, *options):
-        done = self.sandbox('sh', '-c', script, options=['--store', work, '-C', self.source, *options], env=self.environment())
-        self.assertEqual(done.code, 0, done)
-        return done.out
-
-    def snapshot(self, *words, code=0, env=None):
-        done = self.yett('snapshot', *words, env={**self.environment(), **(env or {})})
-        self.assertEqual(done.code, code, done)
-        return done
-
+class Snapshots(workspace.Snapshots):
     def names(self, work):
         return [entry['name'] for entry in json.loads(self.snapshot('list', work, '--json').out)['result']['snapshots']]
 
