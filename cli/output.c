@@ -272,6 +272,11 @@ void output_json_result(struct json *json, const char *name, const struct yett_r
 	json_number(json, "user_us", r->user_us);
 	json_number(json, "system_us", r->system_us);
 	json_number(json, "memory_peak_bytes", r->memory_peak_bytes);
+	json_number_or_null(json, "started_ms", r->started_ms);
+	json_number_or_null(json, "ended_ms", r->ended_ms);
+	json_text_or_null(json, "signal_name", r->signal_name);
+	json_number(json, "read_bytes", r->read_bytes);
+	json_number(json, "written_bytes", r->written_bytes);
 	json_close(json);
 }
 

@@ -1,6 +1,8 @@
 /* See sandbox.h, and "commands" in yett.h: what is said to init on the exec channel, and what it answers. */
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -53,9 +55,20 @@ void command_fail_all(struct yett_sandbox *sandbox, const struct yett_error *why
 	tell(sandbox);
 }
 
+/* Those for real-time have a number only, by where they begin. */
+static void name_signal(int number, char *name, size_t size)
+{
+	const char *abbreviation = sigabbrev_np(number);
+
+	if (abbreviation)
+		(void)snprintf(name, size, "%s", abbreviation);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		(void)snprintf(name, size, "RTMIN+%d", number - SIGRTMIN);
+}
+
 struct yett_result command_result(const struct message_exited *exited)
 {
-	return (struct yett_result){
+	struct yett_result result = {
 		.size = sizeof(struct yett_result),
 		.signaled = exited->signaled,
 		.status = (int)exited->status,
@@ -66,7 +79,15 @@ struct yett_result command_result(const struct message_exited *exited)
 		.user_us = exited->user_us,
 		.system_us = exited->system_us,
 		.memory_peak_bytes = exited->memory_peak_bytes,
+		.started_ms = exited->started_ms,
+		.ended_ms = exited->ended_ms,
+		.read_bytes = exited->read_bytes,
+		.written_bytes = exited->written_bytes,
 	};
+
+	if (result.signaled)
+		name_signal(result.status, result.signal_name, sizeof result.signal_name);
+	return result;
 }
 
 /* One checked message of init. */

@@ -541,6 +541,13 @@ struct yett_result {
 	uint64_t wall_us;
 	uint64_t user_us, system_us;
 	uint64_t memory_peak_bytes;
+	uint64_t started_ms, ended_ms; /* since 1970; ended_ms 0: it runs */
+	char signal_name[16];          /* of one that a signal ended: "SEGV", "RTMIN+3"; empty: none, or a signal without a name */
+	/*
+	 * Of one that has ended, by it and the children that it waited for (getrusage(2), ru_inblock and ru_oublock): what came from disks,
+	 * and what was changed in files on disks, whether it is there yet or not. Files in memory, pipes and sockets do not count.
+	 */
+	uint64_t read_bytes, written_bytes;
 };
 
 /*
@@ -733,10 +740,17 @@ struct yett_output {
 	const char *out, *err; /* what it wrote, NUL-terminated besides */
 	size_t out_length, err_length;
 	bool out_truncated, err_truncated;
+	/*
+	 * The two together, in the order in which they came: what is written to one of them is read before what is written to the other
+	 * later, but for what was not read yet by then.
+	 */
+	const char *both;
+	size_t both_length;
+	bool both_truncated;
 };
 
 /*
- * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs; more is read and dropped.
+ * Runs a command to its end and keeps up to `output_max` bytes of each of its two outputs, and of both together; more is read and dropped.
  * Of options->stdio only the first entry counts; on_exit and on_output are not called; YETT_E_INVALID_REQUEST with a terminal. What
  * outlives the command is not waited for.
  */

@@ -13,7 +13,7 @@ void record_begin(struct records *records, struct record *record, const struct m
 	size_t used = 0;
 	uint32_t i = 0;
 
-	*record = (struct record){.started_ms = clock_wall_ms()};
+	*record = (struct record){.exited = {.started_ms = clock_wall_ms()}};
 	record->id = exec->file_operation ? MESSAGE_FILE_OPERATION | ++records->operations : ++records->last;
 	for (size_t j = 0; j < ARRAY_SIZE(record->captures); j++)
 		capture_close(&record->captures[j]);
@@ -165,8 +165,8 @@ void record_tell(const struct record *record, uint32_t state, struct message *me
 	struct message_command *command = &list->commands[list->commands_count++];
 	struct yett_error error = {0};
 
-	*command =
-		(struct message_command){.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->started_ms};
+	*command = (struct message_command){
+		.id = record->id, .state = state, .pid = (uint32_t)record->pid, .started_ms = record->exited.started_ms};
 	for (size_t i = 0; i < ARRAY_SIZE(record->captures); i++) {
 		const struct capture *capture = &record->captures[i];
 

@@ -15,7 +15,6 @@
 struct record {
 	uint64_t id; /* never 0 */
 	pid_t pid;
-	uint64_t started_ms;                 /* since 1970 */
 	char argv[MESSAGE_COMMAND_TEXT_MAX]; /* what was asked for, as far as it fits: each with its NUL */
 	uint32_t argv_count;
 	bool argv_cut;

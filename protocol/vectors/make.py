@@ -174,7 +174,9 @@ def connection(**c):
 
 def followed(**c):
     return body([("number", uint(9)), ("time_ms", uint(1763712000000)), ("kind", ZERO), ("state", uint(2)), ("command", ZERO),
-                 ("pid", ZERO), ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO)),
+                 ("pid", ZERO), 
+                 ("result", exited(status=ZERO, wall_us=ZERO, user_us=ZERO, system_us=ZERO, memory_peak_bytes=ZERO, read_bytes=ZERO,
+                                   written_bytes=ZERO, started_ms=ZERO, ended_ms=ZERO)),
                  ("error", ZERO), ("count", ZERO), ("call", ZERO), ("ended", ZERO), ("connection", connection())], c)
 
 
@@ -201,7 +203,8 @@ def started(**c):
 def exited(**c):
     return body([("signaled", FALSE), ("status", ZERO), ("timed_out", FALSE), ("out_of_memory", FALSE),
                  ("limits_hit", ZERO), ("wall_us", uint(1500)), ("user_us", uint(300)), ("system_us", uint(400)),
-                 ("memory_peak_bytes", uint(2097152))], c)
+                 ("memory_peak_bytes", uint(2097152)), ("read_bytes", uint(4096)), ("written_bytes", uint(512)),
+                 ("started_ms", uint(1763712000005)), ("ended_ms", uint(1763712000007))], c)
 
 
 def signal(**c):

@@ -82,6 +82,8 @@ static void the_states_of_commands_are_told_apart(void **state)
 	assert_int_equal(command->state, EXECUTION_COMPLETED);
 	assert_int_equal(command->result.status, 3);
 	assert_true(command->result.wall_us > 0 && command->result.memory_peak_bytes > 0 && command->started_ms > 0);
+	assert_int_equal(command->result.started_ms, command->started_ms);
+	assert_true(command->result.ended_ms >= command->started_ms);
 	expect_error(sandbox, exec_command(sandbox, ARGV("/nonexistent")), YETT_E_COMMAND_FAILED, YETT_R_NONE);
 	command = ask(sandbox, QUERY_STATUS, 2);
 	assert_int_equal(command->state, EXECUTION_FAILED);
@@ -98,6 +100,8 @@ static void the_states_of_commands_are_told_apart(void **state)
 	command = ask(sandbox, QUERY_STATUS, 5);
 	assert_int_equal(command->state, EXECUTION_RUNNING);
 	assert_int_equal(command->result.status, 0);
+	assert_int_equal(command->result.started_ms, command->started_ms);
+	assert_int_equal(command->result.ended_ms, 0);
 	finish(sandbox);
 }
 

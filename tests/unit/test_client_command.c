@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -53,8 +54,46 @@ static void a_command_goes_from_exec_to_its_result(void **state)
 	assert_int_equal(result->status, 3);
 	assert_int_equal(result->limits_hit, YETT_LIMIT_PIDS);
 	assert_int_equal(result->wall_us, 1234);
+	assert_string_equal(result->signal_name, "");
 	assert_int_equal(yett_command_signal(command, 15, &peer->error), YETT_E_NOT_RUNNING);
 	yett_command_free(command);
+}
+
+/* What init says of one that a signal ended. */
+static const char *name_of_signal(struct peer *peer, uint64_t sequence, uint32_t number)
+{
+	const struct message_exited exited = {.signaled = true,
+	                                      .status = number,
+	                                      .read_bytes = 512,
+	                                      .written_bytes = UINT64_MAX,
+	                                      .started_ms = UINT64_C(1763712000005),
+	                                      .ended_ms = UINT64_C(1763712000007)};
+	static char name[sizeof((struct yett_result *)NULL)->signal_name];
+	const struct yett_result *result = NULL;
+	struct yett_command *command = NULL;
+
+	assert_int_equal(start(peer, "x", &command), 0);
+	say_started(peer, sequence);
+	say_exited_with(peer, sequence, &exited);
+	assert_int_equal(yett_command_wait(command, SHORT_MS, &result, &peer->error), 0);
+	assert_int_equal(result->started_ms, exited.started_ms);
+	assert_int_equal(result->ended_ms, exited.ended_ms);
+	assert_int_equal(result->read_bytes, exited.read_bytes);
+	assert_true(result->written_bytes == exited.written_bytes);
+	(void)snprintf(name, sizeof name, "%s", result->signal_name);
+	yett_command_free(command);
+	return name;
+}
+
+static void a_signal_is_told_by_its_name(void **state)
+{
+	struct peer *peer = *state;
+
+	peer_create(peer);
+	assert_string_equal(name_of_signal(peer, 1, SIGSEGV), "SEGV");
+	assert_string_equal(name_of_signal(peer, 2, (uint32_t)SIGRTMIN + 3), "RTMIN+3");
+	assert_string_equal(name_of_signal(peer, 3, 255), "");
+	assert_string_equal(name_of_signal(peer, 4, 0), "");
 }
 
 static void commands_at_once_get_their_own_results(void **state)
@@ -580,6 +619,9 @@ static void run_keeps_output_up_to_its_bound(void **state)
 	assert_true(output->out_truncated);
 	assert_string_equal(output->err, "xyz");
 	assert_false(output->err_truncated);
+	assert_int_equal(output->both_length, 3);
+	assert_string_equal(output->both, "abc");
+	assert_true(output->both_truncated);
 	yett_free(output);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
@@ -590,6 +632,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_command_goes_from_exec_to_its_result),
+		TEST(a_signal_is_told_by_its_name),
 		TEST(commands_at_once_get_their_own_results),
 		TEST(dispatch_calls_on_exit_which_may_free_the_command),
 		TEST(a_command_that_could_not_start_says_why),
