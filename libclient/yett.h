@@ -388,6 +388,52 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_plan_json(struct yett_connection *conn
 YETT_API YETT_MUST_CHECK int yett_sandbox_attach(struct yett_connection *connection, const char *id_or_name,
                                                  struct yett_sandbox **ret_sandbox, struct yett_error *error);
 
+/*
+ * Something that sandboxes can have, or not:
+ *
+ * "sandbox"               one at all
+ * "network-none", "network-limited", "network-open", "network-host"
+ * "limit-memory", "limit-cpu", "limit-pids"
+ * "linger"                it outlives the connection that made it
+ * "pause"                 it stands still, and goes on
+ * "suspend-on-idle"       it is paused where no command runs (YETT_IDLE_PAUSE)
+ * "resume"                it is made again with what its store holds, under the same name, as `yett resume` does: of one that lingers
+ * "copy-on-write"         a directory whose changes are kept in a store
+ * "copy-on-write-memory"  the same in memory
+ * "snapshot"              states of a store that can be gone back to
+ * "live-mounts"           shares of a sandbox that runs
+ * "label"                 of AppArmor or SELinux
+ * "landlock"              rules of the kernel's around its commands, and restrictions of a single one
+ *
+ * More can come.
+ */
+struct yett_capability {
+	size_t size;
+	const char *name;
+	bool is_supported;
+	const char *how; /* "service", "cgroup v2", "yett-sandbox (enforce)", "version 6"; empty: there is nothing more to say */
+	enum yett_code
+		code; /* why not: YETT_E_PERMISSION_DENIED is the policy, YETT_E_UNSUPPORTED the machine; YETT_OK where it is supported */
+	const char *reason; /* the same for people, and what would help; empty where there is none */
+	const char *mend;
+};
+
+struct yett_capability_list;
+
+/*
+ * What this caller can have on this machine, of a profile (NULL: "default"). Each is tried: a plan is asked for with it, as by
+ * yett_sandbox_plan(), and one sandbox is made, looked at and ended; for a moment there are a directory in the caller's home and a store.
+ * So it takes as long as a dozen sandboxes, and a key, as making one does. What cannot be told is an error of it all: of the helper, or
+ * YETT_E_RESOURCE_LIMIT where there are as many sandboxes as there may be.
+ */
+YETT_API YETT_MUST_CHECK int yett_capabilities(struct yett_connection *connection, const char *profile,
+                                               struct yett_capability_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. And the one of a name; NULL: there is none. */
+YETT_API size_t yett_capability_list_count(const struct yett_capability_list *list);
+YETT_API const struct yett_capability *yett_capability_list_get(const struct yett_capability_list *list, size_t i);
+YETT_API const struct yett_capability *yett_capability_list_find(const struct yett_capability_list *list, const char *name);
+
 /* Paused or running, as far as the helper has told; looks without waiting. */
 YETT_API enum yett_state yett_sandbox_state(struct yett_sandbox *sandbox);
 
