@@ -110,21 +110,6 @@ static const char *ended_of(const struct yett_sandbox_status *status)
 	return status->ended == YETT_ENDED_NOT ? "" : yett_ended_name(status->ended);
 }
 
-static void json_labels(struct json *json, const char *name, const char *const *labels)
-{
-	json_open(json, name, '{');
-	for (; *labels; labels++) {
-		char key[257];
-		const char *equals = strchr(*labels, '=');
-
-		if (!equals)
-			continue;
-		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - *labels), *labels);
-		json_text(json, key, equals + 1);
-	}
-	json_close(json);
-}
-
 /* An empty text is null, a time that has not come 0, as is what has no bound. */
 static void json_status(struct json *json, const char *name, const struct yett_sandbox_status *s, const char *plan)
 {
@@ -152,8 +137,8 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "started_ms", s->started_ms);
 	json_number(json, "ended_ms", s->ended_ms);
 	json_number(json, "attached", s->attached);
-	json_labels(json, "labels", s->labels);
-	json_labels(json, "annotations", s->annotations);
+	output_json_pairs(json, "labels", s->labels);
+	output_json_pairs(json, "annotations", s->annotations);
 	if (plan)
 		json_raw(json, "plan", plan, strlen(plan));
 	json_close(json);

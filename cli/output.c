@@ -280,6 +280,21 @@ void output_json_result(struct json *json, const char *name, const struct yett_r
 	json_close(json);
 }
 
+void output_json_pairs(struct json *json, const char *name, const char *const *pairs)
+{
+	json_open(json, name, '{');
+	for (; *pairs; pairs++) {
+		char key[1025];
+		const char *equals = strchr(*pairs, '=');
+
+		if (!equals)
+			continue;
+		(void)snprintf(key, sizeof key, "%.*s", (int)(equals - *pairs), *pairs);
+		json_text(json, key, equals + 1);
+	}
+	json_close(json);
+}
+
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info)
 {
 	json_open(json, name, '{');

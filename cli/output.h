@@ -70,6 +70,9 @@ void output_json_result(struct json *json, const char *name, const struct yett_r
 void output_json_sandbox(struct json *json, const char *name, const struct yett_sandbox_info *info);
 void output_json_limits(struct json *json, const struct yett_sandbox_info *info);
 
+/* An object of KEY=VALUE, a list that ends with NULL. */
+void output_json_pairs(struct json *json, const char *name, const char *const *pairs);
+
 /* "64 MiB" */
 void output_size(char *out, size_t size, uint64_t bytes);
 

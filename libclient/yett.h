@@ -566,6 +566,11 @@ struct yett_command_options {
 	 * ended. */
 	void (*on_output)(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data);
 	void *data;
+	/*
+	 * KEY=VALUE for whoever asks about the command, which yett_command_status has again; ends with NULL. At most 16, 1 KiB in all,
+	 * UTF-8, each key once. NULL: none. The sandbox can read them, and a hostile one can change them.
+	 */
+	const char *const *metadata;
 };
 
 /* Bits of yett_result.limits_hit: which limit was reached while the command ran. */
@@ -703,6 +708,7 @@ struct yett_command_status {
 	const struct yett_result *result;            /* of one that runs times and memory so far; 0 where the host does not tell */
 	const struct yett_error *error;              /* YETT_COMMAND_FAILED: why; otherwise NULL */
 	const struct yett_output_status *outputs[2]; /* by enum yett_stream */
+	const char *const *metadata;                 /* as in the options that it was started with; ends with NULL */
 };
 
 /* How an output of a command is kept. */

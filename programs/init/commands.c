@@ -131,8 +131,7 @@ void commands_dismiss(struct commands *commands)
 static void commands_give_up(struct commands *commands, struct command *command)
 {
 	commands_end_child(commands, &command->child, commands_leaf(commands, command));
-	for (size_t i = 0; i < 2; i++)
-		capture_close(&command->record.captures[i]);
+	record_free(&command->record);
 	records_take_back(&commands->records, &command->record);
 	commands_release(commands, command);
 }
@@ -198,10 +197,11 @@ int commands_start(struct commands *commands, const struct frame *packet, const 
 		commands->end = slot + 1;
 	*command = (struct command){
 		.origin = origin, .terminal = -1, .input = -1, .has_terminal = message->body.exec.terminal, .result_due = true};
-	record_begin(&commands->records, &command->record, message);
+	r = record_begin(&commands->records, &command->record, message);
 	leaf_read_sandbox(commands->config->fds_present, &command->before);
 	memcpy(all, files, sizeof all);
-	r = kept_open(command, &message->body.exec, all, pipes);
+	if (r == 0)
+		r = kept_open(command, &message->body.exec, all, pipes);
 	in = pipes[0];
 	out = pipes[1];
 	err = pipes[2];

@@ -193,7 +193,8 @@ def execute(**c):
                  ("stdio", array([ZERO, ZERO, ZERO])), ("timeout_ms", ZERO), ("terminal", FALSE), ("rows", ZERO),
                  ("columns", ZERO), ("capture_bytes", ZERO), ("restrictions", ZERO), ("paths", array([])),
                  ("has_user", FALSE), ("user", ZERO), ("memory_bytes", ZERO), ("pids", ZERO), ("more_bytes", ZERO),
-                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE), ("umask", uint(0o22))], c)
+                 ("more_argv", ZERO), ("more_env", ZERO), ("file_operation", FALSE), ("umask", uint(0o22)),
+                 ("metadata", array([]))], c)
 
 
 def started(**c):
@@ -219,7 +220,8 @@ def command(**c):
     return body([("id", ONE), ("state", uint(2)), ("argv", array([text("make"), text("-j2")])),
                  ("argv_cut", FALSE), ("pid", uint(2)), ("started_ms", uint(1763712000005)),
                  ("captured", ONE), ("truncated", ZERO), ("output_bytes", array([uint(5), ZERO])), ("result", exited()),
-                 ("code", ZERO), ("message", text("")), ("detail", text("")), ("error_number", ZERO), ("step", text(""))], c)
+                 ("code", ZERO), ("message", text("")), ("detail", text("")), ("error_number", ZERO), ("step", text("")),
+                 ("metadata", array([]))], c)
 
 
 def commands(**c):
@@ -418,6 +420,7 @@ accept("exec-file-operation", "exec", "no command of its user's", execute(file_o
 accept("exec-restricted", "exec", "every restriction, with limits of its own", execute(
     restrictions=uint(7), paths=array([text("/work")] * 64), has_user=TRUE, user=uint(4294967294), memory_bytes=uint(1 << 50),
     pids=uint(4194304)))
+accept("exec-with-metadata", "exec", "as much as there may be", execute(metadata=array([text("k%02d=" % i + "v" * 59) for i in range(16)])))
 accept("started-largest-id", "started", "the largest id of a command", started(command=uint((1 << 64) - 1)))
 accept("started-largest-pid", "started", "the largest pid of Linux", started(pid=uint(4194304)))
 accept("exited-plain", "exited", "an ordinary end", exited())
@@ -436,10 +439,11 @@ accept("query-follow", "query", "more than the most that is kept", query(
 accept("query-signal", "query", "the last action, with the largest signal", query(action=uint(8), command=uint(7), signal=uint(64)))
 accept("commands-none", "commands", "nothing was ever run", commands(last=ZERO, commands=array([])))
 accept("commands-plain", "commands", "one that has ended", commands())
-accept("commands-32", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
+accept("commands-16", "commands", "as many as there may be, each with its longest texts", commands(commands=array([command(
     id=uint((1 << 64) - 1), state=uint(5), argv=array([text("t")] * 63 + [text("t" * 385)]), argv_cut=TRUE, pid=uint(4194304), started_ms=uint(1 << 50), captured=uint(3),
     truncated=uint(3), output_bytes=array([uint(16 << 20)] * 2), code=uint(16), message=text("m" * 255),
-    detail=text("d" * 511), error_number=uint(4095), step=text("s" * 31))] * 32)))
+    detail=text("d" * 511), error_number=uint(4095), step=text("s" * 31),
+    metadata=array([text("k%02d=" % i + "v" * 59) for i in range(16)]))] * 16)))
 accept("session-asks", "session", "nothing is changed", session())
 accept("session-full", "session", "a directory, two variables set and two taken away", session(
     cwd=text("/work"), set=array([text("A=1"), text("B=")]), unset=array([text("C"), text("D")])))
@@ -663,7 +667,12 @@ refuse("unknown-execution-state", "commands", "range", "commands[0].state", "a s
        commands(commands=array([command(state=uint(6))])))
 refuse("third-output", "commands", "reserved", "commands[0].captured", "there are two", commands(
     commands=array([command(captured=uint(4))])))
-refuse("33-commands", "commands", "too-long", "commands", "one more than there may be", commands(commands=array([command()] * 33)))
+refuse("17-commands", "commands", "too-long", "commands", "one more than there may be", commands(commands=array([command()] * 17)))
+refuse("17-pieces-of-metadata", "exec", "too-long", "metadata", "one more than there may be", execute(
+    metadata=array([text("k%02d=v" % i) for i in range(17)])))
+refuse("long-metadata", "exec", "too-long", "metadata[0]", "a byte more than there may be", execute(metadata=array([text("k=" + "v" * 1023)])))
+refuse("metadata-without-a-key", "exec", "range", "metadata[0]", "the key is empty", execute(metadata=array([text("=v")])))
+refuse("metadata-that-is-not-utf-8", "exec", "not-utf8", "metadata[0]", "a byte that begins nothing", execute(metadata=array([text(b"k=\xff")])))
 refuse("status-in-a-command", "commands", "range", "commands[0].result.status", "a status is one byte", commands(
     commands=array([command(result=exited(status=uint(256)))])))
 refuse("timeout-over-thirty-days", "exec", "range", "timeout_ms", "30 days and a millisecond",

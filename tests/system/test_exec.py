@@ -178,6 +178,19 @@ class Commands(yett.Case):
         self.assertEqual([exited['result']['signal_name'], killed['result']['signal_name']], [None, 'SEGV'])
         self.assertIsNone(running['result'])
 
+    def test_metadata_are_told_with_the_command(self):
+        notes = ('--metadata', 'run=7', '--metadata', 'who=me=you')
+        self.background('sleep', '1000', options=notes)
+        self.assertEqual(self.yett('exec', *notes, '--metadata', 'é=', 'box', '--', 'false').code, 1)
+        self.yett('exec', 'box', '--', 'true')
+        self.assertEqual([command['metadata'] for command in self.commands()],
+                         [{'run': '7', 'who': 'me=you'}, {'run': '7', 'who': 'me=you', 'é': ''}, {}])
+        done = self.yett('run', '--json', '--metadata', 'k=v', '--', 'true')
+        self.assertEqual(yett.told(done.out)['command']['metadata'], {'k': 'v'})
+        self.assert_refused(self.yett('exec', '--metadata', 'k=1', '--metadata', 'k=2', 'box', '--', 'true'), 125, 'has k=2 twice')
+        self.assert_refused(self.yett('exec', '--metadata', 'k', 'box', '--', 'true'), 125, '--metadata k: expected KEY=VALUE')
+        self.assert_refused(self.yett('exec', '--metadata', 'k=' + 'v' * 1022, 'box', '--', 'true'), 125, 'more than 1024 bytes')
+
     def test_a_result_says_what_was_written_to_disks(self):
         shared = self.folder('shared', mode=0o777)
         write = ['dd', 'if=/dev/zero', 'bs=64k', 'count=32', 'conv=fsync', 'status=none']

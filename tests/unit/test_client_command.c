@@ -199,6 +199,50 @@ static void a_lying_init_ends_its_own_sandbox_only(void **state)
 	yett_command_free(command);
 }
 
+static void metadata_go_with_the_command(void **state)
+{
+	const char *const argv[] = {"x", NULL}, *const metadata[] = {"run=7", "who=", "é=ö", NULL};
+	const struct yett_command_options options = COMMAND(.argv = argv, .metadata = metadata);
+	const struct message_exec *exec;
+	struct yett_command *command = NULL;
+	struct peer *peer = *state;
+
+	peer_create(peer);
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &options, &command, &peer->error), 0);
+	hear(peer, peer->init);
+	exec = &peer->message.body.exec;
+	assert_int_equal(exec->metadata_count, 3);
+	for (uint32_t i = 0; i < exec->metadata_count; i++)
+		assert_string_equal(message_text(&peer->message, exec->metadata[i]), metadata[i]);
+	yett_command_free(command);
+}
+
+static void bad_metadata_are_refused_before_they_are_sent(void **state)
+{
+	static char half[513], more[514];
+	const char *const argv[] = {"x", NULL}, *const many[] = {"a=", "b=", "c=", "d=", "e=", "f=", "g=", "h=", "i=",
+	                                                         "j=", "k=", "l=", "m=", "n=", "o=", "p=", "q=", NULL};
+	const char *const no_key[] = {"=v", NULL}, *const no_value[] = {"k", NULL}, *const twice[] = {"k=1", "kk=2", "k=3", NULL},
+			  *const latin1[] = {"k=\xe4", NULL}, *const large[] = {half, more, NULL};
+	const struct yett_command_options wrong[] = {
+		COMMAND(.argv = argv, .metadata = many),     COMMAND(.argv = argv, .metadata = no_key),
+		COMMAND(.argv = argv, .metadata = no_value), COMMAND(.argv = argv, .metadata = twice),
+		COMMAND(.argv = argv, .metadata = latin1),   COMMAND(.argv = argv, .metadata = large),
+	};
+	struct yett_command *command = NULL;
+	struct peer *peer = *state;
+
+	(void)snprintf(half, sizeof half, "a=%0509d", 0); /* 512 with its NUL */
+	(void)snprintf(more, sizeof more, "b=%0510d", 0);
+	peer_create(peer);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[i], &command, &peer->error), YETT_E_INVALID_REQUEST);
+	assert_int_equal(frame_receive(peer->init, &peer->frame, MSG_DONTWAIT), -EAGAIN);
+	more[strlen(more) - 1] = '\0'; /* just as much as there may be */
+	assert_int_equal(yett_sandbox_exec(peer->sandbox, &wrong[ARRAY_SIZE(wrong) - 1], &command, &peer->error), 0);
+	yett_command_free(command);
+}
+
 static void bad_commands_are_refused_before_they_are_sent(void **state)
 {
 	struct peer *peer = *state;
@@ -638,6 +682,8 @@ int main(void)
 		TEST(a_command_that_could_not_start_says_why),
 		TEST(a_sandbox_that_ran_out_of_memory_says_so_to_its_commands),
 		TEST(a_lying_init_ends_its_own_sandbox_only),
+		TEST(metadata_go_with_the_command),
+		TEST(bad_metadata_are_refused_before_they_are_sent),
 		TEST(bad_commands_are_refused_before_they_are_sent),
 		TEST(a_call_that_failed_is_not_taken_for_dev_null),
 		TEST(every_call_asks_for_the_size_of_its_options),
