@@ -126,6 +126,7 @@ static void json_status(struct json *json, const char *name, const struct yett_s
 	json_number(json, "landlock_abi", s->info->landlock_abi);
 	output_json_network(json, s->info);
 	output_json_limits(json, s->info);
+	output_json_kind(json, s->info);
 	json_bool(json, "linger", (s->flags & YETT_SANDBOX_LINGER));
 	json_number(json, "linger_ms", s->linger_ms);
 	json_number(json, "wall_ms", s->wall_time_ms);
@@ -264,6 +265,8 @@ static void print_status(const struct yett_sandbox_status *s)
 	print_text("state", yett_state_name(s->state));
 	print_text("ended", ended_of(s));
 	print_text("profile", s->info->profile);
+	print_text("host name", s->info->hostname);
+	(void)printf("%-12s %s, %s %s by %s\n", "kind", s->info->type, s->info->platform, s->info->architecture, s->info->backend);
 	(void)printf("%-12s %u\n", "user", s->uid);
 	print_text("key", *s->principal ? s->principal : "one of the user's own");
 	(void)printf("%-12s %u\n", "private uid", s->info->private_uid);

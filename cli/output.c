@@ -306,7 +306,17 @@ void output_json_sandbox(struct json *json, const char *name, const struct yett_
 	json_number(json, "landlock_abi", info->landlock_abi);
 	output_json_network(json, info);
 	output_json_limits(json, info);
+	output_json_kind(json, info);
 	json_close(json);
+}
+
+void output_json_kind(struct json *json, const struct yett_sandbox_info *info)
+{
+	json_text_or_null(json, "hostname", info->hostname);
+	json_text(json, "platform", info->platform);
+	json_text_or_null(json, "architecture", info->architecture);
+	json_text(json, "type", info->type);
+	json_text(json, "backend", info->backend);
 }
 
 const char *output_network_name(enum yett_network network)

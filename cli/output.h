@@ -61,6 +61,9 @@ void output_json_line(void);
 /* Adds "network", its mode, and "addresses", those of the sandbox's own. */
 void output_json_network(struct json *json, const struct yett_sandbox_info *info);
 
+/* Adds what it is called inside, and what it is a sandbox of. */
+void output_json_kind(struct json *json, const struct yett_sandbox_info *info);
+
 /* "none", "limited" or "open". */
 const char *output_network_name(enum yett_network network);
 

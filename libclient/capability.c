@@ -1,5 +1,6 @@
 /*
- * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of yett.h alone, but for memory and the home.
+ * See "sandbox" in yett.h: what this caller can have here, by trying each. On the functions of yett.h, but for memory, the
+ * home, and what the connection is called.
  *
  * With the caller's privilege. What a trial makes, it ends.
  */
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/machine.h"
+#include "libclient/connection.h"
 #include "libclient/failure.h"
 #include "libclient/keyfile.h"
 #include "libclient/memory.h"
@@ -104,8 +106,6 @@ static int judge(struct examination *e, const char *name, const char *how, const
 
 static const char *how_of(const struct examination *e, const struct trial *trial)
 {
-	static const char *const starts[] = {
-		[YETT_START_SERVICE] = "service", [YETT_START_PERSONAL] = "personal", [YETT_START_SETUID] = "setuid"};
 	const struct yett_capability *memory;
 
 	if (trial->controller) {
@@ -115,7 +115,7 @@ static const char *how_of(const struct examination *e, const struct trial *trial
 			return "";
 		return (const char *[]){"", "cgroup v1", "cgroup v2"}[machine_controller(trial->controller)];
 	}
-	return strcmp(trial->name, "sandbox") == 0 ? starts[yett_connection_start(e->connection)] : "";
+	return strcmp(trial->name, "sandbox") == 0 ? connection_backend(e->connection) : "";
 }
 
 static int try_plan(struct examination *e, const struct trial *trial, struct yett_error *error)

@@ -326,6 +326,11 @@ struct yett_sandbox_info {
 	uint64_t core_bytes;           /* of core files; YETT_CORE_NONE: there are none */
 	enum yett_network network;     /* that it has; never YETT_NETWORK_PROFILE */
 	char address4[16], address6[46]; /* its own, inside, with rules; address6 empty: this host has no IPv6. All have the same */
+	char hostname[65];               /* inside */
+	char platform[16];               /* "linux" */
+	char architecture[65];           /* of the machine, as uname(2) has it: "x86_64" */
+	char type[16];                   /* by what it is kept apart: "namespaces" */
+	char backend[16]; /* how the helper that tells of it was started: "service", "setuid", "rootless"; root's own: "personal" */
 };
 
 enum yett_ended {

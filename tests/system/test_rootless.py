@@ -722,7 +722,7 @@ class Doctor(yett.Case):
         told = {found['name']: found for found in yett.told(done.out)['capabilities']}
         for name in ('sandbox', 'network-none', 'limit-pids', 'linger'):
             self.assertTrue(told[name]['supported'], told[name])
-        self.assertEqual(told['sandbox']['how'], 'personal')
+        self.assertEqual(told['sandbox']['how'], 'rootless')
         for name in ('network-open', 'limit-memory', 'limit-cpu', 'pause', 'suspend-on-idle'):
             self.assertEqual((told[name]['supported'], told[name]['code'], told[name]['how']), (False, 'unsupported', None), told[name])
             self.assertIn('without root', told[name]['reason'])
