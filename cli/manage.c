@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/connect.h"
+#include "cli/mount.h"
 #include "cli/output.h"
 #include "cli/run.h"
 #include "cli/suspend.h"
@@ -28,6 +29,7 @@ OPTION_FLAG(set_all, struct manage_run_options, all)
 OPTION_FLAG(set_quiet, struct manage_run_options, quiet)
 OPTION_FLAG(set_watch, struct manage_run_options, watch)
 OPTION_FLAG(set_helper, struct manage_run_options, helper)
+OPTION_FLAG(set_mounts, struct manage_run_options, mounts)
 OPTION_TEXT(set_socket, struct manage_run_options, connect.socket_path)
 OPTION_TEXT(set_key, struct manage_run_options, connect.key_path)
 
@@ -35,6 +37,12 @@ const struct option ps_options[] = {
 	{'a', "all", NULL, "those of all users (root)", set_all},
 	{'f', "filter", "WHAT=VALUE", "only those with label=KEY[=VALUE], state=, name= or profile=; all must fit", set_filter},
 	{'q', "quiet", NULL, "print ids only", set_quiet},
+	CONNECT_OPTIONS,
+	{0},
+};
+
+const struct option inspect_options[] = {
+	{0, "mounts", NULL, "instead, what is mounted in it now, and how much of its own file systems is used", set_mounts},
 	CONNECT_OPTIONS,
 	{0},
 };
@@ -379,6 +387,8 @@ int inspect_main(const struct subcommand *self, int argc, char **argv)
 
 	if (r >= 0)
 		return r;
+	if (options.mounts)
+		return manage_finish(connection, mount_print_all(connection, argv[first], &error), &error);
 	r = yett_sandbox_inspect(connection, argv[first], &status, &error);
 	if (r != 0)
 		return manage_finish(connection, r, &error);

@@ -928,6 +928,40 @@ YETT_API YETT_MUST_CHECK int yett_sandbox_unmount(struct yett_connection *connec
 YETT_API YETT_MUST_CHECK int yett_sandbox_refresh(struct yett_connection *connection, const char *id_or_name, const char *const *targets,
                                                   size_t count, struct yett_error *error);
 
+enum yett_mount_mode {
+	YETT_MOUNT_READ_ONLY = 0,
+	YETT_MOUNT_WRITABLE = 1,
+	YETT_MOUNT_COPY_ON_WRITE = 2, /* as YETT_SHARE_COW has it */
+};
+
+/* Something that is mounted in a sandbox. */
+struct yett_mount {
+	size_t size;
+	const char *target; /* where it is inside; bytes that need not be UTF-8 */
+	const char *root;   /* what of its file system it shows, as a path from that one's top: of a share part of its path, or all of it */
+	const char *type;   /* of the file system: "ext4", "tmpfs", "overlay", "proc" */
+	enum yett_mount_mode mode;
+	/*
+	 * It is a file system in the sandbox's own memory: its root with /tmp, the home, /run and /dev/shm, a tmpfs, or what changes of a
+	 * share with memory_bytes are in. Only of these is told how much room there is, and how much of that is taken; 0: no bound.
+	 */
+	bool is_own;
+	uint64_t size_bytes, used_bytes;
+	uint64_t files_max, files_used;
+};
+
+struct yett_mount_list;
+
+/*
+ * What is mounted in a sandbox now, with what yett_sandbox_mount() has mounted, in the order in which it was mounted. It is asked inside,
+ * as files are (see "files"), and so what a hostile sandbox says. YETT_E_TIMEOUT, YETT_E_NOT_RUNNING.
+ */
+YETT_API YETT_MUST_CHECK int yett_sandbox_mounts(struct yett_sandbox *sandbox, struct yett_mount_list **ret_list, struct yett_error *error);
+
+/* As those of a list of sandboxes. */
+YETT_API size_t yett_mount_list_count(const struct yett_mount_list *list);
+YETT_API const struct yett_mount *yett_mount_list_get(const struct yett_mount_list *list, size_t i);
+
 /* --- work ----------------------------------------------------------------------------------------------------- */
 
 /*

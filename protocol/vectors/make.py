@@ -259,6 +259,15 @@ def file_skipped(**c):
     return body([("path", binary(b"/a")), ("why", text("a socket is not copied"))], c)
 
 
+def file_mount(**c):
+    return body([("target", binary(b"/tmp")), ("root", binary(b"/")), ("type", text("tmpfs")), ("mode", ONE), ("is_own", TRUE),
+                 ("size_bytes", uint(1 << 29)), ("used_bytes", uint(4096)), ("files_max", uint(1 << 18)), ("files_used", uint(7))], c)
+
+
+def file_mounts(**c):
+    return body([("mounts", array([file_mount()]))], c)
+
+
 def file_done(**c):
     return body([("entries", ONE), ("bytes", uint(5)), ("skipped", ZERO)], c)
 
@@ -268,7 +277,7 @@ KINDS = {"hello": 1, "create": 2, "created": 3, "plan": 4, "error": 5, "ended": 
          "relay": 24, "allowed": 25, "mount": 26,
          "exec": 32, "started": 33, "exited": 34, "signal": 35, "query": 36, "commands": 37, "session": 38, "surroundings": 39,
          "connect": 40, "connected": 41, "keys": 64,
-         "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100}
+         "file": 96, "file_opened": 97, "file_entries": 98, "file_skipped": 99, "file_done": 100, "file_mounts": 101}
 
 
 def packet(kind, content, *, magic=b"YETT", version=1, fds=0, sequence=1, length=None, signed=None):
@@ -332,7 +341,15 @@ accept("mount-copy-on-write", "mount", "one with a store, and one with memory", 
     tmpfs=array([tmpfs(target=text("/mnt/b"), size_bytes=uint(1 << 20))])))
 accept("connect-v6", "connect", "to ::1, with the largest number", connect(port=uint(65535), family=ONE))
 accept("connected-plain", "connected", "it has no fields", connected())
-accept("file-listen", "file", "the last operation", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
+accept("file-listen", "file", "of a socket", file(operation=uint(9), flags=ZERO, mode=uint(0o600)))
+accept("file-mounts", "file", "the last operation", file(operation=uint(10), flags=ZERO, path=binary(b"/")))
+accept("file-mounts-4", "file_mounts", "as many as there may be, each with its longest texts and numbers", file_mounts(mounts=array([file_mount(
+    target=binary(b"/" + b"t" * 4094), root=binary(b"/" + b"\xff" * 4094), type=text("y" * 64), mode=uint(2), size_bytes=uint((1 << 64) - 1),
+    used_bytes=uint((1 << 64) - 1), files_max=uint((1 << 64) - 1), files_used=uint((1 << 64) - 1))] * 4)))
+refuse("file-mounts-5", "file_mounts", "too-long", "mounts", "one more than there may be", file_mounts(mounts=array([file_mount()] * 5)))
+refuse("file-mounts-none", "file_mounts", "too-short", "mounts", "there is no such message without one", file_mounts(mounts=array([])))
+refuse("file-mount-unknown-mode", "file_mounts", "range", "mounts[0].mode", "one more than there are", file_mounts(mounts=array([file_mount(mode=uint(3))])))
+refuse("file-mount-without-a-place", "file_mounts", "too-short", "mounts[0].target", "it is somewhere", file_mounts(mounts=array([file_mount(target=binary(b""))])))
 accept("manage-totals", "manage", "what is asked of all names none", manage(action=uint(10), sandbox=text("")))
 accept("totals-plain", "totals", "a helper that has done a little", totals())
 accept("totals-largest", "totals", "the largest of each", totals(sandboxes=uint((1 << 64) - 1), duration_us=uint((1 << 64) - 1)))
@@ -750,7 +767,7 @@ refuse("latin-1", "error", "not-utf8", "message", "an e acute in one byte", erro
 refuse("file-path-with-a-nul", "file", "embedded-nul", "path", "what follows the NUL would be lost", file(path=binary(b"/a\x00b")))
 refuse("file-path-too-long", "file", "too-long", "path", "4096 bytes", file(path=binary(b"/" + b"d" * 4095)))
 refuse("file-path-as-text", "file", "wrong-type", "path", "a path is bytes", file(path=text("/a")))
-refuse("file-unknown-operation", "file", "range", "operation", "a tenth operation", file(operation=uint(10)))
+refuse("file-unknown-operation", "file", "range", "operation", "an eleventh operation", file(operation=uint(11)))
 refuse("file-unknown-flag", "file", "reserved", "flags", "a bit without a meaning", file(flags=uint(512)))
 refuse("file-set-id-mode", "file", "range", "mode", "set-id bits are not to be asked for", file(mode=uint(0o4755)))
 refuse("file-path-with-a-wide-header", "file", "not-canonical", "path", "2 bytes behind a bin 16 header", file(path=b"\xc5\x00\x02/a"))
