@@ -69,3 +69,5 @@ void call_progress(struct call *call, const char *text);
 void call_succeed(struct call *call, json_t *answer);
 void call_finish(struct call *call, json_t *answer, enum call_outcome outcome);
 void call_fail(struct call *call, const struct yett_error *error);
+/* The same with more than the problem in the answer, which is taken. */
+void call_fail_with(struct call *call, const struct yett_error *error, json_t *answer);
