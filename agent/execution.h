@@ -70,6 +70,7 @@ struct execution {
 	void (*on_kill)(struct execution *execution); /* what it runs is no command of its own; NULL: it is */
 	void (*on_end)(struct execution *execution);  /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
+	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
 
 	struct execution_watch *watches;
 	struct execution *next; /* the one before it */
@@ -147,3 +148,6 @@ size_t executions_clean_up(struct agent *agent);
 
 struct executions *executions_new(void);
 void executions_free(struct executions *executions);
+
+/* The output of that name ("stdout", "stderr", "output") of its last phase. NULL: there is none of that name. */
+const struct kept *execution_output(const struct execution *execution, const char *name);
