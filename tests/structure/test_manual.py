@@ -38,7 +38,7 @@ def render(path):
     if not shutil.which("man"):
         raise unittest.SkipTest("man is needed (Debian package man-db)")
     done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", path], check=False, capture_output=True, text=True,
-                          env={"PATH": os.environ["PATH"], "MANWIDTH": "1000", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
+                          env={"PATH": os.environ["PATH"], "MANWIDTH": "2000", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
     return done.stdout, done.stderr + ("" if done.returncode == 0 else f"status {done.returncode}")
 
 
