@@ -84,8 +84,5 @@ struct mcp_stream *mcp_stream_post(struct mcp *mcp, const struct mcp_headers *he
  */
 void mcp_end_session(struct mcp *mcp, const char *session);
 
-/* ---------------------------------------------------------------------------------------------------------------------------------------
- */
-
 /* The client is gone: what goes on for it is given up, and killed. Nothing more is sent. Takes NULL. */
 void mcp_stream_free(struct mcp_stream *stream);
