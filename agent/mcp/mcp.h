@@ -70,19 +70,14 @@ struct mcp_headers {
  * A POST to the endpoint, whose Origin, Host, token and Content-Type the caller has looked at. NULL: no memory.
  *
  * It is answered by the first message: where that is the last, too, as application/json, or without body where it has no text; otherwise as
- * text/event-stream, each message as the data of one event, until the last. No header goes out before. Of other methods DELETE ends a
- * session, and GET is 405.
+ * text/event-stream, each message as the data of one event, until the last. No header goes out before. Other methods, GET and DELETE
+ * among them, are 405: there is no stream without a request, and a session is a random name that tells one client's requests from
+ * another's, so that notifications/cancelled means the right one; nothing is kept for it that could be ended.
  *
  * A client that closes its connection gives its request up, in each revision: mcp_stream_free().
  */
 struct mcp_stream *mcp_stream_post(struct mcp *mcp, const struct mcp_headers *headers, const char *body, size_t length, mcp_send_fn send,
                                    void *data);
-
-/*
- * DELETE with Mcp-Session-Id: what goes on for it is given up, and its POSTs are over without an answer. A session is a random name
- * that tells one client's requests from another's, so that notifications/cancelled means the right one; nothing is kept for it.
- */
-void mcp_end_session(struct mcp *mcp, const char *session);
 
 /* The client is gone: what goes on for it is given up, and killed. Nothing more is sent. Takes NULL. */
 void mcp_stream_free(struct mcp_stream *stream);
