@@ -8,7 +8,7 @@
 
 #include "agent/agent.h"
 
-#define MCP_MESSAGE_MAX (8u << 20) /* bytes of a message of a client's; a longer one is refused */
+#define MCP_MESSAGE_MAX (10u << 20) /* bytes of a message of a client's; a longer one is refused */
 
 /* What its clients have in common: one for a program. */
 struct mcp;
