@@ -1,3 +1,4 @@
+/* What is asked for besides tools and resources: beginning, and what there is. See mcp.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdio.h>

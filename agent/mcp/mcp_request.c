@@ -1,3 +1,4 @@
+/* A request, from when it is admitted to its answer. See mcp_stream.h. */
 #include "agent/mcp/mcp_stream.h"
 
 #include <stdlib.h>

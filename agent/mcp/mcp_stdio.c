@@ -4,11 +4,13 @@
  * One message a line in both directions, and nothing else on the output. A client that does not read is not read either, so what waits
  * for it is bounded. With the caller's privilege.
  */
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
+#include "agent/front.h"
 #include "agent/mcp/mcp_id.h"
 #include "agent/mcp/mcp_output.h"
 #include "agent/mcp/mcp_stream.h"
@@ -251,10 +253,8 @@ static int begin(struct stdio *stdio, struct agent *agent, int output)
 int mcp_stdio(struct agent *agent, int input, int output)
 {
 	struct stdio stdio = {.loop = agent->loop, .input = input, .output.flags = -1};
-	int r;
+	int r = begin(&stdio, agent, output);
 
-	(void)signal(SIGPIPE, SIG_IGN);
-	r = begin(&stdio, agent, output);
 	if (r >= 0)
 		r = sd_event_loop(stdio.loop);
 	if (r < 0)
@@ -265,4 +265,25 @@ int mcp_stdio(struct agent *agent, int input, int output)
 	mcp_output_close(&stdio.output);
 	free(stdio.bytes);
 	return r < 0 ? 1 : r;
+}
+
+static void print_usage(FILE *to)
+{
+	(void)fputs(
+		"Usage: yett mcp\n\n"
+		"Answers a host of models (an editor, a chat program, an agent) by the Model Context Protocol: messages of JSON-RPC come by the\n"
+		"standard input, one a line, and are answered on the standard output. When the input ends, what was begun for it is ended, too.\n\n"
+		"A host is told to run `yett mcp`: see docs/agents.md.\n",
+		to);
+}
+
+int mcp_main(struct agent *agent, int argc, char **argv)
+{
+	static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	int c = getopt_long(argc, argv, "h", options, NULL);
+
+	if (c == -1 && optind == argc)
+		return mcp_stdio(agent, STDIN_FILENO, STDOUT_FILENO);
+	print_usage(c == 'h' ? stdout : stderr);
+	return c == 'h' ? 0 : FRONT_USAGE;
 }
