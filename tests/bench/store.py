@@ -63,7 +63,7 @@ def discard_all(yett):
 
 def main():
     yett, lines, top = sys.argv[1:]
-    tree, rows = top + '/tree', Rows(lines)
+    tree, rows = top + '/tree', OfStores(lines)
     os.environ['XDG_STATE_HOME'] = top + '/state'
     make_tree(tree)
 
