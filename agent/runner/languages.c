@@ -16,10 +16,12 @@
 
 /*
  * Types are taken off, and not checked: what is checked depends on declarations of packages that a sandbox does not have. What cannot be
- * read as TypeScript at all is told with its line.
+ * read as TypeScript at all is told with its line. 127, as of a shell: what compiles is not there.
  */
 static const char strip_types[] =
-	"const ts = require('typescript'), fs = require('fs');\n"
+	"const fs = require('fs');\n"
+	"let ts;\n"
+	"try { ts = require('typescript') } catch (error) { console.error(error.message); process.exit(127) }\n"
 	"const host = {getCurrentDirectory: () => '', getCanonicalFileName: (f) => f, getNewLine: () => '\\n'};\n"
 	"const compilerOptions = {target: 'es2021', module: 'commonjs', esModuleInterop: true, inlineSourceMap: true, inlineSources: true};\n"
 	"for (const fileName of process.argv.slice(1)) {\n"
@@ -68,7 +70,7 @@ const struct language languages[] = {
 		.aliases = LIST("ts"),
 		.file = "main.ts",
 		.compile = LIST("node", "-e", strip_types, "--", "%s"),
-		.run = LIST("node", "--enable-source-maps", "main.js"),
+		.run = LIST("node", "--enable-source-maps", "%d/main.js"),
 		.probe = LIST("node", "-p", "'TypeScript ' + require('typescript').version"),
 		/* Where Debian has its modules, and where npm installs some for all. */
 		.env = LIST("NODE_PATH=/usr/share/nodejs:/usr/local/lib/node_modules:/usr/lib/node_modules"),
@@ -132,7 +134,7 @@ const struct language languages[] = {
 		.aliases = LIST("jdk"),
 		.file = "Main.java",
 		.compile = LIST("javac", JAVAC_SHORT, "-d", ".", "%s"),
-		.run = LIST("java", JAVA_SHORT, "-cp", ".", "%m"),
+		.run = LIST("java", JAVA_SHORT, "-cp", "%d", "%m"),
 		.probe = LIST("javac", "--version"),
 		.package = "default-jdk-headless",
 		.image = "docker.io/library/eclipse-temurin:17",

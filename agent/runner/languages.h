@@ -14,8 +14,9 @@ struct language {
 	const char *const *aliases; /* "py", "python3"; ends with NULL */
 	const char *file;           /* what the code is called in its directory: "main.py" */
 	/*
-	 * Arguments, each list ends with NULL. One that is %f stands for the file, %s for it and those others of the request that end as it
-	 * does, %p for the program that compiling makes, %m for the class with main(): each a name in the directory, where it is run.
+	 * Arguments, each list ends with NULL. In them %f is the file, %d its directory, %p the program that compiling makes and %m the
+	 * class with main(); an argument that is %s stands for the file and those others of the request that end as it does. Compiled is in
+	 * the directory. Status 127 says that there is nothing to compile or run it.
 	 */
 	const char *const *compile; /* NULL: it is not compiled */
 	const char *const *run;
