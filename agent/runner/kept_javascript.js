@@ -1,8 +1,8 @@
 // Runs pieces of code one after the other in one global scope.
 //
-// Inside a sandbox, with whatever the code has. A request is a line of JSON on descriptor 3: code, stdin, args, name, nonce. Each piece has
-// its own stdin, and writes to descriptors 1 and 2 itself. It is over when nothing of it is left to do, as a program is; then the marker is
-// written to both outputs, and on 1 a line of JSON behind it: what came of it.
+// Inside a sandbox, with whatever the code has. A request is a line of JSON on descriptor 3: code, stdin, args, env, cwd, name, nonce. Each
+// piece has its own stdin, and writes to descriptors 1 and 2 itself. It is over when nothing of it is left to do, as a program is; then the
+// marker is written to both outputs, and on 1 a line of JSON behind it: what came of it.
 'use strict';
 (() => {
 	const fs = require('fs');
@@ -14,6 +14,8 @@
 	const exit = process.exit.bind(process);
 	const { hrtime, resourceUsage, cpuUsage } = process;
 	const keeper = Symbol.for('yett.keeper');
+	const KEEP = "function () { globalThis[Symbol.for('yett.keeper')](this) }";
+	const HOW = { replMode: true, awaitPromise: true, objectGroup: 'piece' };
 	const unread = [];
 	let piece = null;
 
@@ -28,8 +30,10 @@
 			const end = last ? last.indexOf(10) : -1;
 
 			if (end >= 0) {
-				const line = Buffer.concat(unread.splice(0, unread.length, last.subarray(end + 1)).map((part) => (part === last ? part.subarray(0, end) : part)));
-				return line.toString();
+				const parts = unread.splice(0, unread.length, last.subarray(end + 1));
+
+				parts[parts.length - 1] = last.subarray(0, end);
+				return Buffer.concat(parts).toString();
 			}
 			const length = readSync(3, block);
 			if (length === 0)
@@ -113,15 +117,19 @@
 			return remote.type === 'bigint' ? BigInt(remote.unserializableValue.slice(0, -1)) : Number(remote.unserializableValue);
 		if (remote.objectId) {
 			globalThis[keeper] = (kept) => (value = kept);
-			await call('Runtime.callFunctionOn', { objectId: remote.objectId, functionDeclaration: `function () { globalThis[Symbol.for('yett.keeper')](this) }` });
+			await call('Runtime.callFunctionOn', { objectId: remote.objectId, functionDeclaration: KEEP });
 			delete globalThis[keeper];
 		}
 		return value;
 	}
 
 	// As the console of a browser: what was declared with const or let may be declared anew, await may stand at the top.
-	async function evaluate(code, name) {
-		const { result, exceptionDetails } = await call('Runtime.evaluate', { expression: `${code}\n//# sourceURL=${name}`, replMode: true, awaitPromise: true, objectGroup: 'piece' });
+	async function evaluate({ code, name, env, cwd }) {
+		Object.assign(process.env, env);
+		if (cwd)
+			process.chdir(cwd);
+		const expression = `${code}\n//# sourceURL=${name}`;
+		const { result, exceptionDetails } = await call('Runtime.evaluate', { expression, ...HOW });
 
 		if (exceptionDetails)
 			tellError(await valueOf(exceptionDetails.exception));
@@ -164,7 +172,7 @@
 		openInput(request.stdin);
 		process.argv = [process.argv[0], request.name, ...request.args];
 		process.exitCode = undefined;
-		evaluate(request.code, request.name).catch(tellError).finally(() => {
+		evaluate(request).catch(tellError).finally(() => {
 			if (piece && piece.nonce === request.nonce)
 				piece.isSettled = true;
 		});

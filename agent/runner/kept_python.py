@@ -1,8 +1,8 @@
 # Runs pieces of code one after the other in one namespace.
 #
-# Inside a sandbox, with whatever the code has. A request is a line of JSON on descriptor 3: code, stdin, args, name, nonce. Each piece has
-# its own stdin, and writes to descriptors 1 and 2 itself. When it is over, its outputs are flushed and the marker is written to both; the
-# one on 1 is followed by a line of JSON: what came of it.
+# Inside a sandbox, with whatever the code has. A request is a line of JSON on descriptor 3: code, stdin, args, env, cwd, name, nonce. Each
+# piece has its own stdin, and writes to descriptors 1 and 2 itself. When it is over, its outputs are flushed and the marker is written to
+# both; the one on 1 is followed by a line of JSON: what came of it.
 import ast
 import builtins
 import io
@@ -89,6 +89,9 @@ class Driver:
         try:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             try:
+                os.environ.update(request['env'])
+                if request['cwd']:
+                    os.chdir(request['cwd'])
                 value = self.evaluate(code, name)
                 if value is not None:
                     outcome['value'] = repr(value)[:TEXT_MAX]
