@@ -303,12 +303,12 @@ int execution_start(struct execution *execution, enum execution_phase_name phase
 
 int execution_signal(struct execution *execution, int number, struct yett_error *error)
 {
-	if (execution_is_over(execution) || !execution->command)
-		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
-	if (number == SIGKILL) {
+	if (number == SIGKILL && !execution_is_over(execution)) {
 		execution_kill(execution);
 		return 0;
 	}
+	if (execution_is_over(execution) || !execution->command)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
 	return yett_command_signal(execution->command, number, error);
 }
 

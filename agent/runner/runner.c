@@ -14,10 +14,9 @@
 #include "agent/runner/driver.h"
 #include "agent/runner/runner_ask.h"
 
-#define COMPILE_MS        60000
-#define PROBE_MS          20000
-#define DIRECTORY         "/tmp"
-#define STATUS_NO_PROGRAM 127 /* of shells, and of what compiles TypeScript */
+#define COMPILE_MS 60000
+#define PROBE_MS   20000
+#define DIRECTORY  "/tmp"
 
 struct run {
 	struct runner_ask ask;
@@ -29,6 +28,14 @@ struct run {
 	struct driver_piece *piece;
 	size_t pieces;
 };
+
+/* What shells end with, and what compiles TypeScript, where there is no such program, or it cannot be executed. */
+static bool has_no_program(const struct execution_phase *phase)
+{
+	const struct yett_result *result = &phase->result;
+
+	return !phase->error.code && !result->signaled && (result->status == 127 || result->status == 126);
+}
 
 static const struct parcel *parcel_of(const struct run *run)
 {
@@ -109,7 +116,8 @@ static void fail_for_language(struct execution *execution)
 		error_mend(&error, "\"interpreters\" in the settings, ~/.config/yett/agent.json");
 	} else {
 		(void)error_set(&error, YETT_E_UNSUPPORTED, YETT_R_NONE,
-		                "%s is not installed: the sandbox has what the host has, and no %s", language->name, language->probe[0]);
+		                "%s is not installed: in the sandbox there is no %s that can be executed", language->name,
+		                language->probe[0]);
 		error_mend(&error, "apt install %s", language->package);
 	}
 	(void)snprintf(execution->why, sizeof execution->why, "%s is not installed: apt install %s", language->name, language->package);
@@ -233,7 +241,7 @@ static void on_phase(struct execution *execution, enum execution_phase_name phas
 		end_ensure(execution);
 	else if (phase == EXECUTION_COMPILE && is_done && at->result.status == 0)
 		run_compiled(execution);
-	else if (may_be_missing && is_done && at->result.status == STATUS_NO_PROGRAM)
+	else if (may_be_missing && has_no_program(at))
 		probe(execution, phase);
 	else
 		execution_end(execution, execution_judge(execution, phase), at->error.code ? &at->error : NULL);
@@ -279,7 +287,7 @@ static void lose_piece(struct execution *execution, bool is_new)
 	enum execution_status status;
 	size_t length;
 
-	if (is_new && !phase->error.code && !phase->result.signaled && phase->result.status == STATUS_NO_PROGRAM) {
+	if (is_new && has_no_program(phase)) {
 		probe(execution, EXECUTION_RUN);
 		return;
 	}
