@@ -1,0 +1,12 @@
+/*
+ * Runs code: a sandbox of its own or one that is named, its files written, compiled where the language is, run, and ended.
+ *
+ * With the caller's privilege; in the loop of its thread.
+ */
+#pragma once
+
+#include "agent/call.h"
+
+/* The fields and the beginning of the operation run_code, which answers execution_fields. */
+extern const struct field runner_asked[];
+void runner_begin(struct call *call);
