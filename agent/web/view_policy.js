@@ -2,8 +2,8 @@
  * The page "Policy": what it says to a request typed in, and sandboxes that are made of such requests.
  */
 import {bytes, fill, find, linesNode, make} from "./dom.js";
-import {attempt, problemLine, tell} from "./acts.js";
-import {addRefusal, refresh} from "./store.js";
+import {attempt, makeProblem, tell} from "./acts.js";
+import {refresh} from "./store.js";
 import {call} from "./client.js";
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
@@ -41,35 +41,10 @@ function asked() {
 	return request;
 }
 
-/* The request in a few words, for lists of what was refused. */
-function brief(request) {
-	return ["A sandbox" + (request.profile ? ` of profile ${request.profile}` : ""), request.network && `with network ${request.network}`,
-		...(request.shares ?? []).map(({path, mode}) => `with ${path} ${MODES[mode]}`), request.allow && `allowed ${request.allow.join(", ")}`]
-		.filter(Boolean).join(", ");
-}
-
 const fact = (name, value) => value === undefined || value === null || value === "" ? [] : [make("dt", {}, name), make("dd", {}, value)];
 
-function refused(error) {
-	return [make("div", {class: "panel verdict no"}, make("h2", {}, error.code === "permission-denied" ? "Refused" : "Not possible"),
-		make("p", {}, problemLine(error)),
-		make("dl", {class: "facts"}, fact("Rule", error.rule), fact("Where", error.file && error.file + (error.line ? ":" + error.line : "")),
-			fact("Asked", error.asked), fact("Allowed", error.allowed)),
-		error.mend ? [make("h3", {}, "The smallest change that would allow it"), make("pre", {}, linesNode(error.mend))] : null)];
-}
-
-const LIMITS = {memory_bytes: ["Memory", bytes], cpu_millis: ["Processors", (number) => number ? String(number / 1000) : "all"],
-	pids: ["Processes", (number) => number ? String(number) : "unlimited"], open_files: ["Open files of a process", (number) => number ? String(number) : "unlimited"]};
-
-function allowed(answer) {
-	const plan = answer.plan ?? answer, steps = plan.steps ?? [];
-
-	return [
-		make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed"), make("dl", {class: "facts"},
-			Object.entries(LIMITS).flatMap(([key, [name, format]]) => plan[key] === undefined ? [] : fact(name, format(plan[key]))),
-			fact("Network", plan.network), fact("Profile", plan.profile))),
-		steps.length ? make("div", {class: "panel steps"}, make("h2", {}, "How it would be made"), make("ol", {}, steps.map((step) => make("li", {}, step)))) : null,
-	];
+function allowed(plan) {
+	return [make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed")), make("pre", {}, JSON.stringify(plan, null, 1))];
 }
 
 async function ask(event) {
@@ -78,9 +53,7 @@ async function ask(event) {
 	event.preventDefault();
 	try {
 		const answer = await call("sandboxes", {action: "plan", ...request});
-		fill(find("#policy-answer"), answer.error ? refused(answer.error) : allowed(answer));
-		if (answer.error?.code === "permission-denied")
-			addRefusal(answer.error, brief(request));
+		fill(find("#policy-answer"), answer.error ? makeProblem(answer.error) : allowed(answer.plan));
 	} catch (error) {
 		tell(error.message);
 	}
@@ -88,7 +61,7 @@ async function ask(event) {
 
 async function makeIt() {
 	const request = asked();
-	const answer = await attempt("sandboxes", {action: "make", ...request}, brief(request));
+	const answer = await attempt("sandboxes", {action: "make", ...request}, "A sandbox");
 
 	if (answer) {
 		await refresh();

@@ -79,6 +79,10 @@ function asked(form) {
 	const request = isCode ? {language: field.language.value, code: field.code.value} : {command: field.command.value};
 
 	request.background = true;
+	if (!isCode && field.keep.checked) {
+		request.keep_input = true;
+		request.metadata = {input: "kept"}; /* by which it is told that it can be given more */
+	}
 	if (field.sandbox.value)
 		request.sandbox = field.sandbox.value;
 	else if (field.profile.value.trim())
