@@ -20,18 +20,32 @@ struct agent {
 	struct boxes *boxes;                /* box.c */
 	struct executions *executions;      /* execution.c */
 	struct happenings *happenings;      /* op_events.c */
-	struct yett_connection *connection; /* NULL: there is none just now; agent_connect() gives it */
-	sd_event_source *connection_source;
+	struct agent_link *link;            /* to the helper; NULL: there is none just now */
 	const char *socket_path, *key_path; /* as options say; NULL: as the library has it */
 };
 
 _must_check_ int agent_new(struct agent **ret_agent, struct yett_error *error);
 
-/* The connection, which is made where there is none, or where the service was started again since. */
-_must_check_ int agent_connect(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error);
+/* A connection to the helper, counted: sandboxes that do not linger live as long as the one that they were made on. */
+struct agent_link {
+	struct agent *agent;
+	struct yett_connection *connection;
+	sd_event_source *source;
+	unsigned references;
+};
 
-/* After something asked through it was refused because it is from before: the next agent_connect() makes another one. */
-void agent_forget_connection(struct agent *agent);
+/*
+ * The connection to ask by, borrowed, which is made where there is none. The caller's key is made where there is none either.
+ *
+ * What was asked by one from before the service was started again, or has loaded another policy, is refused. So who asks does it until
+ * agent_is_to_repeat() says no: that lets go of such a connection, once. `tries` begins with 0.
+ */
+_must_check_ int agent_connect(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error);
+bool agent_is_to_repeat(struct agent *agent, int r, const struct yett_error *error, unsigned *tries);
+
+struct agent_link *agent_link_ref(struct agent_link *link);
+/* Returns NULL. Takes NULL. */
+struct agent_link *agent_link_unref(struct agent_link *link);
 
 /* Ends the executions that go on, and lets go of sandboxes. Takes NULL. */
 void agent_free(struct agent *agent);

@@ -9,13 +9,16 @@
 
 struct box {
 	struct agent *agent;
+	struct agent_link *link; /* that it was made by; NULL: it was attached to */
 	struct yett_sandbox *sandbox;
 	sd_event_source *source;
 	unsigned references;
-	bool is_fresh;  /* made for one call: it ends with the last reference */
 	bool is_broken; /* it has ended, or its channel has: nothing more can be had of it */
 	const char *id; /* as long as the box */
-	struct box *next;
+	char *asked_as; /* the name by which it was attached to; NULL: its id, or it is not found by others */
+	uint64_t used_us;
+	struct box_operation *operations;
+	struct box *next; /* of those that are held for calls to come */
 };
 
 struct box_making;
@@ -24,12 +27,16 @@ struct box_making;
 typedef void (*box_made_fn)(struct box *box, const struct yett_error *error, void *data);
 
 /*
- * Asks for a sandbox. With `is_fresh` it neither lingers nor is found by another call. The making is freed by box_give_up() before `made`
- * was called, and by itself after it.
+ * Asks for a sandbox as `asked` (WISH_FIELDS of wish.h; borrowed) says. With a name it lingers; with neither name nor `is_held` it ends
+ * with the last reference; with `is_held` it is found by its id until it is ended, or the program ends. The making is freed by
+ * box_give_up() before `made` was called, and by itself after it.
  */
-_must_check_ int box_make(struct agent *agent, const struct yett_sandbox_options *options, bool is_fresh, box_made_fn made, void *data,
+_must_check_ int box_make(struct agent *agent, const json_t *asked, const char *name, bool is_held, box_made_fn made, void *data,
                           struct box_making **ret_making, struct yett_error *error);
 void box_give_up(struct box_making *making);
+
+/* After the connection was dispatched: tells of those that are there. */
+void boxes_look(struct boxes *boxes);
 
 /* The one of that id or name, attached to where it is not held yet; with a reference. YETT_E_NOT_FOUND, YETT_E_NOT_RUNNING */
 _must_check_ int box_find(struct agent *agent, const char *id_or_name, struct box **ret_box, struct yett_error *error);

@@ -58,6 +58,8 @@ void call_free(struct call *call);
 
 struct agent *call_agent(const struct call *call);
 const json_t *call_asked(const struct call *call);
+/* From now on it is about something else, which is taken. */
+void call_replace_asked(struct call *call, json_t *asked);
 uint64_t call_patience_ms(const struct call *call);
 
 /* What goes on for this call, until it is over: `cancel` is called where it is given up before. */
@@ -69,3 +71,5 @@ void call_progress(struct call *call, const char *text);
 void call_succeed(struct call *call, json_t *answer);
 void call_finish(struct call *call, json_t *answer, enum call_outcome outcome);
 void call_fail(struct call *call, const struct yett_error *error);
+/* The same with more than the problem in the answer, which is taken. */
+void call_fail_with(struct call *call, const struct yett_error *error, json_t *answer);

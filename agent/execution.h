@@ -7,6 +7,7 @@
 #pragma once
 
 #include "agent/box.h"
+#include "agent/call.h"
 #include "agent/kept.h"
 
 #define EXECUTIONS_MAX       1000
@@ -44,24 +45,35 @@ struct execution {
 	const char *language; /* of the table of languages; NULL: a command */
 	char *text;           /* the command, or the first line of the code; for people */
 	json_t *metadata;     /* NULL: none */
-	struct box *box;      /* until it is over, and longer where the box is named */
-	char sandbox[YETT_ID_SIZE];
-	struct execution_phase phases[EXECUTION_PHASES];
-	struct kept both;              /* of the last phase */
-	struct yett_error error;       /* what kept it from being run at all */
-	uint64_t started_ms, ended_ms; /* since 1970 */
-	uint64_t begun_us;             /* CLOCK_MONOTONIC */
-	size_t max_output;
-	json_t *warnings;             /* a list of texts; NULL: none */
+	json_t *warnings;     /* a list of texts; NULL: none */
+	size_t max_output;    /* characters of each output in answers */
+	uint64_t number;      /* how many there were before it */
+
+	struct box_making *making;    /* until there is the box */
+	struct box *box;              /* until it is over */
+	char sandbox[YETT_ID_SIZE];   /* of one that stays; empty: it had its own */
+	bool has_own;                 /* a sandbox, which is gone with it */
 	struct yett_command *command; /* that runs now */
-	int input;                    /* what it reads, to be written to; -1: nothing more */
-	/* Told of each change, until it is over: */
-	void (*on_change)(struct execution *execution, void *data);
-	void *data;
-	void (*on_phase)(struct execution *execution, enum execution_phase_name phase, void *data); /* the runner's: a phase is over */
+	struct execution_input *input;
+
+	struct execution_phase phases[EXECUTION_PHASES];
+	struct kept both;              /* both outputs of the last phase, in the order in which they came */
+	struct yett_error error;       /* what kept it from being run at all */
+	char why[160];                 /* what a person would say of why it failed; empty: it did not */
+	uint64_t started_ms, ended_ms; /* since 1970 */
+	bool is_killed;                /* somebody asked for it */
+
+	/* Of who runs it: */
+	void (*on_ready)(struct execution *execution);                                   /* there is the box */
+	void (*on_phase)(struct execution *execution, enum execution_phase_name phase);  /* it is over; NULL: so is the execution */
+	void (*on_output)(struct execution *execution, enum execution_phase_name phase); /* more was written; may be NULL */
+	void (*on_kill)(struct execution *execution); /* what it runs is no command of its own; NULL: it is */
+	void (*on_end)(struct execution *execution);  /* it is over: what `runner` is may be freed; may be NULL */
 	void *runner;
-	void (*on_kill)(struct execution *execution); /* of who runs it otherwise than by a command; NULL: a command runs it */
-	uint64_t number;                              /* how many there were before it */
+	json_t *extra; /* further members of the answer: "value", "version"; NULL: none */
+
+	struct execution_watch *watches;
+	struct execution *next; /* the one before it */
 };
 
 /* A new one, pending. NULL: no memory. */
@@ -70,19 +82,39 @@ struct execution *execution_new(struct agent *agent, const char *language, const
 /* NULL: there was none, or it is forgotten. */
 struct execution *execution_find(struct agent *agent, const char *id);
 
-/* Starts a command in its box as this phase: its options but for stdio, callbacks and data, which are set here. */
-_must_check_ int execution_start(struct execution *execution, enum execution_phase_name phase, const struct yett_command_options *options,
+/*
+ * Gets it a box: the one of `asked`'s member "sandbox", or one that is made as the rest of `asked` says, and is gone with it; then on_ready
+ * is called. What fails ends it. YETT_E_INVALID_REQUEST: both are asked for.
+ */
+_must_check_ int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error);
+
+/*
+ * Starts a command in its box as this phase: by `options`, of which the size, stdio and what is called are set here. With `keeps_input` and
+ * no input, execution_input() gives it more. The runner may set the phase's outputs itself instead: execution_add().
+ */
+_must_check_ int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options,
                                  bool keeps_input, struct yett_error *error);
 
-/* It is over; on_change is told. The box is let go of. */
+/* Some output of a phase. */
+void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length);
+
+/* Writes to what its command reads, as that takes it, and with `is_last` closes it then. YETT_E_INVALID_REQUEST, YETT_E_RESOURCE_LIMIT */
+_must_check_ int execution_input(struct execution *execution, const char *bytes, size_t length, bool is_last, struct yett_error *error);
+
+_must_check_ int execution_signal(struct execution *execution, int number, struct yett_error *error);
+
+/* It is over: who watches it is told, and the box is let go of. `error` NULL: it was run. */
 void execution_end(struct execution *execution, enum execution_status status, const struct yett_error *error);
+
+/* What a phase that is over says of how it went, with `why` set. */
+enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase);
 
 /* SIGKILL to all that it started; where it is pending, it is over at once. */
 void execution_kill(struct execution *execution);
 
 bool execution_is_over(const struct execution *execution);
 
-/* What run_code, run_command and wait_command answer. */
+/* What run_code, run_command and wait_command answer, besides "error". */
 extern const struct field execution_fields[];
 json_t *execution_json(const struct execution *execution);
 
@@ -90,9 +122,20 @@ json_t *execution_json(const struct execution *execution);
 extern const struct field execution_line_fields[];
 json_t *execution_line_json(const struct execution *execution);
 
-/* Answers `call` when the execution is over, or its patience is. Given up, the execution is killed, unless `is_asked_about` it only. */
-struct call;
-void execution_answer(struct execution *execution, struct call *call, bool is_asked_about);
+/*
+ * Answers `call` when the execution is over, or at the latest after `patience_ms` (0: whenever that is). Given up, the call takes the
+ * execution with it, unless `is_asked_about` it only.
+ */
+void execution_answer(struct execution *execution, struct call *call, uint64_t patience_ms, bool is_asked_about);
+
+/* Tells whoever watches of each piece of its outputs from the beginning on, and of its end. */
+struct execution_watch;
+typedef void (*execution_output_fn)(struct execution *execution, enum yett_stream stream, const char *bytes, size_t length, void *data);
+typedef void (*execution_over_fn)(struct execution *execution, void *data);
+/* `output` (may be NULL) is called with what comes from now on; what came before is in phases. NULL: no memory. Gone by itself after
+ * `over`. */
+struct execution_watch *execution_watch(struct execution *execution, execution_output_fn output, execution_over_fn over, void *data);
+void execution_unwatch(struct execution_watch *watch);
 
 /* Of all so far, by language and in all: runs, failures, timeouts. The caller's. */
 json_t *executions_statistics(struct agent *agent);
@@ -105,3 +148,6 @@ size_t executions_clean_up(struct agent *agent);
 
 struct executions *executions_new(void);
 void executions_free(struct executions *executions);
+
+/* The output of that name ("stdout", "stderr", "output") of its last phase. NULL: there is none of that name. */
+const struct kept *execution_output(const struct execution *execution, const char *name);

@@ -28,6 +28,9 @@ enum field_flag {
 	FIELD_NULLABLE = 2, /* it may be null, which in requests is as if it were not there */
 };
 
+/* How answers are written: json_dumps(). */
+#define FIELD_DUMP (JSON_COMPACT | JSON_REAL_PRECISION(9))
+
 /* A table ends with a row without name. */
 struct field {
 	const char *name;

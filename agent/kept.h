@@ -6,6 +6,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdint.h>
 
 #include "base/fd.h"
 

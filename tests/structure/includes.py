@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "libclient": ["base/", "protocol/", "yett_error.h"],
     "checkpoint": ["base/", "yett_error.h"],
     "cli": ["base/", "checkpoint/yett-checkpoint.h", "libclient/yett.h"],
+    "agent": ["base/", "libclient/yett.h"],
     # What runs as root, from below to above.
     "helper/policy": ["base/", "helper/plan/plan.h"],
     "helper/plan": ["base/", *OF_MESSAGES, "helper/policy/policy.h", "helper/privilege/"],
@@ -79,7 +80,7 @@ def is_allowed(path, header):
 def wrong_directions(root):
     """Each include that points the wrong way, as 'FILE includes HEADER'."""
     return [f"{path} includes {header}"
-            for top in ("base", "protocol", "libclient", "checkpoint", "cli", "helper", "programs") for path in sources(root, top)
+            for top in ("base", "protocol", "libclient", "checkpoint", "cli", "agent", "helper", "programs") for path in sources(root, top)
             if "/examples/" not in path
             for kind, header in included(os.path.join(root, path)) if kind == '"' and not is_allowed(path, header)]
 

@@ -1,0 +1,120 @@
+/* See agent.h. */
+#include "agent/agent.h"
+
+#include "agent/box.h"
+#include "agent/execution.h"
+#include "agent/happenings.h"
+
+int agent_new(struct agent **ret_agent, struct yett_error *error)
+{
+	struct agent *agent = calloc(1, sizeof *agent);
+	int r;
+
+	if (!agent)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
+	r = settings_load(&agent->settings, error);
+	if (r == 0 && sd_event_new(&agent->loop) < 0)
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no event loop can be had: %m");
+	agent->boxes = r == 0 ? boxes_new() : NULL;
+	agent->executions = r == 0 ? executions_new() : NULL;
+	agent->happenings = r == 0 ? happenings_new(agent) : NULL;
+	if (r == 0 && (!agent->boxes || !agent->executions || !agent->happenings))
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory");
+	if (r != 0) {
+		agent_free(agent);
+		return r;
+	}
+	*ret_agent = agent;
+	return 0;
+}
+
+void agent_free(struct agent *agent)
+{
+	if (!agent)
+		return;
+	executions_free(agent->executions);
+	happenings_free(agent->happenings);
+	boxes_free(agent->boxes);
+	agent->link = agent_link_unref(agent->link);
+	(void)sd_event_unref(agent->loop);
+	settings_free(&agent->settings);
+	free(agent);
+}
+
+static int on_connection(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct agent_link *link = agent_link_ref(data);
+
+	(void)fd;
+	(void)events;
+	if (yett_connection_dispatch(link->connection, NULL) != 0) {
+		(void)sd_event_source_set_enabled(source, SD_EVENT_OFF);
+		if (link->agent->link == link)
+			link->agent->link = agent_link_unref(link);
+	}
+	boxes_look(link->agent->boxes);
+	(void)agent_link_unref(link);
+	return 0;
+}
+
+/* The caller's own key, made where there is none, unless another was chosen. */
+static int connect_with_key(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
+{
+	const struct yett_connect_options options = {
+		.size = sizeof options, .socket_path = agent->socket_path, .key_path = agent->key_path};
+	bool is_new;
+	int r = agent->key_path ? 0 : yett_key_ensure(NULL, &is_new, error);
+
+	return r == 0 ? yett_connect(&options, ret_connection, error) : r;
+}
+
+int agent_connect(struct agent *agent, struct yett_connection **ret_connection, struct yett_error *error)
+{
+	struct agent_link *link;
+	int r;
+
+	if (agent->link) {
+		*ret_connection = agent->link->connection;
+		return 0;
+	}
+	link = calloc(1, sizeof *link);
+	if (!link)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+	link->agent = agent;
+	link->references = 1;
+	r = connect_with_key(agent, &link->connection, error);
+	if (r == 0 && sd_event_add_io(agent->loop, &link->source, yett_connection_fd(link->connection), EPOLLIN, on_connection, link) < 0)
+		r = error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a connection");
+	if (r != 0) {
+		(void)agent_link_unref(link);
+		return r;
+	}
+	agent->link = link;
+	*ret_connection = link->connection;
+	return 0;
+}
+
+bool agent_is_to_repeat(struct agent *agent, int r, const struct yett_error *error, unsigned *tries)
+{
+	if (r != YETT_E_HELPER_UNAVAILABLE || error->os_error || *tries > 0)
+		return false;
+	++*tries;
+	agent->link = agent_link_unref(agent->link);
+	return true;
+}
+
+struct agent_link *agent_link_ref(struct agent_link *link)
+{
+	link->references++;
+	return link;
+}
+
+struct agent_link *agent_link_unref(struct agent_link *link)
+{
+	if (!link || --link->references > 0)
+		return NULL;
+	(void)sd_event_source_disable_unref(link->source);
+	yett_connection_close(link->connection);
+	free(link);
+	return NULL;
+}

@@ -1,0 +1,215 @@
+/* See call.h. */
+#include "agent/call.h"
+
+#include <string.h>
+
+#include "agent/agent.h"
+#include "agent/problem.h"
+
+struct call {
+	struct agent *agent;
+	const struct operation *operation; /* NULL: there is none of that name */
+	json_t *asked, *answer;
+	struct call_options options;
+	enum call_outcome outcome;
+	struct yett_error error;
+	bool is_over, has_problem;
+	void *work;
+	void (*cancel)(void *work);
+	sd_event_source *telling; /* of its end, once that is there */
+};
+
+static const struct {
+	const char *name;
+	enum yett_code code; /* 0: no problem is told so */
+} outcomes[] = {
+	[CALL_SUCCEEDED] = {"succeeded", 0},
+	[CALL_PROGRAM_FAILED] = {"program-failed", 0},
+	[CALL_TIMED_OUT] = {"timed-out", 0},
+	[CALL_INVALID] = {"invalid", YETT_E_INVALID_REQUEST},
+	[CALL_REFUSED] = {"refused", YETT_E_PERMISSION_DENIED},
+	[CALL_NOT_FOUND] = {"not-found", YETT_E_NOT_FOUND},
+	[CALL_UNSUPPORTED] = {"unsupported", YETT_E_UNSUPPORTED},
+	[CALL_UNAVAILABLE] = {"unavailable", YETT_E_HELPER_UNAVAILABLE},
+	[CALL_CANCELLED] = {"cancelled", 0},
+};
+
+/* Of the other codes, which are not outcomes by themselves; those that are in neither table: it is not available. */
+static const struct {
+	enum yett_code code;
+	enum call_outcome outcome;
+} likened[] = {
+	{YETT_E_ALREADY_EXISTS, CALL_INVALID}, {YETT_E_NOT_RUNNING, CALL_NOT_FOUND},         {YETT_E_SECURITY_VIOLATION, CALL_REFUSED},
+	{YETT_E_BAD_SIGNATURE, CALL_REFUSED},  {YETT_E_FILE_OPERATION_FAILED, CALL_INVALID}, {YETT_E_NETWORK_DENIED, CALL_REFUSED},
+	{YETT_E_COMMAND_FAILED, CALL_INVALID},
+};
+
+const char *call_outcome_name(enum call_outcome outcome)
+{
+	return outcomes[outcome].name;
+}
+
+static enum call_outcome outcome_of(enum yett_code code)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(outcomes); i++)
+		if (outcomes[i].code == code)
+			return (enum call_outcome)i;
+	for (size_t i = 0; i < ARRAY_SIZE(likened); i++)
+		if (likened[i].code == code)
+			return likened[i].outcome;
+	return CALL_UNAVAILABLE;
+}
+
+static int tell(sd_event_source *source, void *data)
+{
+	struct call *call = data;
+
+	(void)source;
+	call->telling = sd_event_source_disable_unref(call->telling);
+	call->options.on_done(call, call->options.data);
+	return 0;
+}
+
+static void begin(struct call *call, const char *name, const json_t *arguments)
+{
+	struct yett_error error;
+
+	call->operation = operation_find(name);
+	if (!call->operation) {
+		(void)error_set(&error, YETT_E_NOT_FOUND, YETT_R_NONE, "there is no operation %.80s", name);
+		call_fail(call, &error);
+		return;
+	}
+	call->asked = arguments ? json_incref((json_t *)arguments) : json_object();
+	if (!call->asked || fields_check(call->operation->asked, call->asked, &error) != 0) {
+		if (!call->asked)
+			(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the request");
+		call_fail(call, &error);
+		return;
+	}
+	call->operation->begin(call);
+}
+
+struct call *call_begin(struct agent *agent, const char *operation, const json_t *arguments, const struct call_options *options)
+{
+	struct call *call = calloc(1, sizeof *call);
+
+	if (!call)
+		return NULL;
+	call->agent = agent;
+	call->options = *options;
+	if (sd_event_add_defer(agent->loop, &call->telling, tell, call) < 0 ||
+	    sd_event_source_set_enabled(call->telling, SD_EVENT_OFF) < 0) {
+		call_free(call);
+		return NULL;
+	}
+	begin(call, operation, arguments);
+	return call;
+}
+
+bool call_is_over(const struct call *call)
+{
+	return call->is_over;
+}
+
+enum call_outcome call_outcome(const struct call *call)
+{
+	return call->outcome;
+}
+
+json_t *call_answer(const struct call *call)
+{
+	return call->answer;
+}
+
+const struct yett_error *call_error(const struct call *call)
+{
+	return call->has_problem ? &call->error : NULL;
+}
+
+void call_free(struct call *call)
+{
+	if (!call)
+		return;
+	if (!call->is_over && call->cancel)
+		call->cancel(call->work);
+	(void)sd_event_source_disable_unref(call->telling);
+	json_decref(call->asked);
+	json_decref(call->answer);
+	free(call);
+}
+
+struct agent *call_agent(const struct call *call)
+{
+	return call->agent;
+}
+
+const json_t *call_asked(const struct call *call)
+{
+	return call->asked;
+}
+
+void call_replace_asked(struct call *call, json_t *asked)
+{
+	json_decref(call->asked);
+	call->asked = asked;
+}
+
+uint64_t call_patience_ms(const struct call *call)
+{
+	return call->options.patience_ms;
+}
+
+void call_set_work(struct call *call, void *work, void (*cancel)(void *work))
+{
+	call->work = work;
+	call->cancel = cancel;
+}
+
+void *call_work(const struct call *call)
+{
+	return call->work;
+}
+
+void call_progress(struct call *call, const char *text)
+{
+	if (!call->is_over && call->options.on_progress)
+		call->options.on_progress(call, text, call->options.data);
+}
+
+void call_finish(struct call *call, json_t *answer, enum call_outcome outcome)
+{
+	struct yett_error error;
+
+	if (!answer) {
+		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the answer");
+		call_fail(call, &error);
+		return;
+	}
+	call->answer = answer;
+	call->outcome = outcome;
+	call->is_over = true;
+	call->cancel = NULL;
+	/* told by the loop, so that whoever begins a call has it before its end */
+	if (sd_event_source_set_enabled(call->telling, SD_EVENT_ONESHOT) < 0)
+		call->options.on_done(call, call->options.data);
+}
+
+void call_succeed(struct call *call, json_t *answer)
+{
+	call_finish(call, answer, CALL_SUCCEEDED);
+}
+
+void call_fail_with(struct call *call, const struct yett_error *error, json_t *answer)
+{
+	if (answer)
+		(void)json_object_set_new(answer, "error", problem_json(error));
+	call->error = *error;
+	call->has_problem = true;
+	call_finish(call, answer ? answer : json_null(), outcome_of(error->code));
+}
+
+void call_fail(struct call *call, const struct yett_error *error)
+{
+	call_fail_with(call, error, json_object());
+}

@@ -1,0 +1,390 @@
+/* See execution.h. */
+#include "agent/execution.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/execution_parts.h"
+#include "agent/happenings.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* --- all of them --------------------------------------------------------------------------------------------------------------------- */
+
+struct executions *executions_new(void)
+{
+	return calloc(1, sizeof(struct executions));
+}
+
+static void free_execution(struct execution *execution)
+{
+	for (size_t i = 0; i < EXECUTION_PHASES; i++) {
+		kept_free(&execution->phases[i].out);
+		kept_free(&execution->phases[i].err);
+	}
+	kept_free(&execution->both);
+	json_decref(execution->metadata);
+	json_decref(execution->warnings);
+	json_decref(execution->extra);
+	free(execution->text);
+	free(execution);
+}
+
+void executions_free(struct executions *executions)
+{
+	struct execution *next;
+
+	if (!executions)
+		return;
+	for (struct execution *execution = executions->latest; execution; execution = next) {
+		next = execution->next;
+		while (execution->watches)
+			execution_unwatch(execution->watches);
+		execution_kill(execution);
+		execution_end(execution, EXECUTION_KILLED, NULL);
+		free_execution(execution);
+	}
+	json_decref(executions->statistics);
+	free(executions);
+}
+
+static size_t size_of(const struct execution *execution)
+{
+	size_t size = kept_size(&execution->both);
+
+	for (size_t i = 0; i < EXECUTION_PHASES; i++)
+		size += kept_size(&execution->phases[i].out) + kept_size(&execution->phases[i].err);
+	return size;
+}
+
+/* Of those that are over, the ones that are too many or keep too much. */
+static void forget_old(struct executions *executions)
+{
+	struct execution **at = &executions->latest, *old;
+	size_t count = 0, size = 0;
+
+	while (*at) {
+		count++;
+		size += size_of(*at);
+		if ((count <= EXECUTIONS_MAX && size <= EXECUTION_OUTPUT_MAX) || !execution_is_over(*at)) {
+			at = &(*at)->next;
+			continue;
+		}
+		old = *at;
+		size -= size_of(old);
+		count--;
+		*at = old->next;
+		free_execution(old);
+	}
+}
+
+size_t executions_clean_up(struct agent *agent)
+{
+	struct execution **at = &agent->executions->latest, *old;
+	size_t count = 0;
+
+	while (*at) {
+		old = *at;
+		if (!execution_is_over(old)) {
+			at = &old->next;
+			continue;
+		}
+		*at = old->next;
+		free_execution(old);
+		count++;
+	}
+	return count;
+}
+
+void executions_each(struct agent *agent, void (*each)(struct execution *execution, void *data), void *data)
+{
+	for (struct execution *execution = agent->executions->latest; execution; execution = execution->next)
+		each(execution, data);
+}
+
+struct execution *execution_find(struct agent *agent, const char *id)
+{
+	for (struct execution *execution = agent->executions->latest; execution; execution = execution->next)
+		if (strcmp(execution->id, id) == 0)
+			return execution;
+	return NULL;
+}
+
+/* One more of what a language, or everything, is counted by. */
+static void count_one(json_t *all, const char *language, const char *what)
+{
+	json_t *row = json_object_get(all, language);
+
+	if (!row) {
+		row = json_pack("{s:i, s:i, s:i}", "runs", 0, "failures", 0, "timeouts", 0);
+		if (!row || json_object_set_new(all, language, row) != 0)
+			return;
+	}
+	(void)json_object_set_new(row, what, json_integer(json_integer_value(json_object_get(row, what)) + 1));
+}
+
+static void count(const struct execution *execution)
+{
+	const char *language = execution->language ? execution->language : "command";
+	struct executions *executions = execution->agent->executions;
+
+	if (!executions->statistics)
+		executions->statistics = json_object();
+	for (size_t i = 0; i < 2; i++) {
+		count_one(executions->statistics, i == 0 ? "all" : language, "runs");
+		if (execution->status != EXECUTION_COMPLETED)
+			count_one(executions->statistics, i == 0 ? "all" : language, "failures");
+		if (execution->status == EXECUTION_TIMED_OUT)
+			count_one(executions->statistics, i == 0 ? "all" : language, "timeouts");
+	}
+}
+
+json_t *executions_statistics(struct agent *agent)
+{
+	return agent->executions->statistics ? json_deep_copy(agent->executions->statistics) : json_object();
+}
+
+/* --- one ----------------------------------------------------------------------------------------------------------------------------- */
+
+struct execution *execution_new(struct agent *agent, const char *language, const char *text, size_t max_output)
+{
+	struct execution *execution = calloc(1, sizeof *execution);
+	unsigned char random[(EXECUTION_ID_SIZE - 1) / 2];
+
+	if (!execution || !(execution->text = strndup(text, EXECUTION_TEXT_MAX))) {
+		free(execution);
+		return NULL;
+	}
+	if (getentropy(random, sizeof random) != 0)
+		abort(); /* getrandom(2) of so few bytes does not fail once the machine is up */
+	for (size_t i = 0; i < sizeof random; i++)
+		(void)snprintf(execution->id + 2 * i, 3, "%02x", random[i]);
+	execution->agent = agent;
+	execution->language = language;
+	execution->max_output = max_output;
+	execution->number = agent->executions->count++;
+	execution->started_ms = now_ms();
+	execution->next = agent->executions->latest;
+	agent->executions->latest = execution;
+	forget_old(agent->executions);
+	return execution;
+}
+
+bool execution_is_over(const struct execution *execution)
+{
+	return execution->status > EXECUTION_RUNNING;
+}
+
+static void tell_ready(struct execution *execution)
+{
+	(void)snprintf(execution->sandbox, sizeof execution->sandbox, "%s", execution->box->id);
+	execution->status = EXECUTION_RUNNING;
+	execution->on_ready(execution);
+}
+
+static void made(struct box *box, const struct yett_error *error, void *data)
+{
+	struct execution *execution = data;
+
+	execution->making = NULL;
+	if (!box) {
+		happenings_add(execution->agent, "refused", NULL,
+		               json_pack("{s:o, s:s}", "error", problem_json(error), "text", execution->text));
+		execution_end(execution, EXECUTION_FAILED, error);
+		return;
+	}
+	execution->box = box;
+	tell_ready(execution);
+}
+
+int execution_begin(struct execution *execution, const json_t *asked, struct yett_error *error)
+{
+	const char *sandbox = field_text(asked, "sandbox");
+	size_t count = 0;
+	int r;
+
+	for (const struct execution *at = execution->agent->executions->latest; at; at = at->next)
+		count += !execution_is_over(at);
+	if (count > EXECUTIONS_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d executions go on already", EXECUTIONS_MAX);
+	if (sandbox && wish_is_any(asked))
+		return error_set(
+			error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+			"a sandbox that is there is as it was made: profile, shares, network and limits are of one that is made for this call");
+	if (!sandbox) {
+		execution->has_own = true;
+		return box_make(execution->agent, asked, NULL, false, made, execution, &execution->making, error);
+	}
+	r = box_find(execution->agent, sandbox, &execution->box, error);
+	if (r == 0)
+		tell_ready(execution);
+	return r;
+}
+
+/* --- its commands -------------------------------------------------------------------------------------------------------------------- */
+
+void execution_add(struct execution *execution, enum execution_phase_name phase, enum yett_stream stream, const char *bytes, size_t length)
+{
+	struct execution_phase *at = &execution->phases[phase];
+	struct execution_watch *next;
+
+	kept_add(stream == YETT_STREAM_OUT ? &at->out : &at->err, bytes, length);
+	kept_add(&execution->both, bytes, length);
+	for (struct execution_watch *watch = execution->watches; watch; watch = next) {
+		next = watch->next;
+		if (watch->output)
+			watch->output(execution, stream, bytes, length, watch->data);
+	}
+}
+
+static enum execution_phase_name current_phase(const struct execution *execution)
+{
+	return execution->phases[EXECUTION_RUN].is_begun ? EXECUTION_RUN : EXECUTION_COMPILE;
+}
+
+static void on_output(struct yett_command *command, enum yett_stream stream, const char *bytes, size_t length, void *data)
+{
+	struct execution *execution = data;
+	enum execution_phase_name phase = current_phase(execution);
+
+	(void)command;
+	execution_add(execution, phase, stream, bytes, length);
+	if (execution->on_output)
+		execution->on_output(execution, phase);
+}
+
+static void on_exit_of_command(struct yett_command *command, void *data)
+{
+	struct execution *execution = data;
+	enum execution_phase_name name = current_phase(execution);
+	struct execution_phase *phase = &execution->phases[name];
+	const struct yett_result *result;
+
+	if (yett_command_wait(command, 0, &result, &phase->error) == 0)
+		phase->result = *result;
+	phase->is_over = true;
+	execution_input_close(execution);
+	yett_command_free(command);
+	execution->command = NULL;
+	if (execution->on_phase)
+		execution->on_phase(execution, name);
+	else
+		execution_end(execution, execution_judge(execution, name), phase->error.code ? &phase->error : NULL);
+}
+
+int execution_start(struct execution *execution, enum execution_phase_name phase, struct yett_command_options *options, bool keeps_input,
+                    struct yett_error *error)
+{
+	int stdio[3] = {YETT_STDIO_NULL, YETT_STDIO_STREAM, YETT_STDIO_STREAM}, r;
+
+	if (keeps_input && !options->input)
+		stdio[0] = YETT_STDIO_PIPE;
+	options->size = sizeof *options;
+	options->stdio = stdio;
+	options->on_exit = on_exit_of_command;
+	options->on_output = on_output;
+	options->data = execution;
+	kept_free(&execution->both);
+	r = yett_sandbox_exec(execution->box->sandbox, options, &execution->command, error);
+	options->stdio = NULL;
+	if (r != 0)
+		return r;
+	execution->phases[phase].is_begun = true;
+	return stdio[0] == YETT_STDIO_PIPE ? execution_input_open(execution, error) : 0;
+}
+
+int execution_signal(struct execution *execution, int number, struct yett_error *error)
+{
+	if (execution_is_over(execution) || !execution->command)
+		return error_set(error, YETT_E_NOT_RUNNING, YETT_R_NONE, "execution %s runs no command now", execution->id);
+	if (number == SIGKILL) {
+		execution_kill(execution);
+		return 0;
+	}
+	return yett_command_signal(execution->command, number, error);
+}
+
+void execution_kill(struct execution *execution)
+{
+	uint64_t id;
+
+	if (execution_is_over(execution))
+		return;
+	execution->is_killed = true;
+	if (execution->making || !execution->box) {
+		execution_end(execution, EXECUTION_KILLED, NULL);
+	} else if (execution->on_kill) {
+		execution->on_kill(execution);
+	} else if (execution->has_own || !execution->command) {
+		/* the sandbox goes, and all that is in it; nobody waits for that */
+		execution_end(execution, EXECUTION_KILLED, NULL);
+	} else {
+		id = yett_command_id(execution->command);
+		if (id == 0 || yett_command_kill(execution->box->sandbox, id, NULL) != 0)
+			execution_end(execution, EXECUTION_KILLED, NULL);
+	}
+}
+
+void execution_end(struct execution *execution, enum execution_status status, const struct yett_error *error)
+{
+	if (execution_is_over(execution))
+		return;
+	if (execution->making)
+		box_give_up(steal_ptr(&execution->making));
+	execution->status = status;
+	execution->ended_ms = now_ms();
+	if (error)
+		execution->error = *error;
+	if (status == EXECUTION_KILLED && !execution->why[0])
+		(void)snprintf(execution->why, sizeof execution->why, "it was killed on request");
+	execution_input_close(execution);
+	if (execution->command)
+		yett_command_free(steal_ptr(&execution->command));
+	if (execution->on_end)
+		execution->on_end(execution);
+	execution->box = box_unref(execution->box);
+	count(execution);
+	execution_tell_over(execution);
+}
+
+/* What the numbers mean, for a person. */
+enum execution_status execution_judge(struct execution *execution, enum execution_phase_name phase)
+{
+	const struct execution_phase *at = &execution->phases[phase];
+	const struct yett_result *result = &at->result;
+	const char *what = phase == EXECUTION_COMPILE ? "compiling" : "it", *name;
+	char *why = execution->why;
+	size_t size = sizeof execution->why;
+
+	why[0] = '\0';
+	if (at->error.code) {
+		(void)snprintf(why, size, "%.150s", at->error.message);
+		return execution->is_killed ? EXECUTION_KILLED : EXECUTION_FAILED;
+	}
+	name = result->signaled ? sigabbrev_np(result->status) : NULL;
+	if (result->timed_out)
+		(void)snprintf(why, size, "%s was ended when its time was over, after %.1f s", what, (double)result->wall_us / 1e6);
+	else if (execution->is_killed)
+		(void)snprintf(why, size, "%s was killed on request", what);
+	else if (result->out_of_memory)
+		(void)snprintf(why, size, "%s was killed because the memory was used up", what);
+	else if (result->limits_hit & YETT_LIMIT_PIDS)
+		(void)snprintf(why, size, "%s met the limit of processes", what);
+	else if (result->signaled)
+		(void)snprintf(why, size, "%s was ended by the signal %s", what, name ? name : "of a number without name");
+	else if (result->status != 0)
+		(void)snprintf(why, size, "%s exited with status %d", what, result->status);
+	if (result->timed_out)
+		return EXECUTION_TIMED_OUT;
+	if (execution->is_killed)
+		return EXECUTION_KILLED;
+	return result->signaled || result->status != 0 ? EXECUTION_FAILED : EXECUTION_COMPLETED;
+}

@@ -1,0 +1,294 @@
+/* See happenings.h. */
+#include "agent/happenings.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/problem.h"
+
+#define FOLLOWED_MAX 256
+
+/* A sandbox whose events come. */
+struct followed {
+	struct agent *agent;
+	struct yett_events *events;
+	sd_event_source *source;
+	struct followed *next;
+};
+
+struct happening_listener {
+	struct agent *agent;
+	happening_fn each;
+	void *data;
+	struct happening_listener *next;
+};
+
+struct happenings {
+	struct agent *agent;
+	json_t *ring[HAPPENINGS_MAX]; /* number n at n % HAPPENINGS_MAX */
+	uint64_t last;                /* the number of the latest; from 1 on */
+	struct followed *followed;
+	size_t followed_count;
+	struct happening_listener *listeners;
+};
+
+const struct field happening_fields[] = {
+	{"number", FIELD_NUMBER, FIELD_REQUIRED, .description = "They are counted from 1 on"},
+	{"time_ms", FIELD_NUMBER, FIELD_REQUIRED, .description = "Milliseconds since 1970"},
+	{"kind", FIELD_TEXT, FIELD_REQUIRED, .description = "started, exited, blocked, denied, oom, ended, refused and so on"},
+	{"sandbox", FIELD_TEXT, FIELD_REQUIRED | FIELD_NULLABLE},
+	{"text", FIELD_TEXT, FIELD_REQUIRED, .description = "What happened, in words"},
+	{"state", FIELD_TEXT, 0, .description = "Of the sandbox"},
+	{"command", FIELD_NUMBER, 0, .description = "The number of the sandbox's command that it is about"},
+	{"lost", FIELD_NUMBER, 0, .description = "So many before this one came too fast to be told"},
+	{"count", FIELD_NUMBER, 0},
+	{"execution", FIELD_TEXT, 0},
+	{"error", FIELD_OBJECT, 0, .description = "Of what was refused", .fields = problem_fields},
+	{0},
+};
+
+struct happenings *happenings_new(struct agent *agent)
+{
+	struct happenings *happenings = calloc(1, sizeof *happenings);
+
+	if (happenings)
+		happenings->agent = agent;
+	return happenings;
+}
+
+static void leave(struct followed *followed)
+{
+	struct happenings *happenings = followed->agent->happenings;
+
+	for (struct followed **at = &happenings->followed; *at; at = &(*at)->next)
+		if (*at == followed) {
+			*at = followed->next;
+			happenings->followed_count--;
+			break;
+		}
+	(void)sd_event_source_disable_unref(followed->source);
+	yett_events_free(followed->events);
+	free(followed);
+}
+
+void happenings_free(struct happenings *happenings)
+{
+	if (!happenings)
+		return;
+	while (happenings->followed)
+		leave(happenings->followed);
+	for (size_t i = 0; i < HAPPENINGS_MAX; i++)
+		json_decref(happenings->ring[i]);
+	free(happenings);
+}
+
+/* Takes `json`. */
+static void add(struct happenings *happenings, json_t *json)
+{
+	json_t **place;
+
+	if (!json || json_object_set_new(json, "number", json_integer((json_int_t)happenings->last + 1)) != 0) {
+		json_decref(json);
+		return;
+	}
+	place = &happenings->ring[++happenings->last % HAPPENINGS_MAX];
+	json_decref(*place);
+	*place = json;
+	for (struct happening_listener *at = happenings->listeners; at; at = at->next)
+		at->each(json, happenings->last, at->data);
+}
+
+void happenings_add(struct agent *agent, const char *kind, const char *sandbox, json_t *more)
+{
+	struct timespec now;
+	json_t *json;
+
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	json = json_pack("{s:I, s:s, s:o, s:s}", "time_ms", (json_int_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, "kind", kind, "sandbox",
+	                 sandbox ? json_string(sandbox) : json_null(), "text", "");
+	if (json && more)
+		(void)json_object_update(json, more);
+	json_decref(more);
+	add(agent->happenings, json);
+}
+
+/* --- events of sandboxes ------------------------------------------------------------------------------------------------------------- */
+
+static void peer_text(const struct yett_event *e, char *text, size_t size)
+{
+	const struct yett_peer *peer = e->peer;
+	const char *why = e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL;
+
+	(void)snprintf(text, size, "%s%s%s:%u%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, peer->port,
+	               why ? ": " : "", why ? why : "", *peer->rule ? ", rule " : "", peer->rule, *peer->place ? " at " : "", peer->place);
+}
+
+static void result_text(const struct yett_result *result, char *text, size_t size)
+{
+	const char *name = result->signaled ? sigabbrev_np(result->status) : NULL;
+
+	if (result->signaled)
+		(void)snprintf(text, size, "by the signal %s after %.2f s", name ? name : "of a number without name",
+		               (double)result->wall_us / 1e6);
+	else
+		(void)snprintf(text, size, "with status %d after %.2f s", result->status, (double)result->wall_us / 1e6);
+}
+
+/* What is not in the event's name. */
+static void event_text(const struct yett_event *e, char *text, size_t size)
+{
+	const char *name;
+
+	text[0] = '\0';
+	if (e->peer) {
+		peer_text(e, text, size);
+	} else if (e->kind == YETT_EVENT_EXITED && e->result) {
+		result_text(e->result, text, size);
+	} else if (e->kind == YETT_EVENT_DENIED) {
+		name = yett_call_name(e->call);
+		(void)snprintf(text, size, "the system call %s (%u) by process %u", name ? name : "of a number without name", e->call,
+		               e->pid);
+	} else if (e->kind == YETT_EVENT_ENDED) {
+		(void)snprintf(text, size, "%s", yett_ended_name(e->ended));
+	} else if (e->os_error) {
+		(void)snprintf(text, size, "%s", strerror(e->os_error));
+	} else if (e->pid) {
+		(void)snprintf(text, size, "as process %u", e->pid);
+	}
+}
+
+static void on_event(const struct yett_event *e, void *data)
+{
+	struct followed *followed = data;
+	char text[1200];
+	json_t *json;
+
+	event_text(e, text, sizeof text);
+	json = json_pack("{s:I, s:s, s:s, s:o, s:s}", "time_ms", (json_int_t)e->time_ms, "kind", yett_event_name(e->kind), "sandbox",
+	                 yett_events_id(followed->events), "text", field_make_text(text, strlen(text)), "state", yett_state_name(e->state));
+	if (json && e->command)
+		(void)json_object_set_new(json, "command", json_integer((json_int_t)e->command));
+	if (json && e->lost)
+		(void)json_object_set_new(json, "lost", json_integer((json_int_t)e->lost));
+	if (json && e->count)
+		(void)json_object_set_new(json, "count", json_integer((json_int_t)e->count));
+	add(followed->agent->happenings, json);
+}
+
+static int on_events(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	struct followed *followed = data;
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	if (yett_events_dispatch(followed->events, NULL) != 0)
+		leave(followed);
+	return 0;
+}
+
+int happenings_follow(struct agent *agent, const char *id, struct yett_error *error)
+{
+	struct happenings *happenings = agent->happenings;
+	struct yett_connection *connection;
+	struct followed *followed;
+	struct yett_error reason;
+	unsigned tries = 0;
+	int r;
+
+	for (followed = happenings->followed; followed; followed = followed->next)
+		if (strcmp(yett_events_id(followed->events), id) == 0)
+			return 0;
+	if (happenings->followed_count >= FOLLOWED_MAX)
+		return error_set(error, YETT_E_RESOURCE_LIMIT, YETT_R_NONE, "%d sandboxes are followed already", FOLLOWED_MAX);
+	followed = calloc(1, sizeof *followed);
+	if (!followed)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
+	followed->agent = agent;
+	do {
+		r = agent_connect(agent, &connection, &reason);
+		if (r == 0)
+			r = yett_sandbox_follow(connection, id, on_event, followed, &followed->events, &reason);
+	} while (agent_is_to_repeat(agent, r, &reason, &tries));
+	if (r == 0 && sd_event_add_io(agent->loop, &followed->source, yett_events_fd(followed->events), EPOLLIN, on_events, followed) < 0)
+		r = error_set(&reason, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory to follow a sandbox");
+	if (r != 0) {
+		yett_events_free(followed->events);
+		free(followed);
+		if (error)
+			*error = reason;
+		return r;
+	}
+	followed->next = happenings->followed;
+	happenings->followed = followed;
+	happenings->followed_count++;
+	return 0;
+}
+
+int happenings_follow_all(struct agent *agent, struct yett_error *error)
+{
+	struct yett_connection *connection;
+	struct yett_sandbox_list *list;
+	const struct yett_sandbox_status *status;
+	struct yett_error reason;
+	unsigned tries = 0;
+	int r;
+
+	do {
+		r = agent_connect(agent, &connection, &reason);
+		if (r == 0)
+			r = yett_sandboxes_list(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, &reason);
+	} while (agent_is_to_repeat(agent, r, &reason, &tries));
+	if (r != 0) {
+		*error = reason;
+		return r;
+	}
+	for (size_t i = 0; i < yett_sandbox_list_count(list); i++) {
+		status = yett_sandbox_list_get(list, i);
+		/* one that ends meanwhile, or that eight others follow, is told of by who follows it */
+		if (status->state == YETT_STATE_RUNNING || status->state == YETT_STATE_PAUSED)
+			(void)!happenings_follow(agent, status->info->id, NULL);
+	}
+	yett_free(list);
+	return 0;
+}
+
+/* --- who listens --------------------------------------------------------------------------------------------------------------------- */
+
+struct happening_listener *happenings_listen(struct agent *agent, happening_fn each, void *data)
+{
+	struct happening_listener *listener = malloc(sizeof *listener);
+
+	if (!listener)
+		return NULL;
+	*listener = (struct happening_listener){agent, each, data, agent->happenings->listeners};
+	agent->happenings->listeners = listener;
+	return listener;
+}
+
+void happenings_leave(struct happening_listener *listener)
+{
+	for (struct happening_listener **at = &listener->agent->happenings->listeners; *at; at = &(*at)->next)
+		if (*at == listener) {
+			*at = listener->next;
+			break;
+		}
+	free(listener);
+}
+
+json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after, size_t max, uint64_t *ret_last)
+{
+	const struct happenings *happenings = agent->happenings;
+	uint64_t first = happenings->last > HAPPENINGS_MAX ? happenings->last - HAPPENINGS_MAX + 1 : 1;
+	json_t *list = json_array(), *one;
+
+	*ret_last = after < happenings->last ? after : happenings->last;
+	for (uint64_t n = after + 1 > first ? after + 1 : first; n <= happenings->last && json_array_size(list) < max; n++) {
+		one = happenings->ring[n % HAPPENINGS_MAX];
+		*ret_last = n;
+		if (!sandbox || (json_is_string(json_object_get(one, "sandbox")) && strcmp(field_text(one, "sandbox"), sandbox) == 0))
+			(void)json_array_append(list, one);
+	}
+	return list;
+}

@@ -1,0 +1,38 @@
+/*
+ * What happens in sandboxes, and what this program was refused: the latest of it, for those who ask and those who listen.
+ *
+ * A sandbox is followed from when it is made or first asked about. With the caller's privilege.
+ */
+#pragma once
+
+#include "agent/agent.h"
+
+#define HAPPENINGS_MAX 2000 /* the oldest go first */
+
+/* The members of one, as the operation `events` and HTTP's /v1/events give it. */
+extern const struct field happening_fields[];
+
+/* Told of each as it comes; `json` is borrowed. Nothing is listened to, and no listener freed, in it. */
+typedef void (*happening_fn)(const json_t *json, uint64_t number, void *data);
+
+struct happening_listener;
+
+struct happenings *happenings_new(struct agent *agent);
+void happenings_free(struct happenings *happenings);
+
+/* Follows a sandbox, unless it is followed. One that cannot be (as many follow it as may, or it has ended) is YETT_E_…: nothing is lost. */
+_must_check_ int happenings_follow(struct agent *agent, const char *id, struct yett_error *error);
+
+/* Follows all that the caller may manage. */
+_must_check_ int happenings_follow_all(struct agent *agent, struct yett_error *error);
+
+/* Adds one of our own: {"kind": kind, "time_ms": …, "sandbox": sandbox (may be NULL), "text": …, …}. `more` is taken; may be NULL. */
+void happenings_add(struct agent *agent, const char *kind, const char *sandbox, json_t *more);
+
+/* NULL: no memory. */
+struct happening_listener *happenings_listen(struct agent *agent, happening_fn each, void *data);
+void happenings_leave(struct happening_listener *listener);
+
+/* Those after the number `after`, of one sandbox (NULL: of all), at most `max`: a list, the caller's. *ret_last is the number of the last.
+ */
+json_t *happenings_list(struct agent *agent, const char *sandbox, uint64_t after, size_t max, uint64_t *ret_last);

@@ -1,0 +1,91 @@
+/*
+ * yett-agent: what agents, scripts and people ask for, by one table of operations over libyett.
+ *
+ * Runs as its caller, without privilege, and must never be given any. `yett tool`, `yett mcp` and `yett serve` execute it.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/front.h"
+
+static const struct {
+	const char *name, *arguments, *summary;
+	int (*main)(struct agent *agent, int argc, char **argv);
+} fronts[] = {
+	{"tool", "[OPERATION]", "answer one request of JSON on the standard input, or one on each line", tool_main},
+};
+
+static void print_usage(FILE *to)
+{
+	(void)fputs(
+		"Usage: yett-agent [--socket PATH] [--key FILE] WAY [OPTION…] …\n\nRuns code and commands in sandboxes for programs that ask.\n\n",
+		to);
+	for (size_t i = 0; i < ARRAY_SIZE(fronts); i++)
+		(void)fprintf(to, "  %-6s %-12s %s\n", fronts[i].name, fronts[i].arguments, fronts[i].summary);
+	(void)fputs("\nyett-agent WAY --help lists its options; yett-agent --version shows the version.\n", to);
+}
+
+/* The options that all ways have; they stand first. */
+static int read_options(struct agent *agent, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"socket", required_argument, NULL, 's'},
+		{"key", required_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+h", options, NULL)) != -1)
+		switch (c) {
+		case 's':
+			agent->socket_path = optarg;
+			break;
+		case 'k':
+			agent->key_path = optarg;
+			break;
+		case 'h':
+			print_usage(stdout);
+			return 0;
+		case 'v':
+			(void)printf("yett-agent %s\n", yett_version());
+			return 0;
+		default:
+			return FRONT_USAGE;
+		}
+	return -1;
+}
+
+static int run(struct agent *agent, int argc, char **argv)
+{
+	int r = read_options(agent, argc, argv), first = optind;
+
+	if (r >= 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(fronts) && first < argc; i++)
+		if (strcmp(fronts[i].name, argv[first]) == 0) {
+			optind = 0; /* getopt(3): begins anew */
+			return fronts[i].main(agent, argc - first, argv + first);
+		}
+	print_usage(stderr);
+	return FRONT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct yett_error error;
+	struct agent *agent;
+	int r;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (agent_new(&agent, &error) != 0) {
+		(void)fprintf(stderr, "yett-agent: %s%s%s\n", error.message, *error.detail ? ": " : "", error.detail);
+		return 1;
+	}
+	r = run(agent, argc, argv);
+	agent_free(agent);
+	return r;
+}

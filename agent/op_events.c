@@ -1,0 +1,127 @@
+/* The operation events: what happened in sandboxes since the last call, or what happens next. */
+#include <string.h>
+
+#include "agent/happenings.h"
+#include "agent/op.h"
+
+#define WAIT_MAX_MS 60000
+
+const struct field op_events_asked[] = {
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Of one sandbox, by its id; without it of all of yours"},
+	{"after", FIELD_NUMBER, FIELD_NULLABLE, 0, INT64_MAX, "Those behind this number: `last` of the call before", .fallback = "0"},
+	{"wait", FIELD_DURATION, FIELD_NULLABLE, 0, WAIT_MAX_MS, "How long to wait for one where there is none", .fallback = "0"},
+	{"max", FIELD_NUMBER, FIELD_NULLABLE, 1, 1000, "The most that are told", .fallback = "100"},
+	{0},
+};
+
+const struct field op_events_answered[] = {
+	{"events", FIELD_OBJECTS, 0, .description = "In the order in which they came", .fields = happening_fields},
+	{"last", FIELD_NUMBER, 0, .description = "The number to ask on from"},
+	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	{0},
+};
+
+/* A call that waits for something to happen. */
+struct waiting {
+	struct call *call;
+	struct happening_listener *listener;
+	sd_event_source *timer;
+	sd_event_source *telling; /* after what happened, since nobody may leave while it is told */
+};
+
+static size_t answer(struct call *call, bool is_last)
+{
+	const json_t *asked = call_asked(call);
+	uint64_t last;
+	json_t *list = happenings_list(call_agent(call), field_text(asked, "sandbox"), (uint64_t)field_number(asked, "after", 0),
+	                               (size_t)field_number(asked, "max", 100), &last);
+	size_t count = json_array_size(list);
+
+	if (count == 0 && !is_last) {
+		json_decref(list);
+		return 0;
+	}
+	call_succeed(call, json_pack("{s:o, s:I}", "events", list, "last", (json_int_t)last));
+	return count;
+}
+
+static void free_waiting(void *work)
+{
+	struct waiting *waiting = work;
+
+	if (waiting->listener)
+		happenings_leave(waiting->listener);
+	(void)sd_event_source_disable_unref(waiting->timer);
+	(void)sd_event_source_disable_unref(waiting->telling);
+	free(waiting);
+}
+
+static void on_happening(const json_t *json, uint64_t number, void *data)
+{
+	struct waiting *waiting = data;
+
+	(void)json;
+	(void)number;
+	(void)sd_event_source_set_enabled(waiting->telling, SD_EVENT_ONESHOT);
+}
+
+static int on_telling(sd_event_source *source, void *data)
+{
+	struct waiting *waiting = data;
+
+	(void)source;
+	if (answer(waiting->call, false) > 0)
+		free_waiting(waiting);
+	return 0;
+}
+
+static int on_time(sd_event_source *source, uint64_t at_us, void *data)
+{
+	struct waiting *waiting = data;
+
+	(void)source;
+	(void)at_us;
+	(void)answer(waiting->call, true);
+	free_waiting(waiting);
+	return 0;
+}
+
+static int wait_on(struct call *call, uint64_t ms)
+{
+	struct waiting *waiting = calloc(1, sizeof *waiting);
+	sd_event *loop = call_agent(call)->loop;
+
+	if (!waiting)
+		return -ENOMEM;
+	waiting->call = call;
+	waiting->listener = happenings_listen(call_agent(call), on_happening, waiting);
+	if (!waiting->listener ||
+	    sd_event_add_time_relative(loop, &waiting->timer, CLOCK_MONOTONIC, ms * 1000, 1000, on_time, waiting) < 0 ||
+	    sd_event_add_defer(loop, &waiting->telling, on_telling, waiting) < 0 ||
+	    sd_event_source_set_enabled(waiting->telling, SD_EVENT_OFF) < 0) {
+		free_waiting(waiting);
+		return -ENOMEM;
+	}
+	call_set_work(call, waiting, free_waiting);
+	return 0;
+}
+
+void op_events(struct call *call)
+{
+	const char *sandbox = field_text(call_asked(call), "sandbox");
+	uint64_t wait_ms = field_duration_ms(call_asked(call), "wait", 0);
+	struct yett_error error;
+	int r = sandbox ? happenings_follow(call_agent(call), sandbox, &error) : happenings_follow_all(call_agent(call), &error);
+
+	/* what is known of one that has ended can still be told */
+	if (r != 0 && !(sandbox && (r == YETT_E_NOT_RUNNING || r == YETT_E_NOT_FOUND) && answer(call, false) > 0)) {
+		call_fail(call, &error);
+		return;
+	}
+	if (r != 0 || answer(call, wait_ms == 0) > 0 || call_is_over(call))
+		return;
+	if (wait_on(call, wait_ms) < 0) {
+		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+		call_fail(call, &error);
+	}
+}

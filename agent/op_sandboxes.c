@@ -1,0 +1,313 @@
+/* The operation sandboxes: making them, looking at them, ending them; and what has been run. */
+#include <string.h>
+
+#include "agent/happenings.h"
+#include "agent/op.h"
+#include "agent/portrait.h"
+#include "agent/wish.h"
+
+static const char *const action_names[] = {"list", "make",  "info",  "stats", "end",        "pause",    "resume", "kill",
+                                           "plan", "rules", "allow", "deny",  "executions", "clean_up", NULL};
+
+const struct field op_sandboxes_asked[] = {
+	{"action", FIELD_CHOICE, FIELD_REQUIRED, .choices = action_names,
+         .description =
+                 "list; make one that stays; info, stats, end, pause, resume, kill (its commands) of one; plan: what the policy says of one, "
+                 "without making it; rules, allow, deny: what its network may reach; executions: what was run; clean_up: forget that"},
+	{"sandbox", FIELD_TEXT, FIELD_NULLABLE, 1, 64, "Which one, by its id or name"},
+	{"name", FIELD_TEXT, FIELD_NULLABLE, 1, 64,
+         "Of one that is made: it is found by that name, and outlives this program. Without it ends with this program"},
+	WISH_FIELDS,
+	{0},
+};
+
+static const struct field count_fields[] = {
+	{"runs", FIELD_NUMBER, FIELD_REQUIRED},
+	{"failures", FIELD_NUMBER, FIELD_REQUIRED, .description = "Timeouts among them"},
+	{"timeouts", FIELD_NUMBER, FIELD_REQUIRED},
+	{"of", FIELD_TEXT, FIELD_REQUIRED, .description = "A language, command, or all"},
+	{0},
+};
+
+const struct field op_sandboxes_answered[] = {
+	{"sandbox", FIELD_OBJECT, 0, .description = "Of make and info", .fields = portrait_fields},
+	{"sandboxes", FIELD_OBJECTS, 0, .description = "Of list", .fields = portrait_fields},
+	{"stats", FIELD_OBJECTS, 0, .description = "Of stats: of one, or all that run", .fields = portrait_usage_fields},
+	{"done", FIELD_BOOL, 0, .description = "Of end, pause, resume, kill"},
+	{"plan", FIELD_ANY, 0, .description = "Of plan: the steps by which it would be made"},
+	{"rules", FIELD_OBJECTS, 0, .description = "Of rules, allow, deny", .fields = portrait_rule_fields},
+	{"executions", FIELD_OBJECTS, 0, .description = "The latest first", .fields = execution_line_fields},
+	{"statistics", FIELD_OBJECTS, 0, .description = "Of executions: all so far, by language", .fields = count_fields},
+	{"forgotten", FIELD_NUMBER, 0, .description = "Of clean_up"},
+	{"error", FIELD_OBJECT, 0, .fields = problem_fields},
+	{0},
+};
+
+/* Asks the helper, and gives what is to be answered. */
+typedef int (*ask_fn)(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error);
+
+static int ask_list(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	struct yett_sandbox_list *list;
+	json_t *sandboxes;
+	int r = yett_sandboxes_list(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
+
+	(void)asked;
+	if (r != 0)
+		return r;
+	sandboxes = json_array();
+	for (size_t i = 0; i < yett_sandbox_list_count(list); i++)
+		(void)json_array_append_new(sandboxes, portrait_json(yett_sandbox_list_get(list, i)));
+	yett_free(list);
+	*ret_answer = json_pack("{s:o}", "sandboxes", sandboxes);
+	return 0;
+}
+
+static int ask_info(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	struct yett_sandbox_status *status;
+	int r = yett_sandbox_inspect(connection, field_text(asked, "sandbox"), &status, error);
+
+	if (r != 0)
+		return r;
+	*ret_answer = json_pack("{s:o}", "sandbox", portrait_json(status));
+	yett_free(status);
+	return 0;
+}
+
+static int ask_stats(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	const char *sandbox = field_text(asked, "sandbox");
+	struct yett_usage_list *list = NULL;
+	struct yett_usage *usage = NULL;
+	json_t *stats;
+	int r = sandbox ? yett_sandbox_usage(connection, sandbox, &usage, error)
+	                : yett_sandboxes_usage(connection, geteuid() == 0 ? YETT_LIST_ALL : 0, &list, error);
+
+	if (r != 0)
+		return r;
+	stats = json_array();
+	if (sandbox)
+		(void)json_array_append_new(stats, portrait_usage_json(usage));
+	for (size_t i = 0; !sandbox && i < yett_usage_list_count(list); i++)
+		(void)json_array_append_new(stats, portrait_usage_json(yett_usage_list_get(list, i)));
+	yett_free(usage);
+	yett_free(list);
+	*ret_answer = json_pack("{s:o}", "stats", stats);
+	return 0;
+}
+
+static int ask_done(int (*ask)(struct yett_connection *, const char *, struct yett_error *), struct yett_connection *connection,
+                    const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	int r = ask(connection, field_text(asked, "sandbox"), error);
+
+	if (r == 0)
+		*ret_answer = json_pack("{s:b}", "done", 1);
+	return r;
+}
+
+static int ask_end(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return ask_done(yett_sandbox_end_by_id, connection, asked, ret_answer, error);
+}
+
+static int ask_pause(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return ask_done(yett_sandbox_pause, connection, asked, ret_answer, error);
+}
+
+static int ask_resume(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return ask_done(yett_sandbox_resume, connection, asked, ret_answer, error);
+}
+
+static int ask_kill(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	return ask_done(yett_sandbox_kill, connection, asked, ret_answer, error);
+}
+
+static int ask_rules(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	struct yett_rules *rules;
+	int r = yett_network_rules(connection, field_text(asked, "sandbox"), &rules, error);
+
+	if (r != 0)
+		return r;
+	*ret_answer = json_pack("{s:o}", "rules", portrait_rules_json(rules));
+	yett_free(rules);
+	return 0;
+}
+
+static int ask_change(struct yett_connection *connection, const json_t *asked, json_t **ret_answer, struct yett_error *error)
+{
+	const json_t *allow = field_get(asked, "allow"), *deny = field_get(asked, "deny");
+	_cleanup_free_ char **allowed = field_strings(allow), **denied = field_strings(deny);
+	int r;
+
+	if (!allow && !deny)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+		                 "allow, deny: what is meant has to be in one of these lists");
+	if (!allowed || !denied)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+	r = yett_network_change(connection, field_text(asked, "sandbox"), (const char *const *)allowed, json_array_size(allow),
+	                        (const char *const *)denied, json_array_size(deny), error);
+	return r == 0 ? ask_rules(connection, asked, ret_answer, error) : r;
+}
+
+/* --- what needs no helper ------------------------------------------------------------------------------------------------------------- */
+
+static void put_line(struct execution *execution, void *data)
+{
+	(void)json_array_append_new(data, execution_line_json(execution));
+}
+
+static void tell_executions(struct call *call)
+{
+	json_t *lines = json_array(), *counts = executions_statistics(call_agent(call)), *statistics = json_array(), *one;
+	const char *name;
+
+	executions_each(call_agent(call), put_line, lines);
+	json_object_foreach(counts, name, one)
+	{
+		(void)json_object_set_new(one, "of", json_string(name));
+		(void)json_array_append(statistics, one);
+	}
+	json_decref(counts);
+	call_succeed(call, json_pack("{s:o, s:o}", "executions", lines, "statistics", statistics));
+}
+
+static void clean_up(struct call *call)
+{
+	call_succeed(call, json_pack("{s:I}", "forgotten", (json_int_t)executions_clean_up(call_agent(call))));
+}
+
+static void plan(struct call *call)
+{
+	struct yett_error error;
+	json_t *steps;
+
+	if (wish_plan(call_agent(call), call_asked(call), &steps, &error) != 0)
+		call_fail(call, &error);
+	else
+		call_succeed(call, json_pack("{s:o}", "plan", steps));
+}
+
+/* Asks, and once more by another connection where that one is from before. */
+static void ask(struct call *call, ask_fn how)
+{
+	struct yett_connection *connection;
+	json_t *answer = NULL;
+	struct yett_error error;
+	unsigned tries = 0;
+	int r;
+
+	do {
+		r = agent_connect(call_agent(call), &connection, &error);
+		if (r == 0)
+			r = how(connection, call_asked(call), &answer, &error);
+	} while (agent_is_to_repeat(call_agent(call), r, &error, &tries));
+	if (r != 0)
+		call_fail(call, &error);
+	else
+		call_succeed(call, answer);
+}
+
+/* One that is made for a call. */
+struct making {
+	struct call *call;
+	struct box_making *making;
+};
+
+static void give_up(void *work)
+{
+	struct making *making = work;
+
+	box_give_up(making->making);
+	free(making);
+}
+
+static void made(struct box *box, const struct yett_error *error, void *data)
+{
+	struct making *making = data;
+	struct call *call = making->call;
+	json_t *with_id;
+
+	free(making);
+	call_set_work(call, NULL, NULL);
+	if (!box) {
+		happenings_add(call_agent(call), "refused", NULL,
+		               json_pack("{s:o, s:s}", "error", problem_json(error), "text", "a sandbox"));
+		call_fail(call, error);
+		return;
+	}
+	(void)!happenings_follow(call_agent(call), box->id, NULL);
+	with_id = json_pack("{s:s, s:s}", "action", "info", "sandbox", box->id);
+	(void)box_unref(box);
+	call_replace_asked(call, with_id);
+	ask(call, ask_info);
+}
+
+static void make(struct call *call)
+{
+	struct making *making = malloc(sizeof *making);
+	struct yett_error error;
+
+	if (!making) {
+		(void)error_set(&error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for a call");
+		call_fail(call, &error);
+		return;
+	}
+	making->call = call;
+	if (box_make(call_agent(call), call_asked(call), field_text(call_asked(call), "name"), true, made, making, &making->making,
+	             &error) != 0) {
+		free(making);
+		call_fail(call, &error);
+		return;
+	}
+	call_set_work(call, making, give_up);
+}
+
+static const struct {
+	const char *name;
+	bool needs_sandbox;
+	ask_fn ask; /* of the helper; NULL: `begin` */
+	void (*begin)(struct call *call);
+} actions[] = {
+	{"list", false, ask_list, NULL},
+	{"make", false, NULL, make},
+	{"info", true, ask_info, NULL},
+	{"stats", false, ask_stats, NULL},
+	{"end", true, ask_end, NULL},
+	{"pause", true, ask_pause, NULL},
+	{"resume", true, ask_resume, NULL},
+	{"kill", true, ask_kill, NULL},
+	{"plan", false, NULL, plan},
+	{"rules", true, ask_rules, NULL},
+	{"allow", true, ask_change, NULL},
+	{"deny", true, ask_change, NULL},
+	{"executions", false, NULL, tell_executions},
+	{"clean_up", false, NULL, clean_up},
+};
+
+_Static_assert(ARRAY_SIZE(actions) + 1 == ARRAY_SIZE(action_names), "each name of the table has its action");
+
+void op_sandboxes(struct call *call)
+{
+	const char *name = field_text(call_asked(call), "action");
+	struct yett_error error;
+
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].name, name) != 0)
+			continue;
+		if (actions[i].needs_sandbox && !field_get(call_asked(call), "sandbox")) {
+			(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD, "sandbox: %s needs to know which one", name);
+			call_fail(call, &error);
+		} else if (actions[i].ask) {
+			ask(call, actions[i].ask);
+		} else {
+			actions[i].begin(call);
+		}
+		return;
+	}
+}

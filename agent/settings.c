@@ -1,0 +1,173 @@
+/* See settings.h. */
+#include "agent/settings.h"
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "libclient/yett.h"
+
+#define FILE_MAX 65536
+
+const struct field settings_fields[] = {
+	{"default_timeout", FIELD_DURATION, 0, 1, 86400000, "How long code and commands may run where a request does not say",
+         .fallback = "30"},
+	{"max_timeout", FIELD_DURATION, 0, 1, 2592000000, "The longest that a request may say", .fallback = "600"},
+	{"max_output", FIELD_NUMBER, 0, 1000, 1000000, "Characters of each output in an answer; the rest is read by read_file",
+         .fallback = "30000"},
+	{"light", FIELD_TEXT, 0, 1, 64, "The profile of the tier light, which is that of requests that name none",
+         .fallback = "\"default\""},
+	{"strong", FIELD_TEXT, 0, 1, 64, "The profile of the tier strong", .fallback = "\"strict\""},
+	{"languages", FIELD_TEXTS, FIELD_NULLABLE, 0, 32, "The languages that may be run; without it all"},
+	{"interpreters", FIELD_MAP, 0, 0, 32, "Of a language the program that runs it, instead of the usual one"},
+	{"refuse_findings", FIELD_BOOL, 0, 0, 0, "Whether code is refused of which the validator has found something grave",
+         .fallback = "false"},
+	{0},
+};
+
+static int take_text(const json_t *object, const char *name, char **text)
+{
+	const char *value = field_text(object, name);
+	char *copy = value ? strdup(value) : NULL;
+
+	if (!value)
+		return 0;
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+static int take_lists(struct settings *settings, const json_t *object)
+{
+	const json_t *interpreters = field_get(object, "interpreters"), *languages = json_object_get(object, "languages");
+	char **strings = json_is_array(languages) ? field_strings(languages) : NULL;
+
+	if (json_is_array(languages) && !strings)
+		return -ENOMEM;
+	if (languages) {
+		free(settings->languages);
+		settings->languages = strings;
+	}
+	if (interpreters) {
+		json_decref(settings->interpreters);
+		settings->interpreters = json_incref((json_t *)interpreters);
+	}
+	return 0;
+}
+
+int settings_change(struct settings *settings, const json_t *object, struct yett_error *error)
+{
+	uint64_t most, usual;
+	int r = fields_check(settings_fields, object, error);
+
+	if (r != 0)
+		return r;
+	most = field_duration_ms(object, "max_timeout", settings->max_timeout_ms);
+	usual = field_duration_ms(object, "default_timeout", settings->default_timeout_ms);
+	if (usual > most)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "default_timeout is %llu ms, and max_timeout only %llu ms",
+		                 (unsigned long long)usual, (unsigned long long)most);
+	if (take_text(object, "light", &settings->light) < 0 || take_text(object, "strong", &settings->strong) < 0 ||
+	    take_lists(settings, object) < 0)
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the settings");
+	settings->max_timeout_ms = most;
+	settings->default_timeout_ms = usual;
+	settings->max_output = (size_t)field_number(object, "max_output", (int64_t)settings->max_output);
+	if (field_get(object, "refuse_findings"))
+		settings->refuse_findings = field_bool(object, "refuse_findings");
+	return 0;
+}
+
+/* What the rows say, as one object. */
+static json_t *defaults(void)
+{
+	json_t *object = json_object();
+
+	for (const struct field *field = settings_fields; field->name; field++)
+		if (field->fallback)
+			(void)json_object_set_new(object, field->name, json_loads(field->fallback, JSON_DECODE_ANY, NULL));
+	return object;
+}
+
+/* $XDG_CONFIG_HOME/yett/agent.json; NULL: no memory, or no home. */
+static char *file_path(void)
+{
+	const char *base = secure_getenv("XDG_CONFIG_HOME");
+	struct passwd *user = base && base[0] == '/' ? NULL : getpwuid(getuid());
+	char *path = NULL;
+	int r = -1;
+
+	if (base && base[0] == '/')
+		r = asprintf(&path, "%s/yett/agent.json", base);
+	else if (user)
+		r = asprintf(&path, "%s/.config/yett/agent.json", user->pw_dir);
+	return r < 0 ? NULL : path;
+}
+
+/* The bytes of the file, or NULL with errno. */
+static char *read_file_text(const char *path, size_t *ret_length)
+{
+	_cleanup_fd_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *text = fd < 0 ? NULL : malloc(FILE_MAX);
+	ssize_t n = text ? read(fd, text, FILE_MAX) : -1;
+
+	if (n < 0) {
+		free(text);
+		return NULL;
+	}
+	*ret_length = (size_t)n;
+	return text;
+}
+
+int settings_load(struct settings *settings, struct yett_error *error)
+{
+	_cleanup_free_ char *path = file_path(), *text = NULL;
+	json_t *object = defaults();
+	json_error_t where;
+	size_t length;
+	int r;
+
+	*settings = (struct settings){0};
+	r = settings_change(settings, object, error);
+	json_decref(object);
+	if (r != 0 || !path)
+		return r;
+	text = read_file_text(path, &length);
+	if (!text)
+		return errno == ENOENT || errno == ENOTDIR
+		               ? 0
+		               : error_set(error, YETT_E_FILE_OPERATION_FAILED, YETT_R_NONE, "%.200s cannot be read: %m", path);
+	object = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where);
+	if (!object)
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE, "%.120s:%d: %.100s", path, where.line, where.text);
+	r = settings_change(settings, object, error);
+	if (r != 0)
+		error_detail(error, "it stands in %.400s", path);
+	json_decref(object);
+	return r;
+}
+
+json_t *settings_json(const struct settings *settings)
+{
+	json_t *languages = settings->languages ? json_array() : json_null();
+
+	for (char **at = settings->languages; at && *at; at++)
+		(void)json_array_append_new(languages, json_string(*at));
+	return json_pack("{s:f, s:f, s:I, s:s, s:s, s:o, s:o, s:b}", "default_timeout", (double)settings->default_timeout_ms / 1000,
+	                 "max_timeout", (double)settings->max_timeout_ms / 1000, "max_output", (json_int_t)settings->max_output, "light",
+	                 settings->light, "strong", settings->strong, "languages", languages, "interpreters",
+	                 settings->interpreters ? json_incref(settings->interpreters) : json_object(), "refuse_findings",
+	                 (int)settings->refuse_findings);
+}
+
+void settings_free(struct settings *settings)
+{
+	free(settings->light);
+	free(settings->strong);
+	free(settings->languages);
+	json_decref(settings->interpreters);
+	*settings = (struct settings){0};
+}

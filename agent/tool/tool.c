@@ -1,0 +1,219 @@
+/*
+ * `yett tool`: one request of JSON in, one object out; or one a line.
+ *
+ * With the caller's privilege.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/call.h"
+#include "agent/front.h"
+#include "agent/problem.h"
+
+#define INPUT_MAX (10 << 20)
+
+/* Exit statuses, by what came of the request; the manual lists them. */
+static const int statuses[] = {
+	[CALL_SUCCEEDED] = 0, [CALL_PROGRAM_FAILED] = 1, [CALL_INVALID] = 2,     [CALL_REFUSED] = 3,   [CALL_TIMED_OUT] = 4,
+	[CALL_NOT_FOUND] = 5, [CALL_UNSUPPORTED] = 6,    [CALL_UNAVAILABLE] = 7, [CALL_CANCELLED] = 8,
+};
+
+struct tool {
+	struct agent *agent;
+	const char *operation; /* NULL: the request names it */
+	bool by_lines;
+	struct call *call;
+	int status;
+	sigset_t signals;
+	int signal; /* that came; 0: none */
+};
+
+static const struct option options[] = {
+	{"lines", no_argument, NULL, 'l'},
+	{"list", no_argument, NULL, 'L'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+static void print_usage(FILE *to)
+{
+	(void)fputs(
+		"Usage: yett tool [--lines] [OPERATION]\n\n"
+		"Reads a request as one JSON object from the standard input, and prints the answer as another. Without OPERATION its member\n"
+		"\"operation\" says what is asked for, and the others are the arguments.\n\n"
+		"      --lines  a request on each line, and an answer on each line, until the input ends\n"
+		"      --list   print the operations, with the JSON Schemas of their requests and answers\n\n"
+		"Exit status: 0 done, 1 the program that was run has failed, 2 the request is wrong, 3 the policy refuses it, 4 the time was over,\n"
+		"5 something named is not there, 6 this cannot be had here, 7 the helper is not available, 8 cancelled.\n\nOperations:\n",
+		to);
+	for (const struct operation *operation = operations; operation->name; operation++)
+		(void)fprintf(to, "  %-13s %s\n", operation->name, operation->title);
+}
+
+static int list(void)
+{
+	json_t *all = json_array();
+
+	for (const struct operation *operation = operations; operation->name; operation++)
+		(void)json_array_append_new(all, operation_describe(operation));
+	(void)json_dumpf(all, stdout, JSON_INDENT(2));
+	(void)putchar('\n');
+	json_decref(all);
+	return 0;
+}
+
+static void print(const json_t *answer)
+{
+	(void)json_dumpf(answer, stdout, FIELD_DUMP | JSON_ENCODE_ANY);
+	(void)putchar('\n');
+	(void)fflush(stdout);
+}
+
+static void on_done(struct call *call, void *data)
+{
+	struct tool *tool = data;
+
+	print(call_answer(call));
+	tool->status = statuses[call_outcome(call)];
+	call_free(call);
+	tool->call = NULL;
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	struct tool *tool = data;
+
+	(void)source;
+	tool->signal = (int)info->ssi_signo;
+	return 0;
+}
+
+/* What cannot be read is answered as a call is that cannot be understood. */
+static void refuse(struct tool *tool, const struct yett_error *error)
+{
+	json_t *answer = json_pack("{s:o}", "error", problem_json(error));
+
+	print(answer);
+	json_decref(answer);
+	tool->status = statuses[CALL_INVALID];
+}
+
+/* Until it is answered, or a signal comes. */
+static void ask(struct tool *tool, const char *text, size_t length)
+{
+	const struct call_options how = {.on_done = on_done, .data = tool};
+	struct yett_error error;
+	json_error_t where;
+	json_t *request = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where), *name;
+
+	if (!json_is_object(request)) {
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MALFORMED, "the request is no JSON object: %.150s",
+		                request ? "it is something else" : where.text);
+		refuse(tool, &error);
+		json_decref(request);
+		return;
+	}
+	name = tool->operation ? NULL : json_incref(json_object_get(request, "operation"));
+	if (!tool->operation)
+		(void)json_object_del(request, "operation");
+	if (!tool->operation && !json_is_string(name)) {
+		(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_MISSING_FIELD,
+		                "operation: this is missing; yett tool --list has their names");
+		refuse(tool, &error);
+	} else {
+		tool->call = call_begin(tool->agent, tool->operation ? tool->operation : json_string_value(name), request, &how);
+		(void)sigprocmask(SIG_BLOCK, &tool->signals, NULL);
+		while (tool->call && !tool->signal && sd_event_run(tool->agent->loop, UINT64_MAX) >= 0)
+			;
+		(void)sigprocmask(SIG_UNBLOCK, &tool->signals, NULL);
+	}
+	json_decref(name);
+	json_decref(request);
+}
+
+/* The whole input, up to what is too much; NULL: no memory. */
+static char *read_all(FILE *from, size_t *ret_length)
+{
+	char *bytes = malloc(INPUT_MAX + 1);
+
+	if (bytes)
+		*ret_length = fread(bytes, 1, INPUT_MAX + 1, from);
+	return bytes;
+}
+
+static void ask_line(struct tool *tool, const char *text, size_t length)
+{
+	struct yett_error error;
+
+	if (length <= INPUT_MAX) {
+		ask(tool, text, length);
+		return;
+	}
+	(void)error_set(&error, YETT_E_INVALID_REQUEST, YETT_R_TOO_LONG, "the request is longer than %d bytes", INPUT_MAX);
+	refuse(tool, &error);
+}
+
+static void ask_all(struct tool *tool)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0, room = 0;
+	ssize_t n;
+
+	if (!tool->by_lines) {
+		text = read_all(stdin, &length);
+		if (text)
+			ask_line(tool, text, length);
+		return;
+	}
+	while (!tool->signal && (n = getline(&text, &room, stdin)) > 0)
+		if (strspn(text, " \t\r\n") != (size_t)n)
+			ask_line(tool, text, (size_t)n);
+}
+
+/* Signals end it, and what it has begun; while nothing is asked they do what they usually do. */
+static int catch_signals(struct tool *tool)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+	int r = 0;
+
+	(void)sigemptyset(&tool->signals);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		(void)sigaddset(&tool->signals, numbers[i]);
+	(void)sigprocmask(SIG_BLOCK, &tool->signals, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(numbers) && r >= 0; i++)
+		r = sd_event_add_signal(tool->agent->loop, NULL, numbers[i], on_signal, tool);
+	(void)sigprocmask(SIG_UNBLOCK, &tool->signals, NULL);
+	return r;
+}
+
+int tool_main(struct agent *agent, int argc, char **argv)
+{
+	struct tool tool = {.agent = agent, .status = statuses[CALL_UNAVAILABLE]};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1)
+		switch (c) {
+		case 'l':
+			tool.by_lines = true;
+			break;
+		case 'L':
+			return list();
+		case 'h':
+			print_usage(stdout);
+			return 0;
+		default:
+			return FRONT_USAGE;
+		}
+	if (argc - optind > 1) {
+		print_usage(stderr);
+		return FRONT_USAGE;
+	}
+	tool.operation = optind < argc ? argv[optind] : NULL;
+	if (catch_signals(&tool) < 0)
+		return tool.status;
+	ask_all(&tool);
+	call_free(tool.call);
+	return tool.signal ? 128 + tool.signal : tool.status;
+}

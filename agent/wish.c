@@ -1,0 +1,133 @@
+/* See wish.h. */
+#include "agent/wish.h"
+
+#include <string.h>
+
+static const char *const modes[] = {"ro", "rw", "cow", NULL};
+const char *const wish_tiers[] = {"light", "strong", NULL};
+const char *const wish_networks[] = {"none", "limited", "open", "host", NULL};
+
+const struct field wish_share_fields[] = {
+	{"path", FIELD_TEXT, FIELD_REQUIRED, 1, 4095, "A directory or file of the host, absolute"},
+	{"target", FIELD_TEXT, FIELD_NULLABLE, 1, 4095, "Where it is inside; without it at the same path"},
+	{"mode", FIELD_CHOICE, FIELD_NULLABLE, .choices = modes, .fallback = "\"ro\"",
+         .description = "ro: read only; rw: what is written is written; cow: copy-on-write, to be reviewed and applied later"},
+	{0},
+};
+
+static const struct {
+	const char *name;
+	enum yett_network network;
+} networks[] = {{"none", YETT_NETWORK_NONE}, {"limited", YETT_NETWORK_LIMITED}, {"open", YETT_NETWORK_OPEN}, {"host", YETT_NETWORK_HOST}};
+
+static const char *choose_profile(const struct agent *agent, const json_t *asked)
+{
+	const char *profile = field_text(asked, "profile"), *tier = field_text(asked, "tier");
+
+	if (profile)
+		return profile;
+	return tier && strcmp(tier, "strong") == 0 ? agent->settings.strong : agent->settings.light;
+}
+
+static void read_share(const json_t *asked, struct yett_share *share)
+{
+	const char *mode = field_text(asked, "mode");
+
+	*share = (struct yett_share){
+		.size = sizeof *share, .path = field_text(asked, "path"), .target = field_text(asked, "target"), .fd = -1};
+	if (mode && strcmp(mode, "rw") == 0)
+		share->flags = YETT_SHARE_WRITABLE;
+	else if (mode && strcmp(mode, "cow") == 0)
+		share->flags = YETT_SHARE_COW;
+}
+
+static int read_rules(const json_t *list, char ***texts, const char *const **ret_rules, size_t *ret_count)
+{
+	if (!list)
+		return 0;
+	*texts = field_strings(list);
+	*ret_rules = (const char *const *)*texts;
+	*ret_count = json_array_size(list);
+	return *texts ? 0 : -ENOMEM;
+}
+
+int wish_read(struct wish *wish, const struct agent *agent, const json_t *asked, const char *name, struct yett_error *error)
+{
+	struct yett_sandbox_options *options = &wish->options;
+	const char *network = field_text(asked, "network");
+	const json_t *shares = field_get(asked, "shares"), *cpus = field_get(asked, "cpus");
+	double processors = cpus ? json_number_value(cpus) : 0;
+
+	if (cpus && !(processors >= 0.001 && processors <= 100000))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_RANGE, "cpus: expected a number of processors, like 0.5 or 2");
+	if (field_text(asked, "profile") && field_text(asked, "tier"))
+		return error_set(error, YETT_E_INVALID_REQUEST, YETT_R_NONE,
+		                 "profile and tier both say which profile is meant: one of them will do");
+	*wish = (struct wish){.options = {.size = sizeof *options,
+	                                  .profile = choose_profile(agent, asked),
+	                                  .name = name,
+	                                  .flags = name ? YETT_SANDBOX_LINGER : 0,
+	                                  .shares = wish->shares,
+	                                  .shares_count = json_array_size(shares),
+	                                  .memory_bytes = (uint64_t)field_number(asked, "memory_bytes", 0),
+	                                  .cpu_millis = (uint64_t)(processors * 1000 + 0.5),
+	                                  .pids = (uint64_t)field_number(asked, "pids", 0)}};
+	for (size_t i = 0; i < options->shares_count; i++)
+		read_share(json_array_get(shares, i), &wish->shares[i]);
+	for (size_t i = 0; network && i < ARRAY_SIZE(networks); i++)
+		if (strcmp(networks[i].name, network) == 0)
+			options->network = networks[i].network;
+	if (read_rules(field_get(asked, "allow"), &wish->allow, &options->allow, &options->allow_count) < 0 ||
+	    read_rules(field_get(asked, "deny"), &wish->deny, &options->deny, &options->deny_count) < 0) {
+		wish_free(wish);
+		return error_set(error, YETT_E_OUT_OF_MEMORY, YETT_R_NONE, "no memory for the rules");
+	}
+	return 0;
+}
+
+void wish_free(struct wish *wish)
+{
+	free(wish->allow);
+	free(wish->deny);
+	wish->allow = wish->deny = NULL;
+}
+
+bool wish_is_any(const json_t *asked)
+{
+	static const struct field fields[] = {WISH_FIELDS, {0}};
+
+	for (const struct field *field = fields; field->name; field++)
+		if (field_get(asked, field->name))
+			return true;
+	return false;
+}
+
+int wish_plan(struct agent *agent, const json_t *asked, json_t **ret_plan, struct yett_error *error)
+{
+	struct yett_connection *connection;
+	struct yett_error reason;
+	char *text = NULL;
+	struct wish wish;
+	unsigned tries = 0;
+	json_t *plan;
+	int r = wish_read(&wish, agent, asked, NULL, error);
+
+	if (r != 0)
+		return r;
+	do {
+		r = agent_connect(agent, &connection, &reason);
+		if (r == 0)
+			r = yett_sandbox_plan_json(connection, &wish.options, &text, &reason);
+	} while (agent_is_to_repeat(agent, r, &reason, &tries));
+	wish_free(&wish);
+	if (r != 0) {
+		*error = reason;
+		return r;
+	}
+	plan = json_loads(text, 0, NULL);
+	yett_free(text);
+	if (!plan)
+		return error_set(error, YETT_E_PROTOCOL, YETT_R_NONE, "the helper's plan is no JSON");
+	*ret_plan = plan;
+	return 0;
+}
