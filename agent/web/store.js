@@ -134,7 +134,7 @@ const placeOf = (error) => error.file ? error.file + (error.line ? ":" + error.l
 
 /* Kinds of events that tell of something denied: what it was, and why, where the event itself does not say so. */
 const DENIED = {
-	denied: (event) => ({what: joined("System call " + event.subject, times(event.count)), why: "The profile's rules for system calls forbid it"}),
+	denied: (event) => ({what: joined("System call " + (event.subject ?? "of a number without name"), times(event.count)), why: "The profile's rules for system calls forbid it"}),
 	blocked: (event) => ({what: joined("Connection to " + event.subject, times(event.count))}),
 	refused: (event) => ({what: event.text, why: problemLine(event.error), rule: event.error.rule, place: placeOf(event.error)}),
 	full: (event) => ({what: joined("Connection to " + event.subject, times(event.count)), why: "There are as many as there may be"}),
