@@ -1,0 +1,107 @@
+#include "agent/mcp/mcp_stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "agent/mcp/mcp_revision.h"
+
+#define MINUTE_MS 60000
+
+/* What a model is told once. */
+static const char instructions[] =
+	"Yett runs commands and code in sandboxes that a policy of this computer's administrator bounds. Without \"sandbox\" a call has a "
+	"fresh sandbox of its own, of which nothing is left afterwards; to keep files or state between calls, make one with "
+	"sandboxes {\"action\": \"make\"} and name it in each call. A program that fails is an ordinary result; an error is a refusal, and "
+	"says which rule refuses and what would have to change. What takes longer than 45 seconds is answered as \"running\" with an "
+	"\"id\": ask wait_command for the rest. Of a long output the first and last part is shown; read_file gives the rest.";
+
+static json_t *capabilities(void)
+{
+	return json_pack("{s:{}, s:{}}", "resources", "tools");
+}
+
+/* A name for the client's requests over HTTP. What it is worth is that nobody else guesses it. */
+static void make_session(struct mcp_stream *stream)
+{
+	unsigned char bytes[(MCP_SESSION_SIZE - 1) / 2];
+
+	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+		return; /* it goes without: sessions need not be */
+	for (size_t i = 0; i < sizeof bytes; i++)
+		(void)snprintf(stream->session + 2 * i, 3, "%02x", bytes[i]);
+	stream->is_session_new = true;
+}
+
+static void initialize(struct mcp_request *request)
+{
+	const char *asked = mcp_request_text(request, "protocolVersion"), *agreed = asked ? mcp_revision_agree(asked) : NULL;
+	struct mcp_stream *stream = request->stream;
+
+	if (!asked)
+		return;
+	if (stream->is_post)
+		make_session(stream);
+	else
+		stream->agreed = agreed;
+	mcp_request_answer(request,
+	                   json_pack("{s:s, s:o, s:{s:s, s:s, s:s}, s:s}", "protocolVersion", agreed, "capabilities", capabilities(),
+	                             "serverInfo", "name", "yett", "title", "Yett", "version", YETT_VERSION, "instructions", instructions));
+}
+
+static void ping(struct mcp_request *request)
+{
+	mcp_request_answer(request, json_object());
+}
+
+static void discover(struct mcp_request *request)
+{
+	mcp_request_answer(request, json_pack("{s:o, s:o, s:s}", "supportedVersions", mcp_revision_list(), "capabilities", capabilities(),
+	                                      "instructions", instructions));
+}
+
+/* There is no change that clients could be told of: it goes on, in case they wait for its end, until they give it up. */
+static void listen_for_changes(struct mcp_request *request)
+{
+	struct mcp_refusal refusal = {0};
+
+	if (json_is_object(json_object_get(request->params, "notifications"))) {
+		mcp_request_tell(request, "notifications/subscriptions/acknowledged",
+		                 json_pack("{s:{s:O}, s:{}}", "_meta", MCP_META_SUBSCRIPTION, request->id, "notifications"));
+		return;
+	}
+	(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "\"notifications\" is missing from \"params\", or no object");
+	mcp_request_refuse(request, &refusal);
+}
+
+const struct mcp_method mcp_methods[] = {
+	{"initialize", MCP_IN_LEGACY, -1, false, initialize},
+	{"ping", MCP_IN_LEGACY, -1, false, ping},
+	{"server/discover", MCP_IN_MODERN, 60 * MINUTE_MS, true, discover},
+	{"tools/list", MCP_IN_BOTH, 5 * MINUTE_MS, true, mcp_tools_list},
+	{"tools/call", MCP_IN_BOTH, -1, false, mcp_tools_call},
+	{"resources/list", MCP_IN_BOTH, 0, false, mcp_resources_list},
+	{"resources/templates/list", MCP_IN_BOTH, 60 * MINUTE_MS, true, mcp_resources_templates},
+	{"resources/read", MCP_IN_BOTH, 0, false, mcp_resources_read},
+	{"subscriptions/listen", MCP_IN_MODERN, -1, false, listen_for_changes},
+	{NULL, 0, 0, false, NULL},
+};
+
+struct mcp *mcp_new(struct agent *agent)
+{
+	struct mcp *mcp = calloc(1, sizeof *mcp);
+
+	if (mcp)
+		mcp->agent = agent;
+	return mcp;
+}
+
+void mcp_free(struct mcp *mcp)
+{
+	if (!mcp)
+		return;
+	while (mcp->streams)
+		mcp_stream_free(mcp->streams);
+	json_decref(mcp->tools);
+	free(mcp);
+}

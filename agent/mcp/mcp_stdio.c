@@ -1,0 +1,268 @@
+/*
+ * The Model Context Protocol on standard input and output: `yett mcp`.
+ *
+ * One message a line in both directions, and nothing else on the output. A client that does not read is not read either, so what waits
+ * for it is bounded. With the caller's privilege.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "agent/mcp/mcp_id.h"
+#include "agent/mcp/mcp_output.h"
+#include "agent/mcp/mcp_stream.h"
+
+#define READ_SIZE (64u << 10)
+#define FLUSH_US  2000000 /* to write what is said already, when it is over */
+
+struct stdio {
+	sd_event *loop;
+	struct mcp *mcp;
+	struct mcp_stream *stream; /* NULL: it is over */
+	struct mcp_output output;
+	int input;
+	sd_event_source *reading, *last;
+	bool has_ended; /* the input */
+	char *bytes;    /* of it, that were not taken yet */
+	size_t length, room, searched;
+	bool is_dropping; /* a line that was too long, until its end */
+	struct mcp_id id; /* of it */
+	int status;
+};
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------------- */
+
+static int on_last(sd_event_source *source, uint64_t now, void *data)
+{
+	struct stdio *stdio = data;
+
+	(void)source;
+	(void)now;
+	return sd_event_exit(stdio->loop, stdio->status);
+}
+
+/* What goes on is given up. It ends when what was said is written, or is not read. */
+static void finish(struct stdio *stdio, int status)
+{
+	struct mcp_stream *stream = stdio->stream;
+
+	if (stream) {
+		stdio->stream = NULL;
+		stdio->status = status;
+		mcp_stream_free(stream);
+	}
+	if (stdio->reading)
+		(void)sd_event_source_set_enabled(stdio->reading, SD_EVENT_OFF);
+	if (stdio->output.is_lost || mcp_output_waiting(&stdio->output) == 0)
+		(void)sd_event_exit(stdio->loop, stdio->status);
+	else if (!stdio->last && sd_event_add_time_relative(stdio->loop, &stdio->last, CLOCK_MONOTONIC, FLUSH_US, 0, on_last, stdio) < 0)
+		(void)sd_event_exit(stdio->loop, stdio->status);
+}
+
+static int on_signal(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	struct stdio *stdio = data;
+
+	(void)source;
+	(void)info;
+	if (stdio->stream)
+		mcp_stream_end(stdio->stream);
+	finish(stdio, 0);
+	return 0;
+}
+
+/* --- lines --------------------------------------------------------------------------------------------------------------------------- */
+
+static bool is_full(const struct stdio *stdio)
+{
+	return mcp_output_waiting(&stdio->output) > MCP_OUTPUT_FULL;
+}
+
+static void take(struct stdio *stdio, const char *line, size_t length)
+{
+	json_t *id = NULL;
+
+	if (length > 0 && line[length - 1] == '\r')
+		length--;
+	if (stdio->is_dropping) {
+		mcp_id_look(&stdio->id, line, length);
+		id = mcp_id_value(&stdio->id);
+		stdio->is_dropping = false;
+		mcp_stream_too_long(stdio->stream, id);
+		json_decref(id);
+	} else if (length > 0) {
+		mcp_stream_receive(stdio->stream, line, length);
+	}
+}
+
+/* Of a line that is too long only its id is looked for. */
+static void drop(struct stdio *stdio)
+{
+	if (!stdio->is_dropping)
+		stdio->id = (struct mcp_id){0};
+	stdio->is_dropping = true;
+	mcp_id_look(&stdio->id, stdio->bytes, stdio->length);
+	stdio->length = stdio->searched = 0;
+}
+
+/* Takes the lines that are there, as long as what is answered is read. */
+static void take_lines(struct stdio *stdio)
+{
+	size_t at = 0;
+
+	while (!is_full(stdio) && !stdio->output.is_lost) {
+		char *end = memchr(stdio->bytes + stdio->searched, '\n', stdio->length - stdio->searched);
+
+		if (!end) {
+			stdio->searched = stdio->length;
+			break;
+		}
+		take(stdio, stdio->bytes + at, (size_t)(end - stdio->bytes) - at);
+		at = stdio->searched = (size_t)(end - stdio->bytes) + 1;
+	}
+	memmove(stdio->bytes, stdio->bytes + at, stdio->length - at);
+	stdio->length -= at;
+	stdio->searched -= at;
+	if (stdio->searched == stdio->length && stdio->length > (stdio->is_dropping ? 0 : MCP_MESSAGE_MAX))
+		drop(stdio);
+}
+
+/* Goes on with what there is, after something was read or written. */
+static void go_on(struct stdio *stdio)
+{
+	if (stdio->stream && !stdio->output.is_lost)
+		take_lines(stdio);
+	if (stdio->output.is_lost && stdio->stream)
+		(void)fprintf(stderr, "yett mcp: nobody reads what is answered\n");
+	if (!stdio->stream || stdio->output.is_lost)
+		finish(stdio, stdio->output.is_lost ? 1 : 0);
+	else if (stdio->has_ended && !is_full(stdio))
+		finish(stdio, 0); /* a line that has no end was cut off somewhere, and is none */
+	else
+		(void)sd_event_source_set_enabled(stdio->reading, is_full(stdio) || stdio->has_ended ? SD_EVENT_OFF : SD_EVENT_ON);
+}
+
+static void on_written(void *data)
+{
+	go_on(data);
+}
+
+/* --- input --------------------------------------------------------------------------------------------------------------------------- */
+
+static int make_room(struct stdio *stdio)
+{
+	size_t room = stdio->room == 0 ? 2 * READ_SIZE : 2 * stdio->room;
+	char *bytes;
+
+	if (stdio->room - stdio->length >= READ_SIZE)
+		return 0;
+	bytes = realloc(stdio->bytes, room);
+	if (!bytes)
+		return -ENOMEM;
+	stdio->bytes = bytes;
+	stdio->room = room;
+	return 0;
+}
+
+static void read_some(struct stdio *stdio)
+{
+	ssize_t n;
+
+	if (make_room(stdio) < 0) {
+		drop(stdio);
+		return;
+	}
+	n = read(stdio->input, stdio->bytes + stdio->length, READ_SIZE);
+	if (n > 0)
+		stdio->length += (size_t)n;
+	else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+		stdio->has_ended = true;
+	go_on(stdio);
+}
+
+static int on_input(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	(void)source;
+	(void)fd;
+	(void)events;
+	read_some(data);
+	return 0;
+}
+
+/* Of a file, which cannot be waited for. */
+static int on_turn(sd_event_source *source, void *data)
+{
+	(void)source;
+	read_some(data);
+	return 0;
+}
+
+static int watch_input(struct stdio *stdio)
+{
+	int r = sd_event_add_io(stdio->loop, &stdio->reading, stdio->input, EPOLLIN, on_input, stdio);
+
+	if (r != -EPERM)
+		return r;
+	r = sd_event_add_defer(stdio->loop, &stdio->reading, on_turn, stdio);
+	return r < 0 ? r : sd_event_source_set_enabled(stdio->reading, SD_EVENT_ON);
+}
+
+/* --- all together -------------------------------------------------------------------------------------------------------------------- */
+
+static void send_line(const struct mcp_message *message, void *data)
+{
+	struct stdio *stdio = data;
+
+	if (message->text)
+		mcp_output_line(&stdio->output, message->text, message->length);
+}
+
+static int watch_signals(struct stdio *stdio)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+	sigset_t blocked;
+	int r = 0;
+
+	(void)sigemptyset(&blocked);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		(void)sigaddset(&blocked, signals[i]);
+	(void)sigprocmask(SIG_BLOCK, &blocked, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(signals) && r >= 0; i++)
+		r = sd_event_add_signal(stdio->loop, NULL, signals[i], on_signal, stdio);
+	return r;
+}
+
+static int begin(struct stdio *stdio, struct agent *agent, int output)
+{
+	int r = mcp_output_open(&stdio->output, stdio->loop, output, on_written, stdio);
+
+	if (r >= 0)
+		r = watch_signals(stdio);
+	if (r >= 0)
+		r = watch_input(stdio);
+	if (r < 0)
+		return r;
+	stdio->mcp = mcp_new(agent);
+	stdio->stream = stdio->mcp ? mcp_stream_new(stdio->mcp, send_line, stdio) : NULL;
+	return stdio->stream && make_room(stdio) == 0 ? 0 : -ENOMEM;
+}
+
+int mcp_stdio(struct agent *agent, int input, int output)
+{
+	struct stdio stdio = {.loop = agent->loop, .input = input, .output.flags = -1};
+	int r;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	r = begin(&stdio, agent, output);
+	if (r >= 0)
+		r = sd_event_loop(stdio.loop);
+	if (r < 0)
+		(void)fprintf(stderr, "yett mcp: cannot go on: %s\n", strerror(-r));
+	stdio.reading = sd_event_source_unref(stdio.reading);
+	stdio.last = sd_event_source_unref(stdio.last);
+	mcp_free(stdio.mcp);
+	mcp_output_close(&stdio.output);
+	free(stdio.bytes);
+	return r < 0 ? 1 : r;
+}

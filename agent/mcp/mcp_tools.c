@@ -1,0 +1,76 @@
+#include "agent/mcp/mcp_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What hosts are told of an operation, so that they can ask their user before. Each is said: what is missing would mean the worst. */
+static json_t *annotations(const struct operation *operation)
+{
+	return json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", operation->title, "readOnlyHint", operation->flags & OPERATION_READS,
+	                 "destructiveHint", operation->flags & OPERATION_DESTROYS, "idempotentHint",
+	                 operation->flags & OPERATION_ASKS_AGAIN, "openWorldHint", operation->flags & OPERATION_REACHES);
+}
+
+static json_t *tool(const struct operation *operation)
+{
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", operation->name, "title", operation->title, "description",
+	                 operation->description, "inputSchema", fields_schema(operation->asked), "outputSchema",
+	                 fields_schema(operation->answered), "annotations", annotations(operation));
+}
+
+/* NULL: no memory. */
+static json_t *make_tools(void)
+{
+	json_t *tools = json_array();
+
+	for (const struct operation *operation = operations; operation->name; operation++) {
+		if (json_array_append_new(tools, tool(operation)) < 0) {
+			json_decref(tools);
+			return NULL;
+		}
+	}
+	return tools;
+}
+
+void mcp_tools_list(struct mcp_request *request)
+{
+	struct mcp *mcp = request->stream->mcp;
+
+	if (!mcp_request_is_first_page(request))
+		return;
+	if (!mcp->tools)
+		mcp->tools = make_tools();
+	mcp_request_answer(request, mcp->tools ? json_pack("{s:O}", "tools", mcp->tools) : NULL);
+}
+
+static void answer(struct call *call, void *data)
+{
+	struct mcp_request *request = data;
+	const struct operation *operation = operation_find(json_string_value(json_object_get(request->params, "name")));
+	const struct yett_error *error = call_error(call);
+	_cleanup_free_ char *text = mcp_text_of(operation, call_answer(call), error);
+
+	mcp_request_answer(request, text ? json_pack("{s:[{s:s, s:o}], s:O, s:b}", "content", "type", "text", "text",
+	                                             field_make_text(text, strlen(text)), "structuredContent", call_answer(call), "isError",
+	                                             error != NULL)
+	                                 : NULL);
+}
+
+void mcp_tools_call(struct mcp_request *request)
+{
+	const char *name = mcp_request_text(request, "name");
+	const json_t *arguments = json_object_get(request->params, "arguments");
+	struct mcp_refusal refusal = {0};
+
+	if (!name)
+		return;
+	if (operation_find(name) && (!arguments || json_is_object(arguments))) {
+		mcp_request_call(request, name, arguments, answer);
+		return;
+	}
+	if (operation_find(name))
+		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "\"arguments\" is an object");
+	else
+		(void)mcp_rpc_refuse(&refusal, MCP_INVALID_PARAMS, "there is no tool \"%.100s\"", name);
+	mcp_request_refuse(request, &refusal);
+}
