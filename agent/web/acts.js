@@ -23,7 +23,7 @@ const fact = (name, value) => value ? [make("dt", {}, name), make("dd", {}, valu
 /* Why something is refused, by which rule, and what would change that. */
 export function makeProblem(error) {
 	return make("div", {class: "panel verdict no"}, make("h2", {}, error.code === "permission-denied" ? "Refused" : "Not possible"),
-		make("p", {}, problemLine(error)),
+		make("p", {}, error.rule ? error.message : problemLine(error)), /* facts have the detail, then */
 		make("dl", {class: "facts"}, fact("Rule", error.rule), fact("Where", error.file && error.file + (error.line ? ":" + error.line : "")),
 			fact("Asked", error.asked), fact("Allowed", error.allowed)),
 		error.mend ? [make("h3", {}, "The smallest change that would allow it"), make("pre", {}, linesNode(error.mend))] : []);

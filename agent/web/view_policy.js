@@ -2,9 +2,11 @@
  * The page "Policy": what it says to a request typed in, and sandboxes that are made of such requests.
  */
 import {bytes, fill, find, linesNode, make} from "./dom.js";
-import {attempt, makeProblem, tell} from "./acts.js";
+import {makeProblem, tell} from "./acts.js";
 import {refresh} from "./store.js";
 import {call} from "./client.js";
+
+/* --- the request ------------------------------------------------------------------------------------------------------------------ */
 
 const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
@@ -41,31 +43,78 @@ function asked() {
 	return request;
 }
 
-const fact = (name, value) => value === undefined || value === null || value === "" ? [] : [make("dt", {}, name), make("dd", {}, value)];
+/* --- its answer ------------------------------------------------------------------------------------------------------------------- */
 
-function allowed(plan) {
-	return [make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed")), make("pre", {}, JSON.stringify(plan, null, 1))];
+/* A fact with the line of the policy that it rests on. */
+function fact(name, value, place = null) {
+	return value === undefined || value === null || value === "" ? [] :
+		[make("dt", {}, name), make("dd", {}, value, place ? make("span", {class: "under mono"}, place) : null)];
 }
 
-async function ask(event) {
-	const request = asked();
+const unlessNone = (number, format = String) => number ? format(number) : "unlimited";
 
-	event.preventDefault();
+/* What a sandbox would get, out of the steps by which it would be made. */
+function grantedFacts(plan) {
+	const step = (name) => plan.steps.find((each) => each.step === name) ?? {};
+	const {limits, place} = step("cgroup"), slot = step("slot"), network = step("network");
+
+	return [
+		fact("Profile", plan.profile.name, plan.profile.place), fact("Grant", plan.grant.name, plan.grant.place),
+		fact("Memory", unlessNone(limits.memory_bytes, bytes), place), fact("Processors", unlessNone(limits.cpu_millis, (millis) => String(millis / 1000))),
+		fact("Processes and threads", unlessNone(limits.pids)), fact("Open files of each", unlessNone(step("identity").limits?.files)),
+		fact("Network", [network.network ?? "none", ...network.rules ?? []].join("; "), network.place),
+		plan.steps.filter((each) => each.step === "share" && each.layer !== "store").map((share) => fact("Shared", `${share.target}, ${shareMode(share)}`, share.place)),
+		fact("Sandboxes at once", unlessNone(slot.sandboxes_max), slot.place), fact("Weaker", plan.weaker),
+	].flat(2);
+}
+
+function shareMode(share) {
+	return share.layer ? MODES.cow : share.writable ? MODES.rw : MODES.ro;
+}
+
+const value = (any) => any !== null && typeof any === "object" ? Object.entries(any).map(([name, each]) =>
+	Array.isArray(any) ? value(each) : `${name} ${value(each)}`).join(", ") : String(any);
+
+function stepItem({step, place, target, ...rest}) {
+	const more = Object.entries(rest).filter(([, each]) => each !== null && each !== false && each !== "" && each?.length !== 0)
+		.map(([name, each]) => each === true ? name : `${name} ${value(each)}`).join("; ");
+
+	return make("li", {}, make("b", {}, step), " ", target ? make("code", {}, target) : null, " ", more, place ? make("span", {class: "under mono"}, place) : null);
+}
+
+function allowed(plan) {
+	return [
+		make("div", {class: "panel verdict yes"}, make("h2", {}, "Allowed"), make("dl", {class: "facts"}, grantedFacts(plan))),
+		make("details", {class: "panel steps"}, make("summary", {}, `How it would be made: ${plan.steps.length} steps`), make("ol", {}, plan.steps.map(stepItem))),
+	];
+}
+
+/* Asks for `action` of the request; where that is refused, the page says so. */
+async function request(action) {
 	try {
-		const answer = await call("sandboxes", {action: "plan", ...request});
-		fill(find("#policy-answer"), answer.error ? makeProblem(answer.error) : allowed(answer.plan));
+		const answer = await call("sandboxes", {action, ...asked()});
+		if (!answer.error)
+			return answer;
+		fill(find("#policy-answer"), makeProblem(answer.error));
 	} catch (error) {
 		tell(error.message);
 	}
+	return null;
+}
+
+async function ask(event) {
+	event.preventDefault();
+	const answer = await request("plan");
+	if (answer)
+		fill(find("#policy-answer"), allowed(answer.plan));
 }
 
 async function makeIt() {
-	const request = asked();
-	const answer = await attempt("sandboxes", {action: "make", ...request}, "A sandbox");
+	const answer = await request("make");
 
 	if (answer) {
 		await refresh();
-		location.hash = "#/sandboxes";
+		location.hash = "#/sandboxes/" + answer.sandbox.id;
 	}
 }
 
