@@ -123,8 +123,11 @@ static void peer_text(const struct yett_event *e, char *text, size_t size)
 {
 	const struct yett_peer *peer = e->peer;
 	const char *why = e->kind == YETT_EVENT_BLOCKED ? yett_blocked_text(peer->why) : NULL;
+	char port[8] = ""; /* of a name that was only looked up, none */
 
-	(void)snprintf(text, size, "%s%s%s:%u%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, peer->port,
+	if (peer->port)
+		(void)snprintf(port, sizeof port, ":%u", peer->port);
+	(void)snprintf(text, size, "%s%s%s%s%s%s%s%s%s%s", peer->name, *peer->name && *peer->address ? " " : "", peer->address, port,
 	               why ? ": " : "", why ? why : "", *peer->rule ? ", rule " : "", peer->rule, *peer->place ? " at " : "", peer->place);
 }
 

@@ -202,7 +202,6 @@ function choices(list, operation, field) {
 async function learn() {
 	try {
 		const {operations: list} = await operations();
-		setUpRun(choices(list, "run_code", "language"));
 		setUpPolicy(choices(list, "sandboxes", "network"));
 	} catch (error) {
 		if (!(error instanceof Unreachable))
@@ -223,6 +222,7 @@ onState((now) => {
 });
 setUpSandboxes();
 setUpEvents();
+setUpRun();
 setUpKeys();
 showTheme();
 find("#theme").addEventListener("click", nextTheme);

@@ -18,6 +18,7 @@ export const store = {
 	events: [],       /* the latest first */
 	denied: [], /* {key, at, sandbox, what, why, rule, place}, the latest first */
 	executions: [],   /* the latest first */
+	names: new Map(), /* id → name, of sandboxes that have ended, too */
 	isListed: false,
 	hasOthers: false, /* they are of several users */
 	problem: null, /* why the helper of the sandboxes could not be asked */
@@ -89,6 +90,7 @@ async function poll() {
 	const sandboxes = listed.sandboxes.sort((a, b) => a.created_ms - b.created_ms);
 	await followNew(sandboxes);
 	store.sandboxes = sandboxes;
+	sandboxes.forEach(({id, name}) => store.names.set(id, name));
 	store.hasOthers = sandboxes.some(({uid}) => uid !== sandboxes[0].uid);
 	store.executions = run.executions;
 	store.isListed = true;
@@ -125,7 +127,7 @@ const joined = (...parts) => parts.filter(Boolean).join(", ");
 
 /* What happened, in words; its kind is shown beside it. */
 export function eventText(event) {
-	const text = event.error ? `${event.text}: ${problemLine(event.error)}` : event.text;
+	const text = event.kind === "followed" ? `it is ${event.state}` : event.error ? `${event.text}: ${problemLine(event.error)}` : event.text;
 
 	return joined(event.command && `command ${event.command}`, text, times(event.count), event.lost && `${event.lost} events before it are lost`);
 }

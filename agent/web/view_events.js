@@ -2,7 +2,7 @@
  * The pages "Events" and "Denied".
  */
 import {find, make, nameOf, reconcile, setText, time} from "./dom.js";
-import {eventText, isDenied, sandboxOf, store} from "./store.js";
+import {eventText, isDenied, store} from "./store.js";
 
 const ANNOUNCE_MS = 3000;
 const SHOWN_MAX = 200;
@@ -12,9 +12,15 @@ const KINDS = {started: "busy", exited: "", ended: "", failed: "bad", timeout: "
 const kindClass = (kind) => isDenied(kind) ? "bad" : KINDS[kind] ?? "";
 
 export function sandboxLink(id) {
-	const sandbox = sandboxOf(id);
+	return id ? make("a", {href: "#/sandboxes/" + id, "data-sandbox": id}, nameOf({id, name: store.names.get(id)})) : null;
+}
 
-	return id ? make("a", {href: "#/sandboxes/" + id}, sandbox ? nameOf(sandbox) : id.slice(0, 12)) : null;
+/* An event may come before the list from which the name of its sandbox is known. */
+export function nameSandboxes(place) {
+	const link = find("a[data-sandbox]", place);
+
+	if (link)
+		setText(link, nameOf({id: link.dataset.sandbox, name: store.names.get(link.dataset.sandbox)}));
 }
 
 const FRESH_MS = 2000;
@@ -36,10 +42,10 @@ export function eventRow(event, withSandbox) {
 const filter = {kind: "", text: "", held: null};
 
 function fits(event) {
-	const text = filter.text.toLowerCase(), sandbox = sandboxOf(event.sandbox);
+	const text = filter.text.toLowerCase();
 
 	return (!filter.kind || event.kind === filter.kind) &&
-		(!text || [eventText(event), event.sandbox, event.kind, sandbox?.name].some((part) => part?.toLowerCase().includes(text)));
+		(!text || [eventText(event), event.sandbox, event.kind, store.names.get(event.sandbox)].some((part) => part?.toLowerCase().includes(text)));
 }
 
 function showKinds() {
@@ -60,7 +66,7 @@ export function showEvents() {
 	find("#events-empty").hidden = events.length > 0;
 	setText(find("#events-empty"), store.events.length > 0 ? "None of the events is like this." :
 		"Nothing has happened since the server was started. What happens is listed here as it does.");
-	reconcile(find("#events tbody"), events, (event) => event.key, (event) => eventRow(event, true), () => {});
+	reconcile(find("#events tbody"), events, (event) => event.key, (event) => eventRow(event, true), nameSandboxes);
 }
 
 /* What comes is told to those who do not see it, but not more often than can be listened to. */
@@ -75,9 +81,9 @@ export function announceEvents() {
 		announceTimer = 0;
 		announced = store.events[0] ?? null;
 		if (fresh.length === 1)
-			setText(find("#announce"), `${fresh[0].kind}: ${eventText(fresh[0])}`);
+			setText(find("#announce"), [fresh[0].kind, eventText(fresh[0])].filter(Boolean).join(": "));
 		else if (fresh.length > 1)
-			setText(find("#announce"), `${fresh.length} events, the last: ${fresh[0].kind}: ${eventText(fresh[0])}`);
+			setText(find("#announce"), `${fresh.length} events, the last: ` + [fresh[0].kind, eventText(fresh[0])].filter(Boolean).join(": "));
 	}, ANNOUNCE_MS);
 }
 
@@ -111,5 +117,5 @@ function deniedRow(denied) {
 export function showDenied() {
 	find("#denied").hidden = store.denied.length === 0;
 	find("#denied-empty").hidden = store.denied.length > 0;
-	reconcile(find("#denied tbody"), store.denied.slice(0, SHOWN_MAX), (denied) => denied.key, deniedRow, () => {});
+	reconcile(find("#denied tbody"), store.denied.slice(0, SHOWN_MAX), (denied) => denied.key, deniedRow, nameSandboxes);
 }

@@ -113,6 +113,7 @@ async function makeIt() {
 	const answer = await request("make");
 
 	if (answer) {
+		find("#policy-form").elements.name.value = "";
 		await refresh();
 		location.hash = "#/sandboxes/" + answer.sandbox.id;
 	}

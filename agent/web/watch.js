@@ -115,7 +115,7 @@ export class Watch {
 	update() {
 		const line = store.executions.find((execution) => execution.id === this.id) ?? {};
 		const record = {...line, ...this.record};
-		const status = isOver(line.status ?? "running") ? line.status : record.status ?? line.status;
+		const status = this.record && isOver(this.record.status ?? "running") ? this.record.status : line.status ?? record.status;
 
 		if (!status) {
 			setText(this.status, "unknown");
@@ -142,7 +142,7 @@ export class Watch {
 
 		return [
 			["language", record.language], ["exit status", record.exit_code], ["signal", record.signal], [isOver(status) ? "took" : "for", took],
-			["memory", record.memory_used_bytes ? bytes(record.memory_used_bytes) : null], ["why", record.error ? null : record.why],
+			["value", record.value], ["memory", record.memory_used_bytes ? bytes(record.memory_used_bytes) : null], ["why", record.error ? null : record.why],
 			["warnings", record.warnings?.length ? record.warnings.join("; ") : null],
 		].filter(([, value]) => value !== null && value !== undefined && value !== "");
 	}
